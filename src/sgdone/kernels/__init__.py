@@ -1,0 +1,5 @@
+"""Compiled code, and nothing else: row access, how weights are stored, and the loop over a block of rows.
+
+Nothing here imports the rest of the package. Everything is composed by closures of small functions
+(`inlined`), because that is the only composition that Numba's disk cache recognises in a second process.
+"""

@@ -1,0 +1,72 @@
+"""A model's numbers: the scalars beside its weight vectors.
+
+A model is two arrays and these numbers: ``weights`` (one or two vectors along the features) and ``offsets``
+(the rank-one part of each vector when rows are shifted, see `rows_csr_scaled`). The per-row work is a
+function of one row and a model, so several models can share one read of a row.
+"""
+
+from typing import Any, Final, NamedTuple
+
+from sgdone.kernels.jit import inlined
+
+
+class Numbers(NamedTuple):
+    """The scalars of a model; between calls of a loop they rest in a float64 array of the same order."""
+
+    #: The iterate is ``scale`` × vector 0.
+    scale: Any
+    #: The average is ``own`` × vector 1 + ``share`` × vector 0 (Xu 2011, Algorithm 1: 1/β and τ/β).
+    own: Any
+    share: Any
+    intercept: Any
+    averaged_intercept: Any
+    #: Updates made, and how many of them the average holds.
+    steps: Any
+    averaged_steps: Any
+    #: Sums over the updates of a pass of weight × loss of the prediction made before the update, and of the weights.
+    pass_loss: Any
+    pass_weight: Any
+    #: The same over a stretch, with the predictions of the wrong sign and the squared differences from the labels.
+    stretch_loss: Any
+    stretch_weight: Any
+    stretch_wrong: Any
+    stretch_squares: Any
+    #: Moving averages of the losses of the iterate and of its moving average (Xu 2011, section 5).
+    iterate_loss: Any
+    moving_loss: Any
+
+
+LENGTH: Final = len(Numbers._fields)
+
+#: Below the one and above the other (explicit steps with γα > 2) a scale is folded into its vector.
+FLOOR: Final = 1e-9
+CEILING: Final = 1e9
+
+
+@inlined
+def load(numbers: Any) -> Any:
+    """Read the scalars out of their array."""
+    return Numbers(
+        numbers[0],
+        numbers[1],
+        numbers[2],
+        numbers[3],
+        numbers[4],
+        numbers[5],
+        numbers[6],
+        numbers[7],
+        numbers[8],
+        numbers[9],
+        numbers[10],
+        numbers[11],
+        numbers[12],
+        numbers[13],
+        numbers[14],
+    )
+
+
+@inlined
+def store(model: Any, numbers: Any) -> None:
+    """Write the scalars back into their array."""
+    for k in range(LENGTH):
+        numbers[k] = model[k]

@@ -1,0 +1,112 @@
+"""Rows of a CSR matrix; the weights of a feature are kept side by side.
+
+Unsorted indices do no harm here; repeated ones are summed before, because the squared norm needs it.
+Indices are unsigned: with signed ones Numba guards against negative values and the loop is three times slower.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+
+from sgdone.kernels.jit import inlined
+from sgdone.kernels.pair import add_pair
+from sgdone.kernels.prefetch import prefetch
+
+VECTORS_FIRST: Final = False
+
+
+@inlined
+def dot(rows: Any, i: Any, weights: Any, offsets: Any) -> Any:
+    """Inner product of row ``i`` with vector 0, and its squared norm."""
+    data, indices, indptr, _ = rows
+    product = data.dtype.type(0)
+    norm = data.dtype.type(0)
+    for k in range(indptr[i], indptr[i + np.uint64(1)]):
+        x = data[k]
+        product += x * weights[indices[k], 0]
+        norm += x * x
+    return product, norm
+
+
+@inlined
+def dot_both(rows: Any, i: Any, weights: Any, offsets: Any) -> Any:
+    """Inner products of row ``i`` with both vectors, and its squared norm."""
+    data, indices, indptr, _ = rows
+    first = data.dtype.type(0)
+    second = data.dtype.type(0)
+    norm = data.dtype.type(0)
+    for k in range(indptr[i], indptr[i + np.uint64(1)]):
+        x = data[k]
+        first += x * weights[indices[k], 0]
+        second += x * weights[indices[k], 1]
+        norm += x * x
+    return first, second, norm
+
+
+@inlined
+def add(rows: Any, i: Any, weights: Any, offsets: Any, amount: Any) -> None:
+    """Vector 0 += amount × row ``i``."""
+    data, indices, indptr, _ = rows
+    a = data.dtype.type(amount)
+    for k in range(indptr[i], indptr[i + np.uint64(1)]):
+        weights[indices[k], 0] += a * data[k]
+
+
+@inlined
+def add_both(rows: Any, i: Any, weights: Any, offsets: Any, amount: Any, amount_both: Any) -> None:
+    """Vector 0 += amount × row ``i``; vector 1 += amount_both × row ``i``."""
+    data, indices, indptr, _ = rows
+    a = data.dtype.type(amount)
+    b = data.dtype.type(amount_both)
+    for k in range(indptr[i], indptr[i + np.uint64(1)]):
+        add_pair(weights, indices[k], data[k], a, b)
+
+
+@inlined
+def sound(rows: Any, i: Any, weights: Any) -> Any:
+    """Whether the row stays within the matrix; as unsigned numbers, negative indices are too large as well."""
+    _, indices, indptr, _ = rows
+    start = indptr[i]
+    end = indptr[i + np.uint64(1)]
+    if start > end or end > np.uint64(indices.size):
+        return False
+    largest = indices.dtype.type(0)
+    for k in range(start, end):
+        largest = max(largest, indices[k])
+    return largest < np.uint64(weights.shape[0]) or start == end
+
+
+@inlined
+def locate(rows: Any, i: Any) -> None:
+    """Prefetch where row ``i`` begins."""
+    prefetch(rows[2], i)
+
+
+@inlined
+def fetch(rows: Any, i: Any) -> None:
+    """Prefetch as much as a row of usual length takes: always as many lines, so that no branch is mispredicted."""
+    data, indices, indptr, reach = rows
+    start = indptr[i]
+    for k in range(np.uint64(0), reach, np.uint64(8)):
+        prefetch(data, start + k)
+    for k in range(np.uint64(0), reach, np.uint64(16)):
+        prefetch(indices, start + k)
+
+
+@inlined
+def rescale(weights: Any, offsets: Any, factor: Any) -> None:
+    """Vector 0 *= factor."""
+    a = weights.dtype.type(factor)
+    for j in range(weights.shape[0]):
+        weights[j, 0] *= a
+
+
+@inlined
+def fold(weights: Any, offsets: Any, own: Any, share: Any, factor: Any) -> None:
+    """Vector 1 ← own × vector 1 + share × vector 0; then vector 0 *= factor."""
+    a = weights.dtype.type(own)
+    b = weights.dtype.type(share)
+    c = weights.dtype.type(factor)
+    for j in range(weights.shape[0]):
+        weights[j, 1] = a * weights[j, 1] + b * weights[j, 0]
+        weights[j, 0] *= c

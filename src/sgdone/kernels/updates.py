@@ -1,0 +1,35 @@
+"""The two kinds of step: both are a shrinkage of the weights and one scalar along the row."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sgdone.kernels.jit import inlined
+
+
+def make_explicit(slope: Callable[..., float]) -> Callable[..., Any]:
+    """W ← (1 − γα)w − γ·v·ℓ′(z)·x and b ← b − γ·v·ℓ′(z)."""
+
+    @inlined
+    def explicit(wx: Any, b: Any, norm: Any, y: Any, v: Any, step: Any, alpha: Any, unit: Any, parameters: Any) -> Any:
+        s = slope(wx + b, y, parameters)
+        amount = step * v * s
+        return 1.0 - step * alpha, amount, amount * unit, s
+
+    return explicit
+
+
+def make_implicit(implicit_slope: Callable[..., float]) -> Callable[..., Any]:
+    """W ← (w − γvs·x)/(1 + γα) and b ← b − γvs with s = ℓ′ at the *new* prediction.
+
+    The new prediction is ``wx/(1 + γα) + b − q·s`` with ``q = γv(‖x‖²/(1 + γα) + 1)``.
+    """
+
+    @inlined
+    def implicit(wx: Any, b: Any, norm: Any, y: Any, v: Any, step: Any, alpha: Any, unit: Any, parameters: Any) -> Any:
+        shrink = 1.0 / (1.0 + step * alpha)
+        q = step * v * (norm * shrink + unit)
+        s = implicit_slope(wx * shrink + b, y, q, parameters)
+        amount = step * v * s
+        return shrink, amount * shrink, amount * unit, s
+
+    return implicit

@@ -1,0 +1,26 @@
+"""Losses: functions of a prediction and a label, one file each."""
+
+from sgdone.losses.base import Loss, LossKernel
+from sgdone.losses.custom import CustomLoss
+from sgdone.losses.epsilon_insensitive import EpsilonInsensitive
+from sgdone.losses.exponential import Exponential
+from sgdone.losses.hinge import Hinge
+from sgdone.losses.huber import Huber
+from sgdone.losses.logistic import Logistic
+from sgdone.losses.quantile import Quantile
+from sgdone.losses.squared import Squared
+from sgdone.losses.squared_hinge import SquaredHinge
+
+__all__ = [
+    "CustomLoss",
+    "EpsilonInsensitive",
+    "Exponential",
+    "Hinge",
+    "Huber",
+    "Logistic",
+    "Loss",
+    "LossKernel",
+    "Quantile",
+    "Squared",
+    "SquaredHinge",
+]

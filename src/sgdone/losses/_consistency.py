@@ -1,0 +1,61 @@
+"""Does a user's slope belong to the user's value? Asked in plain Python, before anything is compiled."""
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+
+ScalarLoss = Callable[[float, float], float]
+
+# Nothing round: a kink is at no such place.
+_PREDICTIONS = (-3.7129, -1.9187, -0.8311, -0.1373, 0.2719, 0.9173, 1.6421, 2.4177, 4.1093)
+_LABELS = {"classification": (-1.0, 1.0), "regression": (-1.3, 0.0, 2.6), "both": (-1.0, 1.0, 2.6)}
+_STEP = 1e-5
+_TOLERANCE = 1e-4
+
+
+def check_convex(slope: ScalarLoss, task: str) -> None:
+    """Raise if ``slope`` falls between a few points: the rules and the implicit step need convexity."""
+    for y in _LABELS[task]:
+        for z, further in pairwise(_PREDICTIONS):
+            here, there = evaluate(slope, "slope", z, y), evaluate(slope, "slope", further, y)
+            if there < here - 1e-9 * max(1.0, abs(here)):
+                raise ValueError(
+                    f"the slope {describe(slope)} falls from {here:.6g} at z={z} to {there:.6g} "
+                    f"at z={further}, y={y:g}: the loss is not convex in z; give one whose slope never falls"
+                )
+
+
+def check_derivative(function: ScalarLoss, derivative: ScalarLoss, task: str, what: str, of: str) -> None:
+    """Raise unless ``derivative`` (a ``what``) is the derivative of ``function`` (a ``of``) in ``z``."""
+    for y in _LABELS[task]:
+        for z in _PREDICTIONS:
+            rise = evaluate(function, of, z + _STEP, y) - evaluate(function, of, z - _STEP, y)
+            expected = rise / (2.0 * _STEP)
+            found = evaluate(derivative, what, z, y)
+            if abs(found - expected) > _TOLERANCE * max(1.0, abs(expected)):
+                raise ValueError(
+                    f"the {what} {describe(derivative)} is {found:.6g} at z={z}, y={y:g}, where the {of} "
+                    f"{describe(function)} rises by {expected:.6g} per unit of z: "
+                    f"give the derivative of the {of} in z"
+                )
+
+
+def evaluate(function: ScalarLoss, what: str, z: float, y: float) -> float:
+    """``function(z, y)``, or a ValueError that names it."""
+    try:
+        result = float(function(z, y))
+    except Exception as error:
+        raise ValueError(
+            f"the {what} {describe(function)} fails at z={z}, y={y:g} with {type(error).__name__}: {error}; "
+            f"it is called as {what}(z, y) with two floats and returns one"
+        ) from error
+    if not math.isfinite(result):
+        raise ValueError(f"the {what} {describe(function)} is {result} at z={z}, y={y:g}: give one finite there")
+    return result
+
+
+def describe(function: Callable[..., object]) -> str:
+    """Say which function, and where it was written."""
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__qualname__", repr(function))
+    return f"{name!r} ({code.co_filename}:{code.co_firstlineno})" if code else f"{name!r}"

@@ -1,0 +1,69 @@
+"""The kernel of a user's functions: wrapped to take parameters, made known to Numba, and tried once."""
+
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core.errors import NumbaError
+
+from sgdone.kernels.elementwise import over_arrays
+from sgdone.kernels.fingerprint import fingerprint
+from sgdone.kernels.jit import inlined
+from sgdone.losses._consistency import ScalarLoss, describe
+from sgdone.losses._root import curvature_from, implicit_from
+from sgdone.losses.base import LossKernel, Parameters, ScalarFunction
+
+
+@cache
+def user_kernel(value: ScalarLoss, slope: ScalarLoss, curvature: ScalarLoss | None) -> LossKernel:
+    """Build the kernel of the user's functions; the same functions always give the same object.
+
+    The compiled loops are kept by the identity of the functions that they call.
+    """
+    slope_kernel = _with_parameters(slope)
+    kernel = LossKernel(
+        value=_with_parameters(value),
+        slope=slope_kernel,
+        curvature=curvature_from(slope_kernel) if curvature is None else _with_parameters(curvature),
+        implicit=implicit_from(slope_kernel),
+    )
+    _try(kernel.value, value, "value")
+    _try(kernel.slope, slope, "slope")
+    if curvature is not None:
+        _try(kernel.curvature, curvature, "curvature")
+    return kernel
+
+
+@cache
+def _with_parameters(function: ScalarLoss) -> ScalarFunction:
+    """Let compiled code call ``function`` as it calls a built-in loss's."""
+    mark = fingerprint(function)  # an edit of the user's file must not find yesterday's loop in the cache
+    user_function = inlined(function)
+
+    @inlined
+    def with_parameters(z: float, y: float, p: Parameters) -> float:
+        _ = mark
+        return float(user_function(z, y))
+
+    return with_parameters
+
+
+def _try(kernel: ScalarFunction, function: ScalarLoss, what: str) -> None:
+    try:
+        over_arrays(kernel, np.empty(0), 0.25, 1.0)
+    except NumbaError as error:
+        raise ValueError(
+            f"the {what} {describe(function)} cannot be compiled: write it with floats, branches "
+            f"and the math module. Numba says: {_complaint(function) or error}"
+        ) from error
+
+
+def _complaint(function: ScalarLoss) -> str:
+    """Get Numba's words about the function alone, which are shorter than those about a loop that calls it."""
+    jit: Any = numba.njit
+    try:
+        jit(function)(0.25, 1.0)
+    except NumbaError as error:
+        return str(error)
+    return ""

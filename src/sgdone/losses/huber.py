@@ -1,0 +1,89 @@
+"""Huber's loss: quadratic near the label, linear further away."""
+
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar, final
+
+from sgdone.kernels.jit import inlined
+from sgdone.losses._number import number
+from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+
+
+@inlined
+def value(z: float, y: float, p: Parameters) -> float:
+    """½r² for |r| ≤ δ, else δ|r| − ½δ²; r = z − y, δ = p[0]."""
+    delta: float = p[0]
+    size = abs(z - y)
+    near = min(size, delta)
+    return near * (size - 0.5 * near)
+
+
+@inlined
+def slope(z: float, y: float, p: Parameters) -> float:
+    """r, cut to [−δ, δ]."""
+    delta: float = p[0]
+    return max(min(z - y, delta), -delta)
+
+
+@inlined
+def curvature(z: float, y: float, p: Parameters) -> float:
+    """1 for |r| ≤ δ, else 0."""
+    return 1.0 if abs(z - y) <= p[0] else 0.0
+
+
+@inlined
+def implicit(z: float, y: float, q: float, p: Parameters) -> float:
+    """r/(1 + q), cut to [−δ, δ]."""
+    delta: float = p[0]
+    return max(min((z - y) / (1.0 + q), delta), -delta)
+
+
+_KERNEL = LossKernel(value, slope, curvature, implicit)
+
+
+@final
+@dataclass(frozen=True)
+class Huber(Loss):
+    """Huber's loss of the residual r = z − y: ``½r²`` for ``|r| ≤ delta``, else ``delta·|r| − ½delta²``.
+
+    Least squares that a few wild labels do not sway.
+
+    Parameters
+    ----------
+    delta : float
+        The residual, in units of the label, beyond which the loss is linear. 1.35 times the noise's
+        standard deviation keeps 95 % of the efficiency of least squares where the noise is normal.
+
+    Examples
+    --------
+    >>> from sgdone.losses import Huber
+    >>> Huber(delta=1.0).value([0.0, 1.0, 10.0], 0.0)
+    array([0. , 0.5, 9.5])
+    """
+
+    name: ClassVar[str] = "huber"
+    task: ClassVar[Task] = "regression"
+
+    delta: float = 1.35
+
+    def __post_init__(self) -> None:
+        if not 0 < number(self.delta) < inf:
+            raise ValueError(
+                f"Huber's delta is {self.delta!r}: give the residual, a positive number, "
+                "beyond which the loss is linear"
+            )
+
+    @property
+    def kernel(self) -> LossKernel:
+        """The scalar functions for the compiled loops."""
+        return _KERNEL
+
+    @property
+    def smoothness(self) -> float:
+        """One: the curvature of the middle."""
+        return 1.0
+
+    @property
+    def lipschitz(self) -> float:
+        """``delta``: the slope of the sides."""
+        return self.delta

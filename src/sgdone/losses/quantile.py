@@ -1,0 +1,93 @@
+"""Quantile (pinball) loss: an under-prediction costs `level`, an over-prediction 1 − `level` a unit."""
+
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar, final
+
+from sgdone.kernels.jit import inlined
+from sgdone.losses._number import number
+from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+
+
+@inlined
+def value(z: float, y: float, p: Parameters) -> float:
+    """level·(y − z) if y > z, else (1 − level)·(z − y); level = p[0]."""
+    level: float = p[0]
+    return level * (y - z) if y > z else (1.0 - level) * (z - y)
+
+
+@inlined
+def slope(z: float, y: float, p: Parameters) -> float:
+    """−level if y > z, 1 − level if y < z; 0, a subgradient, between."""
+    level: float = p[0]
+    if y > z:
+        return -level
+    return 1.0 - level if y < z else 0.0
+
+
+@inlined
+def curvature(z: float, y: float, p: Parameters) -> float:
+    """0 on both sides of the kink."""
+    return 0.0
+
+
+@inlined
+def implicit(z: float, y: float, q: float, p: Parameters) -> float:
+    """clip((z − y)/q, −level, 1 − level)."""
+    level: float = p[0]
+    residual = z - y
+    if residual >= q * (1.0 - level):
+        return 1.0 - level if residual > 0.0 else 0.0
+    if residual <= -q * level:
+        return -level
+    return residual / q
+
+
+_KERNEL = LossKernel(value, slope, curvature, implicit)
+
+
+@final
+@dataclass(frozen=True)
+class Quantile(Loss):
+    """The pinball loss, ``level·(y − z)`` if ``y > z``, else ``(1 − level)·(z − y)``.
+
+    Its minimiser estimates the quantile ``level`` of the label: 0.5 gives the median.
+
+    Parameters
+    ----------
+    level : float
+        The quantile to estimate, between 0 and 1.
+
+    Examples
+    --------
+    >>> from sgdone.losses import Quantile
+    >>> Quantile(level=0.75).value([-2.0, 0.0, 2.0], 0.0)
+    array([1.5, 0. , 0.5])
+    """
+
+    name: ClassVar[str] = "quantile"
+    task: ClassVar[Task] = "regression"
+
+    level: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < number(self.level) < 1:
+            raise ValueError(
+                f"Quantile's level is {self.level!r}: give the quantile to estimate, a number between "
+                "0 and 1, both excluded (0.9 for the 90th percentile)"
+            )
+
+    @property
+    def kernel(self) -> LossKernel:
+        """The scalar functions for the compiled loops."""
+        return _KERNEL
+
+    @property
+    def smoothness(self) -> float:
+        """Infinite: the slope jumps at the label."""
+        return inf
+
+    @property
+    def lipschitz(self) -> float:
+        """The larger of the two slopes."""
+        return max(self.level, 1.0 - self.level)
