@@ -1,0 +1,85 @@
+"""Rows of arrays in memory."""
+
+from collections.abc import Iterator
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sgdone.data.base import Block, Source
+from sgdone.data.order import in_order, shuffled
+from sgdone.data.rows import Rows, Scaling, frozen
+
+
+@final
+class ArraySource(Source):
+    """A matrix, its labels and (if any) the weights of its rows.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of float32 or float64
+        C-contiguous if dense. It is neither copied nor changed.
+    labels : array of float64
+        −1 or 1 for classification, targets for regression.
+    sample_weight : array of float64, optional
+        Non-negative; a row of weight 0 is never read.
+    shuffle : bool
+        Whether each pass is in a new random order.
+    scaling : Scaling, optional
+        Units in which the loops see the rows.
+    part_of_stream : bool
+        Whether more rows will come in other calls, so that nobody knows how many there are.
+
+    Examples
+    --------
+    >>> source = ArraySource(np.eye(3), np.array([1.0, -1.0, 1.0]), shuffle=False)
+    >>> [block.order.tolist() for block in source.blocks(np.random.default_rng(0))]
+    [[0, 1, 2]]
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        labels: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None = None,
+        *,
+        shuffle: bool = True,
+        scaling: Scaling | None = None,
+        part_of_stream: bool = False,
+    ) -> None:
+        _check(X, labels, sample_weight)
+        self.rows = Rows.of(X, scaling)
+        self.labels = frozen(labels)
+        self.sample_weight = frozen(np.ones(1) if sample_weight is None else sample_weight)
+        self.shuffle = shuffle
+        self.scaling = scaling
+        self.part_of_stream = part_of_stream
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the matrix."""
+        return self.rows.n_features
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows of the matrix; not known if it is but a part of a stream."""
+        return None if self.part_of_stream else self.rows.n_rows
+
+    def blocks(self, rng: np.random.Generator) -> Iterator[Block]:
+        """One pass over the rows."""
+        n_rows = self.rows.n_rows
+        orders = shuffled(n_rows, rng) if self.shuffle else in_order(n_rows)
+        for order in orders:
+            yield Block(self.rows, self.labels, self.sample_weight, order.rows, order.upcoming)
+
+
+def _check(X: Any, labels: NDArray[np.float64], sample_weight: NDArray[np.float64] | None) -> None:
+    """Refuse what the compiled loops, which do not look, would misread."""
+    if X.dtype not in (np.float64, np.float32) or X.ndim != 2 or not (sparse.issparse(X) or X.flags.c_contiguous):
+        raise ValueError("X must be a CSR matrix or a C-contiguous array of float32 or float64")
+    for name, array, sizes in (("labels", labels, {X.shape[0]}), ("sample_weight", sample_weight, {X.shape[0], 1})):
+        if array is not None and (array.shape[0] not in sizes or array.ndim != 1 or array.dtype != np.float64):
+            raise ValueError(f"{name} must be {X.shape[0]} float64 numbers: found {array.dtype} of shape {array.shape}")
+    if X.shape[0] == 0:
+        raise ValueError("X has no rows")

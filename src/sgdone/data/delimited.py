@@ -1,0 +1,109 @@
+"""CSV and its relatives: parsed by Arrow, and by the slow csv module where a line is to be named."""
+
+import csv
+import io
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+
+from sgdone.data.cells import assemble
+from sgdone.data.columns import choose_columns
+from sgdone.data.streams import format_suffix, opened
+from sgdone.data.table import DataError, Request, Table, counted
+
+#: Arrow wants a block to hold at least one line: this many bytes a column leave room for forty.
+_BYTES_PER_COLUMN = 1024
+_SMALLEST_BLOCK = 2**20
+
+
+def read_delimited(request: Request) -> Table:
+    """Read a file whose first line names the columns, with commas, tabs or semicolons between them.
+
+    Unquoted ``NA``, ``null``, ``NaN`` and their like, and nothing at all, are missing values; ``"NA"`` in
+    quotes is text.
+    """
+    with opened(request.path) as stream:
+        line, number = b"", 0
+        while not line.strip():
+            line, number = stream.readline(), number + 1
+            if not line:
+                raise request.error("is empty")
+        separator = _separator(line, request)
+        names = _header(line, separator, number, request)
+        features, label = choose_columns(names, request)
+        try:
+            table = arrow_csv.read_csv(
+                stream,
+                read_options=arrow_csv.ReadOptions(
+                    column_names=names, block_size=max(_SMALLEST_BLOCK, _BYTES_PER_COLUMN * len(names))
+                ),
+                parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+                convert_options=arrow_csv.ConvertOptions(
+                    include_columns=features if label is None else [*features, label],
+                    strings_can_be_null=True,
+                    quoted_strings_can_be_null=False,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            raise _broken_line(separator, len(names), request, str(error)) from error
+    return assemble(table, features, label, request, lambda row: f"line {_line(row, separator, request):,}")
+
+
+def _separator(line: bytes, request: Request) -> str:
+    likely = "\t,;" if format_suffix(request.path) in {".tsv", ".tab"} else ",\t;"
+    return next((mark for mark in likely if mark.encode() in line), likely[0])
+
+
+def _header(line: bytes, separator: str, number: int, request: Request) -> list[str]:
+    try:
+        text = line.decode("utf-8-sig").rstrip("\r\n")
+        names = [name.strip() for name in next(csv.reader([text], delimiter=separator, strict=True))]
+    except UnicodeDecodeError as error:
+        raise request.error("is not UTF-8: convert it (iconv -t utf-8)", place=f"line {number}") from error
+    except csv.Error as error:
+        raise request.error(f"the header cannot be read: {error}", place=f"line {number}") from error
+    if _is_data(names):
+        raise request.error(
+            f"starts with numbers ({names[0]}{separator}…), not with column names: add a header line",
+            place=f"line {number}",
+        )
+    return names
+
+
+def _is_data(names: list[str]) -> bool:
+    """Whether a header is all numbers; 0, 1, 2, … is what data frames without names are given."""
+    try:
+        values = [float(name) for name in names]
+    except ValueError:
+        return False
+    return values not in ([float(i) for i in range(len(names))], [i + 1.0 for i in range(len(names))])
+
+
+def _records(separator: str, request: Request) -> Iterator[tuple[int, list[str]]]:
+    """Line number and fields of the header and of each row."""
+    with opened(request.path) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="backslashreplace", newline="")
+        reader = csv.reader(text, delimiter=separator)
+        start = 1
+        try:
+            for fields in reader:
+                if fields:
+                    yield start, fields
+                start = reader.line_num + 1
+        except csv.Error as error:
+            raise request.error(f'{error}: is a quote (") not closed?', place=f"line {start:,}") from error
+
+
+def _line(row: int, separator: str, request: Request) -> int:
+    return next(line for i, (line, _) in enumerate(_records(separator, request)) if i == row + 1)
+
+
+def _broken_line(separator: str, n_columns: int, request: Request, otherwise: str) -> DataError:
+    rows = 0
+    for line, fields in _records(separator, request):
+        if len(fields) != n_columns:
+            found = f"{counted(len(fields), 'field')} where the header names {counted(n_columns, 'column')}"
+            return request.error(f"{found}: complete the line or remove it", place=f"line {line:,}")
+        rows += 1
+    return request.error(otherwise if rows > 1 else "has column names but no rows")

@@ -1,0 +1,34 @@
+"""Blocks of pass after pass."""
+
+from collections.abc import Iterator
+from typing import final
+
+import numpy as np
+
+from sgdone.data.base import Block, Source
+
+
+@final
+class Passes:
+    """All passes over a source, block by block, with a look ahead to know which block ends its pass."""
+
+    def __init__(self, source: Source, rng: np.random.Generator, begun: int = 0) -> None:
+        self._source, self._rng = source, rng
+        self._blocks: Iterator[Block] = iter(())
+        self._waiting: Block | None = None
+        #: Passes begun, that of the last block included.
+        self.begun = begun
+
+    def next(self) -> Block:
+        """The next block."""
+        if self._waiting is None:
+            self._blocks = iter(self._source.blocks(self._rng))
+            self._waiting = next(self._blocks)
+            self.begun += 1
+        block, self._waiting = self._waiting, next(self._blocks, None)
+        return block
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last block ended its pass."""
+        return self._waiting is None

@@ -1,0 +1,113 @@
+"""The svmlight (LIBSVM) format: ``label index:value index:value … # comment`` on each line."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import sparse
+from sklearn.datasets import load_svmlight_file
+
+from sgdone.data.streams import opened
+from sgdone.data.table import DataError, Request, Table, all_finite, counted
+
+_LARGEST = np.iinfo(np.int32).max
+
+
+def read_svmlight(request: Request) -> Table:
+    """Read a svmlight file into sparse rows.
+
+    Indices count from 1, as LIBSVM has it, unless ``zero_based``. They are never guessed from the file: a
+    training file may hold an index 0 where its test file does not, and each feature would move by one.
+    """
+    if request.label is not None and request.require_label:
+        raise request.error("svmlight has no column names, its labels come first: leave label out")
+    try:
+        with opened(request.path) as stream:
+            X, y = load_svmlight_file(stream, n_features=request.width, zero_based=request.zero_based)
+    except DataError:
+        raise
+    except (ValueError, OverflowError) as error:
+        raise _first_fault(request, str(error)) from error
+    if y.size == 0:
+        raise request.error("holds no rows")
+    if not (all_finite(X.data) and all_finite(y)):
+        raise _first_fault(request, "holds NaN or infinity")
+    index = np.int32 if max(X.nnz, X.shape[1]) <= _LARGEST else np.int64
+    parts = (X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False))
+    names = None if request.features is None else list(request.features)
+    return Table(
+        X=sparse.csr_array(parts, shape=X.shape),
+        y=y,
+        feature_names=names,
+        label_name=None,
+        path=request.path,
+        zero_based=request.zero_based,
+    )
+
+
+def _first_fault(request: Request, otherwise: str) -> DataError:
+    """Find the line that scikit-learn's parser stumbled over: it does not tell."""
+    with opened(request.path) as stream:
+        for number, line in enumerate(stream, start=1):
+            for problem in _problems(line.decode("utf-8", "backslashreplace"), request):
+                return request.error(problem, place=f"line {number:,}")
+    return request.error(otherwise)
+
+
+def _problems(line: str, request: Request) -> Iterator[str]:
+    label, *rest = line.split("#", 1)[0].split() or [""]
+    if label:
+        yield from _label_problems(label)
+        yield from _feature_problems(rest[1:] if rest and rest[0].startswith("qid:") else rest, request)
+
+
+def _label_problems(label: str) -> Iterator[str]:
+    value = _number(label)
+    if ":" in label:
+        yield f"starts with {label!r}, not with a label: put a number first (0 where it is unknown)"
+    elif value is None and all(_number(part) is not None for part in label.split(",")):
+        yield f"has several labels, {label!r}: keep one a row"
+    elif value is None:
+        yield f"the label {label!r} is not a number: write classes as numbers"
+    elif not np.isfinite(value):
+        yield f"the label is {label!r}: drop the row"
+
+
+def _feature_problems(entries: list[str], request: Request) -> Iterator[str]:
+    first = 0 if request.zero_based else 1
+    last = _LARGEST - 1 if request.width is None else request.width - 1 + first
+    previous = -1
+    for entry in entries:
+        left, _, right = entry.partition(":")
+        if not left.lstrip("+-").isdecimal() or not right:
+            yield f"{entry!r} is not index:value"
+            return
+        index, value = int(left), _number(right)
+        if index == 0 and first == 1:
+            yield "index 0: this file counts features from 0; read it and its test files with zero_based=True"
+        elif index < 0:
+            yield f"index {index} is negative"
+        elif index > last and request.width is None:
+            yield f"index {index} is too large: {_LARGEST:,} features are the most"
+        elif index > last:
+            yield (
+                f"index {index}, where {counted(request.width or 0, 'feature')} counted from {first} end at "
+                f"{last}: read files of one kind with the same n_features and zero_based"
+            )
+        elif index == previous:
+            yield f"index {index} twice: keep one value a feature"
+        elif index < previous:
+            yield f"index {index} comes after {previous}: sort the indices of each line"
+        if value is None:
+            yield f"index {index}: {right!r} is not a number"
+        elif np.isnan(value):
+            yield f"index {index}: missing value ({right}): impute or drop it"
+        elif np.isinf(value):
+            yield f"index {index}: infinite value ({right}): clip or drop it"
+        previous = index
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,114 @@
+"""From a name to a data set."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import DTypeLike
+from scipy import sparse
+
+from sgdone.datasets.base import Dataset, Recipe, Rows, Split
+from sgdone.datasets.classes import choose_classes
+from sgdone.datasets.finding import find, parse, recipes
+
+
+def names() -> list[str]:
+    """Names of all data sets, whether or not they are at hand.
+
+    Each but the regressions also makes binary tasks: ``"<name>-<class>-vs-<class>"`` or
+    ``"<name>-<class>-vs-rest"``.
+    """
+    return sorted(recipes())
+
+
+def load(
+    name: str,
+    *,
+    subset: Literal["train", "test", "all"] = "train",
+    positive: str | int | None = None,
+    negative: str | int | None = None,
+    dtype: DTypeLike = np.float64,
+) -> Dataset:
+    """Load a data set by name.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`, or a binary task of it like ``"mnist-7-vs-9"``, ``"covertype-2-vs-rest"``
+        or ``"cifar10-deer-vs-airplane"``.
+    subset : {"train", "test", "all"}, default="train"
+        Sets without a split of their own are split 4 : 1, shuffled by ``default_rng(0).permutation``.
+    positive, negative : str or int, optional
+        The same task by argument: the class to be labelled 1 and the one to be labelled −1, which by
+        default is all others.
+    dtype : float64 or float32, default=float64
+        Type of ``X``.
+
+    Returns
+    -------
+    Dataset
+        Rows, labels, names and a description.
+
+    Raises
+    ------
+    DatasetNotFound
+        If there is no such set, or it is neither in the folder ``SGDONE_DATA`` nor to be fetched.
+
+    Examples
+    --------
+    >>> data = load("digits-3-vs-8", subset="test")
+    >>> data.X.shape, data.target_names
+    ((58, 64), ['8', '3'])
+    >>> load("digits", subset="test", positive=3, negative=8).X.shape
+    (58, 64)
+    """
+    if subset not in ("train", "test", "all"):
+        raise ValueError(f"subset={subset!r} is none of 'train', 'test', 'all'")
+    recipe, task = parse(name)
+    if positive is not None or negative is not None:
+        if task is not None or positive is None:
+            raise ValueError(f"{name!r} with positive={positive!r}, negative={negative!r}: name one binary task")
+        task = (str(positive), None if negative is None else str(negative))
+    elif task is None and recipe.positive is not None:
+        task = (recipe.positive, None)
+    if task is not None and recipe.task == "regression":
+        raise ValueError(f"{recipe.name} is a regression: it has no classes to choose from")
+    split = find(recipe)
+    if task is not None:
+        split = (recipe.choose or choose_classes)(split, *task)
+    rows = _rows(split, subset, recipe)
+    X, feature_names = rows.X, split.feature_names
+    if recipe.featurize is not None:
+        X, feature_names = recipe.featurize(split.train, rows)
+    label_type = np.int64 if recipe.task == "classification" else np.float64
+    return Dataset(
+        X=_numbers(X, dtype),
+        y=np.asarray(rows.y, dtype=label_type),
+        feature_names=None if feature_names is None else list(feature_names),
+        target_names=None if split.target_names is None else list(split.target_names),
+        name=name,
+        task=recipe.task,
+        description=recipe.description,
+    )
+
+
+def _rows(split: Split, subset: str, recipe: Recipe) -> Rows:
+    if subset == "train" or (subset == "all" and split.test is None):
+        return split.train
+    if split.test is None:
+        raise ValueError(f"{recipe.name} has no test rows: the papers use it whole; load 'train' or 'all'")
+    if subset == "test":
+        return split.test
+    together = sparse.vstack if sparse.issparse(split.train.X) else np.concatenate
+    X = together([split.train.X, split.test.X])
+    return Rows(X, np.concatenate([split.train.y, split.test.y]))
+
+
+def _numbers(X: Any, dtype: DTypeLike) -> Any:
+    if isinstance(X, np.ndarray):
+        return np.ascontiguousarray(X, dtype=dtype)
+    rows = sparse.csr_array(X.astype(dtype))
+    rows.sort_indices()
+    if max(rows.nnz, *rows.shape) < np.iinfo(np.int32).max:
+        rows.indices = rows.indices.astype(np.int32, copy=False)
+        rows.indptr = rows.indptr.astype(np.int32, copy=False)
+    return rows

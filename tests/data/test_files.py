@@ -1,0 +1,151 @@
+"""Telling formats apart, opening files, and what is common to all formats."""
+
+import bz2
+import gzip
+import lzma
+import os
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sgdone.data.files import DataError, read
+
+CSV = "a,b,label\n1,2.5,0\n-3,1e3,1\n"
+SVM = "0 1:1 2:2.5\n1 1:-3 2:1e3\n"
+X = np.array([[1, 2.5], [-3, 1000]])
+
+
+def dense(table):
+    return table.X if isinstance(table.X, np.ndarray) else table.X.toarray()
+
+
+def parquet_bytes():
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"a": [1, -3], "b": [2.5, 1e3], "label": [0, 1]}), sink)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.tab", "T.CSV", "t.txt", "t.data", "t"])
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+def test_csv_by_suffix_or_by_looks(tmp_path, name, separator):
+    (tmp_path / name).write_text(CSV.replace(",", separator))
+    table = read(tmp_path / name)
+    np.testing.assert_array_equal(table.X, X)
+    np.testing.assert_array_equal(table.y, [0, 1])
+    assert (table.feature_names, table.label_name, table.zero_based) == (["a", "b"], "label", None)
+
+
+@pytest.mark.parametrize("name", ["t.svm", "t.libsvm", "t.svmlight", "t.txt", "t.dat", "t.trn", "t"])
+def test_svmlight_by_suffix_or_by_looks(tmp_path, name):
+    (tmp_path / name).write_text(SVM)
+    table = read(tmp_path / name)
+    np.testing.assert_array_equal(dense(table), X)
+    assert (table.feature_names, table.label_name, table.zero_based) == (None, None, False)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.pq", "t.bin", "t"])
+def test_parquet_by_suffix_or_by_looks(tmp_path, name):
+    (tmp_path / name).write_bytes(parquet_bytes())
+    np.testing.assert_array_equal(read(tmp_path / name).X, X)
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip), ("bz2", bz2), ("xz", lzma)])
+@pytest.mark.parametrize(
+    ("name", "content"), [("t.csv", CSV.encode()), ("t.svm", SVM.encode()), ("t.parquet", parquet_bytes())]
+)
+@pytest.mark.parametrize("telling", [True, False], ids=["suffix", "no suffix"])
+def test_compressed(tmp_path, suffix, pack, name, content, telling):
+    path = tmp_path / (f"{name}.{suffix}" if telling else name)
+    path.write_bytes(pack.compress(content))
+    np.testing.assert_array_equal(dense(read(path)), X)
+
+
+def test_format_overrules_the_suffix(tmp_path):
+    (tmp_path / "t.csv").write_text(SVM)
+    np.testing.assert_array_equal(dense(read(tmp_path / "t.csv", format="svmlight")), X)
+    with pytest.raises(ValueError, match="format='xls' is none of csv, parquet, svmlight"):
+        read(tmp_path / "t.csv", format="xls")
+
+
+def test_a_bare_label_first_still_looks_like_svmlight(tmp_path):
+    (tmp_path / "t").write_text("1\n-1 2:3\n")
+    np.testing.assert_array_equal(dense(read(tmp_path / "t")), [[0, 0], [0, 3]])
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.svm", "t.parquet", "t.txt", "t", "t.csv.gz"])
+@pytest.mark.parametrize("content", [b"", b"\n \n"])
+def test_empty(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=r"t.*: (is empty|holds no rows|cannot be read as Parquet)"):
+        read(tmp_path / name)
+
+
+def test_no_such_file(tmp_path):
+    (tmp_path / "train.csv").write_text(CSV)
+    with pytest.raises(DataError, match=r"trian\.csv: no such file; did you mean train\.csv\?"):
+        read(tmp_path / "trian.csv")
+    with pytest.raises(DataError, match=r"no such file \(nor is there a folder .*nowhere\)"):
+        read(tmp_path / "nowhere" / "train.csv")
+
+
+def test_not_a_file(tmp_path):
+    with pytest.raises(DataError, match="is a folder; give a file"):
+        read(tmp_path)
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(DataError, match="a pipe or device, which cannot be read twice"):
+        read(tmp_path / "pipe.csv")
+
+
+@pytest.mark.parametrize("pack", [gzip, bz2, lzma])
+@pytest.mark.parametrize("name", ["t.csv", "t.svm", "t.parquet"])
+def test_cut_off(tmp_path, pack, name):
+    rng = np.random.default_rng(0)
+    form, header = ("1 1:{} 2:{}\n", "") if name == "t.svm" else ("{},{},1\n", "a,b,label\n")
+    lines = "".join(form.format(a, b) for a, b in rng.normal(size=(2000, 2)))
+    packed = pack.compress((header + lines).encode())
+    (tmp_path / name).write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(DataError, match=rf"{name}: cannot be unpacked .*cut off or damaged"):
+        read(tmp_path / name)
+
+
+def test_damaged(tmp_path):
+    packed = bytearray(bz2.compress(CSV.encode() * 1000))
+    packed[40:60] = bytes(20)
+    (tmp_path / "t.csv").write_bytes(packed)
+    with pytest.raises(DataError, match=r"t\.csv: cannot be (read|unpacked)"):
+        read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(("magic", "name"), [(b"PK\x03\x04", "zip archive"), (b"\x28\xb5\x2f\xfd", "zstd")])
+def test_other_compressions(tmp_path, magic, name):
+    (tmp_path / "t.csv").write_bytes(magic + bytes(10))
+    with pytest.raises(DataError, match=f"{name}: unpack it first"):
+        read(tmp_path / "t.csv")
+
+
+def test_neither_format(tmp_path):
+    (tmp_path / "t").write_text("Dear Sir or Madam\n")
+    with pytest.raises(DataError, match="neither svmlight, CSV nor Parquet by its looks: give format="):
+        read(tmp_path / "t")
+
+
+def test_an_error_is_a_value_error_and_names_the_file(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"t\.csv: no column is called label, target, y or class"):
+        read(tmp_path / "t.csv")
+
+
+def test_features_must_be_several_names(tmp_path):
+    (tmp_path / "t.csv").write_text(CSV)
+    with pytest.raises(TypeError, match="features='a' is one name"):
+        read(tmp_path / "t.csv", features="a")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
+def test_permission(tmp_path):
+    (tmp_path / "t.csv").write_text(CSV)
+    (tmp_path / "t.csv").chmod(0)
+    with pytest.raises(DataError, match="Permission denied"):
+        read(tmp_path / "t.csv")

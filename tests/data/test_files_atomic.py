@@ -1,0 +1,78 @@
+"""A file is written whole or not at all."""
+
+import os
+import stat
+
+import pytest
+
+from sgdone.data.atomic import write_atomically
+
+
+def test_success(tmp_path):
+    path = tmp_path / "model.json"
+    with write_atomically(path) as temporary:
+        assert temporary.parent == path.parent
+        assert temporary.suffix == ".json"
+        temporary.write_text("new")
+        assert not path.exists()
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("exception", [RuntimeError, KeyboardInterrupt])
+def test_failure_leaves_the_old_file(tmp_path, exception):
+    path = tmp_path / "model.json"
+    path.write_text("old")
+
+    def stop(temporary):
+        temporary.write_text("half")
+        raise exception
+
+    with pytest.raises(exception), write_atomically(path) as temporary:
+        stop(temporary)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_new_file_has_ordinary_permissions(tmp_path):
+    (tmp_path / "ordinary").touch()
+    with write_atomically(str(tmp_path / "t")) as temporary:
+        temporary.write_text("new")
+    assert stat.S_IMODE((tmp_path / "t").stat().st_mode) == stat.S_IMODE((tmp_path / "ordinary").stat().st_mode)
+
+
+def test_a_replaced_file_keeps_its_permissions(tmp_path):
+    path = tmp_path / "t"
+    path.write_text("old")
+    path.chmod(0o640)
+    with write_atomically(path) as temporary:
+        temporary.write_text("new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "there" / "file")
+    with write_atomically(tmp_path / "link") as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there" / "file").read_text() == "new"
+
+
+def test_relative(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with write_atomically("t.csv") as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "t.csv").read_text() == "new"
+
+
+def test_a_device_is_written_directly():
+    with write_atomically(os.devnull) as temporary:
+        assert str(temporary) == os.devnull
+
+
+def test_nowhere_to_write(tmp_path):
+    with pytest.raises(IsADirectoryError, match="is a folder"), write_atomically(tmp_path):
+        pass
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere; create it"):
+        write_atomically(tmp_path / "nowhere" / "t").__enter__()

@@ -1,0 +1,247 @@
+"""CSV: values, columns, and errors that name the line."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from sgdone.data.files import DataError, read
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text, name="t.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+@given(
+    hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(1, 30), st.integers(1, 5)),
+        elements=st.floats(allow_nan=False, allow_infinity=False),
+    )
+)
+def test_round_trip_is_exact(tmp_path_factory, X):
+    path = tmp_path_factory.mktemp("csv") / "t.csv"
+    frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+    frame.assign(label=np.arange(len(X))).to_csv(path, index=False)
+    table = read(path)
+    np.testing.assert_array_equal(table.X, X)
+    assert table.X.flags.c_contiguous
+    assert table.X.dtype == np.float64
+    np.testing.assert_array_equal(table.y, np.arange(len(X)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b,label\r\n1,2,0\r\n3,4,1\r\n",
+        "a,b,label\n1,2,0\n3,4,1",
+        "\n\na,b,label\n\n1,2,0\n\n\n3,4,1\n\n",
+        "\ufeffa,b,label\n1,2,0\n3,4,1\n",
+        '"a","b","label"\n"1","2","0"\n"3","4","1"\n',
+        "a , b, label\n 1, 2 ,0\n+3,4.0,+1\n",
+        "a,b,label\n1,2e0,0\n3.,.4e1,1\n",
+        "label,a,b\n0,1,2\n1,3,4\n",
+        "a,LABEL,b\n1,0,2\n3,1,4\n",
+    ],
+    ids=["CRLF", "no last newline", "blank lines", "BOM", "quotes", "spaces", "exponents", "first", "case"],
+)
+def test_forms_of_the_same_table(file, text):
+    table = read(file(text))
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
+    np.testing.assert_array_equal(table.y, [0, 1])
+    assert table.feature_names == ["a", "b"]
+
+
+def test_names_in_unicode_and_quotes(file):
+    table = read(file('größe,"weight, kg",名前,target\n1,2,3,0\n'))
+    assert table.feature_names == ["größe", "weight, kg", "名前"]
+
+
+def test_booleans_are_numbers(file):
+    table = read(file("a,b,label\ntrue,1,x\nfalse,2,y\n"))
+    np.testing.assert_array_equal(table.X, [[1, 1], [0, 2]])
+    assert table.X.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["0", "1"], np.array([0, 1])),
+        (["-1", "1.5"], np.array([-1, 1.5])),
+        (["true", "False"], np.array([True, False])),
+        (["cat", "dog"], np.array(["cat", "dog"])),
+        (["größer", '"a,b"'], np.array(["größer", "a,b"])),
+        (["1", "x"], np.array(["1", "x"])),
+        (['"NA"', "x"], np.array(["NA", "x"])),
+    ],
+)
+def test_labels_as_written(file, values, expected):
+    table = read(file("a,label\n1," + values[0] + "\n2," + values[1] + "\n"))
+    np.testing.assert_array_equal(table.y, expected)
+    assert table.y.dtype.kind == expected.dtype.kind
+
+
+def test_one_row_one_feature(file):
+    table = read(file("a,label\n1,0\n"))
+    assert table.X.shape == (1, 1)
+    assert table.y.shape == (1,)
+
+
+def test_wide(file):
+    n = 30_000
+    text = ",".join(f"f{j}" for j in range(n)) + ",y\n" + (",".join(["0.123456789"] * n) + ",1\n") * 4
+    table = read(file(text))
+    assert table.X.shape == (4, n)
+    assert (table.X == 0.123456789).all()
+
+
+def test_types_change_far_into_the_file(file):
+    rows = ["1,0"] * 400_000 + ["2.5,1"]
+    table = read(file("a,label\n" + "\n".join(rows)))
+    assert table.X[-1, 0] == 2.5
+    assert table.X.shape == (400_001, 1)
+
+
+def test_label_by_name(file):
+    path = file("NV,PI,HG\n0,13,1\n")
+    table = read(path, label="HG")
+    assert (table.label_name, table.feature_names) == ("HG", ["NV", "PI"])
+    with pytest.raises(
+        DataError,
+        match=r"no column is called 'HGG' \(did you mean 'HG'\?\): the columns are 'NV', 'PI', 'HG'",
+    ):
+        read(path, label="HGG")
+    with pytest.raises(
+        DataError,
+        match="called label, target, y or class: name the label with label=, one of 'NV', 'PI', 'HG'",
+    ):
+        read(path)
+
+
+def test_long_lists_of_columns_are_shortened(file):
+    names = [f"f{j}" for j in range(1020)]
+    with pytest.raises(DataError, match=r"'f19' and 1,000 more$"):
+        read(file(",".join(names) + "\n" + ",".join(["1"] * 1020)))
+
+
+def test_ambiguous_label(file):
+    path = file("a,y,class\n1,2,3\n")
+    with pytest.raises(DataError, match="may be any of 'y', 'class': say which with label="):
+        read(path)
+    assert read(path, label="y").feature_names == ["a", "class"]
+    assert read(path, features=["a", "y"]).label_name == "class"
+
+
+def test_without_labels(file):
+    path = file("a,b\n1,2\n")
+    table = read(path, require_label=False)
+    assert (table.y, table.label_name, table.feature_names) == (None, None, ["a", "b"])
+    assert read(path, label="passed", require_label=False).y is None
+    np.testing.assert_array_equal(read(path, label="b", require_label=False).y, [2])
+
+
+def test_features_by_name_in_their_order(file):
+    path = file("id,b,a,label\nx17,2,1,0\n")
+    table = read(path, features=["a", "b"])
+    np.testing.assert_array_equal(table.X, [[1, 2]])
+    np.testing.assert_array_equal(table.y, [0])
+    with pytest.raises(DataError, match=r"2 features not found \('aa', 'zz'\) \(did you mean 'a'\?\): the columns"):
+        read(path, features=["aa", "zz"])
+    with pytest.raises(DataError, match="the label 'a' is among the features"):
+        read(path, features=["a", "b"], label="a")
+    with pytest.raises(DataError, match="names a column twice"):
+        read(path, features=["a", "a"])
+
+
+def test_number_of_features(file):
+    path = file("a,b,label\n1,2,0\n")
+    assert read(path, n_features=2).X.shape == (1, 2)
+    with pytest.raises(DataError, match=r"2 feature columns \('a', 'b'\) where 3 are expected"):
+        read(path, n_features=3)
+    with pytest.raises(DataError, match="no column besides the label 'y'"):
+        read(file("y\n1\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b,y\n1,2,0\n1,2\n", r"line 3: 2 fields where the header names 3 columns"),
+        ("a,b,y\n1,2,0\n\n\n1,2,0,4\n", r"line 5: 4 fields where the header names 3 columns"),
+        ("a,y\n7\n", r"line 2: 1 field where the header names 2 columns: complete the line or remove it"),
+        ('a,b,y\n1,2,"x\ny"\n1,2\n', r"line 4: 2 fields"),
+        ("a,b,y\n1,2,0\n1,n/k,0\n", r"line 3, column 'b': 'n/k' is text, not a number: correct it, encode"),
+        ("a,b,y\n1,Paris,0\n1,Rome,0\n", r"line 2, column 'b': 'Paris' is text, not a number"),
+        ("a,b,y\n1,2,0\n\n1,1_000,0\n", r"line 4, column 'b': '1_000' is text"),
+        ('a;b;y\n1;2;0\n1;"3,5";0\n', r"line 3, column 'b': '3,5' is text"),
+        ("a,b,y\n1,2020-01-31,0\n", r"line 2, column 'b': 2020-01-31 \(date32\[day\]\) is not a number"),
+        ("a,b,y\n1,2,0\n,2,0\n", r"line 3, column 'a': missing value: impute or drop it"),
+        (
+            "a,b,y\n1,2,0\n1,NA,0\n1,NaN,0\n",
+            r"line 3, column 'b': missing value \(2 in this column\): impute",
+        ),
+        ('a,b,y\n1,2,0\n1,"",0\n', r"line 3, column 'b': missing value"),
+        ("a,b,y\n1,,0\n1,,0\n", r"line 2, column 'b': missing value \(2 in this column\)"),
+        ("a,b,y\n1,2,0\n1,inf,0\n", r"line 3, column 'b': infinite value \(inf\): clip or drop it"),
+        ("a,b,y\n1,2,0\n1,-1e999,0\n", r"line 3, column 'b': infinite value \(-inf\)"),
+        ("a,b,y\n1,2,0\n1,2,\n", r"line 3, column 'y': missing label: drop the row"),
+        ("a,b,y\n1,2,u\n1,2,NA\n", r"line 3, column 'y': missing label"),
+        ('a,b,y\n1,2,u\n1,2,""\n', r"line 3, column 'y': missing label"),
+        ("a,b,y\n1,2,0.5\n1,2,inf\n", r"line 3, column 'y': infinite value"),
+        (
+            "a,b,y\n1,2,2020-01-31\n",
+            r"line 2, column 'y': 2020-01-31 \(date32\[day\]\) is neither a class nor a",
+        ),
+        ('a,b,y\n1,2,u\n1,2,"v\n1,2,u\n', r"line 3, column 'y': the label runs over the end of its line"),
+        (b"a,b,y\n1,2,\xff\n", r"line 2, column 'y': .*text must be UTF-8"),
+        (b"a,b,y\n1,\xff,1\n", r"line 2, column 'b': .* is not a number"),
+        (b"a,\xe9,y\n1,2,1\n", r"line 1: is not UTF-8"),
+        ("a,b,y\n", r"t.csv: has column names but no rows"),
+        ("a,b,y", r"t.csv: has column names but no rows"),
+        ("a,b,y\n\n\n", r"t.csv: has column names but no rows"),
+        (
+            "\n1,2.5,0\n1,2,0\n",
+            r"line 2: starts with numbers \(1,…\), not with column names: add a header line",
+        ),
+        ("a,,y\n1,2,0\n", r"column 2 has no name: name it, or leave it out \(pandas: index=False\)"),
+        ("a,a,y\n1,2,0\n", r"two columns are called 'a'"),
+        ('a,"b,y\n1,2,0\n', r"line 1: the header cannot be read"),
+    ],
+)
+def test_errors_say_where(file, text, message):
+    path = file(text)
+    with pytest.raises(DataError, match=message) as caught:
+        read(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_the_line_is_right_in_a_large_file(file):
+    rows = [f"{i},{i},0" for i in range(300_000)]
+    rows[234_567] = "1,,0"
+    with pytest.raises(DataError, match=r"line 234,569, column 'b'"):
+        read(file("a,b,y\n" + "\n".join(rows)))
+    rows[234_567] = "1,2"
+    with pytest.raises(DataError, match=r"line 234,569: 2 fields"):
+        read(file("a,b,y\n" + "\n".join(rows)))
+    rows[234_567] = "1,oops,0"
+    with pytest.raises(DataError, match=r"line 234,569, column 'b': 'oops'"):
+        read(file("a,b,y\n" + "\n".join(rows)))
+
+
+def test_a_quote_left_open_in_a_large_file(file):
+    rows = ["1,2,u"] * 100_000
+    rows[10] = '1,2,"u'
+    with pytest.raises(DataError, match="line 12"):
+        read(file("a,b,y\n" + "\n".join(rows)))
+
+
+def test_names_that_are_numbers(file):
+    assert read(file("0,1,2\n5,6,1\n"), label="2").feature_names == ["0", "1"]
+    assert read(file("1,2,3\n5,6,1\n"), label="1").feature_names == ["2", "3"]

@@ -1,0 +1,145 @@
+"""Parquet: types, pandas' index, and errors that name the row."""
+
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from sgdone.data.files import DataError, read
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(columns, **options):
+        pq.write_table(pa.table(columns), tmp_path / "t.parquet", **options)
+        return tmp_path / "t.parquet"
+
+    return write
+
+
+def test_round_trip_over_row_groups(file):
+    X = np.random.default_rng(0).normal(size=(1000, 3))
+    y = np.arange(1000) % 3
+    table = read(file({"a": X[:, 0], "b.c": X[:, 1], "ß": X[:, 2], "class": y}, row_group_size=77))
+    np.testing.assert_array_equal(table.X, X)
+    assert table.X.flags.c_contiguous
+    np.testing.assert_array_equal(table.y, y)
+    assert table.feature_names == ["a", "b.c", "ß"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        (["float32", "float32"], np.float32),
+        (["float32", "float64"], np.float64),
+        (["float32", "int8"], np.float64),
+        (["float16", "float16"], np.float64),
+        (["uint64", "bool"], np.float64),
+    ],
+)
+def test_float32_only_if_all_are(file, kinds, expected):
+    values = np.array([[1, 0], [0, 1]])
+    columns = {f"f{j}": values[:, j].astype(kind) for j, kind in enumerate(kinds)}
+    table = read(file({**columns, "y": [0, 1]}))
+    assert table.X.dtype == expected
+    np.testing.assert_array_equal(table.X, values)
+
+
+def test_decimals(file):
+    table = read(file({"a": [Decimal("1.25"), Decimal("-3.50")], "y": [Decimal("1.0"), Decimal("2.5")]}))
+    np.testing.assert_array_equal(table.X, [[1.25], [-3.5]])
+    np.testing.assert_array_equal(table.y, [1, 2.5])
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
+def test_text_labels(file, kind):
+    labels = pa.array(["dog", "cat", "dog"]).cast(kind)
+    np.testing.assert_array_equal(read(file({"a": [1, 2, 3], "label": labels})).y, ["dog", "cat", "dog"])
+
+
+def test_number_dictionaries_as_labels(file):
+    labels = pa.array([7, 5, 7]).dictionary_encode()
+    np.testing.assert_array_equal(read(file({"a": [1, 2, 3], "label": labels})).y, [7, 5, 7])
+
+
+def test_pandas_index_is_no_feature(tmp_path):
+    frame = pd.DataFrame({"a": [1.0, 2, 3], "y": [0, 1, 0]})
+    frame.iloc[[2, 0]].to_parquet(tmp_path / "t.parquet")
+    table = read(tmp_path / "t.parquet")
+    assert table.feature_names == ["a"]
+    np.testing.assert_array_equal(table.X, [[3], [1]])
+    frame.set_index("a").to_parquet(tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet", features=["a"]).X.shape == (3, 1)
+
+
+def test_polars(tmp_path):
+    pl.DataFrame({"a": [1.0, 2], "y": ["u", "v"]}).write_parquet(tmp_path / "t.parquet")
+    np.testing.assert_array_equal(read(tmp_path / "t.parquet").y, ["u", "v"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            {"a": [1, None, 3, None], "y": [0, 1, 0, 1]},
+            r"row 2, column 'a': missing value \(2 in this column\)",
+        ),
+        ({"a": [1.0, 2.0, np.nan], "y": [0, 1, 0]}, r"row 3, column 'a': missing value: impute or drop it"),
+        ({"a": [1.0, -np.inf], "y": [0, 1]}, r"row 2, column 'a': infinite value \(-inf\)"),
+        ({"a": [None, True], "y": [0, 1]}, r"row 1, column 'a': missing value"),
+        (
+            {"a": [1, 2], "city": [None, "Paris"], "y": [0, 1]},
+            r"row 2, column 'city': 'Paris' is text, not a",
+        ),
+        ({"a": ["1", "2"], "y": [0, 1]}, r"row 1, column 'a': '1' is text, not a number"),
+        ({"a": pa.array(["u", "v"]).dictionary_encode(), "y": [0, 1]}, r"row 1, column 'a': 'u' is text"),
+        ({"a": pa.array([None, None], pa.string()), "y": [0, 1]}, r"row 1, column 'a': missing value \(2"),
+        ({"a": [date(2020, 1, 31)], "y": [0]}, r"row 1, column 'a': 2020-01-31 \(date32\[day\]\) is not a"),
+        ({"a": [[1.0, 2.0]], "y": [0]}, r"row 1, column 'a': \[1.0, 2.0\] \(list.*\) is not a number"),
+        ({"a": [1, 2], "y": [0, None]}, r"row 2, column 'y': missing label: drop the row"),
+        ({"a": [1, 2], "y": [0.0, np.nan]}, r"row 2, column 'y': missing value"),
+        ({"a": [1], "y": [[1.0]]}, r"row 1, column 'y': \[1.0\] .* is neither a class nor a number"),
+        ({"a": pa.array([], pa.int64()), "y": pa.array([], pa.int64())}, r"has column names but no rows"),
+        ({"a": [1], "b": [2]}, r"name the label with label=, one of 'a', 'b'"),
+    ],
+)
+def test_errors_say_where(file, columns, message):
+    path = file(columns)
+    with pytest.raises(DataError, match=message) as caught:
+        read(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_first_fault_over_row_groups(file):
+    values = np.arange(10_000.0)
+    values[7_654] = np.nan
+    with pytest.raises(DataError, match=r"row 7,655, column 'b'"):
+        read(file({"a": np.zeros(10_000), "b": values, "y": np.zeros(10_000)}, row_group_size=1000))
+
+
+@pytest.mark.parametrize("content", [b"PAR1 and nothing else PAR1", b"x", b"a,b\n1,2\n" * 100])
+def test_corrupt(tmp_path, content):
+    (tmp_path / "t.parquet").write_bytes(content)
+    with pytest.raises(DataError, match=r"t\.parquet: cannot be read as Parquet \(.+\): write it again"):
+        read(tmp_path / "t.parquet")
+
+
+def test_corrupt_inside(file):
+    path = file({"a": np.random.default_rng(0).normal(size=10_000), "y": np.zeros(10_000)}, write_page_checksum=True)
+    content = bytearray(path.read_bytes())
+    content[100:4000] = bytes(3900)
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"cannot be read as Parquet \(.*(checksum|CRC).*\)"):
+        read(path)
+
+
+def test_cut_off(file):
+    path = file({"a": np.arange(1000.0), "y": np.zeros(1000)})
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        read(path)

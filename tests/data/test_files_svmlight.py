@@ -1,0 +1,128 @@
+"""svmlight: values, the base of the indices, and errors that name the line."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+from sgdone.data.files import DataError, read
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text, name="t.svm"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("zero_based", [False, True])
+def test_round_trip_is_exact(tmp_path, zero_based):
+    X = sparse.random(50, 20, density=0.2, random_state=0, format="csr")
+    y = np.random.default_rng(0).normal(size=50)
+    dump_svmlight_file(X, y, str(tmp_path / "t.svm"), zero_based=zero_based)
+    table = read(tmp_path / "t.svm", n_features=20, zero_based=zero_based)
+    assert isinstance(table.X, sparse.csr_array)
+    assert table.X.indices.dtype == table.X.indptr.dtype == np.int32
+    assert table.X.data.dtype == np.float64
+    np.testing.assert_allclose(table.X.toarray(), X.toarray(), rtol=1e-15)
+    np.testing.assert_allclose(table.y, y, rtol=1e-15)
+    assert table.zero_based is zero_based
+
+
+def test_everything_the_format_allows(file):
+    text = "# a comment\n\n+1 qid:3 1:.5 3:1e1 # query 3\r\n-1\n   \n0.5\t2:-1\t3:+2\n1 2:7 #\n"
+    table = read(file(text))
+    np.testing.assert_array_equal(table.X.toarray(), [[0.5, 0, 10], [0, 0, 0], [0, -1, 2], [0, 7, 0]])
+    np.testing.assert_array_equal(table.y, [1, -1, 0.5, 1])
+
+
+def test_one_row_one_feature(file):
+    table = read(file("1 1:2"))
+    assert table.X.shape == (1, 1)
+
+
+def test_wide(file):
+    table = read(file("1 1:2 2000000000:3\n"))
+    assert table.X.shape == (1, 2_000_000_000)
+    assert table.X.indices.dtype == np.int32
+
+
+def test_the_base_is_never_guessed(file):
+    train, test = file("1 0:1 2:1\n", "train.svm"), file("1 1:1 2:1\n", "test.svm")
+    with pytest.raises(DataError, match=r"line 1: index 0: this file counts features from 0; .* zero_based=True"):
+        read(train)
+    n_features = read(train, zero_based=True).X.shape[1]
+    np.testing.assert_array_equal(read(test, zero_based=True, n_features=n_features).X.toarray(), [[0, 1, 1]])
+    np.testing.assert_array_equal(read(test, n_features=n_features).X.toarray(), [[1, 1, 0]])
+
+
+def test_more_features_than_the_model(file):
+    path = file("1 1:1\n1 3:1\n")
+    assert read(path, n_features=3).X.shape == (2, 3)
+    assert read(path, n_features=5).X.shape == (2, 5)
+    message = "line 2: index 3, where 2 features counted from 1 end at 2: read files of one kind with the same"
+    with pytest.raises(DataError, match=message):
+        read(path, n_features=2)
+    with pytest.raises(DataError, match="line 2: index 3, where 3 features counted from 0 end at 2"):
+        read(path, n_features=3, zero_based=True)
+
+
+def test_names_given_by_the_model(file):
+    table = read(file("1 1:1\n"), features=["a", "b"])
+    assert table.X.shape == (1, 2)
+    assert table.feature_names == ["a", "b"]
+
+
+def test_no_label_by_name(file):
+    path = file("1 1:1\n")
+    with pytest.raises(DataError, match="svmlight has no column names"):
+        read(path, label="HG")
+    assert read(path, label="HG", require_label=False).y == [1]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("cat 1:2", "the label 'cat' is not a number: write classes as numbers"),
+        ("1:2 2:3", "starts with '1:2', not with a label: put a number first"),
+        ("1,2 1:3", "has several labels, '1,2'"),
+        ("nan 1:2", "the label is 'nan': drop the row"),
+        ("1 3:1 2:1", "index 2 comes after 3: sort the indices of each line"),
+        ("1 2:1 2:3", "index 2 twice: keep one value a feature"),
+        ("1 2:x", "index 2: 'x' is not a number"),
+        ("1 2:1 7", "'7' is not index:value"),
+        ("1 2: 7", "'2:' is not index:value"),
+        ("1 a:7", "'a:7' is not index:value"),
+        ("1 1.5:7", "'1.5:7' is not index:value"),
+        ("1 1:1 qid:7", "'qid:7' is not index:value"),
+        ("1 -1:2", "index -1 is negative"),
+        ("1 99999999999:2", "index 99999999999 is too large"),
+        ("1 99999999999999999999:2", "index 99999999999999999999 is too large"),
+        ("1 1:nan", r"index 1: missing value \(nan\): impute or drop it"),
+        ("1 1:2 3:-inf", r"index 3: infinite value \(-inf\): clip or drop it"),
+        (b"\xff 1:2", r"the label '\\\\xff' is not a number"),
+    ],
+)
+def test_errors_say_where(file, line, message):
+    line = line if isinstance(line, bytes) else line.encode()
+    path = file(b"1 1:1\n\n# 1 1:x\n" + line + b"\n1 1:1\n")
+    with pytest.raises(DataError, match=f"line 4: {message}") as caught:
+        read(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_only_comments(file):
+    with pytest.raises(DataError, match="holds no rows"):
+        read(file("# nothing\n\n"))
+
+
+def test_a_fault_we_cannot_find_still_is_a_data_error(file, monkeypatch):
+    def fail(*_args, **_kwargs):
+        raise ValueError("unheard of")
+
+    monkeypatch.setattr("sgdone.data.svmlight.load_svmlight_file", fail)
+    with pytest.raises(DataError, match=r"t\.svm: unheard of"):
+        read(file("1 1:1\n"))
