@@ -1,0 +1,22 @@
+"""What the loop could not use, said to the user."""
+
+import numpy as np
+
+from sgdone.data.base import Block
+from sgdone.solvers.base import BlockReport
+
+
+class BadRowError(ValueError):
+    """A row held NaN, infinity or numbers too large to square."""
+
+
+def raise_for_bad_row(block: Block, report: BlockReport) -> None:
+    """Raise if the row at which a stretch ended is itself to blame; if it is not, the weights have diverged."""
+    row = int(block.order[report.position])
+    if report.ending == "not sound":
+        block.rows.check_indices()
+    fault = block.rows.find_fault(row)
+    if fault is not None:
+        raise BadRowError(fault)
+    if not np.isfinite(block.labels[row]):
+        raise BadRowError(f"the label of row {row} is {block.labels[row]}: impute or drop it before fit")

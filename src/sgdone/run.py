@@ -1,0 +1,188 @@
+"""The one driver: rows in, weights, trace and verdict out."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone import advice
+from sgdone.bad_rows import raise_for_bad_row
+from sgdone.data.base import Block, Source
+from sgdone.data.passes import Passes
+from sgdone.losses.base import Loss
+from sgdone.measure import look_ahead, measure
+from sgdone.solvers.base import Solver
+from sgdone.solvers.problem import Problem
+from sgdone.solvers.state import State
+from sgdone.steps.base import StepSize
+from sgdone.stopping.base import Progress, Stop, StopRule
+from sgdone.trace import Trace
+from sgdone.verdict import Status, Verdict
+
+#: Called after each stretch of rows with the progress and the state; a returned text stops the run.
+Hook = Callable[[Progress, State], str | None]
+
+#: Entries of rows between two looks of the rules, unless told otherwise: some ten milliseconds of work.
+_ENTRIES_IN_STRETCH = 1 << 24
+
+
+@final
+@dataclass(frozen=True)
+class Result:
+    """What a run leaves: the model in the user's units, how it came about, and what it takes to go on."""
+
+    coef: NDArray[Any]
+    intercept: float
+    trace: Trace
+    verdict: Verdict
+    state: State
+    rule_state: Any
+    rows_read: int
+    passes_begun: int
+
+
+def run(
+    source: Source,
+    loss: Loss,
+    solver: Solver,
+    stop: StopRule,
+    *,
+    alpha: float,
+    step: StepSize | None = None,
+    fit_intercept: bool = True,
+    task: Literal["classification", "regression"] = "classification",
+    rng: np.random.Generator | None = None,
+    coef: NDArray[Any] | None = None,
+    intercept: float = 0.0,
+    resume: Result | None = None,
+    single_pass: bool = False,
+    block_size: int | None = None,
+    hook: Hook | None = None,
+) -> Result:
+    """Train a linear model until a rule stops it.
+
+    Parameters
+    ----------
+    source : Source
+        Where the rows come from.
+    loss, solver, stop, step : Loss, Solver, StopRule, StepSize
+        What to minimise, how, until when, and with which steps (the solver's own if not given).
+    alpha : float
+        L2 penalty: the objective is the mean loss + α/2·‖w‖².
+    fit_intercept : bool
+        Whether there is an intercept; it is not penalised.
+    task : {"classification", "regression"}
+        What the error in the trace means.
+    rng : numpy.random.Generator
+        Where the order of the rows comes from.
+    coef, intercept
+        The model to start from; zero if not given.
+    resume : Result, optional
+        Another run to go on from, bit for bit if it ended with a pass; its arrays are changed in place, and its loss,
+        penalty and step size stay as they were.
+    single_pass : bool
+        Return after one pass even if no rule has fired.
+    block_size : int, optional
+        Rows between two looks of the rules; it never changes a result.
+    hook : callable, optional
+        Called after each stretch of rows; a returned text stops the run.
+
+    Examples
+    --------
+    >>> from sgdone.data import ArraySource
+    >>> from sgdone.losses import Squared
+    >>> from sgdone.solvers import asgd
+    >>> from sgdone.stopping import MaxPasses
+    >>> X = np.linspace(-1.0, 1.0, 200)[:, None]
+    >>> result = run(ArraySource(X, 3.0 * X[:, 0] + 1.0), Squared(), asgd(), MaxPasses(50), alpha=0.0)
+    >>> result.coef.round(2), round(result.intercept, 2)
+    (array([3.]), 1.0)
+    >>> print(result.verdict)
+    Budget spent after 10,000 samples (50 passes): 50 passes allowed and made.
+    """
+    rng = np.random.default_rng(0) if rng is None else rng
+    blocks = Passes(source, rng, 0 if resume is None else resume.passes_begun)
+    block = blocks.next()
+    if resume is None:
+        problem = Problem.over(source, block, loss, alpha, fit_intercept, task)
+        start = np.zeros(source.n_features) if coef is None else np.asarray(coef, dtype=np.float64)
+        first_step = (solver.default_step if step is None else step).resolve(look_ahead(problem, block))
+        state = solver.start(problem, first_step, start, intercept)
+        state.method = repr(solver)
+        rule_state, rows_read = stop.start(source.n_rows), 0
+    else:
+        _check_same_kind(resume.state.problem, block)
+        start, intercept = resume.coef, resume.intercept
+        state = resume.state.reached_by(block.rows.access)
+        rule_state, rows_read = resume.rule_state, resume.rows_read
+    state.begin_pass()
+    stretch = block_size or max(1, _ENTRIES_IN_STRETCH // max(1, block.rows.typical_length))
+    trace = Trace(task=task)
+    clock = time.perf_counter()
+    position = 0
+    ended: Stop | None = None
+    try:
+        while ended is None:
+            look = stop.next_look(rule_state)
+            last = min(block.order.size, position + stretch, position + max(0, look.rows_read - rows_read))
+            state.begin_stretch()
+            report = solver.advance(state, block, position, last, max(0, look.step - state.steps))
+            rows_read += report.position - position
+            progress = Progress(
+                state.steps,
+                rows_read,
+                source.n_rows,
+                blocks.begun,
+                blocks.ended and report.position == block.order.size,
+                state.pass_mean,
+                time.perf_counter() - clock,
+                report.predictions,
+                report.slopes,
+            )
+            if report.updates:
+                trace.append(measure(state, report, progress))
+            if report.ending != "used":
+                raise_for_bad_row(block, report)
+                ended = Stop("divergence", Status.DIVERGED, advice.divergence_reason(report))
+                break
+            ended = stop.observe(rule_state, progress)
+            wish = hook(progress, state) if hook is not None else None
+            if ended is None:
+                if wish is not None:
+                    ended = Stop("callback", Status.STOPPED, wish)
+                elif single_pass and progress.pass_ended:
+                    ended = Stop("single pass", Status.BUDGET_SPENT, "one pass over the rows given")
+                elif report.position == position:
+                    raise RuntimeError(f"{stop!r} asked for a look at {look} but did not fire there")
+            position = report.position
+            if position == block.order.size and ended is None:
+                if blocks.ended:
+                    state.begin_pass()
+                block, position = blocks.next(), 0
+    except KeyboardInterrupt:
+        ended = Stop("Ctrl-C", Status.INTERRUPTED, "the model so far is kept")
+    updates = state.steps
+    state.begin_stretch()
+    with np.errstate(over="ignore", invalid="ignore"):
+        solution, offset = state.solution()
+    if not (np.all(np.isfinite(solution)) and np.isfinite(offset)):
+        state = replace(solver.start(state.problem, state.step, start, intercept), method=repr(solver))
+        solution, offset = state.solution()
+        ended = Stop("divergence", Status.DIVERGED, "weights exceeded what a float holds; those of the start are kept")
+    passes = rows_read / source.n_rows if source.n_rows else float(blocks.begun)
+    hint = ended.advice or advice.next_steps(ended, state, trace)
+    verdict = Verdict(ended.status, ended.rule, updates, passes, ended.reason, ended.evidence, hint)
+    trace.verdict = verdict
+    return Result(solution, offset, trace, verdict, state, rule_state, rows_read, blocks.begun)
+
+
+def _check_same_kind(problem: Problem, block: Block) -> None:
+    """Refuse rows that a resumed model was not made for."""
+    before, now = (problem.n_features, problem.dtype), (block.rows.n_features, block.rows.dtype)
+    if before != now:
+        raise ValueError(
+            f"the run to resume had {before[0]} features of {before[1]}, these rows have {now[0]} of {now[1]}"
+        )

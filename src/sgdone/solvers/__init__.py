@@ -1,0 +1,23 @@
+"""Methods, one file each."""
+
+from sgdone.solvers.asgd import aisgd, asgd
+from sgdone.solvers.averaged import Averaged
+from sgdone.solvers.base import BlockReport, Solver
+from sgdone.solvers.isgd import ISGD
+from sgdone.solvers.problem import Problem
+from sgdone.solvers.row_solver import RowSolver
+from sgdone.solvers.sgd import SGD
+from sgdone.solvers.state import State
+
+__all__ = [
+    "ISGD",
+    "SGD",
+    "Averaged",
+    "BlockReport",
+    "Problem",
+    "RowSolver",
+    "Solver",
+    "State",
+    "aisgd",
+    "asgd",
+]

@@ -1,0 +1,65 @@
+"""Averaging, around any method that steps along rows."""
+
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any, Literal, final
+
+from numpy.typing import NDArray
+
+from sgdone.data.base import Block
+from sgdone.solvers.base import BlockReport, Solver
+from sgdone.solvers.problem import Problem
+from sgdone.solvers.row_solver import RowSolver
+from sgdone.solvers.sgd import SGD
+from sgdone.solvers.state import State
+from sgdone.solvers.stretch import advance_along_rows
+from sgdone.steps import Xu
+from sgdone.steps.base import StepSize
+
+
+@final
+@dataclass(frozen=True)
+class Averaged(Solver):
+    """Return the mean of the iterates θ after the sample t₀: Xu (2011), Algorithm 1.
+
+    Parameters
+    ----------
+    inner : RowSolver
+        The method whose iterates are averaged.
+    after : int or "auto"
+        t₀. "auto" is Xu's section 5: begin once a moving average of the iterates (weight 0.01 on the newest)
+        has the lower moving average of losses, looked at from the 100th sample on.
+
+    Examples
+    --------
+    >>> Averaged(SGD(), after=0)
+    Averaged(inner=SGD(), after=0)
+    """
+
+    inner: RowSolver = field(default_factory=SGD)
+    after: int | Literal["auto"] = "auto"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.inner, RowSolver):
+            raise TypeError(f"{self.inner!r} cannot be averaged: give a method that steps along rows, as SGD() does")
+        after: Any = self.after
+        if after != "auto" and not (isinstance(after, Integral) and int(after) >= 0):
+            raise ValueError(f'after={after!r}: give "auto" or the number of samples to leave out')
+
+    @property
+    def default_step(self) -> StepSize:
+        """Xu's schedule, made for averaging."""
+        return Xu()
+
+    def start(self, problem: Problem, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
+        """Two vectors of weights: the iterate's, and what the average needs."""
+        phase = "searching" if self.after == "auto" else "plain"
+        return State.at(problem, step, phase, 2, coef, intercept)  # type: ignore[arg-type]
+
+    def advance(self, state: State, block: Block, first: int, last: int, updates: int) -> BlockReport:
+        """Use rows of a block."""
+        after = None if self.after == "auto" else int(self.after)
+        inner = self.inner
+        return advance_along_rows(
+            state, block, first, last, updates, inner.make_update, inner.slope_of, average_after=after
+        )

@@ -1,0 +1,40 @@
+"""What is to be minimised."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+
+from sgdone.data.base import Block, Source
+from sgdone.data.rows import Scaling
+from sgdone.kernels.rows import RowAccess
+from sgdone.losses.base import Loss
+
+
+@final
+@dataclass(frozen=True)
+class Problem:
+    """Mean weighted loss + α/2·‖w‖², over rows of a kind; the intercept is not penalised."""
+
+    loss: Loss
+    alpha: float
+    fit_intercept: bool
+    task: Literal["classification", "regression"]
+    n_features: int
+    dtype: np.dtype[Any]
+    access: RowAccess
+    scaling: Scaling | None = None
+
+    @classmethod
+    def over(
+        cls,
+        source: Source,
+        block: Block,
+        loss: Loss,
+        alpha: float,
+        fit_intercept: bool,
+        task: Literal["classification", "regression"],
+    ) -> "Problem":
+        """The problem over rows like those of a source's block."""
+        rows = block.rows
+        return cls(loss, alpha, fit_intercept, task, rows.n_features, rows.dtype, rows.access, source.scaling)

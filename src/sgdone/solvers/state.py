@@ -1,0 +1,145 @@
+"""All that changes during a run: it can be copied, saved, and resumed bit for bit."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.kernels.model import LENGTH, Numbers
+from sgdone.kernels.rows import RowAccess
+from sgdone.solvers.problem import Problem
+from sgdone.steps.base import StepSize
+
+Phase = Literal["plain", "searching", "averaged"]
+
+
+@final
+@dataclass
+class State:
+    """A model in the making: weight vectors, their offsets, and the scalars of `sgdone.kernels.model.Numbers`."""
+
+    problem: Problem
+    step: StepSize
+    phase: Phase
+    weights: NDArray[Any]
+    offsets: NDArray[np.float64]
+    numbers: NDArray[np.float64]
+    #: The sample after which averaging began (t₀), once it has.
+    average_start: int | None = None
+    #: The solver that made it, in its own words.
+    method: str = ""
+
+    @classmethod
+    def at(
+        cls,
+        problem: Problem,
+        step: StepSize,
+        phase: Phase,
+        vectors: int,
+        coef: NDArray[Any],
+        intercept: float,
+    ) -> "State":
+        """A state whose iterate is the given one, in the user's units."""
+        shape = (vectors, problem.n_features) if problem.access.vectors_first else (problem.n_features, vectors)
+        state = cls(problem, step, phase, np.zeros(shape, problem.dtype), np.zeros((vectors, 2)), np.zeros(LENGTH))
+        scaling = problem.scaling
+        if scaling is not None:
+            if scaling.shift is not None:
+                intercept = intercept + float(coef @ scaling.shift)
+            coef = coef * scaling.scale
+        state.vector(0)[:] = coef
+        if scaling is not None and scaling.shift is not None:
+            state.offsets[0, 1] = state.vector(0) @ (scaling.shift / scaling.scale)
+        state._set(scale=1.0, own=1.0, intercept=intercept)
+        if phase == "searching":
+            state._set(share=1.0, averaged_intercept=intercept)
+        return state
+
+    def _set(self, **numbers: float) -> None:
+        for name, number in numbers.items():
+            self.numbers[Numbers._fields.index(name)] = number
+
+    def number(self, name: str) -> float:
+        """One of the scalars by its name."""
+        return float(self.numbers[Numbers._fields.index(name)])
+
+    @property
+    def steps(self) -> int:
+        """Updates made."""
+        return int(self.number("steps"))
+
+    def vector(self, k: int) -> NDArray[Any]:
+        """A view of one of the stored vectors."""
+        view: NDArray[Any] = self.weights[k] if self.problem.access.vectors_first else self.weights[:, k]
+        return view
+
+    def begin_pass(self) -> None:
+        """Forget the sums of the last pass."""
+        self._set(pass_loss=0.0, pass_weight=0.0)
+
+    def begin_stretch(self) -> None:
+        """Forget the sums of the last stretch of rows."""
+        self._set(stretch_loss=0.0, stretch_weight=0.0, stretch_wrong=0.0, stretch_squares=0.0)
+
+    @property
+    def pass_mean(self) -> float:
+        """Mean progressive loss of the pass so far; NaN before its first update."""
+        weight = self.number("pass_weight")
+        return self.number("pass_loss") / weight if weight > 0 else float("nan")
+
+    def begin_average(self) -> None:
+        """From the next update on, vector 1 holds the mean of the iterates."""
+        self.phase = "averaged"
+        self.average_start = self.steps
+        self.vector(1)[:] = 0
+        self.offsets[1] = 0
+        self._set(own=1.0, share=0.0, averaged_intercept=0.0, averaged_steps=0.0)
+
+    def solution(self) -> tuple[NDArray[Any], float]:
+        """The model so far in the user's units: the average over (t₀, k], or the iterate if there is none yet."""
+        averaged = self.phase == "averaged" and self.number("averaged_steps") > 0
+        return self._in_user_units(averaged)
+
+    def iterate(self) -> tuple[NDArray[Any], float]:
+        """The running iterate in the user's units."""
+        return self._in_user_units(averaged=False)
+
+    def _in_user_units(self, averaged: bool) -> tuple[NDArray[Any], float]:
+        problem = self.problem
+        own, share = (self.number("own"), self.number("share")) if averaged else (0.0, self.number("scale"))
+        combined = share * self.vector(0).astype(np.float64)
+        if averaged:
+            combined += own * self.vector(1).astype(np.float64)
+        intercept = self.number("averaged_intercept" if averaged else "intercept")
+        if problem.scaling is not None:
+            if problem.scaling.shift is not None and not problem.access.vectors_first:
+                centre = problem.scaling.shift / problem.scaling.scale
+                delta = share * self.offsets[0, 0] + (own * self.offsets[1, 0] if averaged else 0.0)
+                combined -= delta * centre
+            combined /= problem.scaling.scale
+            if problem.scaling.shift is not None:
+                intercept -= float(combined @ problem.scaling.shift)
+        return combined.astype(problem.dtype), intercept
+
+    def reached_by(self, access: RowAccess) -> "State":
+        """The same state for rows reached in another way (dense after sparse, say)."""
+        if access is self.problem.access:
+            return self
+        turned = access.vectors_first != self.problem.access.vectors_first
+        weights = np.ascontiguousarray(self.weights.T) if turned else self.weights
+        return replace(self, problem=replace(self.problem, access=access), weights=weights)
+
+    def copy(self) -> "State":
+        """A copy that shares nothing that changes."""
+        return replace(self, weights=self.weights.copy(), offsets=self.offsets.copy(), numbers=self.numbers.copy())
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What must be kept to resume, beside the problem, the step size, the phase and t₀."""
+        return {"weights": self.weights, "offsets": self.offsets, "numbers": self.numbers}
+
+    def with_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> "State":
+        """The same kind of state with other arrays."""
+        weights, offsets, numbers = (np.array(arrays[name]) for name in ("weights", "offsets", "numbers"))
+        return replace(self, weights=weights, offsets=offsets, numbers=numbers)

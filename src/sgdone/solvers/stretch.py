@@ -1,0 +1,92 @@
+"""A stretch of rows through the compiled loop, whatever ends it on the way."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sgdone.data.base import Block
+from sgdone.kernels.loop import make_loop
+from sgdone.kernels.outcome import AVERAGE_IS_BETTER, ENERGY_EXCEEDED, NOT_FINITE, NOT_SOUND
+from sgdone.kernels.storage import make_averaged, make_plain, make_searching
+from sgdone.losses.base import Loss, ScalarFunction
+from sgdone.solvers.base import BlockReport
+from sgdone.solvers.state import State
+from sgdone.steps.base import Preliminary
+from sgdone.steps.table import step_sizes
+
+_STORAGE = {"plain": make_plain, "averaged": make_averaged, "searching": make_searching}
+
+#: Predictions and steps beyond this count as diverged: their squares would overflow.
+_LARGEST = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e18}
+
+
+def advance_along_rows(
+    state: State,
+    block: Block,
+    first: int,
+    last: int,
+    updates: int,
+    make_update: Callable[..., Any],
+    slope_of: Callable[[Loss], ScalarFunction],
+    average_after: int | None = None,
+) -> BlockReport:
+    """Run the loop over ``block.order[first:last]``, going on after each outcome that is not an end.
+
+    A row larger than the step size was made for makes the step size anew and is then used; averaging begins
+    when the search for its start has succeeded or after the sample ``average_after``.
+    """
+    problem = state.problem
+    loss = problem.loss
+    predictions = np.empty(last - first + 1)
+    slopes = np.empty(last - first + 1)
+    position, made, size, ending = first, 0, np.nan, "used"
+    while position < last and made < updates:
+        if state.phase == "plain" and average_after is not None and state.steps >= average_after:
+            state.begin_average()
+        count = min(last - position, updates - made)
+        if state.phase == "plain" and average_after is not None:
+            count = min(count, average_after - state.steps)
+        sizes = step_sizes(state.step, state.steps + 1, count)
+        loop = make_loop(
+            problem.access, _STORAGE[state.phase], make_update, loss.kernel.value, slope_of(loss), block.rows.types
+        )
+        settings = np.array(
+            [problem.alpha, float(problem.fit_intercept), _LARGEST[problem.dtype], state.step.energy_limit]
+        )
+        position, used, outcome = loop(
+            block.rows.arrays,
+            block.labels,
+            block.sample_weight,
+            block.weight_stride,
+            block.order,
+            block.upcoming,
+            position,
+            last,
+            sizes,
+            settings,
+            loss.parameters,
+            state.weights,
+            state.offsets,
+            state.numbers,
+            predictions[made:],
+            slopes[made:],
+        )
+        made += used
+        size = sizes[used - 1] if used else size
+        if outcome in (NOT_FINITE, NOT_SOUND):
+            ending = "not finite" if outcome == NOT_FINITE else "not sound"
+            break
+        if outcome == ENERGY_EXCEEDED:
+            energy = float(predictions[made])
+            if not np.isfinite(energy):
+                ending = "not finite"
+                break
+            state.step = state.step.resolve(Preliminary(loss, problem.alpha, energy, energy))
+            if state.step.energy_limit < energy:
+                raise RuntimeError(
+                    f"{state.step!r} was resolved for a row of size {energy:g} but does not allow for it"
+                )
+        if outcome == AVERAGE_IS_BETTER:
+            state.begin_average()
+    return BlockReport(position, ending, predictions[:made], slopes[:made], float(size))  # type: ignore[arg-type]

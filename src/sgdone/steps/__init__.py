@@ -1,0 +1,9 @@
+"""Step sizes, one file each."""
+
+from sgdone.steps.base import Preliminary, StepSize
+from sgdone.steps.constant import Constant
+from sgdone.steps.inverse_sqrt import InverseSqrt
+from sgdone.steps.inverse_time import InverseTime
+from sgdone.steps.xu import Xu
+
+__all__ = ["Constant", "InverseSqrt", "InverseTime", "Preliminary", "StepSize", "Xu"]

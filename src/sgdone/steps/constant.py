@@ -1,0 +1,40 @@
+"""A step size that never changes."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.steps.base import Auto, Preliminary, StepSize, check_positive, stable_step
+
+
+@final
+@dataclass(frozen=True)
+class Constant(StepSize):
+    """γ_t = γ.
+
+    Parameters
+    ----------
+    gamma : float or "auto"
+        The step size; "auto" is 1/(L·max(‖x‖² + 1) + α) over the first rows, L the loss's smoothness.
+
+    Examples
+    --------
+    >>> Constant(0.5)(np.array([1, 10]))
+    array([0.5, 0.5])
+    """
+
+    gamma: float | Auto = "auto"
+    name: ClassVar[str] = "constant"
+
+    def __post_init__(self) -> None:
+        check_positive("gamma", self.gamma)
+
+    def __call__(self, t: NDArray[np.int64]) -> NDArray[np.float64]:
+        """γ at the samples ``t``."""
+        return np.full(t.shape, float(self.gamma))
+
+    def resolve(self, preliminary: Preliminary) -> "Constant":
+        """Fill in γ."""
+        return Constant(stable_step(preliminary)) if self.gamma == "auto" else self

@@ -1,0 +1,91 @@
+"""Xu's schedule, made for averaging."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.steps.base import Auto, Preliminary, StepSize, check_positive, stable_step
+
+
+@final
+@dataclass(frozen=True)
+class Xu(StepSize):
+    """γ_t = γ₀(1 + a·γ₀·t)^−c: Xu (2011), eq. (3).
+
+    Parameters
+    ----------
+    gamma0 : float or "auto"
+        The first step size. "auto" is 1/(L·max v(‖x‖² + 1) + α) over the first 1000 rows, L the loss's
+        smoothness, v the sample weight and 1 the intercept's share; a larger row met later lowers it.
+    a : float or "auto"
+        How soon the step falls; "auto" is α, the paper's stand-in for the smallest curvature of the risk.
+    c : float or "auto"
+        How fast it falls; "auto" is 2/3 for the squared loss and 3/4 for every other (Corollaries 6 and 9).
+    energy : float
+        The row size that an automatic γ₀ was made for; not for the user.
+    literal : bool
+        The recipe as printed; see `as_printed`.
+
+    Examples
+    --------
+    >>> Xu(gamma0=0.5, a=0.0, c=0.75)(np.array([1, 1000]))
+    array([0.5, 0.5])
+    >>> Xu(gamma0=1.0, a=1.0, c=0.5)(np.array([3, 8]))
+    array([0.5       , 0.33333333])
+    """
+
+    gamma0: float | Auto = "auto"
+    a: float | Auto = "auto"
+    c: float | Auto = "auto"
+    energy: float = float("inf")
+    literal: bool = False
+    name: ClassVar[str] = "xu"
+
+    def __post_init__(self) -> None:
+        check_positive("gamma0", self.gamma0)
+        check_positive("c", self.c)
+        if self.a != 0:
+            check_positive("a", self.a)
+
+    @classmethod
+    def as_printed(cls) -> "Xu":
+        """The literal recipe: γ₀ = 1/M, M the largest ‖x‖² of the first 1000 rows (sections 3 and 6.3).
+
+        It forgets the loss's curvature, the intercept and the penalty: with features of size 1e-3 it takes
+        steps at which the shrinkage flips signs. It is here to reproduce the paper.
+        """
+        return cls(literal=True)
+
+    def __call__(self, t: NDArray[np.int64]) -> NDArray[np.float64]:
+        """γ at the samples ``t``."""
+        gamma0, a = float(self.gamma0), float(self.a)
+        clock = t * (a * gamma0)
+        clock += 1.0
+        if self.c != 0.75:
+            return np.asarray(gamma0 * clock ** -float(self.c))
+        root = np.sqrt(clock, out=clock)
+        root *= np.sqrt(root)
+        return np.asarray(np.divide(gamma0, root, out=root))
+
+    def resolve(self, preliminary: Preliminary) -> "Xu":
+        """Fill in what is "auto", or lower an automatic γ₀ for a row larger than those it was made for."""
+        gamma0, energy = self.gamma0, self.energy
+        if self.literal and gamma0 == "auto":
+            gamma0 = 1.0 / preliminary.norm if preliminary.norm > 0 else 1.0
+        elif gamma0 == "auto" or preliminary.energy > energy:
+            gamma0, energy = stable_step(preliminary), preliminary.energy
+        exponent = 2 / 3 if preliminary.loss.quadratic else 3 / 4
+        return replace(
+            self,
+            gamma0=gamma0,
+            energy=energy,
+            a=preliminary.alpha if self.a == "auto" else self.a,
+            c=exponent if self.c == "auto" else self.c,
+        )
+
+    @property
+    def energy_limit(self) -> float:
+        """The largest row an automatic γ₀ was made for."""
+        return self.energy

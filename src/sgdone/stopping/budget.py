@@ -1,0 +1,116 @@
+"""Budgets: so many passes, samples or seconds, and no more."""
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, final
+
+from sgdone.stopping.base import NEVER, Look, Progress, Stop, StopRule
+from sgdone.verdict import Status
+
+
+def _check(name: str, value: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) > 0:
+        raise ValueError(f"{name}={value!r} is not a positive number: give how many to allow")
+
+
+@final
+@dataclass(frozen=True)
+class MaxPasses(StopRule):
+    """Stop after a number of passes over the rows; part of a pass counts in rows, rounded up.
+
+    Examples
+    --------
+    >>> MaxPasses(0)
+    Traceback (most recent call last):
+        ...
+    ValueError: passes=0 is not a positive number: give how many to allow
+    """
+
+    passes: float = 1
+    name: ClassVar[str] = "one_pass"
+
+    def __post_init__(self) -> None:
+        _check("passes", self.passes)
+
+    def start(self, n_rows: int | None) -> int | None:
+        """Rows that may be read, if a pass has a known number of them."""
+        if n_rows is None or math.isinf(self.passes):
+            return None
+        return math.ceil(round(self.passes * n_rows, 6))
+
+    def next_look(self, state: int | None) -> Look:
+        """The last row that may be read."""
+        return Look(rows_read=NEVER if state is None else state)
+
+    def observe(self, state: int | None, progress: Progress) -> Stop | None:
+        """Fire once the rows are read."""
+        ended = progress.pass_ended and progress.pass_number >= self.passes
+        if not (progress.rows_read >= state if state is not None else ended):
+            return None
+        unit = "pass" if self.passes == 1 else "passes"
+        reason = f"{self.passes:g} {unit} allowed and made"
+        return Stop("MaxPasses", Status.BUDGET_SPENT, reason, {"passes": self.passes})
+
+
+@final
+@dataclass(frozen=True)
+class MaxSamples(StopRule):
+    """Stop after a number of updates."""
+
+    samples: int
+
+    def __post_init__(self) -> None:
+        _check("samples", self.samples)
+        if self.samples != self.samples // 1:
+            raise ValueError(f"samples={self.samples!r} is not a whole number")
+
+    def start(self, n_rows: int | None) -> None:
+        """Nothing to remember: the run counts."""
+
+    def next_look(self, state: Any) -> Look:
+        """The last update that may be made."""
+        return Look(step=int(self.samples))
+
+    def observe(self, state: Any, progress: Progress) -> Stop | None:
+        """Fire once the updates are made."""
+        if progress.step < self.samples:
+            return None
+        reason = f"{self.samples:,} samples allowed and used"
+        return Stop("MaxSamples", Status.BUDGET_SPENT, reason, {"samples": self.samples})
+
+
+@final
+@dataclass(frozen=True)
+class MaxSeconds(StopRule):
+    """Stop at the first block that ends after a number of seconds; where that is depends on the machine.
+
+    With more than two classes the seconds are those of each class.
+    """
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        _check("seconds", self.seconds)
+
+    def start(self, n_rows: int | None) -> "_Clock":
+        """Nothing used yet."""
+        return _Clock()
+
+    def observe(self, state: "_Clock", progress: Progress) -> Stop | None:
+        """Fire once the time is up; time between two calls of ``partial_fit`` does not count."""
+        if progress.seconds < state.this_run:
+            state.earlier_runs += state.this_run
+        state.this_run = progress.seconds
+        if state.earlier_runs + state.this_run < self.seconds:
+            return None
+        reason = f"{self.seconds:g} seconds allowed and used"
+        return Stop("MaxSeconds", Status.BUDGET_SPENT, reason, {"seconds": self.seconds})
+
+
+@dataclass
+class _Clock:
+    """Seconds used by this run and by those it goes on from."""
+
+    this_run: float = 0.0
+    earlier_runs: float = 0.0

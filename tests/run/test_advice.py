@@ -1,0 +1,44 @@
+"""What a verdict advises."""
+
+import numpy as np
+import pytest
+
+from sgdone import losses, solvers, steps, stopping
+from sgdone.data import ArraySource
+from sgdone.run import run
+
+
+@pytest.fixture
+def problem(rng):
+    X = rng.standard_normal((500, 5))
+    return X, np.where(X @ rng.standard_normal(5) + 0.1 * rng.standard_normal(500) > 0, 1.0, -1.0)
+
+
+def advice(X, y, stop, **options):
+    return run(ArraySource(X, y), losses.Logistic(), solvers.asgd(), stop, alpha=0.002, **options).verdict.advice
+
+
+def test_nothing_to_do(problem):
+    assert advice(*problem, stopping.ProgressiveLoss(0.05)) == ""
+
+
+def test_more_passes_while_the_loss_still_falls(problem):
+    assert "allow more passes" in advice(*problem, stopping.MaxPasses(2))
+    assert "standardise" not in advice(*problem, stopping.MaxPasses(2))
+
+
+def test_standardise_large_rows(problem):
+    X, y = problem
+    assert "standardise the features" in advice(1e3 * X, y, stopping.MaxPasses(1))
+
+
+def test_standardise_when_worse_than_nothing(problem):
+    X, y = problem
+    assert "worse than predicting 0" in advice(X * 1e4, y, stopping.MaxPasses(2), step=steps.Constant(1.0))
+
+
+def test_go_on_after_an_interruption(problem):
+    def hook(progress, state):
+        raise KeyboardInterrupt
+
+    assert "partial_fit" in advice(*problem, stopping.MaxPasses(2), hook=hook)

@@ -1,0 +1,75 @@
+"""Block size never changes a result; neither does the storage of the rows, up to rounding."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from problems import FEW_LOSSES, LOSSES, random_problem
+from sgdone import solvers, stopping
+from sgdone.data import ArraySource
+from sgdone.run import run
+
+SOLVERS = [solvers.SGD(), solvers.ISGD(), solvers.asgd(), solvers.aisgd(), solvers.Averaged(solvers.SGD(), 30)]
+
+
+def fit(source, loss, solver, stop, **options):
+    return run(source, loss, solver, stop, alpha=1e-3, rng=np.random.default_rng(7), **options)
+
+
+def same_bits(a, b):
+    return (
+        np.array_equal(a.coef, b.coef)
+        and a.intercept == b.intercept
+        and a.verdict.step == b.verdict.step
+        and a.verdict.rule == b.verdict.rule
+        and np.array_equal(a.state.numbers, b.state.numbers)
+    )
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+@hypothesis_settings(max_examples=12)
+@given(seed=st.integers(0, 10**6), as_csr=st.booleans(), shuffle=st.booleans())
+def test_block_size_changes_no_bit(solver, seed, as_csr, shuffle):
+    loss = FEW_LOSSES[seed % len(FEW_LOSSES)]
+    problem = random_problem(seed, loss)
+    samples = int(np.random.default_rng(seed).integers(1, 900))
+    stop = stopping.ProgressiveLoss(0.05) | stopping.MaxPasses(4) | stopping.MaxSamples(samples)
+    whole = fit(problem.source(as_csr=as_csr, shuffle=shuffle), loss, solver, stop)
+    for size in (1, 7, 1000):
+        again = fit(problem.source(as_csr=as_csr, shuffle=shuffle), loss, solver, stop, block_size=size)
+        assert same_bits(whole, again)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+def test_block_size_changes_no_bit_across_windows(solver, rng):
+    X = rng.standard_normal((20_000, 3))
+    y = np.where(X[:, 0] + rng.standard_normal(20_000) > 0, 1.0, -1.0)
+    whole = fit(ArraySource(X, y), LOSSES[0], solver, stopping.MaxPasses(1.7))
+    for size in (777, 5000):
+        assert same_bits(whole, fit(ArraySource(X, y), LOSSES[0], solver, stopping.MaxPasses(1.7), block_size=size))
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+@hypothesis_settings(max_examples=12)
+@given(seed=st.integers(0, 10**6))
+def test_csr_and_dense_agree(solver, seed):
+    loss = FEW_LOSSES[seed % len(FEW_LOSSES)]
+    problem = random_problem(seed, loss)
+    stop = stopping.ProgressiveLoss(0.01) | stopping.MaxPasses(3)
+    dense, csr = (fit(problem.source(as_csr=as_csr), loss, solver, stop) for as_csr in (False, True))
+    assert dense.verdict.step == csr.verdict.step
+    assert np.allclose(dense.coef, csr.coef, rtol=1e-10, atol=1e-10)
+    assert dense.intercept == pytest.approx(csr.intercept, rel=1e-10, abs=1e-10)
+
+
+def test_float32_stays_close_to_float64(rng):
+    X = rng.standard_normal((3000, 8))
+    y = np.where(X @ rng.standard_normal(8) > 0, 1.0, -1.0)
+    double, single = (
+        fit(ArraySource(X.astype(dtype), y), LOSSES[0], solvers.asgd(), stopping.MaxPasses(2))
+        for dtype in (np.float64, np.float32)
+    )
+    assert single.coef.dtype == np.float32
+    assert np.allclose(double.coef, single.coef, rtol=1e-3, atol=1e-4)

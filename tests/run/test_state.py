@@ -1,0 +1,97 @@
+"""State survives blocks and can be kept and resumed bit for bit."""
+
+import numpy as np
+import pytest
+
+from problems import LOSSES, random_problem
+from sgdone import solvers, stopping
+from sgdone.kernels import storage
+from sgdone.run import Result, run
+
+SOLVERS = [solvers.SGD(), solvers.ISGD(), solvers.asgd(), solvers.aisgd()]
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+def test_resume_from_arrays_gives_the_same_bits(solver, as_csr):
+    loss = LOSSES[0]
+    problem = random_problem(11, loss, n_rows=700, n_features=6)
+    source = problem.source(as_csr=as_csr, shuffle=False)
+    never = stopping.MaxPasses(float("inf"))
+
+    def one_pass(resume=None):
+        return run(source, loss, solver, never, alpha=0.01, resume=resume, single_pass=True)
+
+    once = one_pass()
+    kept = {name: array.copy() for name, array in once.state.arrays().items()}
+    revived = Result(
+        once.coef,
+        once.intercept,
+        once.trace,
+        once.verdict,
+        once.state.with_arrays(kept),
+        once.rule_state,
+        once.rows_read,
+        once.passes_begun,
+    )
+    whole = run(source, loss, solver, stopping.MaxPasses(2), alpha=0.01)
+    straight, resumed = one_pass(once), one_pass(revived)
+    assert np.array_equal(whole.coef, straight.coef)
+    assert np.array_equal(straight.coef, resumed.coef)
+    assert straight.intercept == resumed.intercept
+    assert straight.verdict.step == 2 * np.count_nonzero(problem.weights)
+    assert np.array_equal(straight.state.numbers, resumed.state.numbers)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+def test_state_moves_between_dense_and_sparse_rows(solver):
+    loss = LOSSES[0]
+    problem = random_problem(5, loss, n_rows=300, n_features=6)
+    never = stopping.MaxPasses(float("inf"))
+
+    def two_passes(kinds):
+        result = None
+        for as_csr in kinds:
+            source = problem.source(as_csr=as_csr, shuffle=False)
+            result = run(source, loss, solver, never, alpha=0.01, resume=result, single_pass=True)
+        return result
+
+    assert np.allclose(two_passes([False, True]).coef, two_passes([False, False]).coef, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_folding_small_scales_changes_nothing_but_rounding(as_csr, monkeypatch):
+    """Xu's two vectors, renormalised all the time and never, give the same average."""
+    from sgdone.kernels import loop
+
+    loss = LOSSES[0]
+    problem = random_problem(21, loss, n_rows=400, n_features=5)
+
+    def fit():
+        loop.make_loop.cache_clear()
+        source = problem.source(as_csr=as_csr, shuffle=False)
+        return run(source, loss, solvers.asgd(), stopping.MaxPasses(3), alpha=0.3)
+
+    plain = fit()
+    monkeypatch.setattr(storage, "FLOOR", 0.9)
+    folded = fit()
+    loop.make_loop.cache_clear()
+    assert np.allclose(plain.coef, folded.coef, rtol=1e-12, atol=1e-13)
+    assert not np.array_equal(plain.state.weights, folded.state.weights)
+
+
+def test_a_million_steps_of_strong_shrinkage_stay_finite(rng):
+    """α·γ near 1 shrinks the scale below any float within a few hundred steps."""
+    from sgdone import steps
+    from sgdone.data import ArraySource
+
+    X = rng.standard_normal((1000, 3))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    for solver in SOLVERS:
+        source = ArraySource(X, y)
+        stop = stopping.MaxPasses(100)
+        result = run(source, LOSSES[0], solver, stop, alpha=9.0, step=steps.Constant(0.1))
+        assert np.all(np.isfinite(result.coef))
+        assert 0.01 < result.coef[0] < 1.0
+    exact = run(ArraySource(X, y), LOSSES[0], solvers.SGD(), stop, alpha=10.0, step=steps.Constant(0.1))
+    assert np.all(np.isfinite(exact.coef))

@@ -1,0 +1,103 @@
+"""The compiled loops against their slow twins, to 1e-10."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from problems import LOSSES, random_problem
+from sgdone import solvers, steps, stopping
+from sgdone.reference import averaged_sgd as slow
+from sgdone.reference.implicit_sgd import implicit, least_squares_update
+from sgdone.run import run
+
+ALPHA = 0.01
+GAMMA0, DECAY, EXPONENT = 0.05, 0.3, 0.75
+STEP = steps.Xu(gamma0=GAMMA0, a=DECAY, c=EXPONENT)
+
+
+def gamma(t):
+    return slow.schedule(GAMMA0, DECAY, EXPONENT, t)
+
+
+def fast(problem, loss, solver, *, as_csr, intercept=True, step=STEP, passes=1):
+    task = "classification" if loss.task == "classification" else "regression"
+    return run(
+        problem.source(as_csr=as_csr, shuffle=False),
+        loss,
+        solver,
+        stopping.MaxPasses(passes),
+        alpha=ALPHA,
+        step=step,
+        fit_intercept=intercept,
+        task=task,
+    )
+
+
+def slow_path(problem, loss, make_update, intercept=True):
+    update = make_update(loss, ALPHA, intercept)
+    return slow.sgd(problem.X, problem.y, problem.weights, gamma, update)
+
+
+def assert_same(result, expected):
+    w, b = expected
+    assert np.max(np.abs(result.coef - w), initial=0.0) <= 1e-10 * max(1.0, np.max(np.abs(w), initial=0.0))
+    assert result.intercept == pytest.approx(b, rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@hypothesis_settings(max_examples=15)
+@given(seed=st.integers(0, 10**6), as_csr=st.booleans(), intercept=st.booleans())
+def test_sgd(loss, seed, as_csr, intercept):
+    problem = random_problem(seed, loss)
+    result = fast(problem, loss, solvers.SGD(), as_csr=as_csr, intercept=intercept)
+    assert_same(result, slow_path(problem, loss, slow.explicit, intercept)[-1])
+    assert result.verdict.step == np.count_nonzero(problem.weights)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@hypothesis_settings(max_examples=10)
+@given(seed=st.integers(0, 10**6), as_csr=st.booleans())
+def test_isgd(loss, seed, as_csr):
+    problem = random_problem(seed, loss, n_rows=60)
+    result = fast(problem, loss, solvers.ISGD(), as_csr=as_csr)
+    assert_same(result, slow_path(problem, loss, implicit)[-1])
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@hypothesis_settings(max_examples=10)
+@given(seed=st.integers(0, 10**6), as_csr=st.booleans(), after=st.integers(0, 120))
+def test_asgd_from_a_given_sample(loss, seed, as_csr, after):
+    problem = random_problem(seed, loss)
+    result = fast(problem, loss, solvers.Averaged(solvers.SGD(), after), as_csr=as_csr)
+    assert_same(result, slow.average(slow_path(problem, loss, slow.explicit), after))
+
+
+@hypothesis_settings(max_examples=25)
+@given(seed=st.integers(0, 10**6), as_csr=st.booleans())
+def test_asgd_finds_the_same_start_of_averaging(seed, as_csr):
+    loss = LOSSES[seed % len(LOSSES)]
+    problem = random_problem(seed, loss, n_rows=400)
+    path = slow_path(problem, loss, slow.explicit)
+    start = slow.start_of_averaging(path, problem.X, problem.y, problem.weights, loss)
+    result = fast(problem, loss, solvers.asgd(), as_csr=as_csr)
+    assert result.state.average_start in ({start, None} if start == len(path) - 1 else {start})
+    assert_same(result, slow.average(path, start))
+
+
+@hypothesis_settings(max_examples=10)
+@given(seed=st.integers(0, 10**6), as_csr=st.booleans())
+def test_aisgd(seed, as_csr):
+    loss = LOSSES[seed % len(LOSSES)]
+    problem = random_problem(seed, loss, n_rows=150)
+    path = slow_path(problem, loss, implicit)
+    start = slow.start_of_averaging(path, problem.X, problem.y, problem.weights, loss)
+    assert_same(fast(problem, loss, solvers.aisgd(), as_csr=as_csr), slow.average(path, start))
+
+
+def test_implicit_twin_is_the_closed_form_of_least_squares(rng):
+    x, theta = rng.standard_normal(5), rng.standard_normal(5)
+    update = implicit(LOSSES[3], 0.0, False)
+    w, _ = update(theta, 0.0, x, 1.3, 1.0, 0.7)
+    assert np.allclose(w, least_squares_update(theta, x, 1.3, 0.7), rtol=1e-14)

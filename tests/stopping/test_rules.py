@@ -1,0 +1,198 @@
+"""Budgets, the progressive loss, and their composition."""
+
+import time
+
+import numpy as np
+import pytest
+
+from sgdone import losses, solvers, stopping
+from sgdone.data import ArraySource
+from sgdone.run import run
+from sgdone.stopping import AllOf, AnyOf, MaxPasses, MaxSamples, MaxSeconds, Progress, ProgressiveLoss
+from sgdone.verdict import Status
+
+
+@pytest.fixture
+def source(rng):
+    X = rng.standard_normal((1000, 4))
+    return ArraySource(X, np.where(X[:, 0] + rng.standard_normal(1000) > 0, 1.0, -1.0))
+
+
+def fit(source, stop, **options):
+    return run(source, losses.Logistic(), solvers.asgd(), stop, alpha=0.01, **options).verdict
+
+
+@pytest.mark.parametrize("samples", [1, 7, 999, 1000, 1001, 2500])
+def test_max_samples_stops_at_exactly_that_sample(source, samples):
+    verdict = fit(source, MaxSamples(samples))
+    assert (verdict.step, verdict.status, verdict.rule) == (samples, Status.BUDGET_SPENT, "MaxSamples")
+    assert verdict.passes == samples / 1000
+
+
+@pytest.mark.parametrize(("passes", "rows"), [(1, 1000), (3, 3000), (0.5, 500), (1.2345, 1235)])
+def test_max_passes_counts_rows(source, passes, rows):
+    verdict = fit(source, MaxPasses(passes))
+    assert (verdict.step, verdict.rule) == (rows, "MaxPasses")
+
+
+def test_rows_of_weight_zero_are_read_but_not_counted_as_samples(rng):
+    X = rng.standard_normal((100, 2))
+    weights = np.tile([0.0, 1.0], 50)
+    source = ArraySource(X, np.ones(100), weights)
+    verdict = fit(source, MaxPasses(2))
+    assert (verdict.step, verdict.passes) == (100, 2.0)
+    assert fit(source, MaxSamples(30)).step == 30
+
+
+def test_max_seconds_stops(source):
+    start = time.perf_counter()
+    verdict = fit(source, MaxSeconds(0.05))
+    assert verdict.rule == "MaxSeconds"
+    assert 0.05 <= time.perf_counter() - start < 30
+
+
+def test_progressive_loss_compares_whole_passes():
+    rule = ProgressiveLoss(tol=0.1)
+    state = rule.start(100)
+
+    def progress(number, loss, ended=True):
+        return Progress(100 * number, 100 * number, 100, number, ended, loss, 0.0)
+
+    assert rule.observe(state, progress(1, 0.5)) is None
+    assert rule.observe(state, progress(2, 0.49, ended=False)) is None
+    assert rule.observe(state, progress(2, float("nan"))) is None  # no row of positive weight
+    assert rule.observe(state, progress(2, 0.4)) is None
+    stop = rule.observe(state, progress(3, 0.37))  # less than a tenth below 0.4
+    assert stop is not None
+    assert stop.status is Status.CONVERGED
+    assert stop.evidence["gain"] == pytest.approx(0.075)
+    assert "pass 3 lowered the progressive loss by 7.50%" in stop.reason
+
+
+@pytest.mark.parametrize("loss", [0.6, float("inf")])
+def test_a_loss_that_rises_is_not_convergence(loss):
+    rule = ProgressiveLoss()
+    state = rule.start(100)
+    assert rule.observe(state, Progress(100, 100, 100, 1, True, 0.5, 0.0)) is None
+    stop = rule.observe(state, Progress(200, 200, 100, 2, True, loss, 0.0))
+    assert stop.status is Status.STALLED
+    assert "raised the progressive loss" in stop.reason
+    assert "step" in stop.advice
+
+
+def test_a_huge_first_pass_does_not_hide_the_next_ones(rng):
+    """Sums that ran on from pass to pass would lose the small losses behind the large ones."""
+    X = rng.standard_normal((400, 3))
+    y = 1e9 + X[:, 0]
+    result = run(ArraySource(X, y), losses.Squared(), solvers.aisgd(), MaxPasses(6), alpha=0.0, task="regression")
+    trace = result.trace["loss"]
+    assert np.all(trace > 0)
+    assert np.all(np.isfinite(trace))
+    assert trace[-1] < 1e-3 * trace[0]
+
+
+def test_seconds_between_two_runs_do_not_count():
+    rule = MaxSeconds(1.0)
+    clock = rule.start(None)
+
+    def at(seconds):
+        return rule.observe(clock, Progress(1, 1, None, 1, True, 0.5, seconds))
+
+    assert at(0.3) is None
+    assert at(0.6) is None
+    assert at(0.2) is None  # another run: 0.8 in all
+    assert at(0.39) is None
+    assert at(0.41).rule == "MaxSeconds"
+
+
+def test_part_of_a_pass_is_not_rounded_up_by_a_rounding_error():
+    assert MaxPasses(0.07).start(100) == 7
+    assert MaxPasses(1 / 3).start(3) == 1
+
+
+def test_rules_compose_with_rules_only():
+    with pytest.raises(TypeError):
+        MaxPasses(1) | 2
+
+
+def test_progressive_loss_ends_a_run(source):
+    verdict = fit(source, ProgressiveLoss(tol=0.05))
+    assert verdict.status is Status.CONVERGED
+    assert verdict.passes == int(verdict.passes) >= 2
+
+
+def test_or_fires_with_the_first_and_names_it(source):
+    assert fit(source, MaxSamples(700) | MaxPasses(3)).rule == "MaxSamples"
+    assert fit(source, MaxSamples(7000) | MaxPasses(3)).rule == "MaxPasses"
+
+
+def test_and_fires_with_the_last(source):
+    verdict = fit(source, MaxSamples(700) & MaxPasses(2))
+    assert (verdict.step, verdict.rule) == (2000, "MaxPasses")
+    verdict = fit(source, MaxSamples(2700) & MaxPasses(2))
+    assert (verdict.step, verdict.rule) == (2700, "MaxSamples")
+    assert "2 passes allowed and made" in verdict.reason
+    assert "2,700 samples allowed and used" in verdict.reason
+
+
+def test_nested_rules(source):
+    assert fit(source, (MaxSamples(10) & MaxSamples(50)) | MaxPasses(3)).step == 50
+    assert fit(source, (MaxSamples(10) | MaxSamples(50)) & MaxPasses(1)).step == 1000
+
+
+def test_repr_reads_as_it_was_written():
+    assert repr(MaxSamples(5) | MaxPasses(3)) == "MaxSamples(samples=5) | MaxPasses(passes=3)"
+    assert repr((MaxSamples(5) | MaxPasses(3)) & MaxSeconds(1)) == (
+        "(MaxSamples(samples=5) | MaxPasses(passes=3)) & MaxSeconds(seconds=1)"
+    )
+    assert isinstance(MaxPasses(1) | MaxPasses(2), AnyOf)
+    assert isinstance(MaxPasses(1) & MaxPasses(2), AllOf)
+
+
+def test_a_hook_can_stop_a_run(source):
+    verdict = fit(source, MaxPasses(9), hook=lambda progress, state: "enough" if progress.step >= 2000 else None)
+    assert (verdict.status, verdict.reason, verdict.step) == (Status.STOPPED, "enough", 2000)
+
+
+def test_interruption_keeps_the_model_so_far(source):
+    def hook(progress, state):
+        if progress.step >= 1000:
+            raise KeyboardInterrupt
+
+    result = run(source, losses.Logistic(), solvers.asgd(), MaxPasses(9), alpha=0.01, hook=hook)
+    assert result.verdict.status is Status.INTERRUPTED
+    assert result.verdict.step == 1000
+    assert result.coef[0] > 0.1
+
+
+def test_a_run_over_part_of_a_stream_counts_passes_not_rows(rng):
+    X = rng.standard_normal((50, 2))
+    source = ArraySource(X, np.ones(50), part_of_stream=True)
+    verdict = fit(source, MaxPasses(4))
+    assert (verdict.step, verdict.passes) == (200, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: MaxPasses(0), "passes=0 is not a positive number"),
+        (lambda: MaxPasses(float("nan")), "passes=nan"),
+        (lambda: MaxPasses(True), "passes=True"),
+        (lambda: MaxSamples(-3), "samples=-3"),
+        (lambda: MaxSamples(2.5), "samples=2.5 is not a whole number"),
+        (lambda: MaxSeconds("soon"), "seconds='soon'"),
+        (lambda: ProgressiveLoss(1.0), r"tol=1.0 is not in \[0, 1\)"),
+    ],
+)
+def test_errors(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_names_in_the_folder():
+    from sgdone.registry import by_name, names
+
+    assert set(names(stopping.StopRule, stopping)) == {"auto", "one_pass", "progressive"}
+    assert by_name("one-pass", stopping.StopRule, stopping, "rule") == MaxPasses(1)
+    with pytest.raises(ValueError, match=r"unknown rule 'onepass'. Did you mean 'one_pass'\? Known: auto, one_pass"):
+        by_name("onepass", stopping.StopRule, stopping, "rule")
