@@ -1,0 +1,141 @@
+"""scikit-learn's callbacks (from its version 1.9 on), a task a pass and, for several classes, a task a class."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sgdone.run import Hook
+from sgdone.solvers.state import State
+from sgdone.stopping import AllOf, AnyOf, MaxPasses
+from sgdone.stopping.base import Progress, StopRule
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    #: Frames between a decorated method and its caller, for warnings.
+    WRAPPERS_OF_FIT = 1
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Nothing: this scikit-learn has no callbacks."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Leave the method as it is: this scikit-learn has no callbacks."""
+        return method
+
+    WRAPPERS_OF_FIT = 0
+
+
+__all__ = ["WRAPPERS_OF_FIT", "CallbackSupportMixin", "FitTask", "ModelTask", "with_callbacks"]
+
+#: The attributes of the fitted estimator at this moment, for callbacks that want to predict.
+Snapshot = Callable[[int, State], dict[str, Any]]
+
+
+def fit_data(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
+    """What callbacks see of the data: the user's own X, whose columns may have names."""
+    return {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
+
+
+class FitTask:
+    """The tasks of one fit, as callbacks see them; does nothing where there are none."""
+
+    def __init__(self, estimator: Any, n_models: int, rule: StopRule, data: dict[str, Any]) -> None:
+        self._estimator, self._data = estimator, data
+        self._n_models = n_models
+        self._max_passes = _max_passes(rule)
+        self.active = bool(getattr(estimator, "_skl_callbacks", []))
+        if not hasattr(estimator, "_init_callback_context"):
+            return
+        single = n_models == 1
+        self._root = estimator._init_callback_context(
+            max_subtasks=self._max_passes if single else n_models, sequential_subtasks=single
+        )
+        self._root.call_on_fit_task_begin(estimator=estimator, **data)
+
+    def hook(self, model: int, name: str, snapshot: Snapshot) -> "ModelTask | None":
+        """A hook for the run of one model."""
+        if not self.active:
+            return None
+        return ModelTask(self, model, name, snapshot)
+
+    def open(self, parent: Any = None, **options: Any) -> Any:
+        """Begin a task under another one or the fit."""
+        context = (parent or self._root).subcontext(**options)
+        context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        return context
+
+    def open_model(self, model: int, name: str) -> Any:
+        """Begin the task of one model of several; a single model has none of its own."""
+        if self._n_models == 1:
+            return None
+        return self.open(task_name=name, task_id=model, max_subtasks=self._max_passes)
+
+    def close(self, context: Any, attributes: Any) -> bool:
+        """End a task; whether a callback wants to stop."""
+        return bool(
+            context.call_on_fit_task_end(estimator=self._estimator, reconstruction_attributes=attributes, **self._data)
+        )
+
+    def end(self, attributes: dict[str, Any]) -> None:
+        """The fit is over."""
+        if hasattr(self, "_root"):
+            self.close(self._root, attributes)
+
+
+class ModelTask:
+    """A hook that opens and closes a task for each pass of one model."""
+
+    def __init__(self, task: FitTask, model: int, name: str, snapshot: Snapshot) -> None:
+        self._task, self._model, self._name, self._snapshot = task, model, name, snapshot
+        self._own: Any = None
+        self._pass: Any = None
+
+    def begin(self) -> None:
+        """The run begins, with its first pass."""
+        self._own = self._task.open_model(self._model, self._name)
+        self._pass = self._task.open(self._own, task_name="pass")
+
+    def __call__(self, progress: Progress, state: State) -> str | None:
+        """Tell the callbacks where the run is; a wish to stop, if one has it."""
+        if self._pass is None:
+            self._pass = self._task.open(self._own, task_name="pass")
+        if progress.pass_ended and self._close_pass(state):
+            return f"a callback asked to stop after pass {progress.pass_number}"
+        return None
+
+    def end(self, state: State) -> None:
+        """The run is over: close what is open."""
+        if self._pass is not None:
+            self._close_pass(state)
+        if self._own is not None:
+            self._task.close(self._own, lambda: self._snapshot(self._model, state))
+
+    def _close_pass(self, state: State) -> bool:
+        # Closed before the callbacks are told: one that raises KeyboardInterrupt is not told again.
+        context, self._pass = self._pass, None
+        return self._task.close(context, lambda: self._snapshot(self._model, state))
+
+
+def both(first: Hook | None, second: Hook | None) -> Hook | None:
+    """One hook that calls two."""
+    if first is None or second is None:
+        return first or second
+
+    def hook(progress: Progress, state: State) -> str | None:
+        wishes = first(progress, state), second(progress, state)
+        return wishes[0] or wishes[1]
+
+    return hook
+
+
+def _max_passes(rule: StopRule) -> int | None:
+    """The most passes a rule allows, if it says."""
+    if isinstance(rule, MaxPasses):
+        return max(1, int(-(-rule.passes // 1))) if rule.passes < float("inf") else None
+    if isinstance(rule, (AnyOf, AllOf)):
+        known = [_max_passes(part) for part in rule.rules]
+        limits = [limit for limit in known if limit is not None]
+        if isinstance(rule, AnyOf):
+            return min(limits, default=None)
+        return max(limits) if len(limits) == len(known) else None
+    return None

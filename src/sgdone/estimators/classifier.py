@@ -1,0 +1,290 @@
+"""Linear classification."""
+
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from sgdone.estimators.base import LinearModel
+from sgdone.estimators.callbacks import FitTask, ModelTask, Snapshot, fit_data, with_callbacks
+from sgdone.estimators.inputs import check_rows_and_labels, check_rows_to_predict, linear_scores
+from sgdone.estimators.labels import check_classes, encode, encode_known, signs
+from sgdone.estimators.probabilities import log_probabilities, probabilities
+from sgdone.estimators.specs import TaskName, as_loss
+from sgdone.estimators.training import Plan, Start, train
+from sgdone.estimators.weights import check_sample_weight, count_positive, with_class_weight
+from sgdone.solvers.state import State
+
+
+def _estimates_probabilities(model: "LinearClassifier") -> bool:
+    loss = as_loss(model.loss, "classification")
+    if not loss.probabilistic:
+        raise AttributeError(
+            f"probability estimates need a loss that has them: use loss='logistic' (this one is {loss.name!r})"
+        )
+    return True
+
+
+class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
+    """A linear classifier trained by stochastic gradients, with no step size to tune and no epochs to guess.
+
+    Two classes make one model; more make one a class against the rest. Each fit stops by itself and says why
+    in ``verdict_``.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="logistic"
+        "logistic", "hinge", "squared_hinge", "squared", "exponential", or an object of `sgdone.losses`, or
+        your own `sgdone.CustomLoss`. The default gives probabilities and is smooth.
+    solver : str or Solver, default="asgd"
+        "sgd", "asgd" (averaged), "isgd" (implicit), "aisgd" (averaged implicit). Averaging reaches the
+        statistical accuracy of the exact optimum in one or two passes (Xu 2011).
+    step : str, float or StepSize, default="auto"
+        "auto" is the solver's own schedule, scaled by the largest of the first 1000 rows; a number is a
+        constant step; else "constant", "xu", "inverse_time", "inverse_sqrt" or an object of `sgdone.steps`.
+    stop : str, int or StopRule, default="auto"
+        "auto" ends when a pass lowers the progressive loss by less than 0.1 %, after ten passes at most; a
+        number is that many passes; else an object of `sgdone.stopping`, composed with ``|`` and ``&``.
+    alpha : float or "auto", default="auto"
+        L2 penalty: the mean loss + alpha/2·‖coef‖² is minimised. "auto" is 1/rows, which vanishes as data
+        grow: the same objective as ``LogisticRegression(C=1)``.
+    average : bool or int, default=None
+        None leaves it to the solver; True averages; a number of samples is left out of the average first.
+    fit_intercept : bool, default=True
+        Whether to learn an intercept; it is not penalised.
+    shuffle : bool, default=True
+        Whether every pass is in a new random order. Data sorted by class must be shuffled.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, multiplied with those of rows.
+    warm_start : bool, default=False
+        Whether ``fit`` starts from the last solution.
+    n_jobs : int or None, default=None
+        Threads for several classes.
+    random_state : int, RandomState or None, default=None
+        Seed of the row order.
+    verbose : int, default=0
+        Whether to print a line a pass.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray
+        The labels, sorted.
+    n_iter_ : int
+        Passes, rounded up.
+    trace_ : Trace
+        What was measured, block by block: ``to_frame()``, ``plot()``.
+    verdict_ : Verdict
+        Why the fit ended, where, and what to do next; ``print`` it.
+    n_features_in_ : int
+        Features seen by ``fit``.
+    feature_names_in_ : ndarray
+        Their names, if ``X`` had them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = StandardScaler().fit_transform(X)
+    >>> model = LinearClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.97
+    True
+    >>> model.verdict_.status
+    <Status.BUDGET_SPENT: 'budget spent'>
+    """
+
+    _task: ClassVar[TaskName] = "classification"
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        loss: Any = "logistic",
+        *,
+        solver: Any = "asgd",
+        step: Any = "auto",
+        stop: Any = "auto",
+        alpha: Any = "auto",
+        average: Any = None,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.solver = solver
+        self.step = step
+        self.stop = stop
+        self.alpha = alpha
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Train until the stopping rule fires.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows to learn from.
+        y : array of shape (n_samples,)
+            Labels of any kind.
+        coef_init, intercept_init : arrays, optional
+            Where to start.
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative weights; they scale the slope of a row's loss, and a row of weight 0 is not read.
+
+        Returns
+        -------
+        self : LinearClassifier
+            Fitted.
+        """
+        rows, y = check_rows_and_labels(self, X, y, reset=True, numeric=False)
+        classes, numbers = encode(y)
+        own_weight = check_sample_weight(sample_weight, rows.shape[0])
+        weight = with_class_weight(self.class_weight, own_weight, classes, numbers)
+        check_classes(classes, numbers, weight)
+        starts = self._with_classes(classes)._starts(coef_init, intercept_init, rows.shape[1])
+        plan = self._plan(count_positive(weight, rows.shape[0]), partial=False)
+        return self._train(plan, rows, classes, numbers, weight, starts, fit_data(X, y, own_weight))
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Learn from some rows of a stream in one pass; the step-size clock runs on from call to call.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+        classes : array, optional
+            All labels that will ever come; needed in the first call.
+        resume : bool
+            Go on although a stopping rule that was passed by the user has ended the model.
+
+        Returns
+        -------
+        self : LinearClassifier
+            Fitted so far.
+        """
+        first = not hasattr(self, "_results")
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit: all labels that will come")
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all labels at once: compute the weights with "
+                "sklearn.utils.class_weight.compute_class_weight and pass them as a dict"
+            )
+        dtype = None if first else self._results[0].state.problem.dtype
+        X, y = check_rows_and_labels(self, X, y, dtype=dtype, reset=first, numeric=False)
+        known = np.unique(np.asarray(classes)) if first else self.classes_
+        if not first and classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
+            raise ValueError(f"classes={np.asarray(classes).tolist()} differs from the first call's {known.tolist()}")
+        numbers = encode_known(y, known)
+        weight = check_sample_weight(sample_weight, X.shape[0])
+        check_classes(known, numbers, None)
+        weight = with_class_weight(self.class_weight, weight, known, numbers)
+        self._with_classes(known)
+        starts = self._starts(None, None, X.shape[1]) if first else self._resumed(resume)
+        plan = self._plan(count_positive(weight, X.shape[0]), partial=True, resume=resume)
+        return self._train(plan, X, known, numbers, weight, starts, None)
+
+    def _with_classes(self, classes: NDArray[Any]) -> Self:
+        self._n_models = 1 if classes.size == 2 else classes.size
+        return self
+
+    def _shapes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return (self._n_models, n_features), (self._n_models,)
+
+    def _train(
+        self,
+        plan: Plan,
+        X: Any,
+        classes: NDArray[Any],
+        numbers: NDArray[np.integer[Any]],
+        weight: NDArray[np.float64] | None,
+        starts: list[Start],
+        data: dict[str, Any] | None,
+    ) -> Self:
+        """Train the models and become fitted; ``data`` is what callbacks see, ``None`` if there are none."""
+        n_models = len(starts)
+        positives = [1] if n_models == 1 else range(n_models)
+        labels = [partial(signs, numbers, k) for k in positives]
+        names = [""] if n_models == 1 else [f"class {label!r} " for label in classes.tolist()]
+        keys = [None] if n_models == 1 else classes.tolist()
+        hooks: list[ModelTask | None] = [None] * n_models
+        task = None
+        if data is not None:
+            task = FitTask(self, n_models, plan.stop, data)
+            snapshot = _snapshots(starts, X.dtype, classes)
+            hooks = [task.hook(k, names[k].strip(), snapshot) for k in range(n_models)]
+        results = train(plan, X, labels, weight, starts, hooks, names)
+        attributes = self._attributes(results, keys, X.shape[1]) | {"classes_": classes}
+        self._keep(attributes, partial=data is None)
+        if task is not None:
+            task.end(attributes)
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Signed scores: of shape (n_samples,) for two classes (positive for ``classes_[1]``), else one a class."""
+        check_is_fitted(self)
+        X = check_rows_to_predict(self, X)
+        scores = linear_scores(X, self.coef_, self.intercept_)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most likely label of each row."""
+        scores = self.decision_function(X)
+        numbers = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[numbers]
+        return labels
+
+    @available_if(_estimates_probabilities)
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Probabilities of the classes; for more than two, the one-vs-rest probabilities made to sum to 1."""
+        return probabilities(self.decision_function(X))
+
+    @available_if(_estimates_probabilities)
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+        """Logarithms of the probabilities, exact where the probabilities themselves underflow."""
+        return log_probabilities(self.decision_function(X))
+
+
+def _snapshots(starts: list[Start], dtype: Any, classes: NDArray[Any]) -> Snapshot:
+    """The models trained so far, one after the other, as callbacks see them."""
+    coef = np.array([start.coef for start in starts], dtype=dtype)
+    intercept = np.array([start.intercept for start in starts])
+
+    def snapshot(model: int, state: State) -> dict[str, Any]:
+        coef[model], intercept[model] = state.solution()
+        return {"coef_": coef.copy(), "intercept_": intercept.copy(), "classes_": classes}
+
+    return snapshot

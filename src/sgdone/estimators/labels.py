@@ -1,0 +1,71 @@
+"""Labels of any kind as class numbers."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+
+_PEEK = 1000
+
+
+def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
+    """The classes, sorted, and the number of each label's class.
+
+    The usual case, two classes that both occur among the first rows, is settled without sorting the labels.
+    """
+    y = _plain(y)
+    if y.dtype.kind in "biuf":
+        few = np.unique(y[:_PEEK])
+        if few.size == 2 and _whole(few):
+            second = y == few[1]
+            if np.count_nonzero(second) + np.count_nonzero(y == few[0]) == y.size:
+                return few, second.view(np.int8)
+    check_classification_targets(y)
+    classes, numbers = np.unique(y, return_inverse=True)
+    return classes, numbers.reshape(-1)
+
+
+def encode_known(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.integer[Any]]:
+    """The number of each label's class among known classes."""
+    y = _plain(y)
+    try:
+        unknown = np.setdiff1d(np.unique(y), classes).tolist()
+    except TypeError as error:
+        raise ValueError(f"the labels in y are of kinds that cannot be compared with the classes ({error})") from error
+    if unknown:
+        shown = ", ".join(repr(label) for label in classes.tolist())
+        raise ValueError(f"y holds the label {unknown[0]!r}, which is not one of the classes ({shown})")
+    return np.searchsorted(classes, y)
+
+
+def signs(numbers: NDArray[np.integer[Any]], positive: int) -> NDArray[np.float64]:
+    """1 for one class, −1 for the rest."""
+    return np.where(numbers == positive, 1.0, -1.0)
+
+
+def check_classes(classes: NDArray[Any], numbers: NDArray[np.integer[Any]], weight: NDArray[np.float64] | None) -> None:
+    """Refuse a single class, be it in the labels or among the rows of positive weight."""
+    if classes.size < 2:
+        raise ValueError(
+            f"y holds one class only ({classes.tolist()[0]!r}): a classifier needs rows of two classes or more"
+        )
+    if weight is not None:
+        present = np.bincount(numbers, weights=weight > 0, minlength=classes.size) > 0
+        if present.sum() < 2:
+            raise ValueError(
+                f"only the class {classes[present].tolist()[0]!r} has rows of positive weight: "
+                "a classifier needs two classes or more"
+            )
+
+
+def _plain(y: NDArray[Any]) -> NDArray[Any]:
+    """Numbers that came as objects, in a column of a data frame say, as numbers."""
+    if y.dtype == object and not any(isinstance(label, str) for label in y[:1]):
+        plain = np.array(y.tolist())
+        return plain if plain.ndim == 1 and plain.dtype.kind in "biuf" else y
+    return y
+
+
+def _whole(values: NDArray[Any]) -> bool:
+    return values.dtype.kind != "f" or bool(np.all(np.isfinite(values)) and np.all(values == np.rint(values)))

@@ -1,0 +1,28 @@
+"""Probabilities from the scores of logistic models."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit
+
+
+def probabilities(scores: NDArray[Any]) -> NDArray[Any]:
+    """A column a class; for more than two, the one-vs-rest probabilities made to sum to 1.
+
+    Examples
+    --------
+    >>> probabilities(np.array([0.0]))
+    array([[0.5, 0.5]])
+    """
+    if scores.ndim == 1:
+        return np.column_stack([expit(-scores), expit(scores)])
+    return np.asarray(np.exp(log_probabilities(scores)))
+
+
+def log_probabilities(scores: NDArray[Any]) -> NDArray[Any]:
+    """Logarithms of the same, exact where the probabilities themselves underflow."""
+    if scores.ndim == 1:
+        return np.column_stack([log_expit(-scores), log_expit(scores)])
+    logs = log_expit(scores)
+    return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))

@@ -1,0 +1,166 @@
+"""Bad data: an error says what was found, where, and what to do."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from sgdone import LinearClassifier, LinearRegressor
+from sgdone.estimators.inputs import _find_text
+
+FORMS = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array}
+VALUES = {"NaN": np.nan, "infinity": np.inf, "minus infinity": -np.inf}
+
+
+@pytest.mark.parametrize("solver", ["sgd", "asgd", "isgd", "aisgd"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_value_that_is_not_finite(form, value, dtype, solver, binary, numbers):
+    message = f"row 123 of X holds {value.split()[-1]} in column 3: impute or drop it before fit"
+    for make, (X, y) in ((LinearClassifier, binary), (LinearRegressor, numbers)):
+        X = X.astype(dtype)
+        X[123, 3] = VALUES[value]
+        model = make(solver=solver, random_state=0)
+        with pytest.raises(ValueError, match=message):
+            model.fit(FORMS[form](X), y)
+        assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_value_that_is_not_finite_among_several_classes(n_jobs, several):
+    X, y = several
+    X[399, 5] = np.nan
+    with pytest.raises(ValueError, match="row 399 of X holds NaN in column 5"):
+        LinearClassifier(n_jobs=n_jobs).fit(X, y)
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_a_value_that_is_not_finite_at_predict(method, form, value, binary, several):
+    for X, y in (binary, several):
+        model = LinearClassifier(random_state=0).fit(X, y)
+        bad = X[:7].copy()
+        bad[4, 1] = VALUES[value]
+        for coef in (model.coef_, np.zeros_like(model.coef_)):
+            model.coef_ = coef
+            with pytest.raises(ValueError, match=f"row 4 of X holds {value.split()[-1]} in column 1: impute or drop"):
+                getattr(model, method)(FORMS[form](bad))
+
+
+def test_predictions_that_overflow_are_not_the_rows_fault(binary):
+    model = LinearClassifier(random_state=0).fit(*binary)
+    assert model.predict(np.full((1, 5), 1e308)).size == 1
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor])
+def test_labels_that_are_not_finite(make, value, binary):
+    X, y = binary
+    y = y.astype(float)
+    y[17] = value
+    with pytest.raises(ValueError, match=r"Input y contains (NaN|infinity)"):
+        make().fit(X, y)
+
+
+@pytest.mark.parametrize("dtype", [str, object])
+def test_text_as_numbers_to_learn(dtype, binary):
+    y = np.array(["1.5"] * 299 + ["high"], dtype=dtype)
+    with pytest.raises(ValueError, match="the label of row 299 is the text 'high': a regression needs numbers"):
+        LinearRegressor().fit(binary[0], y)
+    assert LinearRegressor().fit(binary[0][:299], y[:299]).intercept_ == pytest.approx([1.5], abs=0.1)
+
+
+@pytest.mark.parametrize("label", [3, "yes", True, 2.0])
+@pytest.mark.parametrize("dtype", [None, object])
+def test_one_class(dtype, label, binary):
+    with pytest.raises(ValueError, match=f"y holds one class only \\({label!r}\\): a classifier needs rows of two"):
+        LinearClassifier().fit(binary[0], np.array([label] * 300, dtype=dtype))
+
+
+@pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor])
+def test_another_number_of_features(make, binary):
+    X, y = binary
+    model = make().fit(X, y)
+    for rows in (X[:, :4], sparse.csr_array(X[:, :4]), X[:, :4].tolist()):
+        with pytest.raises(ValueError, match=f"X has 4 features, but {make.__name__} is expecting 5 features as input"):
+            model.predict(rows)
+        with pytest.raises(ValueError, match="X has 4 features"):
+            model.partial_fit(rows, y)
+
+
+def test_the_search_for_text_does_not_look_at_numbers():
+    """As objects, these would not fit into memory."""
+    assert _find_text(np.broadcast_to(0.0, (10**7, 10**4))) is None
+
+
+def test_another_number_of_labels(binary):
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[300, 299\]"):
+        LinearClassifier().fit(binary[0], binary[1][:-1])
+
+
+TEXT = [[1.0, 2.0], [3.0, "four"], [5.0, 6.0]]
+
+
+@pytest.mark.parametrize(
+    ("X", "column"),
+    [
+        (TEXT, "1"),
+        (np.array(TEXT, dtype=object), "1"),
+        (np.array(TEXT), "1"),
+        (pd.DataFrame([[1.0, "2"], [3.0, "four"], [5.0, "6"]], columns=["a", "b"]), "'b'"),
+        (pl.DataFrame({"a": [1.0, 3.0, 5.0], "b": ["2", "four", "6"]}), "'b'"),
+    ],
+    ids=["list", "object", "str", "pandas", "polars"],
+)
+def test_text_in_the_features(X, column):
+    message = f"row 1, column {column} of X holds the text 'four': encode it as numbers or drop the column"
+    with pytest.raises(ValueError, match=message):
+        LinearClassifier().fit(X, [0, 1, 0])
+    good = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["a", "b"])
+    model = LinearClassifier().fit(good if hasattr(X, "columns") else good.to_numpy(), [0, 1])
+    with pytest.raises(ValueError, match=message):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("X", [np.empty((0, 3)), sparse.csr_array((0, 3))], ids=["dense", "csr"])
+def test_no_rows(X):
+    with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\) \(shape=\(0, 3\)\)"):
+        LinearClassifier().fit(X, [])
+
+
+def test_no_features():
+    with pytest.raises(ValueError, match=r"0 feature\(s\) \(shape=\(4, 0\)\) while a minimum of 1 is required"):
+        LinearClassifier().fit(np.empty((4, 0)), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("X", [[[1.0, 2.0], [3.0]], [[1.0], [[2.0]]], [1.0, 2.0], 3.0, None], ids=str)
+def test_what_is_no_matrix(X):
+    with pytest.raises((ValueError, TypeError)):
+        LinearClassifier().fit(X, [0, 1])
+
+
+def test_complex_numbers():
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        LinearClassifier().fit(np.eye(2) * 1j, [0, 1])
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba", "decision_function", "score"])
+def test_before_fit(method, binary):
+    rows = binary if method == "score" else binary[:1]
+    with pytest.raises(NotFittedError, match="This LinearClassifier instance is not fitted yet"):
+        getattr(LinearClassifier(), method)(*rows)
+
+
+def test_an_error_in_fit_leaves_the_old_model(binary):
+    X, y = binary
+    model = LinearClassifier(random_state=0).fit(X, y)
+    before = model.predict(X)
+    broken = X.copy()
+    broken[0, 0] = np.nan
+    with pytest.raises(ValueError, match="row 0 of X holds NaN"):
+        model.fit(broken, y)
+    np.testing.assert_array_equal(model.predict(X), before)

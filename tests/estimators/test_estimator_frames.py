@@ -1,0 +1,107 @@
+"""Data frames and the names of their columns."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from sgdone import LinearClassifier, LinearRegressor
+
+NAMES = ["age", "height", "weight", "shoe size", "é"]
+FRAMES = {"pandas": lambda X: pd.DataFrame(X, columns=NAMES), "polars": lambda X: pl.DataFrame(X, schema=NAMES)}
+
+
+@pytest.fixture(params=FRAMES)
+def frame(request, binary):
+    return FRAMES[request.param](binary[0])
+
+
+@pytest.fixture
+def model():
+    return LinearClassifier(random_state=0)
+
+
+def test_names_are_kept(frame, binary, model, same_model):
+    X, y = binary
+    model.fit(frame, y)
+    assert model.feature_names_in_.tolist() == NAMES
+    assert model.n_features_in_ == 5
+    same_model(model, LinearClassifier(random_state=0).fit(X, y))
+    np.testing.assert_array_equal(model.predict(frame), model.predict(type(frame)(frame)))
+
+
+def test_an_array_has_no_names(binary, model):
+    assert not hasattr(model.fit(*binary), "feature_names_in_")
+
+
+def test_a_fit_without_names_forgets_the_old_ones(frame, binary, model):
+    X, y = binary
+    assert not hasattr(model.fit(frame, y).fit(X, y), "feature_names_in_")
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_wrong_names_at_predict(method, frame, binary, model):
+    model.fit(frame, binary[1])
+    renamed = frame.rename(columns={"age": "years"}) if isinstance(frame, pd.DataFrame) else frame.rename({"age": "a"})
+    with pytest.raises(ValueError, match="The feature names should match those that were passed during fit"):
+        getattr(model, method)(renamed)
+
+
+def test_wrong_order_at_predict_and_partial_fit(frame, binary, model):
+    model.partial_fit(frame, binary[1], classes=[0, 1])
+    turned = frame[NAMES[::-1]]
+    with pytest.raises(ValueError, match="must be in the same order"):
+        model.predict(turned)
+    with pytest.raises(ValueError, match="must be in the same order"):
+        model.partial_fit(turned, binary[1])
+
+
+def test_names_at_fit_alone_warn_as_in_scikit_learn(frame, binary, model):
+    X, y = binary
+    model.fit(frame, y)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        model.predict(X)
+
+
+def test_frames_of_mixed_numbers(binary, model):
+    X, y = binary
+    frame = FRAMES["pandas"](X).assign(whole=np.arange(300), yes=X[:, 0] > 0, small=X[:, 0].astype(np.float32))
+    model.fit(frame, y)
+    assert model.coef_.shape == (1, 8)
+    assert np.isfinite(model.coef_).all()
+
+
+def test_nullable_columns(binary, model, same_model):
+    X, y = binary
+    same_model(model.fit(FRAMES["pandas"](X).astype("Float64"), y), LinearClassifier(random_state=0).fit(X, y))
+
+
+def test_a_missing_value_is_named(frame, binary, model):
+    y = binary[1]
+    if isinstance(frame, pd.DataFrame):
+        frame.iloc[17, 2] = None
+    else:
+        frame[17, "weight"] = None
+    with pytest.raises(ValueError, match="row 17 of X holds NaN in column 2"):
+        model.fit(frame, y)
+
+
+def test_sparse_frames(binary, model):
+    X, y = binary
+    X = X * (X > 0.5)
+    frame = pd.DataFrame(X, columns=NAMES).astype(pd.SparseDtype(float, 0.0))
+    model.fit(frame, y)
+    assert model.feature_names_in_.tolist() == NAMES
+    np.testing.assert_allclose(model.coef_, LinearClassifier(random_state=0).fit(X, y).coef_, rtol=0, atol=1e-10)
+
+
+def test_a_target_column_of_the_same_frame(numbers, same_model):
+    X, y = numbers
+    for frame in (FRAMES["pandas"](X).assign(y=y), FRAMES["polars"](X).with_columns(y=y)):
+        model = LinearRegressor(random_state=0).fit(frame[NAMES], frame["y"])
+        same_model(model, LinearRegressor(random_state=0).fit(X, y))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.score(frame[NAMES], frame["y"])

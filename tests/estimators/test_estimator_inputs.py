@@ -1,0 +1,178 @@
+"""Matrices of any kind: the same data, the same model."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sgdone import LinearClassifier, LinearRegressor
+
+DENSE = {
+    "fortran": np.asfortranarray,
+    "strided": lambda X: np.repeat(X, 2, axis=0)[::2],
+    "reversed view": lambda X: X[::-1].copy()[::-1],
+    "list": lambda X: X.tolist(),
+    "big-endian": lambda X: X.astype(">f8"),
+    "object": lambda X: X.astype(object),
+}
+SPARSE = {
+    name: getattr(sparse, name) for name in ("csr_matrix", "csc_matrix", "coo_matrix", "csr_array", "csc_array")
+} | {
+    "coo_array": sparse.coo_array,
+    "lil_matrix": sparse.lil_matrix,
+    "dok_array": sparse.dok_array,
+    "dia_array": sparse.dia_array,
+}
+
+
+def all_stored(X):
+    rows = sparse.csr_array(np.ones_like(X))
+    rows.data[:] = X.ravel()
+    return rows
+
+
+@pytest.fixture
+def model():
+    return LinearClassifier(random_state=0)
+
+
+@pytest.fixture
+def thin(rng):
+    """60 rows of 8 features, most of them zero, some rows empty."""
+    X = rng.standard_normal((60, 8)) * (rng.random((60, 8)) < 0.3)
+    X[[0, 17, 59]] = 0.0
+    return X, (X.sum(axis=1) > 0).astype(int)
+
+
+@pytest.mark.parametrize("kind", DENSE)
+def test_dense(kind, binary, model, same_model):
+    X, y = binary
+    same_model(model.fit(DENSE[kind](X), y), LinearClassifier(random_state=0).fit(X, y))
+    np.testing.assert_array_equal(model.predict(DENSE[kind](X)), model.predict(X))
+
+
+@pytest.mark.parametrize("kind", SPARSE)
+def test_sparse(kind, thin, model, same_model):
+    X, y = thin
+    rows = SPARSE[kind](X)
+    same_model(model.fit(rows, y), LinearClassifier(random_state=0).fit(sparse.csr_array(X), y))
+    np.testing.assert_allclose(model.decision_function(rows), model.decision_function(X), rtol=1e-12, atol=1e-12)
+    assert type(model.predict(rows)) is np.ndarray
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge", "squared", "exponential"])
+@pytest.mark.parametrize("solver", ["sgd", "asgd", "isgd", "aisgd"])
+def test_dense_and_csr_agree(solver, loss, thin):
+    X, y = thin
+    dense = LinearClassifier(loss, solver=solver, random_state=0).fit(X, y)
+    csr = LinearClassifier(loss, solver=solver, random_state=0).fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(csr.coef_, dense.coef_, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(csr.intercept_, dense.intercept_, rtol=0, atol=1e-10)
+    assert csr.verdict_.step == dense.verdict_.step
+
+
+@pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_float32(form, make, binary):
+    X, y = binary
+    wide = make(random_state=0).fit(form(X), y)
+    narrow = make(random_state=0).fit(form(X.astype(np.float32)), y)
+    assert wide.coef_.dtype == np.float64
+    assert narrow.coef_.dtype == np.float32
+    np.testing.assert_allclose(narrow.coef_, wide.coef_, rtol=2e-3, atol=2e-4)
+    np.testing.assert_allclose(narrow.intercept_, wide.intercept_, rtol=2e-3, atol=2e-4)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.int32, np.int64, np.float16])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_other_numbers_become_float64(form, dtype, rng, model, same_model):
+    X = rng.integers(0, 2, (80, 4)).astype(dtype)
+    y = X[:, 0].astype(int)
+    if form is not np.asarray and dtype == np.float16:
+        pytest.skip("SciPy has no sparse float16")
+    expected = LinearClassifier(random_state=0).fit(form(X.astype(np.float64)), y)
+    same_model(model.fit(form(X), y), expected)
+    assert model.coef_.dtype == np.float64
+
+
+def test_long_indices(thin, model, same_model):
+    X, y = thin
+    rows = sparse.csr_array(X)
+    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    same_model(model.fit(rows, y), LinearClassifier(random_state=0).fit(sparse.csr_array(X), y))
+    assert rows.indices.dtype == np.int64
+
+
+def test_unsorted_indices(thin, model, same_model):
+    X, y = thin
+    sorted_rows = sparse.csr_array(X)
+    rows = sorted_rows.copy()
+    for first, last in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
+        rows.indices[first:last] = rows.indices[first:last][::-1].copy()
+        rows.data[first:last] = rows.data[first:last][::-1].copy()
+    rows.has_sorted_indices = False
+    before = rows.indices.copy()
+    same_model(model.fit(rows, y), LinearClassifier(random_state=0).fit(sorted_rows, y))
+    np.testing.assert_array_equal(rows.indices, before)
+
+
+def test_duplicate_entries_are_summed(rng, model):
+    data, columns = rng.standard_normal(400), rng.integers(0, 6, 400)
+    rows = sparse.csr_array((data, columns, np.arange(0, 401, 8)), shape=(50, 6))
+    dense = rows.toarray()
+    y = (dense[:, 0] > 0).astype(int)
+    expected = LinearClassifier(random_state=0).fit(dense, y)
+    np.testing.assert_allclose(model.fit(rows, y).coef_, expected.coef_, rtol=0, atol=1e-10)
+    assert rows.nnz == 400
+
+
+@pytest.mark.parametrize("form", [lambda X: sparse.bsr_array(X, blocksize=(3, 2)), all_stored], ids=["bsr", "csr"])
+def test_explicit_zeros(form, thin, model):
+    X, y = thin
+    rows = form(X)
+    assert rows.nnz > np.count_nonzero(X)
+    np.testing.assert_allclose(
+        model.fit(rows, y).coef_, LinearClassifier(random_state=0).fit(X, y).coef_, rtol=0, atol=1e-10
+    )
+
+
+def test_no_stored_entries_at_all(model):
+    y = np.tile([0, 1], 20)
+    model.fit(sparse.csr_array((40, 3)), y)
+    np.testing.assert_array_equal(model.coef_, np.zeros((1, 3)))
+    assert np.isfinite(model.intercept_).all()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_read_only_arrays(form, thin, model, same_model):
+    X, y = thin
+    expected = LinearClassifier(random_state=0).fit(form(X), y)
+    rows, weights = form(X.copy()), np.ones(60)
+    arrays = [rows] if form is np.asarray else [rows.data, rows.indices, rows.indptr]
+    for array in [*arrays, y, weights]:
+        array.flags.writeable = False
+    same_model(model.fit(rows, y, sample_weight=weights), expected)
+    same_model(model.partial_fit(rows, y, sample_weight=weights), expected.partial_fit(form(X), y))
+
+
+def test_memory_maps(binary, tmp_path, model, same_model):
+    X, y = binary
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", y)
+    rows, labels = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "Xy")
+    same_model(model.fit(rows, labels), LinearClassifier(random_state=0).fit(X, y))
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array, sparse.csc_array], ids=["dense", "csr", "csc"])
+def test_the_data_are_not_changed(form, thin):
+    X, y = thin
+    rows, weights = form(X), np.ones(60)
+    LinearClassifier(random_state=0, class_weight="balanced").fit(rows, y, sample_weight=weights).predict(rows)
+    np.testing.assert_array_equal(rows if form is np.array else rows.toarray(), X)
+    np.testing.assert_array_equal(weights, 1.0)
+
+
+def test_a_matrix_of_one_dimension_is_refused(model):
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        model.fit(np.arange(4.0), [0, 1, 0, 1])
+    with pytest.raises(ValueError, match=r"[12]D"):
+        model.fit(sparse.coo_array(np.arange(4.0)), [0, 1, 0, 1])

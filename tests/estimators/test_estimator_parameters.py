@@ -1,0 +1,175 @@
+"""Short names, numbers and objects as parameters."""
+
+import numpy as np
+import pytest
+
+from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps, stopping
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "same"),
+    [
+        ("loss", "squared-hinge", "squared_hinge"),
+        ("loss", "Squared_Hinge", losses.SquaredHinge()),
+        ("loss", "logistic", losses.Logistic()),
+        ("solver", "asgd", solvers.asgd()),
+        ("solver", "sgd", solvers.SGD()),
+        ("solver", "ISGD", solvers.ISGD()),
+        ("solver", "aisgd", solvers.Averaged(solvers.ISGD())),
+        ("step", 0.25, steps.Constant(0.25)),
+        ("step", np.float32(0.25), 0.25),
+        ("step", 1, 1.0),
+        ("step", "inverse-time", "inverse_time"),
+        ("step", "inverse_sqrt", steps.InverseSqrt()),
+        ("step", "xu", steps.Xu()),
+        ("stop", 3, stopping.MaxPasses(3)),
+        ("stop", np.int64(3), 3),
+        ("stop", 2.5, stopping.MaxPasses(2.5)),
+        ("stop", "one-pass", 1),
+        ("stop", "progressive", stopping.ProgressiveLoss()),
+        ("stop", "auto", stopping.ProgressiveLoss(1e-3) | stopping.MaxPasses(10)),
+        ("alpha", 0, 0.0),
+        ("alpha", np.float64(0.5), 0.5),
+        ("alpha", "auto", 1 / 300),
+        ("average", True, None),
+        ("average", np.True_, True),
+    ],
+)
+def test_two_ways_to_say_the_same(name, value, same, binary, same_model):
+    first, second = (LinearClassifier(**{name: given}, random_state=0).fit(*binary) for given in (value, same))
+    same_model(first, second)
+    assert first.verdict_.step == second.verdict_.step
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        ({"solver": "sgd", "average": True, "step": 0.1}, {"solver": "asgd", "step": 0.1}),
+        ({"solver": "isgd", "average": True, "step": 0.1}, {"solver": "aisgd", "step": 0.1}),
+        ({"solver": "sgd", "average": False}, {"solver": "sgd"}),
+        ({"solver": "sgd", "average": np.False_}, {"solver": "sgd"}),
+        ({"solver": "asgd", "average": 50}, {"solver": solvers.Averaged(after=50)}),
+        ({"solver": "isgd", "average": np.int64(7)}, {"solver": solvers.Averaged(solvers.ISGD(), after=7)}),
+    ],
+)
+def test_average(options, same, binary, same_model):
+    same_model(
+        LinearClassifier(**options, random_state=0).fit(*binary), LinearClassifier(**same, random_state=0).fit(*binary)
+    )
+
+
+def test_averaging_matters(binary):
+    fits = [LinearClassifier(average=k, random_state=0, stop=1).fit(*binary).coef_ for k in (True, 1, 50, 200)]
+    assert len({coef.tobytes() for coef in fits}) == 4
+
+
+@pytest.mark.parametrize("solver", ["asgd", "aisgd", "Asgd", solvers.Averaged(after=3)], ids=str)
+def test_an_averaging_solver_told_not_to(solver, binary):
+    with pytest.raises(ValueError, match=r"average=False contradicts the averaging solver .*: use sgd or isgd"):
+        LinearClassifier(solver=solver, average=False).fit(*binary)
+
+
+@pytest.mark.parametrize("average", [0, -3, 2.5, "yes"])
+def test_average_that_is_none_of_these(average, binary):
+    with pytest.raises(ValueError, match="give True, False, or the number of samples to leave out"):
+        LinearClassifier(average=average).fit(*binary)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"loss": "logit"},
+            r"unknown loss 'logit'. Did you mean 'logistic'\? Known: exponential, hinge, logistic, squared, "
+            "squared_hinge; or give a sgdone.CustomLoss",
+        ),
+        ({"loss": "huber"}, "loss 'huber' is not for classification. Known: exponential, hinge, logistic"),
+        ({"loss": losses.Huber()}, "loss 'huber' is for regression, not for classification. Known: exponential"),
+        ({"solver": "agsd"}, "unknown solver 'agsd'. Did you mean 'asgd'\\? Known: aisgd, asgd, isgd, sgd"),
+        ({"step": "inverse"}, "unknown step size 'inverse'.* Known: constant, inverse_sqrt, inverse_time, xu"),
+        ({"stop": "early"}, "unknown stopping rule 'early'. Known: auto, one_pass, progressive"),
+        ({"step": 0.0}, "gamma=0.0 is not a positive finite number"),
+        ({"step": -1}, "gamma=-1.0 is not a positive finite number"),
+        ({"step": np.nan}, "gamma=nan is not a positive finite number"),
+        ({"stop": 0}, "passes=0 is not a positive number"),
+        ({"stop": -2.0}, "passes=-2.0 is not a positive number"),
+        ({"stop": np.nan}, "passes=nan is not a positive number"),
+        ({"alpha": -1e-3}, "alpha=-0.001 is not a non-negative number"),
+        ({"alpha": np.nan}, "alpha=nan is not a non-negative number"),
+        ({"alpha": np.inf}, "alpha=inf is not a non-negative number"),
+        ({"alpha": None}, "alpha=None is not a non-negative number"),
+        ({"alpha": True}, "alpha=True is not a non-negative number"),
+        ({"alpha": "small"}, "alpha='small': give a number or \"auto\""),
+    ],
+)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_bad_values(method, options, message, binary):
+    classes = {"classes": [0, 1]} if method == "partial_fit" else {}
+    model = LinearClassifier(**options)
+    with pytest.raises(ValueError, match=message):
+        getattr(model, method)(*binary, **classes)
+    assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"loss": 3}, "loss=3 is neither a name"),
+        ({"loss": losses.Logistic}, "is neither a name"),
+        ({"solver": None}, "solver=None is neither a name nor a sgdone.solvers.Solver"),
+        ({"step": None}, "step=None is neither a name, a number nor a sgdone.steps.StepSize"),
+        ({"step": True}, "step=True is neither"),
+        ({"stop": None}, "stop=None is neither a name, a number of passes nor a sgdone.stopping.StopRule"),
+        ({"stop": False}, "stop=False is neither"),
+        ({"fit_intercept": 1}, "fit_intercept=1 is not True or False"),
+        ({"shuffle": "no"}, "shuffle='no' is not True or False"),
+    ],
+)
+def test_values_of_a_wrong_type(options, message, binary):
+    with pytest.raises(TypeError, match=message):
+        LinearClassifier(**options).fit(*binary)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge", "exponential", losses.Hinge()], ids=str)
+def test_losses_for_classification_in_a_regression(loss, numbers):
+    with pytest.raises(ValueError, match="Known: epsilon_insensitive, huber, quantile, squared"):
+        LinearRegressor(loss=loss).fit(*numbers)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "epsilon-insensitive", losses.EpsilonInsensitive(0.01)], ids=str)
+@pytest.mark.parametrize("solver", ["asgd", "aisgd"])
+def test_losses_for_regression(loss, solver, numbers):
+    X, y = numbers
+    model = LinearRegressor(loss, solver=solver, random_state=0, stop=60).fit(X, y)
+    assert model.score(X, y) > 0.98
+
+
+def test_quantiles(numbers):
+    X, y = numbers
+    for q in (0.1, 0.5, 0.9):
+        model = LinearRegressor(losses.Quantile(q), alpha=0.0, random_state=0, stop=300).fit(X, y)
+        assert np.mean(y < model.predict(X)) == pytest.approx(q, abs=0.08)
+
+
+def test_parameters_are_checked_by_fit_not_before():
+    model = LinearClassifier(loss="nonsense", alpha=-1)
+    assert model.get_params()["loss"] == "nonsense"
+    assert "nonsense" in repr(model)
+
+
+@pytest.mark.parametrize("n_jobs", [0, "two"])
+def test_bad_n_jobs(n_jobs, several):
+    with pytest.raises((ValueError, TypeError)):
+        LinearClassifier(n_jobs=n_jobs).fit(*several)
+
+
+def test_verbose_prints_a_line_a_pass(binary, several, capsys):
+    LinearClassifier(verbose=1, stop=3).fit(*binary)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["pass 1", "pass 2", "pass 3"]
+    assert all("progressive loss 0." in line for line in lines)
+    LinearClassifier(verbose=True, stop=2).fit(*several)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == [f"class {k} pass {p}" for k in range(4) for p in (1, 2)]
+    LinearClassifier(stop=2).fit(*binary)
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,176 @@
+"""The same bits, and copies that behave like the original."""
+
+import copy
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import joblib
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+
+from sgdone import CustomLoss, LinearClassifier, LinearRegressor, losses, solvers, steps, stopping
+
+
+@pytest.fixture
+def ten_classes(rng):
+    X = rng.standard_normal((6000, 8))
+    return X, rng.integers(0, 10, 6000)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("n_jobs", [2, 3, -1, 100])
+def test_threads_change_no_bit(n_jobs, form, ten_classes, same_model):
+    X, y = ten_classes
+    alone = LinearClassifier(random_state=0).fit(form(X), y)
+    together = LinearClassifier(random_state=0, n_jobs=n_jobs).fit(form(X), y)
+    same_model(together, alone)
+    assert [v.step for v in together.verdict_.per_class.values()] == [v.step for v in alone.verdict_.per_class.values()]
+    same_model(together.partial_fit(form(X), y), alone.partial_fit(form(X), y))
+
+
+@pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor])
+def test_the_same_seed_the_same_bits(make, binary, same_model):
+    X, y = binary
+    first = make(random_state=7).fit(X, y)
+    same_model(first, make(random_state=7).fit(X, y))
+    same_model(first, first.fit(X, y))
+    same_model(first, make(random_state=np.random.RandomState(7)).fit(X, y))
+    assert make(random_state=8).fit(X, y).coef_.tobytes() != first.coef_.tobytes()
+
+
+def test_no_seed_another_order_every_time(binary):
+    fits = {LinearClassifier().fit(*binary).coef_.tobytes() for _ in range(3)}
+    assert len(fits) == 3
+
+
+def test_a_random_state_goes_on(binary):
+    state = np.random.RandomState(0)
+    model = LinearClassifier(random_state=state)
+    assert model.fit(*binary).coef_.tobytes() != model.fit(*binary).coef_.tobytes()
+
+
+def test_the_global_seed_is_left_alone(binary):
+    np.random.seed(3)  # noqa: NPY002
+    expected = np.random.RandomState(3).rand()
+    LinearClassifier(random_state=0).fit(*binary)
+    assert np.random.rand() == expected  # noqa: NPY002
+
+
+def test_without_shuffling_the_order_is_the_users(binary, same_model):
+    X, y = binary
+    first, second = (LinearClassifier(shuffle=False, random_state=seed).fit(X, y) for seed in (0, 1))
+    same_model(first, second)
+    assert LinearClassifier(shuffle=False).fit(X[::-1], y[::-1]).coef_.tobytes() != first.coef_.tobytes()
+
+
+def test_another_process_the_same_bits():
+    code = textwrap.dedent(
+        """
+        import numpy as np
+        from sgdone import LinearClassifier
+        X = np.random.default_rng(0).standard_normal((3000, 7))
+        y = np.where(X[:, 0] > 0, "left", np.where(X[:, 1] > 0, "up", "down"))
+        bits = LinearClassifier(random_state=0, n_jobs=2).fit(X, y).coef_.tobytes().hex()
+        print(bits)
+        """
+    )
+    elsewhere = subprocess.check_output([sys.executable, "-c", code], text=True)
+    here = {}
+    exec(code, here)
+    assert elsewhere.strip() == here["bits"]
+
+
+MODELS = [
+    LinearClassifier(),
+    LinearClassifier("hinge", solver="isgd", step=0.1, stop=2, alpha=0.5, n_jobs=2, class_weight={0: 2.0}),
+    LinearClassifier(losses.SquaredHinge(), solver=solvers.Averaged(after=50), step=steps.Xu(), average=True),
+    LinearClassifier(stop=stopping.MaxSamples(500) | stopping.ProgressiveLoss(0.1), fit_intercept=False),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
+def test_clones(model, binary, same_model):
+    fitted = clone(model).set_params(random_state=0).fit(*binary)
+    again = clone(fitted)
+    assert not hasattr(again, "coef_")
+    assert {k: repr(v) for k, v in again.get_params().items()} == {k: repr(v) for k, v in fitted.get_params().items()}
+    same_model(again.fit(*binary), fitted)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
+@pytest.mark.parametrize("data", ["binary", "several"])
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.deepcopy, *(lambda m, p=p: pickle.loads(pickle.dumps(m, p)) for p in range(2, pickle.HIGHEST_PROTOCOL + 1))],
+    ids=["deepcopy", *(f"pickle {p}" for p in range(2, pickle.HIGHEST_PROTOCOL + 1))],
+)
+def test_copies(duplicate, data, model, request, same_model):
+    X, y = request.getfixturevalue(data)
+    model = clone(model).set_params(random_state=0).fit(X, y)
+    again = duplicate(model)
+    same_model(again, model)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert str(again.verdict_) == str(model.verdict_)
+    assert again.trace_["loss"].tolist() == model.trace_["loss"].tolist()
+    before = model.coef_.copy()
+    again.partial_fit(X, y, resume=True)
+    np.testing.assert_array_equal(model.coef_, before)
+    same_model(model.partial_fit(X, y, resume=True), again)
+
+
+def test_joblib(binary, tmp_path, same_model):
+    model = LinearClassifier(random_state=0).fit(*binary)
+    joblib.dump(model, tmp_path / "model.joblib")
+    for mode in (None, "r"):
+        again = joblib.load(tmp_path / "model.joblib", mmap_mode=mode)
+        same_model(again, model)
+        assert again.partial_fit(*binary).verdict_.step == model.verdict_.step + 300
+
+
+def test_a_shallow_copy_is_not_trained_along(binary):
+    model = LinearClassifier(random_state=0).fit(*binary)
+    before = model.coef_.copy()
+    copy.copy(model).partial_fit(*binary)
+    np.testing.assert_array_equal(model.coef_, before)
+
+
+def cubed(z, y):
+    return max(0.0, 1.0 - y * z) ** 3
+
+
+def slope_of_cubed(z, y):
+    return -3.0 * y * max(0.0, 1.0 - y * z) ** 2
+
+
+def test_a_loss_of_the_users_own_is_copied(binary, same_model):
+    loss = CustomLoss(value=cubed, slope=slope_of_cubed, task="classification", name="cubed")
+    model = LinearClassifier(loss, step=0.01, random_state=0).fit(*binary)
+    same_model(copy.deepcopy(model).partial_fit(*binary), model.partial_fit(*binary))
+    same_model(clone(model).fit(*binary), LinearClassifier(loss, step=0.01, random_state=0).fit(*binary))
+
+
+def test_parameters_come_and_go():
+    model = LinearClassifier()
+    names = {"loss", "solver", "step", "stop", "alpha", "average", "fit_intercept", "shuffle", "class_weight"}
+    names |= {"warm_start", "n_jobs", "random_state", "verbose"}
+    assert set(model.get_params()) == names
+    assert set(LinearRegressor().get_params()) == names - {"class_weight", "n_jobs"}
+    assert model.set_params(alpha=0.5, stop=3).get_params()["alpha"] == 0.5
+    with pytest.raises(ValueError, match="Invalid parameter 'eta0' for estimator LinearClassifier"):
+        model.set_params(eta0=1.0)
+    with pytest.raises(TypeError):
+        LinearClassifier("logistic", "asgd")
+
+
+@pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
+def test_it_shows_itself(model, binary):
+    assert repr(model).startswith("LinearClassifier(")
+    assert "LinearClassifier" in model._repr_html_()
+    with config_context(print_changed_only=False):
+        assert "fit_intercept=" in repr(model)
+    clone(model).fit(*binary)._repr_html_()

@@ -1,0 +1,103 @@
+"""Where a fit starts."""
+
+import numpy as np
+import pytest
+
+from sgdone import LinearClassifier, LinearRegressor
+
+
+@pytest.fixture
+def frozen():
+    """Steps so small that a fit stays where it starts."""
+    return {"step": 1e-300, "alpha": 0.0, "solver": "sgd", "stop": 1}
+
+
+@pytest.mark.parametrize("shape", [(5,), (1, 5)])
+@pytest.mark.parametrize("offset", [2.0, [2.0]])
+def test_initial_weights_of_two_classes(shape, offset, binary, frozen):
+    start = np.arange(1.0, 6.0)
+    model = LinearClassifier(**frozen).fit(*binary, coef_init=start.reshape(shape), intercept_init=offset)
+    np.testing.assert_array_equal(model.coef_, [start])
+    assert model.intercept_.tolist() == [2.0]
+
+
+def test_initial_weights_of_several_classes(several, frozen):
+    start, offsets = np.arange(1.0, 25.0).reshape(4, 6), np.arange(1.0, 5.0)
+    model = LinearClassifier(**frozen).fit(*several, coef_init=start.tolist(), intercept_init=offsets.tolist())
+    np.testing.assert_array_equal(model.coef_, start)
+    np.testing.assert_array_equal(model.intercept_, offsets)
+
+
+def test_initial_weights_of_a_regression(numbers, frozen):
+    model = LinearRegressor(**frozen).fit(*numbers, coef_init=np.arange(1.0, 6.0), intercept_init=-1.0)
+    np.testing.assert_array_equal(model.coef_, np.arange(1.0, 6.0))
+    assert model.intercept_.tolist() == [-1.0]
+
+
+@pytest.mark.parametrize("shape", [(6,), (6, 4), (24,), (4, 7), (1, 24), ()])
+def test_coef_init_of_another_shape(shape, several):
+    with pytest.raises(ValueError, match=r"coef_init has shape .*, but this problem needs \(4, 6\)"):
+        LinearClassifier().fit(*several, coef_init=np.zeros(shape))
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (4, 1)])
+def test_intercept_init_of_another_shape(shape, several):
+    with pytest.raises(ValueError, match=r"intercept_init has shape .*, but this problem needs \(4,\)"):
+        LinearClassifier().fit(*several, intercept_init=np.zeros(shape))
+
+
+@pytest.mark.parametrize("shape", [(4,), (5, 1), (2, 5)])
+def test_coef_init_of_another_shape_in_regression(shape, numbers):
+    with pytest.raises(ValueError, match=r"coef_init has shape .*, but this problem needs \(5,\)"):
+        LinearRegressor().fit(*numbers, coef_init=np.zeros(shape))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_initial_weights_that_are_not_finite(bad, binary):
+    with pytest.raises(ValueError, match="coef_init holds NaN or infinity"):
+        LinearClassifier().fit(*binary, coef_init=np.full(5, bad))
+    with pytest.raises(ValueError, match="intercept_init holds NaN or infinity"):
+        LinearClassifier().fit(*binary, intercept_init=bad)
+
+
+@pytest.mark.parametrize("data", ["binary", "several"])
+def test_warm_start_goes_on_from_the_last_solution(data, request, frozen):
+    X, y = request.getfixturevalue(data)
+    model = LinearClassifier(warm_start=True, random_state=0).fit(X, y)
+    coef = model.coef_.copy()
+    model.set_params(**frozen).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, coef)
+
+
+def test_warm_start_is_the_same_as_giving_the_weights(numbers, same_model):
+    X, y = numbers
+    warm = LinearRegressor(warm_start=True, random_state=0, stop=1).fit(X, y)
+    coef, intercept = warm.coef_.copy(), warm.intercept_.copy()
+    given = LinearRegressor(random_state=0, stop=1).fit(X, y, coef_init=coef, intercept_init=intercept)
+    same_model(warm.fit(X, y), given)
+
+
+def test_a_cold_start_forgets(binary, same_model):
+    X, y = binary
+    model = LinearClassifier(random_state=0)
+    same_model(model.fit(X, y).fit(X, y), LinearClassifier(random_state=0).fit(X, y))
+
+
+def test_given_weights_win_over_the_last_solution(binary, frozen):
+    X, y = binary
+    model = LinearClassifier(warm_start=True).fit(X, y).set_params(**frozen)
+    model.fit(X, y, coef_init=np.ones(5))
+    np.testing.assert_array_equal(model.coef_, np.ones((1, 5)))
+
+
+def test_warm_start_on_another_problem(binary, several):
+    model = LinearClassifier(warm_start=True).fit(*binary)
+    with pytest.raises(ValueError, match=r"warm_start=True: coef_ of the last fit has shape \(1, 5\), but this"):
+        model.fit(*several)
+
+
+def test_warm_started_passes_lower_the_loss(binary):
+    X, y = binary
+    model = LinearClassifier(warm_start=True, stop=1, random_state=0).fit(X, y)
+    first = model.trace_["loss"].mean()
+    assert model.fit(X, y).trace_["loss"].mean() < first
