@@ -1,0 +1,125 @@
+"""The file itself: tensors and a text in the safetensors format, written whole and checked whole."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors import numpy as safetensors
+
+from sgdone._version import __version__
+from sgdone.data.atomic import write_atomically
+from sgdone.model_file.errors import ModelFileError
+
+FORMAT = "sgdone-model"
+VERSION = 1
+
+#: Eight bytes of length and an empty header; and what safetensors allows a header to be.
+_SMALLEST, _LONGEST_HEADER = 10, 100_000_000
+
+Tensors = dict[str, NDArray[Any]]
+
+
+def write(path: str | os.PathLike[str], content: dict[str, Any], tensors: Tensors) -> None:
+    """Write a header and its tensors; the file is there whole or not at all."""
+    little = {name: _little_endian(tensor) for name, tensor in tensors.items()}
+    text = json.dumps(content, allow_nan=False)
+    metadata = {"format": FORMAT, "version": str(VERSION), "content": text, "sha256": _digest(text, little)}
+    data = safetensors.save(little, metadata)
+    with write_atomically(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
+    """Read a header and its tensors, or say why not."""
+    data = _bytes(Path(path))
+    try:
+        tensors = safetensors.load(data)
+        metadata = json.loads(_header(data)).get("__metadata__", {})
+    except (SafetensorError, ValueError, KeyError, RecursionError) as error:
+        _refuse_broken(path, data, error)
+    if metadata.get("format") != FORMAT:
+        shown = ", ".join(sorted(tensors)[:3]) or "nothing"
+        raise ModelFileError(
+            f"{path}: is a safetensors file, but not a model of sgdone (it holds {shown}): "
+            "give a file that sgdone.save wrote"
+        )
+    version = str(metadata.get("version"))
+    if version.isdecimal() and int(version[:9]) > VERSION:
+        raise ModelFileError(
+            f"{path}: is a model file of version {version}, and sgdone {__version__} reads version {VERSION}: "
+            "upgrade it (pip install -U sgdone)"
+        )
+    text = metadata.get("content", "")
+    if version != str(VERSION) or metadata.get("sha256") != _digest(text, tensors):
+        raise ModelFileError(
+            f"{path}: was altered after it was written (its SHA-256 differs): copy it anew, or save the model again"
+        )
+    try:
+        content: dict[str, Any] = dict(json.loads(text))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ModelFileError(f"{path}: has a header that cannot be read ({error}): save the model again") from error
+    return content, tensors
+
+
+def _bytes(path: Path) -> bytes:
+    if path.is_dir():
+        raise ModelFileError(f"{path}: is a folder, not a model file: give the name of a file in it")
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise ModelFileError(f"{path}: there is no such file: give one that sgdone.save wrote") from None
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read ({error.strerror}): check its permissions") from error
+    if not data:
+        raise ModelFileError(f"{path}: is empty, not a model file: copy it anew, or save the model again")
+    return data
+
+
+def _header(data: bytes) -> bytes:
+    """The JSON after the eight bytes that tell its length."""
+    return data[8 : 8 + int.from_bytes(data[:8], "little")]
+
+
+def _refuse_broken(path: str | os.PathLike[str], data: bytes, error: Exception) -> NoReturn:
+    """Tell a file cut short from one that never was a model."""
+    again = "copy it anew, or save the model again"
+    if len(data) < _SMALLEST:
+        raise ModelFileError(f"{path}: holds {len(data)} bytes only, too few for a model: {again}") from error
+    start = 8 + int.from_bytes(data[:8], "little")
+    if data[8:9] != b"{" or start > _LONGEST_HEADER:
+        found = f"it begins with {data[:12]!r}"
+        raise ModelFileError(f"{path}: is not a model file ({found}): give one that sgdone.save wrote") from error
+    expected = _expected_size(data, start)
+    if len(data) < expected:
+        raise ModelFileError(f"{path}: is cut short, {len(data):,} bytes of {expected:,} or more: {again}") from error
+    raise ModelFileError(f"{path}: is damaged ({error}): {again}") from error
+
+
+def _expected_size(data: bytes, start: int) -> int:
+    """Bytes that the header speaks of, as far as it can be read; ``start`` is where it ends."""
+    try:
+        header = json.loads(_header(data))
+        ends = [tensor["data_offsets"][1] for name, tensor in header.items() if name != "__metadata__"]
+        return start + max(map(int, ends), default=0)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        return start
+
+
+def _little_endian(tensor: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(tensor, dtype=tensor.dtype.newbyteorder("<")).reshape(tensor.shape)
+
+
+def _digest(text: str, tensors: Tensors) -> str:
+    """SHA-256 of the header's text and of each tensor's name, type, shape and bytes."""
+    digest = hashlib.sha256()
+    for part in (FORMAT, str(VERSION), text):
+        digest.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{len(name)}:{name}:{tensor.dtype.name}:{tensor.shape}:".encode("utf-8", "surrogatepass"))
+        digest.update(np.ascontiguousarray(tensor).tobytes())
+    return digest.hexdigest()

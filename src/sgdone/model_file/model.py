@@ -1,0 +1,143 @@
+"""A fitted model to a file, and back."""
+
+import datetime
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sgdone._version import __version__
+from sgdone.estimators import LinearClassifier, LinearRegressor
+from sgdone.losses.base import Loss
+from sgdone.model_file.checks import Model, check_attributes, check_loss, check_notes
+from sgdone.model_file.codec import Decoder, Encoder, NotStorable
+from sgdone.model_file.container import read, write
+from sgdone.model_file.errors import ModelFileError
+from sgdone.model_file.progress import decode_results, encode_results
+
+_ESTIMATORS: dict[str, type[Model]] = {"LinearClassifier": LinearClassifier, "LinearRegressor": LinearRegressor}
+#: What ``fit`` leaves; those after the first six not in every model.
+ATTRIBUTES = ("coef_", "intercept_", "n_iter_", "n_features_in_", "verdict_", "trace_", "classes_", "feature_names_in_")
+
+#: What values that do not fit can cause.
+_UNUSABLE = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+
+
+def save(model: Model, path: str | os.PathLike[str], *, extra: dict[str, str] | None = None) -> None:
+    """Write a fitted model to a file, whole or not at all, without pickle.
+
+    The file is safetensors with a JSON header. It holds the parameters, all fitted attributes and what
+    ``partial_fit`` needs to go on bit for bit as if the model had never been stored; callbacks are left out.
+
+    Parameters
+    ----------
+    model : LinearClassifier or LinearRegressor
+        Fitted. A `CustomLoss` is stored by name only: bring it along to `load`. A ``RandomState`` given as
+        ``random_state`` is stored with its state, so that it goes on drawing the same numbers.
+    path : path
+        The name of the file, ``model.safetensors`` say.
+    extra : dict of str to str, optional
+        Notes to keep with the model; `read_header` gives them back.
+
+    Raises
+    ------
+    NotFittedError
+        If there is nothing to store yet.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sgdone
+    >>> model = sgdone.LinearClassifier(random_state=0).fit([[-1.0], [1.0]], ["no", "yes"])
+    >>> file = tempfile.mkdtemp() + "/model.safetensors"
+    >>> sgdone.save(model, file)
+    >>> sgdone.load(file).predict([[3.0]])
+    array(['yes'], dtype='<U3')
+    """
+    name = type(model).__name__
+    if _ESTIMATORS.get(name) is not type(model):
+        raise TypeError(
+            f"a model file holds a {' or a '.join(_ESTIMATORS)}, not a {name}: "
+            "of a pipeline, save the last step (pipeline[-1])"
+        )
+    check_is_fitted(model, msg="this %(name)s is not fitted: call fit before saving it")
+    check_notes({} if extra is None else extra)
+    check_attributes(model)
+    encoder = Encoder()
+    content: dict[str, Any] = {
+        "estimator": name,
+        "sgdone": __version__,
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "extra": dict(extra or {}),
+        "params": _encode_params(model, encoder),
+        "attributes": {name: encoder.encode(getattr(model, name), name) for name in ATTRIBUTES if hasattr(model, name)},
+        "results": encode_results(model, encoder),
+    }
+    custom = encoder.custom_loss
+    content["custom_loss"] = None if custom is None else {"name": custom.name, "task": custom.task}
+    write(path, content, encoder.tensors)
+
+
+def load(path: str | os.PathLike[str], *, loss: Loss | None = None) -> Model:
+    """Read a model that `save` wrote: it predicts, and goes on learning, bit for bit as the original.
+
+    Parameters
+    ----------
+    path : path
+        The file. It is only ever read as numbers and names; no code in it is run.
+    loss : Loss, optional
+        The `CustomLoss` the model was trained with, which a file cannot hold.
+
+    Returns
+    -------
+    LinearClassifier or LinearRegressor
+        Fitted.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is cut short, altered, of a newer version or no model at all.
+    """
+    content, tensors = read(path)
+    try:
+        check_notes(content["extra"])
+        check_loss(path, content["custom_loss"], loss)
+        decoder = Decoder(tensors, loss)
+        params = {name: decoder.decode(code) for name, code in content["params"].items()}
+        model = _ESTIMATORS[content["estimator"]](**params)
+        for name, code in content["attributes"].items():
+            if name not in ATTRIBUTES:
+                raise ValueError(f"no attribute is called {name!r}")
+            setattr(model, name, decoder.decode(code))
+        check_attributes(model)
+        model.trace_.verdict = model.verdict_
+        if content["results"] is not None:
+            model._results = decode_results(model, content["results"], decoder)
+    except ModelFileError:
+        raise
+    except _UNUSABLE as error:
+        raise ModelFileError(
+            f"{path}: holds no model that sgdone {__version__} can use ({type(error).__name__}: {error}); it was "
+            f"written by sgdone {content.get('sgdone', '?')}: use that version, or save the model again"
+        ) from error
+    return model
+
+
+def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a model file says of itself: "estimator", "sgdone" (the version), "created", "extra" and more."""
+    content, _ = read(path)
+    return content
+
+
+def _encode_params(model: Model, encoder: Encoder) -> dict[str, Any]:
+    codes = {}
+    for name, value in model.get_params(deep=False).items():
+        try:
+            codes[name] = encoder.encode(None if value is np.random else value, name)
+        except NotStorable as error:
+            raise NotStorable(
+                f"{name}={value!r} is not of sgdone, and a model file holds no code: give another with "
+                f"model.set_params({name}=...), a short name say, before saving"
+            ) from error
+    return codes

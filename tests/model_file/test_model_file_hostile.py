@@ -1,0 +1,147 @@
+"""Files made with care: their SHA-256 is right, and what they hold is not."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sgdone
+from sgdone import LinearClassifier
+from sgdone.model_file import ModelFileError, container
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    path = tmp_path_factory.mktemp("hostile") / "m"
+    sgdone.save(
+        LinearClassifier(random_state=0, class_weight={"a": 1.0, "b": 2.0}).fit(X, np.where(X[:, 0] > 0, "a", "b")),
+        path,
+    )
+    return container.read(path)
+
+
+def refused(path, content, tensors, match):
+    container.write(path, content, tensors)
+    with pytest.raises(ModelFileError, match=match):
+        sgdone.load(path)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        {"kind": "os.system", "fields": {"command": "touch /tmp/owned"}},
+        {"kind": "builtins.eval", "fields": {"source": "1"}},
+        {"kind": "losses.CustomLoss", "fields": {"value": 1, "slope": 2}},
+        {"kind": "custom loss"},
+        {"kind": "RandomState", "state": {"kind": "dict", "items": [["bit_generator", "os"]]}},
+        {"kind": "rows", "value": "ctypes"},
+        {"kind": "losses.Huber", "fields": {"delta": -1.0}},
+        {"kind": "losses.Huber", "fields": {"size": 1.0}},
+        {"kind": "dtype", "value": "O"},
+        {"kind": "array", "tensor": "coef_", "dtype": "|O"},
+        {"kind": "array", "tensor": "coef_", "dtype": "<i8"},
+        {"kind": "array", "tensor": "coef_", "dtype": "<U900000000"},
+        {"kind": "array", "tensor": "nowhere", "dtype": "<f8"},
+        {"kind": "float", "value": "one"},
+        {"kind": "dict", "items": [[{"kind": "dict", "items": []}, 1]]},
+        {"kind": ["list"]},
+        {"unkind": 1},
+    ],
+    ids=str,
+)
+def test_values_that_are_none(code, parts, tmp_path):
+    content, tensors = copy.deepcopy(parts)
+    content["params"]["loss"] = code
+    refused(tmp_path / "m", content, tensors, "holds no model that sgdone .* can use .*: use that version")
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor"),
+    [
+        ("coef_", np.zeros((1, 2))),
+        ("coef_", np.zeros((3, 1))),
+        ("coef_", np.zeros((1, 3), dtype=np.int64)),
+        ("intercept_", np.zeros(2)),
+        ("classes_", np.full((2, 1), 2**31, dtype=np.uint32)),
+        ("results.0.state.weights", np.zeros((2, 2))),
+        ("results.0.state.weights", np.zeros((1, 3))),
+        ("results.0.state.weights", np.zeros((2, 3), dtype=np.float32)),
+        ("results.0.state.offsets", np.zeros((1, 2))),
+        ("results.0.state.numbers", np.zeros(3)),
+    ],
+)
+def test_arrays_of_other_shapes(name, tensor, parts, tmp_path):
+    content, tensors = copy.deepcopy(parts)
+    tensors[name] = tensor
+    refused(tmp_path / "m", content, tensors, "holds no model")
+
+
+def test_attributes_that_are_none(parts, tmp_path):
+    content, tensors = copy.deepcopy(parts)
+    content["attributes"]["__class__"] = 1
+    refused(tmp_path / "m", content, tensors, "no attribute is called '__class__'")
+    content, tensors = copy.deepcopy(parts)
+    del content["attributes"]["verdict_"]
+    refused(tmp_path / "m", content, tensors, "holds no model")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("custom_loss", 5), ("custom_loss", {}), ("extra", 3), ("extra", {"a": 1})]
+)
+def test_other_parts_that_are_none(name, value, parts, tmp_path):
+    content, tensors = copy.deepcopy(parts)
+    content[name] = value
+    refused(tmp_path / "m", content, tensors, "holds no model")
+
+
+def test_a_header_too_deep(parts, tmp_path):
+    content, tensors = copy.deepcopy(parts)
+    deep = "[" * 100_000 + "]" * 100_000
+    text = json.dumps(content).replace('"auto"', deep, 1)
+    metadata = {"format": "sgdone-model", "version": "1", "content": text, "sha256": container._digest(text, tensors)}
+    (tmp_path / "m").write_bytes(container.safetensors.save(tensors, metadata))
+    with pytest.raises(ModelFileError, match="has a header that cannot be read"):
+        sgdone.load(tmp_path / "m")
+
+
+def test_a_header_that_is_none(parts, tmp_path):
+    for content in ([1, 2], 3):
+        container.write(tmp_path / "m", content, parts[1])
+        with pytest.raises(ModelFileError, match="has a header that cannot be read"):
+            sgdone.load(tmp_path / "m")
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["kind", "fields", "value", "x"]), inner)
+    ),
+    max_leaves=5,
+)
+
+
+def places(code, path=()):
+    yield path
+    inner = code.items() if isinstance(code, dict) else enumerate(code) if isinstance(code, list) else ()
+    for key, value in inner:
+        yield from places(value, (*path, key))
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data(), anything)
+def test_anything_in_any_place_is_a_model_or_a_clear_error(parts, tmp_path, data, value):
+    content, tensors = copy.deepcopy(parts)
+    *path, last = data.draw(st.sampled_from([path for path in places(content) if path]))
+    spot = content
+    for key in path:
+        spot = spot[key]
+    spot[last] = value
+    container.write(tmp_path / "m", content, tensors)
+    try:
+        sgdone.load(tmp_path / "m")
+    except ModelFileError as error:
+        assert str(tmp_path) in str(error)  # noqa: PT017

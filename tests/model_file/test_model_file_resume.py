@@ -1,0 +1,96 @@
+"""partial_fit after save and load gives the bits it gives without."""
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import sgdone
+from sgdone import LinearClassifier, LinearRegressor, solvers, stopping
+
+MODELS = {
+    "asgd": LinearClassifier(random_state=0),
+    "sgd": LinearClassifier("hinge", solver="sgd", random_state=1, alpha=0.01),
+    "aisgd": LinearClassifier("squared_hinge", solver="aisgd", random_state=2),
+    "isgd": LinearClassifier(solver="isgd", step=0.5, random_state=3, fit_intercept=False),
+    "searching": LinearClassifier(random_state=0, step="xu", average=True),
+    "late average": LinearClassifier(solver=solvers.Averaged(after=75), random_state=0),
+    "a rule": LinearClassifier(stop=stopping.MaxSamples(130), random_state=0),
+    "rules": LinearClassifier(stop=stopping.MaxPasses(3) & stopping.ProgressiveLoss(0.9), random_state=0),
+    "a generator": LinearClassifier(random_state=np.random.RandomState(3)),
+}
+
+
+def bits(model):
+    arrays = [model.coef_, model.intercept_]
+    for result in model._results:
+        arrays += [*result.state.arrays().values(), result.coef]
+    numbers = [(r.state.step, r.state.phase, r.state.average_start, r.rows_read) for r in model._results]
+    return [array.tobytes() for array in arrays], numbers, repr([r.rule_state for r in model._results])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("name", MODELS)
+def test_partial_fit_goes_on(name, classes, dtype, rng, stored):
+    model = copy.deepcopy(MODELS[name])
+    X = rng.standard_normal((150, 5)).astype(dtype)
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0) * (classes - 2)
+    model.partial_fit(X[:50], y[:50], classes=np.arange(classes))
+    loaded = stored(model)
+    assert bits(loaded) == bits(model)
+    for part in (slice(50, 100), slice(100, 150)):
+        model.partial_fit(X[part], y[part])
+        loaded.partial_fit(X[part], y[part])
+        assert bits(loaded) == bits(model)
+
+
+def test_from_sparse_rows_to_dense_ones(rng, stored):
+    X = rng.standard_normal((100, 6)) * (rng.random((100, 6)) < 0.4)
+    model = LinearRegressor(random_state=0).partial_fit(sparse.csr_array(X[:50]), X[:50, 0])
+    loaded = stored(model)
+    for rows in (sparse.csr_array(X[50:]), X[50:]):
+        model.partial_fit(rows, X[50:, 0])
+        loaded = stored(loaded.partial_fit(rows, X[50:, 0]))
+        assert bits(loaded) == bits(model)
+
+
+def test_partial_fit_after_fit_and_a_warm_start(rows, stored):
+    X, y = rows
+    model = LinearClassifier(random_state=0, warm_start=True).fit(X, y)
+    loaded = stored(model)
+    assert bits(loaded.partial_fit(X, y)) == bits(model.partial_fit(X, y))
+    assert bits(loaded.fit(X, y)) == bits(model.fit(X, y))
+
+
+def test_a_rule_that_has_fired_still_refuses(rows, stored):
+    X, y = rows
+    model = LinearClassifier(stop=stopping.MaxSamples(20), random_state=0).fit(X, y)
+    loaded = stored(model)
+    with pytest.raises(ValueError, match="has ended this model"):
+        loaded.partial_fit(X, y)
+    assert bits(loaded.partial_fit(X, y, resume=True)) == bits(model.partial_fit(X, y, resume=True))
+
+
+def test_seconds_used_are_kept(rows, tmp_path):
+    X, y = rows
+    model = LinearClassifier(stop=stopping.MaxSeconds(100) | stopping.MaxSamples(10**6)).partial_fit(
+        X, y, ["no", "yes"]
+    )
+    model._results[0].rule_state.states[0].earlier_runs = 200.0
+    sgdone.save(model, tmp_path / "m")
+    loaded = sgdone.load(tmp_path / "m")
+    assert loaded._results[0].rule_state == model._results[0].rule_state
+    with pytest.raises(ValueError, match="100 seconds allowed and used"):
+        loaded.partial_fit(X, y)
+
+
+def test_what_a_rule_remembers_starts_anew_if_it_cannot_be_stored(rows, stored):
+    X, y = rows
+    model = LinearClassifier(stop="progressive", random_state=0).partial_fit(X, y, ["no", "yes"])
+    model._results = [replace(result, rule_state=object()) for result in model._results]
+    loaded = stored(model)
+    assert loaded._results[0].rule_state == stopping.ProgressiveLoss().start(None)
+    loaded.partial_fit(X, y)
