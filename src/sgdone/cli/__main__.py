@@ -1,0 +1,5 @@
+"""``python -m sgdone.cli`` is ``sgdone``."""
+
+from sgdone.cli import main
+
+main()

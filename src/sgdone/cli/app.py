@@ -1,0 +1,142 @@
+"""Commands, options and their help; what they do is imported when they are called."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sgdone._version import __version__
+from sgdone.cli.errors import guarded
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    # Plain help and errors read as well in a pipe as in a terminal.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _examples(*lines: str) -> str:
+    """Text that is shown line by line."""
+    return "\n".join(["\b", "Examples:", *(f"  sgdone {line}" for line in lines)])
+
+
+class Task(StrEnum):
+    """What the labels are; "auto" looks at them."""
+
+    AUTO = "auto"
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sgdone {__version__}")
+        raise typer.Exit
+
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        show_default=False,
+        help="A svmlight, CSV or Parquet file, or a data set by name: breast-cancer, digits, mnist-7-vs-9, ...",
+    ),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A file that `fit --model` wrote.")]
+Label = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="The label column.  [default: label, target, y or class]")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, to standard output.")]
+
+
+@app.callback(epilog="Exit codes: 0, 1 for bad data, 2 for bad usage, 130 after Ctrl-C.")
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Linear models by stochastic gradients: no learning rate to tune, no epochs to guess."""
+
+
+@app.command(
+    epilog=_examples(
+        "fit breast-cancer",
+        "fit train.csv --label income --test test.csv --model income.safetensors",
+        "fit a9a.svm --loss hinge --solver sgd --stop 5 --json",
+    )
+)
+@guarded
+def fit(
+    data: Data,
+    test: Annotated[str | None, typer.Option(metavar="DATA", help="Rows to test on; a named set has its own.")] = None,
+    label: Label = None,
+    task: Annotated[Task, typer.Option(help="What to learn; auto looks at the labels.")] = Task.AUTO,
+    loss: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="As hinge or huber.  [default: logistic, or squared for regression]"),
+    ] = None,
+    solver: Annotated[str, typer.Option(metavar="NAME", help="sgd, asgd (averaged), isgd (implicit), ...")] = "asgd",
+    step: Annotated[str, typer.Option(metavar="NAME|NUMBER", help="Step size; a number is constant.")] = "auto",
+    stop: Annotated[str, typer.Option(metavar="NAME|N", help="Stopping rule; N is exactly N passes.")] = "auto",
+    passes: Annotated[
+        float | None, typer.Option(metavar="N", help="N passes at most.  [default: 10]", show_default=False)
+    ] = None,
+    alpha: Annotated[str, typer.Option(metavar="NUMBER", help="L2 penalty; auto is 1/rows.")] = "auto",
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the row order.")] = 0,
+    zero_based: Annotated[bool, typer.Option("--zero-based", help="Indices of svmlight files count from 0.")] = False,
+    n_features: Annotated[
+        int | None, typer.Option(metavar="N", help="Features of svmlight files, if the test file has more.")
+    ] = None,
+    model: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the model.")] = None,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Train a model, and say how good it is and why training ended."""
+    from sgdone.cli.fit import Request, fit_and_report
+    from sgdone.cli.options import Options
+
+    options = Options(task.value, loss, solver, step, stop, passes, alpha, seed)
+    fit_and_report(Request(data, test, label, zero_based, n_features, options, model, json, quiet))
+
+
+@app.command(
+    epilog=_examples(
+        "predict income.safetensors new.csv", "predict income.safetensors new.csv --proba --out new-with-income.csv"
+    )
+)
+@guarded
+def predict(
+    model: Model,
+    data: Data,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="A CSV file.  [default: standard output]")] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+    label: Label = None,
+    json: Json = False,
+) -> None:
+    """Predict the label of each row.
+
+    Where DATA also holds the true labels, say how many predictions are right.
+    """
+    from sgdone.cli.predict import predict_and_report
+
+    predict_and_report(model, data, out, proba, label, json)
+
+
+@app.command(epilog=_examples("inspect income.safetensors --top 20"))
+@guarded
+def inspect(
+    model: Model,
+    top: Annotated[int, typer.Option(min=0, metavar="N", help="How many coefficients to show.")] = 10,
+    json: Json = False,
+) -> None:
+    """Say what a model is.
+
+    How and on what it was trained, why training ended, and its largest coefficients.
+    """
+    from sgdone.cli.inspect_model import inspect_and_report
+
+    inspect_and_report(model, top, json)

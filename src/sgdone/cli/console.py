@@ -1,0 +1,62 @@
+"""What goes to the terminal."""
+
+import json
+import math
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+
+def output() -> Console:
+    """Standard output; plain text where it is no terminal."""
+    return Console(highlight=False)
+
+
+def errors() -> Console:
+    """Standard error."""
+    return Console(stderr=True, highlight=False)
+
+
+def print_json(report: dict[str, Any]) -> None:
+    """One JSON object; numbers that JSON has not become null."""
+    print(json.dumps(_plain(report), ensure_ascii=False, indent=2, allow_nan=False, default=str))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value
+
+
+def show(facts: list[tuple[str, str]]) -> None:
+    """Names and what they are, one a line."""
+    width = max(len(name) for name, _ in facts) + 2
+    for name, what in facts:
+        output().print(Text.assemble((name.ljust(width), "bold"), what), soft_wrap=True)
+
+
+_COLOURS = {"converged": "green", "budget spent": "yellow", "diverged": "red", "interrupted": "yellow"}
+
+
+def say(text: str, status: str = "") -> None:
+    """A sentence in the colour of a status; lines are broken in a terminal alone."""
+    out = output()
+    out.print(Text(text, style=_COLOURS.get(status, "")), soft_wrap=not out.is_terminal)
+
+
+def number(value: float) -> str:
+    """Four digits that tell.
+
+    Examples
+    --------
+    >>> number(0.123456), number(123456.7), number(2.0)
+    ('0.1235', '123,457', '2')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1e4 and math.isfinite(value) else f"{value:.4g}"

@@ -1,0 +1,114 @@
+"""DATA: a file or a data set's name."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone import datasets
+from sgdone.data.files import read
+from sgdone.data.table import DataError, counted
+from sgdone.datasets import DatasetNotFound
+from sgdone.datasets.base import Task
+from sgdone.datasets.finding import parse
+
+#: Whole numbers are classes if there are at most so many, and so many rows of each on average.
+_MOST_CLASSES, _FEWEST_ROWS = 100, 5
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Features and labels, wherever they come from."""
+
+    name: str
+    X: Any
+    y: NDArray[Any] | None
+    feature_names: list[str] | None
+    label_name: str | None = None
+    zero_based: bool = False
+    #: Of data sets alone: the classes' names, and what the set is for.
+    class_names: list[str] | None = None
+    task: Task | None = None
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The labels of rows that must have them."""
+        assert self.y is not None
+        return self.y
+
+
+def is_dataset(data: str) -> bool:
+    """Whether DATA names a data set; a file of the same name goes first."""
+    path = Path(data)
+    if path.is_file():
+        return False
+    try:
+        parse(data)
+    except DatasetNotFound as error:
+        if path.suffix or path.exists() or len(path.parts) > 1:
+            return False
+        raise DatasetNotFound(f"there is no file {data!r}, and {error}") from None
+    return True
+
+
+def load(
+    data: str,
+    *,
+    subset: Literal["train", "test"] = "train",
+    label: str | None = None,
+    require_label: bool = True,
+    features: list[str] | None = None,
+    n_features: int | None = None,
+    zero_based: bool = False,
+) -> Rows:
+    """Rows of a file or a data set, with as many features (or those named) as are asked for."""
+    if not is_dataset(data):
+        table = read(
+            data,
+            label=label,
+            require_label=require_label,
+            features=features,
+            n_features=n_features,
+            zero_based=zero_based,
+        )
+        return Rows(data, table.X, table.y, table.feature_names, table.label_name, bool(table.zero_based))
+    found = datasets.load(data, subset=subset)
+    if n_features is not None and found.X.shape[1] != n_features:
+        raise DataError(f"{data}: has {counted(found.X.shape[1], 'feature')} where {n_features:,} are expected")
+    if features is not None and found.feature_names not in (None, features):
+        raise DataError(f"{data}: has other features than the rows that the model was trained on")
+    return Rows(data, found.X, found.y, found.feature_names, class_names=found.target_names, task=found.task)
+
+
+def load_test_part(data: str) -> Rows | None:
+    """The test rows of a data set, if it has any."""
+    try:
+        return load(data, subset="test")
+    except ValueError:
+        return None
+
+
+def task_of(y: NDArray[Any]) -> Task:
+    """Classes are texts, truth values, or few whole numbers.
+
+    Examples
+    --------
+    >>> task_of(np.array([1.0, -1.0, 1.0])), task_of(np.array([0.5, 1.5])), task_of(np.arange(1000))
+    ('classification', 'regression', 'regression')
+    """
+    if y.dtype.kind not in "iuf":
+        return "classification"
+    values = np.unique(y)
+    whole = bool(np.all(values == np.rint(values)))
+    few = values.size <= 2 or values.size <= min(_MOST_CLASSES, y.size / _FEWEST_ROWS)
+    return "classification" if whole and few else "regression"
+
+
+def as_classes(y: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers of svmlight files as integers."""
+    if y.dtype.kind == "f" and np.all(y == np.rint(y)) and np.all(np.abs(y) < 2**53):
+        return y.astype(np.int64)
+    return y

@@ -1,0 +1,83 @@
+"""Mistakes told in a paragraph, with the right exit code."""
+
+import functools
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+BAD_DATA = 1
+INTERRUPTED = 130
+
+#: What the library calls its parameters, as options.
+_OPTIONS = (
+    (r"\blabel=", "--label"),
+    (r"\bzero_based(=True)?", "--zero-based"),
+    (r"\bn_features\b", "--n-features"),
+    (r'\b(loss|solver|step|stop)="(\w+)"', r"--\1 \2"),
+)
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Have a command end with a message and an exit code where the data, and not the program, is to blame."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning  # type: ignore[assignment]
+                command(*args, **options)
+        except KeyboardInterrupt:
+            complain("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            if not _blames_data(error):
+                raise
+            complain(as_options(str(error)))
+            raise typer.Exit(BAD_DATA) from None
+
+    return run
+
+
+def _blames_data(error: Exception) -> bool:
+    from sgdone.datasets import DatasetNotFound
+
+    return isinstance(error, (ValueError, OSError, DatasetNotFound)) and not isinstance(error, BrokenPipeError)
+
+
+def complain(message: str, what: str = "error", colour: str = "red") -> None:
+    """Tell of a mistake on standard error."""
+    from rich.text import Text
+
+    from sgdone.cli.console import errors
+
+    errors().print(Text(f"{what}: {message}", style=colour), soft_wrap=True)
+
+
+def _show_warning(message: Any, *_: Any) -> None:
+    complain(str(message), "warning", "yellow")
+
+
+def as_options(message: str) -> str:
+    """A message of the library in the words of the command line.
+
+    Examples
+    --------
+    >>> as_options('name it with label=, or use step="auto"')
+    'name it with --label, or use --step auto'
+    """
+    for pattern, option in _OPTIONS:
+        message = re.sub(pattern, option, message)
+    return message
+
+
+@contextmanager
+def usage(option: str) -> Iterator[None]:
+    """Blame an option for what goes wrong."""
+    try:
+        yield
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise typer.BadParameter(as_options(str(error)), param_hint=f"'{option}'") from None

@@ -1,0 +1,134 @@
+"""``sgdone fit``."""
+
+import json as json_format
+import time
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import final
+
+import numpy as np
+import typer
+from sklearn.exceptions import ConvergenceWarning
+
+from sgdone import save
+from sgdone.cli import console
+from sgdone.cli.data import Rows, as_classes, is_dataset, load, load_test_part, task_of
+from sgdone.cli.errors import INTERRUPTED, usage
+from sgdone.cli.fit_report import report_of, show
+from sgdone.cli.options import Options
+from sgdone.cli.progress import ProgressLine
+from sgdone.cli.scores import Model
+from sgdone.data.table import DataError, listed
+from sgdone.datasets.base import Task
+from sgdone.estimators import LinearClassifier
+from sgdone.verdict import Status
+
+
+@final
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for."""
+
+    data: str
+    test: str | None
+    label: str | None
+    zero_based: bool
+    n_features: int | None
+    options: Options
+    model: Path | None
+    json: bool
+    quiet: bool
+
+    def check(self) -> None:
+        """Find what is wrong before any data is read, better than after training."""
+        self.options.parameters()
+        with usage("--n-features"):
+            if self.n_features is not None and self.n_features < 1:
+                raise ValueError(f"{self.n_features} is not a positive number")
+        with usage("--model"):
+            if self.model is not None and self.model.is_dir():
+                raise ValueError(f"{self.model} is a folder: give the name of a file in it")
+            if self.model is not None and not self.model.resolve().parent.is_dir():
+                raise ValueError(f"there is no folder {self.model.resolve().parent}: create it first")
+
+
+def fit_and_report(request: Request) -> None:
+    """Read, train, save and tell."""
+    request.check()
+    with ProgressLine(shown=not request.quiet) as line:
+        line.now(f"reading {request.data}")
+        train = load(request.data, label=request.label, zero_based=request.zero_based, n_features=request.n_features)
+        task = request.options.suggested_task() or train.task or task_of(train.labels)
+        train = _for_task(train, task)
+        tested = _test_rows(train, request.test, task)
+        model = request.options.estimator(task)
+        seconds = _train(model, train, line)
+        if request.model is not None:
+            save(model, request.model, extra=_notes(train, task))
+        line.now("scoring")
+        report = report_of(model, train, tested, task)
+    report |= {"seconds": seconds, "model": None if request.model is None else str(request.model)}
+    if request.json:
+        console.print_json(report)
+    elif not request.quiet:
+        show(report, model.verdict_)
+    if model.verdict_.status is Status.INTERRUPTED:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _train(model: Model, train: Rows, line: ProgressLine) -> float:
+    """Train, and give the features their names; returns the seconds it took."""
+    n_classes = len(np.unique(train.labels)) if isinstance(model, LinearClassifier) else 2
+    line.now("training", models=1 if n_classes == 2 else n_classes)
+    model._progress_hook = line.hook
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the verdict says it
+        model.fit(train.X, train.labels)
+    seconds = time.perf_counter() - start
+    del model._progress_hook
+    if train.feature_names is not None:
+        model.feature_names_in_ = np.array(train.feature_names, dtype=object)
+    return seconds
+
+
+def _for_task(rows: Rows, task: Task) -> Rows:
+    if task == "classification":
+        return replace(rows, y=as_classes(rows.labels))
+    if rows.labels.dtype.kind not in "biuf":
+        raise DataError(
+            f"{rows.name}: the label {str(rows.labels[0])!r} is no number, as a regression needs: correct it"
+        )
+    return rows
+
+
+def _test_rows(train: Rows, test: str | None, task: Task) -> Rows | None:
+    if test is None:
+        found = load_test_part(train.name) if is_dataset(train.name) else None
+    else:
+        found = load(
+            test,
+            subset="test",
+            label=train.label_name,
+            features=train.feature_names,
+            n_features=train.X.shape[1],
+            zero_based=train.zero_based,
+        )
+    if found is None:
+        return None
+    found = _for_task(found, task)
+    if task == "classification" and not np.isin(found.labels, train.labels).any():
+        known, others = (listed([str(label) for label in np.unique(y)], 5) for y in (train.labels, found.labels))
+        raise DataError(f"{found.name}: no label is one of the training rows' ({known}); it has {others}")
+    return found
+
+
+def _notes(train: Rows, task: Task) -> dict[str, str]:
+    """What ``predict`` must know to read rows as these were read."""
+    notes = {"data": train.name, "zero_based": json_format.dumps(train.zero_based)}
+    if train.label_name is not None:
+        notes["label"] = train.label_name
+    if train.class_names is not None and task == "classification":
+        notes["class_names"] = json_format.dumps(train.class_names)
+    return notes

@@ -1,0 +1,89 @@
+"""Options of ``fit`` as parameters of an estimator, each checked before any data is read."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+from sklearn.utils import check_random_state
+
+from sgdone import losses, stopping
+from sgdone.cli.errors import usage
+from sgdone.datasets.base import Task
+from sgdone.estimators import LinearClassifier, LinearRegressor
+from sgdone.estimators.specs import as_alpha, as_loss, as_rule, as_solver, as_step
+from sgdone.losses.base import Loss
+from sgdone.registry import by_name
+
+
+@final
+@dataclass(frozen=True)
+class Options:
+    """What the user wrote."""
+
+    task: Task | Literal["auto"]
+    loss: str | None
+    solver: str
+    step: str
+    stop: str
+    passes: float | None
+    alpha: str
+    seed: int
+
+    def parameters(self) -> dict[str, Any]:
+        """All parameters but the loss, which waits for the labels."""
+        if self.loss is not None:
+            with usage("--loss"):
+                by_name(self.loss, Loss, losses, "loss")  # type: ignore[type-abstract]
+        with usage("--solver"):
+            as_solver(self.solver, None)
+        with usage("--step"):
+            as_step(_number_or_name(self.step))
+        with usage("--seed"):
+            check_random_state(self.seed)
+        with usage("--alpha"):
+            as_alpha(_number_or_name(self.alpha), 1)
+        return {
+            "solver": self.solver,
+            "step": _number_or_name(self.step),
+            "stop": self._rule(),
+            "alpha": _number_or_name(self.alpha),
+            "random_state": self.seed,
+        }
+
+    def _rule(self) -> Any:
+        stop = _number_or_name(self.stop)
+        with usage("--stop"):
+            rule = as_rule(stop)
+        if self.passes is None:
+            return stop
+        with usage("--passes"):
+            if not isinstance(stop, str):
+                raise ValueError(f"--stop {self.stop} already says how many passes: leave one of them out")
+            limit = stopping.MaxPasses(int(self.passes) if self.passes.is_integer() else self.passes)
+        return (stopping.ProgressiveLoss() if stop == "auto" else rule) | limit
+
+    def suggested_task(self) -> Task | None:
+        """The task, if an option tells it."""
+        if self.task != "auto":
+            return self.task
+        if self.loss is None:
+            return None
+        with usage("--loss"):
+            task = by_name(self.loss, Loss, losses, "loss").task  # type: ignore[type-abstract]
+        return None if task == "both" else task
+
+    def estimator(self, task: Task) -> LinearClassifier | LinearRegressor:
+        """The estimator, not yet fitted."""
+        parameters = self.parameters()
+        if self.loss is not None:
+            with usage("--loss"):
+                as_loss(self.loss, task)
+            parameters["loss"] = self.loss
+        return LinearRegressor(**parameters) if task == "regression" else LinearClassifier(n_jobs=-1, **parameters)
+
+
+def _number_or_name(text: str) -> Any:
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return int(value) if value.is_integer() else value

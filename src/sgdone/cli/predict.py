@@ -1,0 +1,99 @@
+"""``sgdone predict``."""
+
+import csv
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+import sgdone
+from sgdone.cli import console
+from sgdone.cli.data import Rows, as_classes, is_dataset, load, load_test_part
+from sgdone.cli.errors import usage
+from sgdone.cli.scores import Model, features_matched, score
+from sgdone.cli.words import told_scores
+from sgdone.data.atomic import write_atomically
+from sgdone.estimators import LinearClassifier
+from sgdone.model_file import read_header
+
+
+def predict_and_report(path: Path, data: str, out: Path | None, proba: bool, label: str | None, json: bool) -> None:
+    """Load, read, predict, write and tell."""
+    model = sgdone.load(path)
+    with usage("--proba"):
+        if proba and not hasattr(model, "predict_proba"):
+            raise ValueError(f"{path} has no probabilities: train it with --loss logistic")
+    rows = _rows(model, read_header(path)["extra"], data, label)
+    with features_matched():
+        predictions = model.predict(rows.X)
+        probabilities = model.predict_proba(rows.X) if proba and isinstance(model, LinearClassifier) else None
+    scores = _scores(model, rows)
+    if out is not None:
+        with write_atomically(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+            _write_csv(stream, model, predictions, probabilities)
+    if json:
+        report = {"model": str(path), "data": data, "rows": len(predictions), "scores": scores, "out": out and str(out)}
+        if out is None:
+            report |= {"predictions": predictions, "probabilities": probabilities}
+        console.print_json(report)
+        return
+    if out is None:
+        text = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="", write_through=True)
+        try:
+            _write_csv(text, model, predictions, probabilities)
+        finally:
+            text.detach()
+    _tell(scores, len(predictions), out)
+
+
+def _rows(model: Model, notes: dict[str, str], data: str, label: str | None) -> Rows:
+    """Rows read as those the model was trained on."""
+    if is_dataset(data):
+        return load_test_part(data) or load(data)
+    names = getattr(model, "feature_names_in_", None)
+    return load(
+        data,
+        label=label or notes.get("label"),
+        require_label=label is not None,
+        features=None if names is None else names.tolist(),
+        n_features=model.n_features_in_,
+        zero_based=notes.get("zero_based") == "true",
+    )
+
+
+def _scores(model: Model, rows: Rows) -> dict[str, float] | None:
+    """Scores where the labels can be the true ones."""
+    if rows.y is None:
+        return None
+    if isinstance(model, LinearClassifier):
+        y = as_classes(rows.y)
+        return score(model, rows.X, y) if np.isin(y, model.classes_).any() else None
+    return score(model, rows.X, rows.y) if rows.y.dtype.kind in "biuf" else None
+
+
+def _write_csv(stream: TextIO, model: Model, predictions: NDArray[Any], probabilities: NDArray[Any] | None) -> None:
+    writer = csv.writer(stream, lineterminator="\n")
+    header = ["prediction"]
+    if probabilities is not None and isinstance(model, LinearClassifier):
+        header += [f"probability_{label}" for label in model.classes_]
+    writer.writerow(header)
+    writer.writerows(_lines(predictions, probabilities))
+
+
+def _lines(predictions: NDArray[Any], probabilities: NDArray[Any] | None) -> Iterator[list[str]]:
+    """Texts: numbers in the fewest digits that give them back."""
+    for i, prediction in enumerate(predictions):
+        yield [str(prediction), *([] if probabilities is None else map(str, probabilities[i]))]
+
+
+def _tell(scores: dict[str, float] | None, n_rows: int, out: Path | None) -> None:
+    """A line on standard error: standard output may hold the predictions."""
+    parts = [f"{n_rows:,} rows"]
+    parts += [f"{what.strip()} {value}" for what, value in told_scores("", scores)]
+    if out is not None:
+        parts.append(f"written to {out}")
+    console.errors().print(" · ".join(parts), markup=False, soft_wrap=True)

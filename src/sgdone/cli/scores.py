@@ -1,0 +1,48 @@
+"""How good a model is on some rows."""
+
+import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.estimators import LinearClassifier, LinearRegressor
+from sgdone.estimators.specs import as_loss
+
+Model = LinearClassifier | LinearRegressor
+
+
+@contextmanager
+def features_matched() -> Iterator[None]:
+    """For rows whose columns were chosen by name: scikit-learn need not warn that an array has no names."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
+
+
+def score(model: Model, X: Any, y: NDArray[Any]) -> dict[str, float]:
+    """Rows, the mean loss, and the accuracy or R² and RMSE."""
+    with features_matched():
+        if isinstance(model, LinearClassifier):
+            return {"rows": len(y), "loss": _class_loss(model, X, y), "accuracy": float(np.mean(model.predict(X) == y))}
+        predictions = model.predict(X)
+    loss = np.mean(as_loss(model.loss, "regression").value(predictions, y.astype(np.float64)))
+    squares = np.mean((y - predictions) ** 2)
+    spread = np.var(y)
+    r2 = 1.0 - squares / spread if spread > 0 else math.nan
+    return {"rows": len(y), "loss": float(loss), "r2": float(r2), "rmse": float(np.sqrt(squares))}
+
+
+def _class_loss(model: LinearClassifier, X: Any, y: NDArray[Any]) -> float:
+    """The mean over rows and, one against the rest, classes."""
+    loss = as_loss(model.loss, "classification")
+    scores = model.decision_function(X).reshape(len(y), -1)
+    positives = model.classes_[1:] if scores.shape[1] == 1 else model.classes_
+    each = [
+        np.mean(loss.value(np.ascontiguousarray(scores[:, k]), np.where(y == label, 1.0, -1.0)))
+        for k, label in enumerate(positives)
+    ]
+    return float(np.mean(each))

@@ -1,0 +1,97 @@
+"""1 for bad data, 2 for bad usage; a message and no traceback."""
+
+import warnings
+
+import pytest
+
+from cli.files import write_csv
+
+BAD_USAGE = {
+    "no such command": (["train"], "No such command 'train'"),
+    "no data": (["fit"], "Missing argument"),
+    "no such option": (["fit", "{train}", "--depth", "3"], "No such option"),
+    "a loss": (["fit", "{train}", "--loss", "foo"], "'--loss': unknown loss 'foo'. Known: epsilon_insensitive, expon"),
+    "a close loss": (["fit", "{train}", "--loss", "logistik"], "Did you mean 'logistic'?"),
+    "a solver": (["fit", "{train}", "--solver", "adam"], "'--solver': unknown solver 'adam'"),
+    "a step": (["fit", "{train}", "--step", "big"], "'--step': unknown step size 'big'. "),
+    "a negative step": (["fit", "{train}", "--step", "-1"], "'--step': gamma=-1"),
+    "a rule": (["fit", "{train}", "--stop", "never"], "'--stop': unknown stopping rule 'never'"),
+    "no passes": (["fit", "{train}", "--stop", "0"], "'--stop': passes=0 is not a positive number"),
+    "no pass": (["fit", "{train}", "--passes", "0"], "'--passes': passes=0 is not a positive number"),
+    "passes twice": (["fit", "{train}", "--passes", "3", "--stop", "4"], "--stop 4 already says how many passes"),
+    "a penalty": (["fit", "{train}", "--alpha", "-1"], "'--alpha': alpha=-1 is not a non-negative number"),
+    "a penalty's name": (["fit", "{train}", "--alpha", "large"], "'--alpha': alpha='large'"),
+    "a seed": (["fit", "{train}", "--seed", "-1"], "'--seed': Seed must be between 0"),
+    "a task": (["fit", "{train}", "--task", "ranking"], "'ranking'"),
+    "features": (["fit", "{train}", "--n-features", "0"], "'--n-features': 0 is not a positive number"),
+    "another task's loss": (["fit", "{train}", "--label", "passed", "--loss", "huber", "--task", "classification"],
+                            "'--loss': loss 'huber' is not for classification. Known: exponential, hinge"),
+    "nowhere to write": (["fit", "{train}", "--model", "{folder}/no/m"], "'--model': there is no folder"),
+    "a folder to write": (["fit", "{train}", "--model", "{folder}"], "'--model': {folder} is a folder"),
+}  # fmt: skip
+
+BAD_DATA = {
+    "no such file": (["fit", "{folder}/nowhere.csv"], "nowhere.csv: no such file"),
+    "no such set": (["fit", "breast_canser"], "there is no file 'breast_canser', and no data set is called"),
+    "a folder": (["fit", "{folder}"], "is a folder; give a file"),
+    "no label": (["fit", "{train}"], "name the label with --label, one of 'a', 'passed', 'b'"),
+    "another label": (["fit", "{train}", "--label", "pass"], "no column is called 'pass' (did you mean 'passed'?)"),
+    "text to regress": (["fit", "{train}", "--label", "passed", "--task", "regression"], "is no number, as a"),
+    "a broken line": (["fit", "{folder}/broken.csv"], "broken.csv, line 3: 1 field where the header names 2 columns"),
+    "one class": (["fit", "{folder}/one.csv"], "y holds one class only ('x')"),
+    "strange test labels": (["fit", "{train}", "--label", "passed", "--test", "{folder}/strange.csv"],
+                            "strange.csv: no label is one of the training rows' ('no', 'yes'); it has '8', '9'"),
+    "no model": (["predict", "{folder}/nowhere", "{train}"], "nowhere: there is no such file"),
+    "another file": (["predict", "{train}", "{train}"], "train.csv: is not a model file"),
+    "a model cut short": (["inspect", "{folder}/short"], "is cut short"),
+    "columns missing": (["predict", "{model}", "{folder}/one.csv"], "1 feature not found ('b')"),
+    "nowhere to predict": (["predict", "{model}", "{train}", "--out", "{folder}/no/p"], "there is no folder"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def places(train, model, tmp_path):
+    (tmp_path / "broken.csv").write_text("a,y\n1,2\n3\n")
+    (tmp_path / "one.csv").write_text("a,y\n1,x\n3,x\n")
+    write_csv(tmp_path / "strange.csv", {"a": [1, 2], "b": [1, 2], "passed": [8, 9]})
+    (tmp_path / "short").write_bytes(model.read_bytes()[:-1])
+    return {"train": train, "model": model, "folder": tmp_path}
+
+
+@pytest.mark.parametrize("case", BAD_USAGE)
+def test_bad_usage(case, sgdone, places):
+    arguments, message = BAD_USAGE[case]
+    result = sgdone(*(text.format_map(places) for text in arguments), code=2)
+    assert message.format_map(places) in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("json", [[], ["--json"]])
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_bad_data(case, json, sgdone, places):
+    arguments, message = BAD_DATA[case]
+    result = sgdone(*(text.format_map(places) for text in arguments), *json, code=1)
+    assert result.stderr.startswith("error: ")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+
+
+def test_a_warning_is_a_line(sgdone, columns, tmp_path):
+    columns["passed"] = [k // 2 for k in range(79)] + [99]
+    columns["passed"][:2] = [77, 78]
+    path = write_csv(tmp_path / "t.csv", columns)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        result = sgdone("fit", path, "--label", "passed", "--task", "classification", "--stop", 1, "--json")
+    assert result.stderr.startswith("warning: The number of unique classes is greater than 50%")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_mistake_of_ours_is_not_hidden(sgdone, train, monkeypatch):
+    def wrong(*_, **__):
+        raise KeyError("a bug")
+
+    monkeypatch.setattr("sgdone.cli.data.read", wrong)
+    with pytest.raises(KeyError, match="a bug"):
+        sgdone("fit", train)

@@ -1,0 +1,210 @@
+import numpy as np
+import pytest
+
+from cli.files import write_csv, write_svmlight
+from sgdone import datasets, load
+from sgdone.model_file import read_header
+from sgdone.stopping import MaxPasses, ProgressiveLoss
+
+
+def test_a_table(sgdone, train, columns, tmp_path):
+    test = write_csv(tmp_path / "test.csv", {name: columns[name][:30] for name in ("passed", "b", "a")})
+    result = sgdone("fit", train, "--label", "passed", "--test", test)
+    lines = dict(line.split("  ", 1) for line in result.stdout.splitlines() if "  " in line)
+    lines = {name: text.strip() for name, text in lines.items()}
+    assert lines["task"] == "classification, logistic loss, asgd"
+    assert lines["rows"] == "80 (and 30 to test)"
+    assert lines["features"] == "2"
+    assert lines["classes"] == "no, yes"
+    assert float(lines["training accuracy"].rstrip("%")) > 90
+    assert float(lines["test accuracy"].rstrip("%")) > 90
+    assert float(lines["passes"]) <= 10
+    assert float(lines["training loss"]) < 0.4
+    assert float(lines["seconds"]) > 0
+    sentence = result.stdout.splitlines()[-1]
+    assert "samples" in sentence
+    assert "passes): " in sentence
+    assert "\x1b" not in result.stdout
+    assert result.stderr == ""
+    assert not any(line.endswith(" ") for line in result.stdout.splitlines())
+
+
+def test_json(sgdone, train):
+    report = sgdone("fit", train, "--label", "passed", "--json").report
+    assert report["data"] == str(train)
+    assert (report["rows"], report["features"], report["classes"]) == (80, 2, ["no", "yes"])
+    assert (report["task"], report["loss"], report["solver"], report["seed"]) == (
+        "classification",
+        "logistic",
+        "asgd",
+        0,
+    )
+    assert report["alpha"] == 1 / 80
+    assert report["test"] is None
+    assert report["model"] is None
+    assert report["train"]["accuracy"] > 0.9
+    assert report["verdict"]["status"] in ("converged", "budget spent")
+    assert report["verdict"]["sentence"].startswith(report["verdict"]["status"].capitalize())
+
+
+def test_the_model_is_that_of_the_library(sgdone, train, model, columns):
+    from sgdone import LinearClassifier
+
+    X = np.column_stack([columns["a"], columns["b"]])
+    expected = LinearClassifier(random_state=0).fit(X, columns["passed"])
+    loaded = load(model)
+    np.testing.assert_array_equal(loaded.coef_, expected.coef_)
+    assert loaded.feature_names_in_.tolist() == ["a", "b"]
+    assert read_header(model)["extra"] == {"data": str(train), "zero_based": "false", "label": "passed"}
+
+
+def test_options_reach_the_model(sgdone, train, tmp_path):
+    path = tmp_path / "m"
+    options = ["--loss", "hinge", "--solver", "sgd", "--step", 0.5, "--stop", 2.5, "--alpha", 0.25, "--seed", 7]
+    sgdone("fit", train, "--label", "passed", "--model", path, *options)
+    parameters = load(path).get_params()
+    wanted = {"loss": "hinge", "solver": "sgd", "step": 0.5, "stop": 2.5, "alpha": 0.25, "random_state": 7}
+    assert wanted.items() <= parameters.items()
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ([], "auto"),
+        (["--stop", "3"], 3),
+        (["--stop", "one-pass"], "one-pass"),
+        (["--passes", "40"], ProgressiveLoss() | MaxPasses(40)),
+        (["--passes", "1.5", "--stop", "progressive"], ProgressiveLoss() | MaxPasses(1.5)),
+    ],
+)
+def test_when_to_stop(options, rule, sgdone, train, tmp_path):
+    sgdone("fit", train, "--label", "passed", "--model", tmp_path / "m", *options)
+    assert load(tmp_path / "m").stop == rule
+
+
+@pytest.mark.parametrize("zero_based", [False, True])
+def test_svmlight(zero_based, sgdone, rng, tmp_path):
+    X = rng.standard_normal((60, 3))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    train = write_svmlight(tmp_path / "train.svm", X[:, :2], y, zero_based)
+    test = write_svmlight(tmp_path / "test.svm", X, y, zero_based)
+    flags = ["--zero-based"] if zero_based else []
+    message = sgdone("fit", train, "--test", test, *flags, code=1).stderr
+    assert "with the same --n-features and --zero-based" in message
+    report = sgdone("fit", train, "--test", test, "--n-features", 3, "--json", *flags).report
+    assert report["features"] == 3
+    assert report["classes"] == [-1, 1]
+    assert report["test"]["accuracy"] == report["train"]["accuracy"] > 0.9
+
+
+def test_parquet(sgdone, columns, tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = {"a": columns["a"].astype(np.float32), "b": columns["b"].astype(np.float32), "y": columns["passed"]}
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    sgdone("fit", tmp_path / "t.parquet", "--model", tmp_path / "m")
+    assert load(tmp_path / "m").coef_.dtype == np.float32
+
+
+def test_a_regression(sgdone, columns, tmp_path):
+    columns["passed"] = 3 * columns["a"] + 1
+    path = write_csv(tmp_path / "r.csv", columns)
+    result = sgdone("fit", path, "--label", "passed", "--test", path, "--passes", 50)
+    assert "regression, squared loss" in result.stdout
+    for line in ("training R²", "training RMSE", "test R²", "test RMSE"):
+        assert line in result.stdout
+    assert "classes" not in result.stdout
+    report = sgdone("fit", path, "--label", "passed", "--loss", "huber", "--json").report
+    assert report["loss"] == "huber"
+    assert report["train"]["r2"] > 0.5
+    assert report["train"]["rmse"] > 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "task"),
+    [
+        ([0.0, 1.0] * 40, [], "classification"),
+        ([3, 5, 9, 11] * 20, [], "classification"),
+        (range(80), [], "regression"),
+        ([0.5, 1.5] * 40, [], "regression"),
+        (["true", "false"] * 40, [], "classification"),
+        ([0, 1] * 40, ["--task", "regression"], "regression"),
+        ([0, 1] * 40, ["--loss", "huber"], "regression"),
+        ([0, 1] * 40, ["--loss", "squared"], "classification"),
+        ([k // 3 for k in range(80)], [], "regression"),
+        ([k // 3 for k in range(80)], ["--loss", "hinge", "--stop", "1"], "classification"),
+    ],
+)
+def test_the_task(labels, options, task, sgdone, columns, tmp_path):
+    columns["passed"] = list(labels)
+    path = write_csv(tmp_path / "t.csv", columns)
+    assert sgdone("fit", path, "--label", "passed", "--json", *options).report["task"] == task
+
+
+def test_data_sets_by_name(sgdone, tmp_path):
+    report = sgdone("fit", "iris", "--json", "--model", tmp_path / "m").report
+    data = datasets.load("iris", subset="test")
+    assert report["test"]["rows"] == len(data.y)
+    assert report["test"]["accuracy"] == load(tmp_path / "m").set_params(n_jobs=None).score(_frame(data), data.y)
+    assert report["class_names"] == ["setosa", "versicolor", "virginica"]
+    assert len(report["verdict"]["per_class"]) == 3
+    assert "0 (setosa), 1 (versicolor)" in sgdone("fit", "iris", "--stop", 1).stdout
+    assert sgdone("fit", "iris-setosa-vs-rest", "--json").report["classes"] == [-1, 1]
+    assert sgdone("fit", "diabetes", "--json").report["task"] == "regression"
+
+
+def _frame(data):
+    import pandas as pd
+
+    return pd.DataFrame(data.X, columns=data.feature_names)
+
+
+def test_a_file_goes_before_a_data_set_of_its_name(sgdone, train, monkeypatch, tmp_path):
+    (tmp_path / "iris").write_text(train.read_text())
+    monkeypatch.chdir(tmp_path)
+    assert sgdone("fit", "iris", "--label", "passed", "--json").report["rows"] == 80
+    (tmp_path / "digits").mkdir()
+    assert sgdone("fit", "digits", "--stop", 1, "--json").report["features"] == 64
+
+
+def test_quiet(sgdone, train):
+    assert sgdone("fit", train, "--label", "passed", "--quiet").output == ""
+
+
+def test_a_diverged_fit_says_so(sgdone, tmp_path, columns):
+    columns["passed"] = columns["a"] * 1e3
+    path = write_csv(tmp_path / "t.csv", columns)
+    report = sgdone("fit", path, "--label", "passed", "--step", 1e9, "--solver", "sgd", "--json").report
+    assert report["verdict"]["status"] == "diverged"
+    assert "use --step auto, a smaller step, --solver aisgd" in report["verdict"]["advice"]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_after_ctrl_c_there_is_a_model(classes, sgdone, train, columns, tmp_path, monkeypatch):
+    from sgdone.cli.progress import ProgressLine
+
+    calls = []
+
+    def press(self, progress, state):
+        calls.append(progress)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(ProgressLine, "hook", press)
+    columns["passed"] = np.arange(80) % classes
+    path = write_csv(tmp_path / "t.csv", columns)
+    result = sgdone("fit", path, "--label", "passed", "--model", tmp_path / "m", "--stop", 9, code=130)
+    assert "Interrupted after" in result.stdout
+    assert "partial_fit" not in result.stdout
+    assert "training accuracy" in result.stdout
+    assert load(tmp_path / "m").verdict_.status == "interrupted"
+
+
+def test_ctrl_c_while_reading(sgdone, train, monkeypatch):
+    def press(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sgdone.cli.data.read", press)
+    result = sgdone("fit", train, code=130)
+    assert result.stderr == "error: interrupted\n"

@@ -1,0 +1,114 @@
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from cli.files import write_csv, write_svmlight
+from sgdone import load
+
+
+def table(text):
+    header, *rows = csv.reader(io.StringIO(text))
+    return header, rows
+
+
+def test_to_standard_output(sgdone, model, train, columns):
+    result = sgdone("predict", model, train)
+    header, rows = table(result.stdout)
+    assert header == ["prediction"]
+    loaded = load(model)
+    del loaded.feature_names_in_
+    expected = loaded.predict(np.column_stack([columns["a"], columns["b"]]))
+    assert [row[0] for row in rows] == expected.tolist()
+    assert result.stderr == f"80 rows · accuracy {np.mean(expected == columns['passed']):.2%}\n"
+
+
+def test_to_a_file_with_probabilities(sgdone, model, train, columns, tmp_path):
+    out = tmp_path / "p.csv"
+    result = sgdone("predict", model, train, "--out", out, "--proba")
+    assert result.stdout == ""
+    assert result.stderr.endswith(f" · written to {out}\n")
+    header, rows = table(out.read_text())
+    assert header == ["prediction", "probability_no", "probability_yes"]
+    loaded = load(model)
+    del loaded.feature_names_in_
+    expected = loaded.predict_proba(np.column_stack([columns["a"], columns["b"]]))
+    np.testing.assert_array_equal(np.array([row[1:] for row in rows], dtype=float), expected)
+
+
+def test_columns_are_found_by_name(sgdone, model, columns, tmp_path):
+    straight = sgdone("predict", model, write_csv(tmp_path / "1.csv", columns)).stdout
+    turned = {"other": columns["b"] * 9, "b": columns["b"], "passed": columns["passed"], "a": columns["a"]}
+    assert sgdone("predict", model, write_csv(tmp_path / "2.csv", turned)).stdout == straight
+    unlabelled = {name: columns[name] for name in ("b", "a")}
+    result = sgdone("predict", model, write_csv(tmp_path / "3.csv", unlabelled))
+    assert result.stdout == straight
+    assert result.stderr == "80 rows\n"
+    named = {"b": columns["b"], "a": columns["a"], "truth": columns["passed"]}
+    result = sgdone("predict", model, write_csv(tmp_path / "4.csv", named), "--label", "truth")
+    assert "accuracy" in result.stderr
+
+
+def test_json(sgdone, model, train, tmp_path):
+    report = sgdone("predict", model, train, "--json", "--proba").report
+    assert len(report["predictions"]) == report["rows"] == report["scores"]["rows"] == 80
+    assert np.shape(report["probabilities"]) == (80, 2)
+    assert report["scores"]["accuracy"] > 0.9
+    report = sgdone("predict", model, train, "--json", "--out", tmp_path / "p").report
+    assert report["out"] == str(tmp_path / "p")
+    assert "predictions" not in report
+
+
+def test_svmlight_indices_are_read_as_in_training(sgdone, rng, tmp_path):
+    X = rng.standard_normal((60, 3))
+    train = write_svmlight(tmp_path / "train.svm", X, np.where(X[:, 0] > 0, 1, -1), zero_based=True)
+    sgdone("fit", train, "--zero-based", "--model", tmp_path / "m")
+    fewer = write_svmlight(tmp_path / "fewer.svm", X[:, :1], np.where(X[:, 0] > 0, 1, -1), zero_based=True)
+    result = sgdone("predict", tmp_path / "m", fewer)
+    assert set(result.stdout.split()[1:]) == {"-1", "1"}
+    assert float(result.stderr.split()[-1].rstrip("%")) > 90
+    unknown = write_svmlight(tmp_path / "unknown.svm", X, np.zeros(60), zero_based=True)
+    assert sgdone("predict", tmp_path / "m", unknown).stderr == "60 rows\n"
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_a_regression(single, sgdone, columns, tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kind = np.float32 if single else np.float64
+    columns = {"a": columns["a"].astype(kind), "b": columns["b"].astype(kind), "y": columns["a"] / 3}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    sgdone("fit", tmp_path / "t.parquet", "--model", tmp_path / "m", "--quiet")
+    result = sgdone("predict", tmp_path / "m", tmp_path / "t.parquet")
+    assert "R² " in result.stderr
+    assert "RMSE " in result.stderr
+    loaded = load(tmp_path / "m")
+    del loaded.feature_names_in_
+    expected = loaded.predict(np.column_stack([columns["a"], columns["b"]]))
+    read = np.array(result.stdout.split()[1:], dtype=expected.dtype)
+    np.testing.assert_array_equal(read, expected)
+    message = sgdone("predict", tmp_path / "m", tmp_path / "t.parquet", "--proba", code=2).stderr
+    assert "has no probabilities: train it with --loss logistic" in message
+
+
+def test_a_data_set_by_name(sgdone, tmp_path):
+    sgdone("fit", "iris", "--model", tmp_path / "m", "--quiet")
+    assert sgdone("predict", tmp_path / "m", "iris", "--json").report["rows"] == 30
+    message = sgdone("predict", tmp_path / "m", "digits", code=1).stderr
+    assert "X has 64 features, but LinearClassifier is expecting 4 features" in message
+
+
+def test_a_hinge_has_no_probabilities(sgdone, train, tmp_path):
+    sgdone("fit", train, "--label", "passed", "--loss", "hinge", "--model", tmp_path / "m", "--quiet")
+    message = sgdone("predict", tmp_path / "m", train, "--proba", code=2).stderr
+    assert "Invalid value for '--proba'" in message
+
+
+def test_labels_with_commas_quotes_and_accents(sgdone, columns, tmp_path):
+    columns["passed"] = ['"ja, gewiß"' if label == "yes" else '"no ""way"""' for label in columns["passed"]]
+    path = write_csv(tmp_path / "t.csv", columns)
+    sgdone("fit", path, "--label", "passed", "--model", tmp_path / "m", "--quiet")
+    _, rows = table(sgdone("predict", tmp_path / "m", path).stdout)
+    assert {row[0] for row in rows} == {"ja, gewiß", 'no "way"'}

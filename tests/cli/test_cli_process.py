@@ -1,0 +1,108 @@
+"""The command in a process of its own: pipes, terminals, signals, and how soon it starts."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import sgdone
+from cli.files import write_csv
+
+COMMAND = [sys.executable, "-m", "sgdone.cli"]
+
+
+def run(*arguments, **environment):
+    env = {**os.environ, **environment}
+    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, env=env, check=False)
+
+
+def in_terminal(*arguments, until=None, **environment):
+    """Run in a terminal; Ctrl-C once ``until`` is seen. Returns the exit code and all that was shown."""
+    terminal, end = pty.openpty()
+    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", **environment}
+    process = subprocess.Popen([*COMMAND, *map(str, arguments)], stdin=end, stdout=end, stderr=end, env=env)
+    os.close(end)
+    shown = b""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            piece = os.read(terminal, 4096)
+        except OSError:
+            break
+        shown += piece
+        if not piece:
+            break
+        if until is not None and until in shown:
+            process.send_signal(signal.SIGINT)
+            until = None
+    os.close(terminal)
+    return process.wait(30), shown.decode()
+
+
+def test_help_waits_for_nothing_heavy():
+    code = (
+        "import sys\nfrom sgdone.cli.app import app\ntry: app(['fit', '--help'])\nexcept SystemExit: pass\n"
+        "heavy = {'numba', 'sklearn', 'scipy', 'numpy', 'pyarrow', 'pandas'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert "Examples:\n    sgdone fit breast-cancer\n" in result.stdout
+
+
+def test_version():
+    result = run("--version")
+    assert (result.returncode, result.stdout) == (0, f"sgdone {sgdone.__version__}\n")
+
+
+def test_pipes_and_exit_codes():
+    result = run("fit", "iris", "--json")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert json.loads(result.stdout)["data"] == "iris"
+    result = run("fit", "nothing", "--json")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: there is no file 'nothing'")
+    result = run("fit", "iris", "--loss", "foo", "--json")
+    assert (result.returncode, result.stdout) == (2, "")
+
+
+def test_characters_that_a_terminal_lacks():
+    result = run("fit", "diabetes", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert result.returncode == 0
+    assert "training R?" in result.stdout
+    assert "\x1b" not in result.stdout
+    assert result.stderr == ""
+
+
+def test_the_reader_may_go_away(model, columns, tmp_path):
+    many = write_csv(tmp_path / "many.csv", {name: list(columns[name]) * 50 for name in ("a", "b")})
+    process = subprocess.Popen(
+        [*COMMAND, "predict", model, many, "--proba"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    process.stdout.close()
+    assert b"Traceback" not in process.communicate()[1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_ctrl_c_in_a_terminal(tmp_path):
+    model = tmp_path / "m"
+    code, shown = in_terminal("fit", "digits", "--stop", 1e9, "--model", model, until=b"samples")
+    assert code == 130
+    assert re.search(
+        r"training · class \d+ of 10 · [\d,]+ samples · [\d.]+ passes · progressive loss \S+ · \d+ s", shown
+    )
+    assert "\x1b[33mInterrupted after" in shown
+    assert sgdone.load(model).verdict_.status == "interrupted"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_a_terminal_without_colour():
+    code, shown = in_terminal("fit", "iris", NO_COLOR="1")
+    assert code == 0
+    assert not re.search(r"\x1b\[3\d", shown)
