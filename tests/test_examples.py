@@ -1,0 +1,41 @@
+"""The examples in docstrings, in the README and in the docs run as they stand."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sgdone
+
+MODULES = sorted(
+    found.name for found in pkgutil.walk_packages(sgdone.__path__, "sgdone.") if not found.name.endswith("__main__")
+)
+PAGES = [Path(__file__).parents[1] / name for name in ("README.md", "docs/your-own.md")]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name):
+    failed, _ = doctest.testmod(importlib.import_module(name), extraglobs={"np": np})
+    assert failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages(page):
+    """Python blocks of a page run one after the other; those that only include a file are left out."""
+    if not page.exists():
+        pytest.skip(f"{page.name} is not here: the tests run without the repository")
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    names = {"X": X, "y": (X[:, 0] > 0).astype(int)}
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert blocks
+    for block in blocks:
+        if "--8<--" not in block:
+            exec(compile(block, str(page), "exec"), names)
