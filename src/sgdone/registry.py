@@ -4,7 +4,7 @@ import difflib
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from types import ModuleType
 from typing import Any, TypeVar
@@ -12,22 +12,21 @@ from typing import Any, TypeVar
 Interface = TypeVar("Interface")
 
 
-def by_name(name: str, interface: type[Interface], package: ModuleType, what: str) -> Interface:
+def by_name(name: str, interface: Callable[..., Interface], package: ModuleType, what: str) -> Interface:
     """Make the object that a short name stands for; names take ``-`` or ``_``.
 
     Parameters
     ----------
     name : str
         What the user wrote.
-    interface : type
-        The abstract class of which a leaf is wanted.
+    interface : abstract class
+        What a leaf is wanted of (a callable to the type checker, which takes no abstract class for a type).
     package : module
         The folder to look in: every class or function of its files with a ``name``.
     what : str
         The word for it in the error message.
     """
-    kind: Any = interface
-    known = names(kind, package)
+    known = names(interface, package)
     key = name.lower().replace("-", "_")
     if key not in known:
         raise ValueError(f"unknown {what} {name!r}.{did_you_mean(key, known)} Known: {', '.join(sorted(known))}")

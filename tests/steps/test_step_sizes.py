@@ -76,6 +76,18 @@ def test_a_larger_row_met_later_lowers_the_step(step, rng):
     assert before.state.step.gamma0 > 1000 * result.state.step.gamma0
 
 
+@pytest.mark.parametrize(("row", "samples"), [(3, 1), (2500, 3000)])
+def test_a_heavy_row_counts_as_a_large_one(row, samples, rng):
+    """v·(‖x‖² + 1) sets the step, v the sample weight: before the first step, and when such a row comes later."""
+    X = rng.standard_normal((3000, 2))
+    weights = np.ones(3000)
+    weights[row] = 200.0
+    source = ArraySource(X, np.where(X[:, 0] > 0, 1.0, -1.0), weights, shuffle=False)
+    result = run(source, losses.Logistic(), solvers.SGD(), stopping.MaxSamples(samples), alpha=0.01)
+    energy = np.max(weights * (np.sum(X * X, axis=1) + 1.0))
+    assert result.state.step.gamma0 == pytest.approx(1.0 / (0.25 * energy + 0.01), rel=1e-12)
+
+
 def test_without_an_intercept_its_share_is_left_out(rng):
     X = rng.standard_normal((100, 2)) * 1e-3
     y = np.ones(100)

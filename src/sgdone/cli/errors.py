@@ -28,7 +28,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **options: Any) -> None:
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _show_warning  # type: ignore[assignment]
+                warnings.showwarning = _show_warning  # type: ignore[assignment]  # a method to the type checker
                 command(*args, **options)
         except KeyboardInterrupt:
             complain("interrupted")

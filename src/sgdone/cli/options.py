@@ -32,7 +32,7 @@ class Options:
         """All parameters but the loss, which waits for the labels."""
         if self.loss is not None:
             with usage("--loss"):
-                by_name(self.loss, Loss, losses, "loss")  # type: ignore[type-abstract]
+                by_name(self.loss, Loss, losses, "loss")
         with usage("--solver"):
             as_solver(self.solver, None)
         with usage("--step"):
@@ -68,7 +68,7 @@ class Options:
         if self.loss is None:
             return None
         with usage("--loss"):
-            task = by_name(self.loss, Loss, losses, "loss").task  # type: ignore[type-abstract]
+            task = by_name(self.loss, Loss, losses, "loss").task
         return None if task == "both" else task
 
     def estimator(self, task: Task) -> LinearClassifier | LinearRegressor:

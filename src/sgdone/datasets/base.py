@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Task = Literal["classification", "regression"]
 
 
-class DatasetNotFound(LookupError):  # noqa: N818
+class DatasetNotFound(LookupError):  # noqa: N818 - reads as what happened
     """No such data set, or its files are nowhere to be had; the message says where they were looked for."""
 
 

@@ -20,7 +20,7 @@ from sgdone.trace import Trace
 from sgdone.verdict import Status, Verdict
 
 
-class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
     """Parameters, plans and fitted attributes of a linear model; not for the user."""
 
     _task: ClassVar[TaskName]

@@ -15,7 +15,7 @@ try:
     WRAPPERS_OF_FIT = 1
 except ImportError:
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
+    class CallbackSupportMixin:  # type: ignore[no-redef]  # for a scikit-learn without it
         """Nothing: this scikit-learn has no callbacks."""
 
     def with_callbacks(method: Any) -> Any:

@@ -29,7 +29,7 @@ def _estimates_probabilities(model: "LinearClassifier") -> bool:
     return True
 
 
-class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
+class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # scikit-learn is not typed
     """A linear classifier trained by stochastic gradients, with no step size to tune and no epochs to guess.
 
     Two classes make one model; more make one a class against the rest. Each fit stops by itself and says why

@@ -16,7 +16,7 @@ from sgdone.estimators.weights import check_sample_weight, count_positive
 from sgdone.solvers.state import State
 
 
-class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]
+class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # scikit-learn is not typed
     """A linear regression trained by stochastic gradients, with no step size to tune and no epochs to guess.
 
     Parameters

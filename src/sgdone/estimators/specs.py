@@ -28,7 +28,7 @@ def as_loss(loss: Any, task: TaskName) -> Loss:
             why = f"loss {loss!r} is not for {task}." if other else f"unknown loss {loss!r}."
             hint = "" if other else did_you_mean(key, fitting)
             raise ValueError(f"{why}{hint} Known: {', '.join(fitting)}; or give a sgdone.CustomLoss")
-        return by_name(loss, Loss, losses, "loss")  # type: ignore[type-abstract]
+        return by_name(loss, Loss, losses, "loss")
     if not isinstance(loss, Loss):
         raise TypeError(f"loss={loss!r} is neither a name ({', '.join(fitting)}) nor a sgdone.losses.Loss")
     if loss.task not in (task, "both"):
@@ -39,7 +39,7 @@ def as_loss(loss: Any, task: TaskName) -> Loss:
 def as_solver(solver: Any, average: Any) -> Solver:
     """A solver by name or as it is, averaged as asked; a contradiction is an error."""
     if isinstance(solver, str):
-        solver = by_name(solver, Solver, solvers, "solver")  # type: ignore[type-abstract]
+        solver = by_name(solver, Solver, solvers, "solver")
     if not isinstance(solver, Solver):
         raise TypeError(f"solver={solver!r} is neither a name nor a sgdone.solvers.Solver")
     if average is None:
@@ -64,7 +64,7 @@ def as_solver(solver: Any, average: Any) -> Solver:
 def as_step(step: Any) -> StepSize | None:
     """A step size by name, as a number (constant) or as it is; ``None`` leaves it to the solver."""
     if isinstance(step, str):
-        return None if step == "auto" else by_name(step, StepSize, steps, "step size")  # type: ignore[type-abstract]
+        return None if step == "auto" else by_name(step, StepSize, steps, "step size")
     if _is_number(step):
         return steps.Constant(float(step))
     if not isinstance(step, StepSize):
@@ -75,7 +75,7 @@ def as_step(step: Any) -> StepSize | None:
 def as_rule(stop: Any) -> StopRule:
     """A rule by name, as a number of passes or as it is."""
     if isinstance(stop, str):
-        return by_name(stop, StopRule, stopping, "stopping rule")  # type: ignore[type-abstract]
+        return by_name(stop, StopRule, stopping, "stopping rule")
     if _is_number(stop):
         return stopping.MaxPasses(int(stop) if isinstance(stop, Integral) else float(stop))
     if not isinstance(stop, StopRule):
