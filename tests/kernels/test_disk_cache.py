@@ -66,10 +66,10 @@ from sgdone import LinearClassifier
 X = np.random.default_rng(0).standard_normal((300, 3))
 for loss in ("hinge", "squared"):
     for matrix in (X, X.astype(np.float32), sparse.csr_array(X)):
-        LinearClassifier(loss, stop=1).fit(matrix, X[:, 0] > 0)
+        LinearClassifier(loss, stop=1, random_state=0).fit(matrix, X[:, 0] > 0)
         frozen = matrix.copy()
         (frozen.data if sparse.issparse(frozen) else frozen).setflags(write=False)
-        LinearClassifier(loss, stop=1).fit(frozen, X[:, 0] > 0)
+        LinearClassifier(loss, stop=1, random_state=0).fit(frozen, X[:, 0] > 0)
 """
 
 
