@@ -12,7 +12,7 @@ class BadRowError(ValueError):
 
 def raise_for_bad_row(block: Block, report: BlockReport) -> None:
     """Raise if the row at which a stretch ended is itself to blame; if it is not, the weights have diverged."""
-    row = int(block.order[report.position])
+    row = int(block.order[report.position]) if report.blamed is None else report.blamed
     if report.ending == "not sound":
         block.rows.check_indices()
     fault = block.rows.find_fault(row)

@@ -1,10 +1,12 @@
 """What a run measures: the first rows before it starts, and every block as it goes."""
 
 import math
+from functools import partial
 
 import numpy as np
 
 from sgdone.data.base import Block
+from sgdone.data.class_means import scale_of_classes
 from sgdone.kernels.scan import make_scan
 from sgdone.solvers.base import BlockReport
 from sgdone.solvers.problem import Problem
@@ -29,6 +31,7 @@ def look_ahead(problem: Problem, block: Block) -> Preliminary:
         problem.alpha,
         norm=float(norms[finite].max(initial=0.0)),
         energy=float(energies[finite].max(initial=0.0)),
+        class_scale=partial(scale_of_classes, block) if problem.task == "classification" else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, final
 
 import numpy as np
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from sgdone import advice
 from sgdone.bad_rows import raise_for_bad_row
-from sgdone.data.base import Block, Source
+from sgdone.data.base import Source
 from sgdone.data.passes import Passes
 from sgdone.losses.base import Loss
-from sgdone.measure import look_ahead, measure
+from sgdone.measure import measure
 from sgdone.solvers.base import Solver
-from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
+from sgdone.starting import Objective, resume_model, start_model, start_rule, with_budget
 from sgdone.steps.base import StepSize
 from sgdone.stopping.base import Progress, Stop, StopRule
 from sgdone.trace import Trace
@@ -53,6 +53,7 @@ def run(
     alpha: float,
     step: StepSize | None = None,
     fit_intercept: bool = True,
+    center: bool = False,
     task: Literal["classification", "regression"] = "classification",
     rng: np.random.Generator | None = None,
     coef: NDArray[Any] | None = None,
@@ -69,11 +70,15 @@ def run(
     source : Source
         Where the rows come from.
     loss, solver, stop, step : Loss, Solver, StopRule, StepSize
-        What to minimise, how, until when, and with which steps (the solver's own if not given).
+        What to minimise, how, until when, and with which steps (the solver's own if not given). A rule that may
+        never fire gets a budget of 100 passes beside it.
     alpha : float
         L2 penalty: the objective is the mean loss + α/2·‖w‖².
     fit_intercept : bool
         Whether there is an intercept; it is not penalised.
+    center : bool
+        Whether to put the origin half-way between the means of the two classes, estimated from the first 100 rows,
+        and to learn no intercept beside it: Baghal et al. (2021), section 5. The result is in the user's units.
     task : {"classification", "regression"}
         What the error in the trace means.
     rng : numpy.random.Generator
@@ -104,20 +109,23 @@ def run(
     Budget spent after 10,000 samples (50 passes): 50 passes allowed and made.
     """
     rng = np.random.default_rng(0) if rng is None else rng
+    if single_pass and solver.reads_all_rows:
+        raise ValueError(f"{solver!r} must be able to read all rows at any time: use fit, not partial_fit")
+    asked = with_budget(stop, single_pass)
     blocks = Passes(source, rng, 0 if resume is None else resume.passes_begun)
     block = blocks.next()
-    if resume is None:
-        problem = Problem.over(source, block, loss, alpha, fit_intercept, task)
-        start = np.zeros(source.n_features) if coef is None else np.asarray(coef, dtype=np.float64)
-        first_step = (solver.default_step if step is None else step).resolve(look_ahead(problem, block))
-        state = solver.start(problem, first_step, start, intercept)
-        state.method = repr(solver)
-        rule_state, rows_read = stop.start(source.n_rows), 0
-    else:
-        _check_same_kind(resume.state.problem, block)
-        start, intercept = resume.coef, resume.intercept
-        state = resume.state.reached_by(block.rows.access)
+    rule_state, rows_read = None, 0
+    if resume is not None:
         rule_state, rows_read = resume.rule_state, resume.rows_read
+    if rule_state is None:
+        rule_state, block = start_rule(asked, blocks, block, source.n_rows)
+    if resume is None:
+        objective = Objective(loss, solver, step, alpha, fit_intercept, task, center)
+        state, block = start_model(objective, source, blocks, block, coef, intercept)
+    else:
+        state, block = resume_model(resume.state, blocks, block)
+        task = state.problem.task
+    beginning = state.copy()
     state.begin_pass()
     stretch = block_size or max(1, _ENTRIES_IN_STRETCH // max(1, block.rows.typical_length))
     trace = Trace(task=task)
@@ -126,11 +134,12 @@ def run(
     ended: Stop | None = None
     try:
         while ended is None:
-            look = stop.next_look(rule_state)
+            look = asked.next_look(rule_state)
             last = min(block.order.size, position + stretch, position + max(0, look.rows_read - rows_read))
             state.begin_stretch()
-            report = solver.advance(state, block, position, last, max(0, look.step - state.steps))
-            rows_read += report.position - position
+            watches = asked.watches(rule_state, block.rows)
+            report = solver.advance(state, block, position, last, max(0, look.step - state.steps), watches)
+            rows_read += report.position - position + report.further_reads
             progress = Progress(
                 state.steps,
                 rows_read,
@@ -141,6 +150,7 @@ def run(
                 time.perf_counter() - clock,
                 report.predictions,
                 report.slopes,
+                state.running,
             )
             if report.updates:
                 trace.append(measure(state, report, progress))
@@ -148,15 +158,16 @@ def run(
                 raise_for_bad_row(block, report)
                 ended = Stop("divergence", Status.DIVERGED, advice.divergence_reason(report))
                 break
-            ended = stop.observe(rule_state, progress)
+            ended = asked.observe(rule_state, progress) or report.finished
             wish = hook(progress, state) if hook is not None else None
             if ended is None:
                 if wish is not None:
                     ended = Stop("callback", Status.STOPPED, wish)
                 elif single_pass and progress.pass_ended:
                     ended = Stop("single pass", Status.BUDGET_SPENT, "one pass over the rows given")
-                elif report.position == position:
-                    raise RuntimeError(f"{stop!r} asked for a look at {look} but did not fire there")
+                elif not (report.position > position or report.fired or report.further_reads):
+                    if asked.next_look(rule_state) == look:
+                        raise RuntimeError(f"{stop!r} asked for a look at {look} but did not fire there")
             position = report.position
             if position == block.order.size and ended is None:
                 if blocks.ended:
@@ -169,20 +180,19 @@ def run(
     with np.errstate(over="ignore", invalid="ignore"):
         solution, offset = state.solution()
     if not (np.all(np.isfinite(solution)) and np.isfinite(offset)):
-        state = replace(solver.start(state.problem, state.step, start, intercept), method=repr(solver))
+        state = beginning
         solution, offset = state.solution()
         ended = Stop("divergence", Status.DIVERGED, "weights exceeded what a float holds; those of the start are kept")
     passes = rows_read / source.n_rows if source.n_rows else float(blocks.begun)
-    hint = ended.advice or advice.next_steps(ended, state, trace)
-    verdict = Verdict(ended.status, ended.rule, updates, passes, ended.reason, ended.evidence, hint)
+    verdict = Verdict(
+        ended.status,
+        ended.rule,
+        updates,
+        passes,
+        "; ".join(filter(None, (ended.reason, solver.says(state)))),
+        ended.evidence | solver.evidence(state),
+        ended.advice or advice.next_steps(ended, state, trace),
+    )
     trace.verdict = verdict
-    return Result(solution, offset, trace, verdict, state, rule_state, rows_read, blocks.begun)
-
-
-def _check_same_kind(problem: Problem, block: Block) -> None:
-    """Refuse rows that a resumed model was not made for."""
-    before, now = (problem.n_features, problem.dtype), (block.rows.n_features, block.rows.dtype)
-    if before != now:
-        raise ValueError(
-            f"the run to resume had {before[0]} features of {before[1]}, these rows have {now[0]} of {now[1]}"
-        )
+    kept = rule_state if asked is stop else rule_state.states[0]
+    return Result(solution, offset, trace, verdict, state, kept, rows_read, blocks.begun)

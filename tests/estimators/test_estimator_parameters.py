@@ -85,9 +85,18 @@ def test_average_that_is_none_of_these(average, binary):
         ),
         ({"loss": "huber"}, "loss 'huber' is not for classification. Known: exponential, hinge, logistic"),
         ({"loss": losses.Huber()}, "loss 'huber' is for regression, not for classification. Known: exponential"),
-        ({"solver": "agsd"}, "unknown solver 'agsd'. Did you mean 'asgd'\\? Known: aisgd, asgd, isgd, sgd"),
-        ({"step": "inverse"}, "unknown step size 'inverse'.* Known: constant, inverse_sqrt, inverse_time, xu"),
-        ({"stop": "early"}, "unknown stopping rule 'early'. Known: auto, one_pass, progressive"),
+        (
+            {"solver": "agsd"},
+            "unknown solver 'agsd'. Did you mean 'asgd'\\? Known: aisgd, asgd, isgd, isgd_half, sgd, sgd_half, svrg",
+        ),
+        (
+            {"step": "inverse"},
+            "unknown step size 'inverse'.* Known: class_scale, constant, inverse_sqrt, inverse_time, xu",
+        ),
+        (
+            {"stop": "early"},
+            "unknown stopping rule 'early'. Known: auto, distance, margin, one_pass, pflug, progressive, small_validation_set",
+        ),
         ({"step": 0.0}, "gamma=0.0 is not a positive finite number"),
         ({"step": -1}, "gamma=-1.0 is not a positive finite number"),
         ({"step": np.nan}, "gamma=nan is not a positive finite number"),

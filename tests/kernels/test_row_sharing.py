@@ -7,6 +7,7 @@ from sgdone import solvers, steps, stopping
 from sgdone.kernels.jit import compiled
 from sgdone.kernels.loop import make_row_step
 from sgdone.kernels.model import LENGTH, Numbers, load, store
+from sgdone.kernels.probes import make_probes
 from sgdone.kernels.rows import DENSE
 from sgdone.kernels.storage import make_averaged
 from sgdone.kernels.updates import make_explicit
@@ -20,7 +21,8 @@ def test_a_bank_of_models_equals_each_alone():
     problem = random_problem(3, loss, n_rows=200, n_features=4)
     problem.weights[:] = 1.0
     kernel = loss.kernel
-    row_step = make_row_step(make_averaged(DENSE, kernel.value), make_explicit(kernel.slope), kernel.value)
+    probes = make_probes((), DENSE)
+    row_step = make_row_step(make_averaged(DENSE, kernel.value), make_explicit(kernel.slope), kernel.value, probes)
 
     @compiled()
     def bank(rows, labels, settings, parameters, weights, offsets, numbers):
@@ -28,7 +30,7 @@ def test_a_bank_of_models_equals_each_alone():
             for k in range(settings.shape[0]):
                 model = load(numbers[k])
                 _, _, _, model = row_step(
-                    rows, i, labels[i], 1.0, 0.1, settings[k], parameters, weights[k], offsets[k], model
+                    rows, i, labels[i], 1.0, 0.1, settings[k], parameters, weights[k], offsets[k], model, ()
                 )
                 store(model, numbers[k])
 

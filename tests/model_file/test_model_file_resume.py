@@ -92,5 +92,5 @@ def test_what_a_rule_remembers_starts_anew_if_it_cannot_be_stored(rows, stored):
     model = LinearClassifier(stop="progressive", random_state=0).partial_fit(X, y, ["no", "yes"])
     model._results = [replace(result, rule_state=object()) for result in model._results]
     loaded = stored(model)
-    assert loaded._results[0].rule_state == stopping.ProgressiveLoss().start(None)
+    assert loaded._results[0].rule_state is None
     loaded.partial_fit(X, y)

@@ -192,7 +192,8 @@ def test_errors(make, message):
 def test_names_in_the_folder():
     from sgdone.registry import by_name, names
 
-    assert set(names(stopping.StopRule, stopping)) == {"auto", "one_pass", "progressive"}
+    known = {"auto", "distance", "margin", "one_pass", "pflug", "progressive", "small_validation_set"}
+    assert set(names(stopping.StopRule, stopping)) == known
     assert by_name("one-pass", stopping.StopRule, stopping, "rule") == MaxPasses(1)
-    with pytest.raises(ValueError, match=r"unknown rule 'onepass'. Did you mean 'one_pass'\? Known: auto, one_pass"):
+    with pytest.raises(ValueError, match=r"unknown rule 'onepass'. Did you mean 'one_pass'\? Known: auto, distance"):
         by_name("onepass", stopping.StopRule, stopping, "rule")

@@ -140,3 +140,63 @@ def inspect(
     from sgdone.cli.inspect_model import inspect_and_report
 
     inspect_and_report(model, top, json)
+
+
+@app.command(
+    epilog=_examples(
+        "theory",
+        "theory expected_stop_bound loss=logistic mean_norm=0.5 sigma=0.1 step=0.0125",
+        "theory gaussian_design covariance='[[1, 0], [0, 2]]' --json",
+    )
+)
+@guarded
+def theory(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", show_default=False, help="A statement.  [default: list them all]")
+    ] = None,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ARGUMENT=VALUE", show_default=False, help="A vector or matrix is JSON: [[1,0],[0,1]]."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Evaluate a bound or formula of the papers, its assumptions checked.
+
+    The exit code is 1 where an assumption does not hold.
+    """
+    from sgdone.cli.theory import evaluate_and_report, show_statements
+
+    if name is None:
+        show_statements(json)
+    else:
+        evaluate_and_report(name, arguments or [], json)
+
+
+@app.command(
+    epilog=_examples(
+        "reproduce --list", "reproduce termination-sigma --out figures", "reproduce termination-mnist --quick"
+    )
+)
+@guarded
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", show_default=False, help="A figure or table; see --list.")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Writes DIR/NAME/NAME.png, NAME.csv and claims.json.")
+    ] = Path(),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Less than a minute instead of several: fewer trials.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all that is random.")] = 0,
+    list_all: Annotated[bool, typer.Option("--list", help="Show what there is, and do nothing.")] = False,
+) -> None:
+    """Measure a figure or table of a paper anew, and say which of its claims hold."""
+    from sgdone.cli.reproduce import reproduce_and_report, show_experiments
+
+    if list_all:
+        show_experiments()
+    elif name is None:
+        raise typer.BadParameter("name an experiment, or see --list", param_hint="'NAME'")
+    else:
+        reproduce_and_report(name, out, quick, seed)

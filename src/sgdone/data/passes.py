@@ -6,6 +6,7 @@ from typing import final
 import numpy as np
 
 from sgdone.data.base import Block, Source
+from sgdone.data.preparation import Preparation
 
 
 @final
@@ -18,6 +19,12 @@ class Passes:
         self._waiting: Block | None = None
         #: Passes begun, that of the last block included.
         self.begun = begun
+        self._preparations: list[Preparation] = []
+
+    def prepare(self, block: Block, preparation: Preparation) -> Block:
+        """Prepare the last block, and from now on every other, in this way too."""
+        self._preparations.append(preparation)
+        return preparation(block)
 
     def next(self) -> Block:
         """The next block."""
@@ -26,6 +33,8 @@ class Passes:
             self._waiting = next(self._blocks)
             self.begun += 1
         block, self._waiting = self._waiting, next(self._blocks, None)
+        for preparation in self._preparations:
+            block = preparation(block)
         return block
 
     @property

@@ -1,6 +1,6 @@
 """A matrix as the compiled loops reach it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
@@ -35,12 +35,39 @@ class Rows:
     n_rows: int
     n_features: int
     dtype: np.dtype[Any]
+    scaling: Scaling | None = None
 
     @classmethod
     def of(cls, X: Any, scaling: Scaling | None = None) -> "Rows":
         """Rows of a C-contiguous array or a CSR matrix of float32 or float64, in the units of ``scaling``."""
-        reach, arrays = _sparse(X, scaling) if sparse.issparse(X) else _dense(X, scaling)
-        return cls(reach, arrays, X.shape[0], X.shape[1], X.dtype)
+        dense = not sparse.issparse(X)
+        reach, arrays = _scaled((frozen(X),) if dense else _sparse(X), dense, X.dtype, scaling)
+        return cls(reach, arrays, X.shape[0], X.shape[1], X.dtype, scaling)
+
+    def matrix(self, rows: NDArray[np.uint64]) -> Any:
+        """A copy of some rows in the user's units, dense or CSR as they are."""
+        if self.access.vectors_first:
+            return self.arrays[0][rows]
+        data, indices, indptr = self.arrays[:3]
+        starts, ends = indptr[rows].astype(np.int64), indptr[rows + np.uint64(1)].astype(np.int64)
+        entries = np.concatenate([np.arange(*ends_of_row) for ends_of_row in zip(starts, ends, strict=True)])
+        columns = indices[entries]
+        if columns.size and columns.max() >= self.n_features:
+            self.check_indices()
+        boundaries = np.concatenate([[0], np.cumsum(ends - starts)])
+        return sparse.csr_array((data[entries], columns.astype(np.int64), boundaries), (rows.size, self.n_features))
+
+    def in_units(self, scaling: Scaling) -> "Rows":
+        """The same rows in other units."""
+        reach, arrays = _scaled(self.arrays, self.access.vectors_first, self.dtype, scaling)
+        return replace(self, access=reach, arrays=arrays, scaling=scaling)
+
+    def like(self, X: Any) -> "Rows":
+        """Other rows, reached in the same way and in the same units."""
+        dense = self.access.vectors_first
+        if sparse.issparse(X) == dense:
+            X = X.toarray() if dense else sparse.csr_array(X)
+        return Rows.of(X.astype(self.dtype), self.scaling)
 
     @cached_property
     def types(self) -> str:
@@ -82,31 +109,33 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _dense(X: NDArray[Any], scaling: Scaling | None) -> tuple[RowAccess, tuple[Any, ...]]:
-    matrix = frozen(X)
-    if scaling is None:
-        return access.DENSE, (matrix,)
-    shift = np.zeros(X.shape[1]) if scaling.shift is None else scaling.shift
-    return access.DENSE_SCALED, (matrix, shift.astype(X.dtype), (1.0 / scaling.scale).astype(X.dtype))
-
-
-def _sparse(X: Any, scaling: Scaling | None) -> tuple[RowAccess, tuple[Any, ...]]:
+def _sparse(X: Any) -> tuple[Any, ...]:
     X = _canonical(X)
     unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
     typical = min(_LONGEST_REACH, X.nnz // max(1, X.shape[0]) + 8)
-    arrays = (
+    return (
         frozen(np.ascontiguousarray(X.data)),
         frozen(np.ascontiguousarray(X.indices).view(unsigned)),
         X.indptr.astype(np.uint64),
         np.uint64(typical),
     )
+
+
+def _scaled(
+    arrays: tuple[Any, ...], dense: bool, dtype: np.dtype[Any], scaling: Scaling | None
+) -> tuple[RowAccess, tuple[Any, ...]]:
+    """The way of reaching rows in the units of ``scaling``, and what it needs beside the matrix."""
+    matrix = arrays[: 1 if dense else 4]
     if scaling is None:
-        return access.CSR, arrays
+        return (access.DENSE if dense else access.CSR), matrix
     inverse = 1.0 / scaling.scale
+    if dense:
+        shift = np.zeros(inverse.size) if scaling.shift is None else scaling.shift
+        return access.DENSE_SCALED, (*matrix, shift.astype(dtype), inverse.astype(dtype))
     if scaling.shift is None:
-        return access.CSR_SCALED, (*arrays, inverse.astype(X.dtype))
+        return access.CSR_SCALED, (*matrix, inverse.astype(dtype))
     centre = scaling.shift * inverse
-    return access.CSR_SHIFTED, (*arrays, inverse.astype(X.dtype), centre, float(centre @ centre))
+    return access.CSR_SHIFTED, (*matrix, inverse.astype(dtype), centre, float(centre @ centre))
 
 
 def _canonical(X: Any) -> Any:

@@ -43,6 +43,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             rule_for_rows(self.stop, resume) if partial else as_rule(self.stop),
             as_alpha(self.alpha, n_positive),
             _as_bool("fit_intercept", self.fit_intercept),
+            self._centered(),
             _as_bool("shuffle", self.shuffle),
             self._task,
             int(check_random_state(self.random_state).randint(2**31)),
@@ -51,6 +52,13 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             single_pass=partial,
             progress=self._progress_hook,
         )
+
+    def _centered(self) -> bool:
+        """Whether the intercept comes from centring the rows."""
+        center = _as_bool("center", getattr(self, "center", False))
+        if center and not self.fit_intercept:
+            raise ValueError("center=True makes an intercept, which fit_intercept=False rules out: drop one of them")
+        return center
 
     @abstractmethod
     def _shapes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -78,7 +86,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             ("loss", repr(problem.loss), repr(as_loss(self.loss, self._task))),
             ("solver", state.method, repr(as_solver(self.solver, self.average))),
             ("alpha", problem.alpha, problem.alpha if _is_auto(self.alpha) else as_alpha(self.alpha, 1)),
-            ("fit_intercept", problem.fit_intercept, self.fit_intercept),
+            ("fit_intercept", problem.fit_intercept, self.fit_intercept and not self._centered()),
         ):
             if before != now:
                 raise ValueError(f"{what} was {before} and is {now} now: partial_fit cannot go on, call fit anew")

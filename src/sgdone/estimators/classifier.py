@@ -41,14 +41,17 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         "logistic", "hinge", "squared_hinge", "squared", "exponential", or an object of `sgdone.losses`, or
         your own `sgdone.CustomLoss`. The default gives probabilities and is smooth.
     solver : str or Solver, default="asgd"
-        "sgd", "asgd" (averaged), "isgd" (implicit), "aisgd" (averaged implicit). Averaging reaches the
-        statistical accuracy of the exact optimum in one or two passes (Xu 2011).
+        "sgd", "asgd" (averaged), "isgd" (implicit), "aisgd" (averaged implicit), "sgd_half" and "isgd_half"
+        (constant steps, halved whenever stationarity is detected), "svrg". Averaging reaches the statistical
+        accuracy of the exact optimum in one or two passes (Xu 2011).
     step : str, float or StepSize, default="auto"
         "auto" is the solver's own schedule, scaled by the largest of the first 1000 rows; a number is a
-        constant step; else "constant", "xu", "inverse_time", "inverse_sqrt" or an object of `sgdone.steps`.
+        constant step; else "constant", "class_scale", "xu", "inverse_time", "inverse_sqrt" or an object of
+        `sgdone.steps`.
     stop : str, int or StopRule, default="auto"
         "auto" ends when a pass lowers the progressive loss by less than 0.1 %, after ten passes at most; a
-        number is that many passes; else an object of `sgdone.stopping`, composed with ``|`` and ``&``.
+        number is that many passes; else "margin", "pflug", "distance", "small_validation_set", or an object of
+        `sgdone.stopping`, composed with ``|``, ``&`` and ``.then(c)``.
     alpha : float or "auto", default="auto"
         L2 penalty: the mean loss + alpha/2·‖coef‖² is minimised. "auto" is 1/rows, which vanishes as data
         grow: the same objective as ``LogisticRegression(C=1)``.
@@ -56,6 +59,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         None leaves it to the solver; True averages; a number of samples is left out of the average first.
     fit_intercept : bool, default=True
         Whether to learn an intercept; it is not penalised.
+    center : bool, default=False
+        Whether the intercept comes from putting the origin half-way between the means of the two classes,
+        estimated from the first 100 rows, and is not learnt beside that: the set-up of the termination test
+        ``stop="margin"`` (Baghal et al. 2021). Sparse data stay sparse.
     shuffle : bool, default=True
         Whether every pass is in a new random order. Data sorted by class must be shuffled.
     class_weight : dict, "balanced" or None, default=None
@@ -114,6 +121,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         alpha: Any = "auto",
         average: Any = None,
         fit_intercept: bool = True,
+        center: bool = False,
         shuffle: bool = True,
         class_weight: Any = None,
         warm_start: bool = False,
@@ -128,6 +136,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         self.alpha = alpha
         self.average = average
         self.fit_intercept = fit_intercept
+        self.center = center
         self.shuffle = shuffle
         self.class_weight = class_weight
         self.warm_start = warm_start

@@ -46,9 +46,9 @@ def resumed(results: list[Result], stop: Any, *, resume: bool, same_rule: bool) 
     rule = as_rule(stop)
     starts = []
     for result in results:
-        rule_state = copy.deepcopy(result.rule_state) if same_rule else rule.start(None)
+        rule_state = copy.deepcopy(result.rule_state) if same_rule else None
         if not (resume or _is_default(stop)):
-            _refuse_if_ended(result, rule, rule_state, same_rule)
+            _refuse_if_ended(result, rule, rule.start(None) if rule_state is None else rule_state, same_rule)
         starts.append(Start(resume=replace(result, state=result.state.copy(), rule_state=rule_state)))
     return starts
 

@@ -32,6 +32,7 @@ class Plan:
     stop: StopRule
     alpha: float
     fit_intercept: bool
+    center: bool
     shuffle: bool
     task: TaskName
     seed: int
@@ -84,6 +85,7 @@ def train(
             alpha=plan.alpha,
             step=plan.step,
             fit_intercept=plan.fit_intercept,
+            center=plan.center,
             task=plan.task,
             rng=np.random.default_rng(plan.seed),
             coef=starts[k].coef,

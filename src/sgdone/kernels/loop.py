@@ -7,8 +7,18 @@ from typing import Any
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled, inlined
 from sgdone.kernels.model import Numbers, load, store
-from sgdone.kernels.outcome import CONTINUE, ENERGY_EXCEEDED, NOT_FINITE, NOT_SOUND
+from sgdone.kernels.outcome import (
+    CONTINUE,
+    ENERGY_EXCEEDED,
+    FIRED_AFTER,
+    FIRED_AT_LEFT_OUT,
+    FIRED_BEFORE,
+    LEFT_OUT,
+    NOT_FINITE,
+    NOT_SOUND,
+)
 from sgdone.kernels.prefetch import AHEAD, FAR_AHEAD, prefetch
+from sgdone.kernels.probes import FIRE, GO, LEAVE_OUT, Probe, ProbeMaker, make_probes
 from sgdone.kernels.rows import RowAccess
 from sgdone.kernels.storage import Storage
 
@@ -16,9 +26,12 @@ from sgdone.kernels.storage import Storage
 ALPHA, UNIT, LARGEST, ENERGY_LIMIT = range(4)
 
 
-def make_row_step(storage: Storage, update: Callable[..., Any], value: Callable[..., float]) -> Callable[..., Any]:
+def make_row_step(
+    storage: Storage, update: Callable[..., Any], value: Callable[..., float], probes: Probe
+) -> Callable[..., Any]:
     """The work of one row on one model: predict, check, update; returns the outcome, prediction and slope."""
     read, write, watch = storage
+    before, after = probes
 
     @inlined
     def row_step(
@@ -32,12 +45,18 @@ def make_row_step(storage: Storage, update: Callable[..., Any], value: Callable[
         weights: Any,
         offsets: Any,
         model: Any,
+        held: Any,
     ) -> Any:
         product, other, norm = read(rows, i, weights, offsets, model)
         wx = model.scale * product
         z = wx + model.intercept
         if not abs(z) <= settings[LARGEST]:
             return NOT_FINITE, z, 0.0, model
+        wish = before(y, z, held)
+        if wish != GO:
+            if wish == FIRE:
+                return FIRED_BEFORE, z, 0.0, model
+            return LEFT_OUT if wish == LEAVE_OUT else FIRED_AT_LEFT_OUT, z, 0.0, model
         energy = v * (norm + settings[UNIT])
         if energy > settings[ENERGY_LIMIT]:
             return ENERGY_EXCEEDED, energy, 0.0, model
@@ -67,6 +86,8 @@ def make_row_step(storage: Storage, update: Callable[..., Any], value: Callable[
             iterate_loss,
             moving_loss,
         )
+        if after(rows, i, v, slope, settings[UNIT], weights, offsets, model, held) and outcome == CONTINUE:
+            outcome = FIRED_AFTER
         return outcome, z, slope, model
 
     return row_step
@@ -80,6 +101,7 @@ def make_loop(
     value: Callable[..., float],
     slope: Callable[..., float],
     types: str,
+    probes: tuple[ProbeMaker, ...] = (),
 ) -> Callable[..., tuple[int, int, int]]:
     """Compose a compiled loop; ``slope`` is the loss's slope or implicit slope, as ``make_update`` asks.
 
@@ -89,12 +111,13 @@ def make_loop(
     ``upcoming`` names rows that will be wanted long after, and are fetched from memory meanwhile. It returns the
     index of the next row, the number of updates made, and the outcome; the prediction and slope of each update
     are in ``predictions`` and ``slopes``, and behind them, if a row was larger than the limit, its energy.
+    ``held`` is what the ``probes`` hold, nested as `sgdone.kernels.probes` says.
     """
-    row_step = make_row_step(make_storage(access, value), make_update(slope), value)
+    row_step = make_row_step(make_storage(access, value), make_update(slope), value, make_probes(probes, access))
     sound = access.sound
     fetch = access.fetch
     locate = access.locate
-    mark = fingerprint(access.dot, make_storage, make_update, value, slope, types)
+    mark = fingerprint(access.dot, make_storage, make_update, value, slope, types, *probes)
 
     @compiled(mark)
     def loop(
@@ -114,6 +137,7 @@ def make_loop(
         numbers: Any,
         predictions: Any,
         slopes: Any,
+        held: Any,
     ) -> Any:
         _ = mark
         model = load(numbers)
@@ -135,13 +159,16 @@ def make_loop(
                     outcome = NOT_SOUND
                     break
                 outcome, z, slope_there, model = row_step(
-                    rows, i, labels[i], v, steps[used], settings, parameters, weights, offsets, model
+                    rows, i, labels[i], v, steps[used], settings, parameters, weights, offsets, model, held
                 )
                 predictions[used] = z
                 slopes[used] = slope_there
-                if outcome in (NOT_FINITE, ENERGY_EXCEEDED):
+                if outcome in (NOT_FINITE, ENERGY_EXCEEDED, FIRED_BEFORE):
                     break
-                used += 1
+                if outcome == LEFT_OUT:
+                    outcome = CONTINUE
+                elif outcome != FIRED_AT_LEFT_OUT:
+                    used += 1
             position += 1
             if outcome != CONTINUE:
                 break

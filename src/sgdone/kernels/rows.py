@@ -19,6 +19,7 @@ class RowAccess(NamedTuple):
     fetch: Callable[..., Any]
     rescale: Callable[..., Any]
     fold: Callable[..., Any]
+    overlap: Callable[..., Any]
     #: Whether weights are kept as (vectors, features) or (features, vectors).
     vectors_first: bool
 

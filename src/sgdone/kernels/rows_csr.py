@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from sgdone.kernels.jit import inlined
+from sgdone.kernels.last_row import swap
 from sgdone.kernels.pair import add_pair
 from sgdone.kernels.prefetch import prefetch
 
@@ -110,3 +111,21 @@ def fold(weights: Any, offsets: Any, own: Any, share: Any, factor: Any) -> None:
     for j in range(weights.shape[0]):
         weights[j, 1] = a * weights[j, 1] + b * weights[j, 0]
         weights[j, 0] *= c
+
+
+@inlined
+def overlap(rows: Any, i: Any, memory: Any) -> Any:
+    """Inner product of row ``i`` with the row of the last call, kept in ``memory``, where it takes its place."""
+    data, indices, indptr, _ = rows
+    start = indptr[i]
+    length = indptr[i + np.uint64(1)] - start
+    marks = memory[0]
+    row, begin, last, last_begin, last_length = swap(memory, length)
+    product = 0.0
+    for k in range(length):
+        j = indices[start + k]
+        x = data[start + k]
+        product += x * last[min(np.uint32(marks[j] - last_begin), last_length)]
+        marks[j] = np.uint32(begin + np.uint32(k))
+        row[k] = x
+    return product

@@ -6,6 +6,7 @@ import numpy as np
 
 from sgdone.kernels import rows_csr
 from sgdone.kernels.jit import inlined
+from sgdone.kernels.last_row import swap
 from sgdone.kernels.pair import add_pair
 
 VECTORS_FIRST: Final = False
@@ -81,3 +82,21 @@ def locate(rows: Any, i: Any) -> None:
 def fetch(rows: Any, i: Any) -> None:
     """Prefetch row ``i``."""
     rows_csr.fetch(rows[:4], i)
+
+
+@inlined
+def overlap(rows: Any, i: Any, memory: Any) -> Any:
+    """Inner product of row ``i`` with the row of the last call, kept in ``memory``, where it takes its place."""
+    data, indices, indptr, _, inverse_scale = rows
+    start = indptr[i]
+    length = indptr[i + np.uint64(1)] - start
+    marks = memory[0]
+    row, begin, last, last_begin, last_length = swap(memory, length)
+    product = 0.0
+    for k in range(length):
+        j = indices[start + k]
+        x = data[start + k] * inverse_scale[j]
+        product += x * last[min(np.uint32(marks[j] - last_begin), last_length)]
+        marks[j] = np.uint32(begin + np.uint32(k))
+        row[k] = x
+    return product

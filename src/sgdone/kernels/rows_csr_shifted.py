@@ -107,3 +107,20 @@ def fold(weights: Any, offsets: Any, own: Any, share: Any, factor: Any) -> None:
     for k in range(2):
         offsets[1, k] = own * offsets[1, k] + share * offsets[0, k]
         offsets[0, k] *= factor
+
+
+@inlined
+def overlap(rows: Any, i: Any, memory: Any) -> Any:
+    """Inner product of row ``i`` with the row of the last call, kept in ``memory``, where it takes its place.
+
+    With x̃ = x·inverse_scale − c it is that of the sparse parts, less both their products with c, plus c·c.
+    """
+    data, indices, indptr, _, inverse_scale, centre, centre_norm = rows
+    with_centre = 0.0
+    for k in range(indptr[i], indptr[i + np.uint64(1)]):
+        j = indices[k]
+        with_centre += data[k] * inverse_scale[j] * centre[j]
+    last_with_centre = memory[3]
+    product = rows_csr_scaled.overlap(rows[:5], i, memory) + centre_norm - with_centre - last_with_centre[0]
+    last_with_centre[0] = with_centre
+    return product

@@ -96,3 +96,16 @@ def fold(weights: Any, offsets: Any, own: Any, share: Any, factor: Any) -> None:
     for j in range(u.size):
         v[j] = a * v[j] + b * u[j]
         u[j] *= c
+
+
+@inlined
+def overlap(rows: Any, i: Any, memory: Any) -> Any:
+    """Inner product of row ``i`` with the row of the last call, kept in ``memory``, where it takes its place."""
+    (matrix,) = rows
+    last = memory[0]
+    product = matrix.dtype.type(0)
+    for j in range(matrix.shape[1]):
+        x = matrix[i, j]
+        product += x * last[j]
+        last[j] = x
+    return product

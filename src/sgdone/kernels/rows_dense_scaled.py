@@ -61,3 +61,16 @@ def add_both(rows: Any, i: Any, weights: Any, offsets: Any, amount: Any, amount_
         x = (matrix[i, j] - shift[j]) * inverse_scale[j]
         weights[0, j] += a * x
         weights[1, j] += b * x
+
+
+@inlined
+def overlap(rows: Any, i: Any, memory: Any) -> Any:
+    """Inner product of row ``i`` with the row of the last call, kept in ``memory``, where it takes its place."""
+    matrix, shift, inverse_scale = rows
+    last = memory[0]
+    product = matrix.dtype.type(0)
+    for j in range(matrix.shape[1]):
+        x = (matrix[i, j] - shift[j]) * inverse_scale[j]
+        product += x * last[j]
+        last[j] = x
+    return product

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from sgdone.estimators.base import LinearModel
-from sgdone.estimators.specs import as_rule
 from sgdone.kernels.model import LENGTH
 from sgdone.model_file.codec import Decoder, Encoder, NotStorable
 from sgdone.run import Result
@@ -68,7 +67,7 @@ def _encode_rule_state(model: LinearModel, state: Any, encoder: Encoder, place: 
 
 def _decode_rule_state(model: LinearModel, code: Any, decoder: Decoder) -> Any:
     if code is None:
-        return as_rule(model.stop).start(None)
+        return None
     return decoder.decode(code["known"])
 
 

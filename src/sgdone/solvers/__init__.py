@@ -3,21 +3,27 @@
 from sgdone.solvers.asgd import aisgd, asgd
 from sgdone.solvers.averaged import Averaged
 from sgdone.solvers.base import BlockReport, Solver
+from sgdone.solvers.half import Halving, isgd_half, sgd_half
 from sgdone.solvers.isgd import ISGD
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.state import State
+from sgdone.solvers.svrg import SVRG
 
 __all__ = [
     "ISGD",
     "SGD",
+    "SVRG",
     "Averaged",
     "BlockReport",
+    "Halving",
     "Problem",
     "RowSolver",
     "Solver",
     "State",
     "aisgd",
     "asgd",
+    "isgd_half",
+    "sgd_half",
 ]

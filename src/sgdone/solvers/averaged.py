@@ -15,6 +15,7 @@ from sgdone.solvers.state import State
 from sgdone.solvers.stretch import advance_along_rows
 from sgdone.steps import Xu
 from sgdone.steps.base import StepSize
+from sgdone.stopping.base import Watch
 
 
 @final
@@ -56,10 +57,12 @@ class Averaged(Solver):
         phase = "searching" if self.after == "auto" else "plain"
         return State.at(problem, step, phase, 2, coef, intercept)  # type: ignore[arg-type]
 
-    def advance(self, state: State, block: Block, first: int, last: int, updates: int) -> BlockReport:
+    def advance(
+        self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
+    ) -> BlockReport:
         """Use rows of a block."""
         after = None if self.after == "auto" else int(self.after)
         inner = self.inner
         return advance_along_rows(
-            state, block, first, last, updates, inner.make_update, inner.slope_of, average_after=after
+            state, block, first, last, updates, inner.make_update, inner.slope_of, watches, average_after=after
         )

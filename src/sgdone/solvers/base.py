@@ -11,6 +11,7 @@ from sgdone.data.base import Block
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
 from sgdone.steps.base import StepSize
+from sgdone.stopping.base import Stop, Watch
 
 Ending = Literal["used", "not finite", "not sound"]
 
@@ -21,7 +22,9 @@ class BlockReport:
     """What happened to a stretch of a block.
 
     ``position`` is the next row of the block; ``predictions`` (before each update) and ``slopes`` are one an
-    update; ``ending`` says whether the stretch was used or a row could not be.
+    update; ``ending`` says whether the stretch was used or a row could not be. ``fired`` says whether a watch broke
+    the stretch off, ``further_reads`` how many rows were read beside those of the stretch, and ``finished`` why the
+    method itself wants to end, if it does. ``blamed`` is the row that could not be used, if it is not the next one.
     """
 
     position: int
@@ -29,6 +32,10 @@ class BlockReport:
     predictions: NDArray[np.float64]
     slopes: NDArray[np.float64]
     step_size: float
+    fired: bool = False
+    further_reads: int = 0
+    finished: Stop | None = None
+    blamed: int | None = None
 
     @property
     def updates(self) -> int:
@@ -40,6 +47,8 @@ class Solver(ABC):
     """A method: how a row changes a model. A frozen dataclass; what changes is in the `State`."""
 
     name: ClassVar[str]
+    #: Whether it must be able to read all rows at any time: a stream is not enough.
+    reads_all_rows: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -51,5 +60,15 @@ class Solver(ABC):
         """The state before the first update."""
 
     @abstractmethod
-    def advance(self, state: State, block: Block, first: int, last: int, updates: int) -> BlockReport:
-        """Use ``block.order[first:last]``, making at most ``updates`` updates."""
+    def advance(
+        self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
+    ) -> BlockReport:
+        """Use ``block.order[first:last]``, making at most ``updates`` updates, until one of ``watches`` fires."""
+
+    def says(self, state: State) -> str:
+        """What the method did on its own account, in a few words; nothing for most."""
+        return ""
+
+    def evidence(self, state: State) -> dict[str, Any]:
+        """The numbers behind it."""
+        return {}

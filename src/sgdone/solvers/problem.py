@@ -5,7 +5,7 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from sgdone.data.base import Block, Source
+from sgdone.data.base import Block
 from sgdone.data.rows import Scaling
 from sgdone.kernels.rows import RowAccess
 from sgdone.losses.base import Loss
@@ -28,13 +28,12 @@ class Problem:
     @classmethod
     def over(
         cls,
-        source: Source,
         block: Block,
         loss: Loss,
         alpha: float,
         fit_intercept: bool,
         task: Literal["classification", "regression"],
     ) -> "Problem":
-        """The problem over rows like those of a source's block."""
+        """The problem over rows like those of a block."""
         rows = block.rows
-        return cls(loss, alpha, fit_intercept, task, rows.n_features, rows.dtype, rows.access, source.scaling)
+        return cls(loss, alpha, fit_intercept, task, rows.n_features, rows.dtype, rows.access, rows.scaling)

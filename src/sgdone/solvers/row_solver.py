@@ -14,6 +14,7 @@ from sgdone.solvers.state import State
 from sgdone.solvers.stretch import advance_along_rows
 from sgdone.steps import InverseTime
 from sgdone.steps.base import StepSize
+from sgdone.stopping.base import Watch
 
 
 class RowSolver(Solver):
@@ -37,6 +38,8 @@ class RowSolver(Solver):
         """One vector of weights."""
         return State.at(problem, step, "plain", 1, coef, intercept)
 
-    def advance(self, state: State, block: Block, first: int, last: int, updates: int) -> BlockReport:
+    def advance(
+        self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
+    ) -> BlockReport:
         """Use rows of a block."""
-        return advance_along_rows(state, block, first, last, updates, self.make_update, self.slope_of)
+        return advance_along_rows(state, block, first, last, updates, self.make_update, self.slope_of, watches)

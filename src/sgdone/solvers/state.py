@@ -1,5 +1,6 @@
 """All that changes during a run: it can be copied, saved, and resumed bit for bit."""
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, final
@@ -12,7 +13,8 @@ from sgdone.kernels.rows import RowAccess
 from sgdone.solvers.problem import Problem
 from sgdone.steps.base import StepSize
 
-Phase = Literal["plain", "searching", "averaged"]
+#: What vector 1 is: not there (or not yet), a moving average, the average, or the gradient at an anchor.
+Phase = Literal["plain", "searching", "averaged", "anchored"]
 
 
 @final
@@ -30,6 +32,8 @@ class State:
     average_start: int | None = None
     #: The solver that made it, in its own words.
     method: str = ""
+    #: What only that solver knows.
+    extra: Any = None
 
     @classmethod
     def at(
@@ -106,22 +110,54 @@ class State:
         """The running iterate in the user's units."""
         return self._in_user_units(averaged=False)
 
+    def running(self) -> tuple[NDArray[np.float64], float]:
+        """The running iterate in the units in which the rows are learnt from."""
+        return self._combined(averaged=False), self.number("intercept")
+
     def _in_user_units(self, averaged: bool) -> tuple[NDArray[Any], float]:
         problem = self.problem
-        own, share = (self.number("own"), self.number("share")) if averaged else (0.0, self.number("scale"))
-        combined = share * self.vector(0).astype(np.float64)
-        if averaged:
-            combined += own * self.vector(1).astype(np.float64)
+        combined = self._combined(averaged)
         intercept = self.number("averaged_intercept" if averaged else "intercept")
         if problem.scaling is not None:
-            if problem.scaling.shift is not None and not problem.access.vectors_first:
-                centre = problem.scaling.shift / problem.scaling.scale
-                delta = share * self.offsets[0, 0] + (own * self.offsets[1, 0] if averaged else 0.0)
-                combined -= delta * centre
             combined /= problem.scaling.scale
             if problem.scaling.shift is not None:
                 intercept -= float(combined @ problem.scaling.shift)
         return combined.astype(problem.dtype), intercept
+
+    def _combined(self, averaged: bool) -> NDArray[np.float64]:
+        """The iterate or the average out of the vectors and, of shifted sparse rows, their offsets."""
+        factors = [self.number("share"), self.number("own")] if averaged else [self.number("scale")]
+        if self.phase == "anchored":
+            factors.append(self.number("share"))
+        combined = factors[0] * self.vector(0).astype(np.float64)
+        for k, factor in enumerate(factors[1:], start=1):
+            combined += factor * self.vector(k).astype(np.float64)
+        scaling = self.problem.scaling
+        if scaling is not None and scaling.shift is not None and not self.problem.access.vectors_first:
+            delta = sum(factor * self.offsets[k, 0] for k, factor in enumerate(factors))
+            combined -= delta * (scaling.shift / scaling.scale)
+        return combined
+
+    def place(self) -> tuple[float, float, float]:
+        """The numbers that, with the vectors, make the running iterate: scale, share and intercept."""
+        return self.number("scale"), self.number("share"), self.number("intercept")
+
+    def set_iterate(
+        self, weights: NDArray[Any], offsets: NDArray[np.float64], scale: float, share: float, intercept: float
+    ) -> None:
+        """Go back to an iterate of before: its vectors, and what `place` gave."""
+        self.weights[:] = weights
+        self.offsets[:] = offsets
+        self._set(scale=scale, share=share, intercept=intercept)
+
+    def fold_gradient(self) -> None:
+        """Write the iterate of an anchored state into vector 0 alone, and clear vector 1 for a new gradient."""
+        scale, share, _ = self.place()
+        self.vector(0)[:] = scale * self.vector(0) + share * self.vector(1)
+        self.offsets[0] = scale * self.offsets[0] + share * self.offsets[1]
+        self.vector(1)[:] = 0
+        self.offsets[1] = 0
+        self._set(scale=1.0, share=0.0)
 
     def reached_by(self, access: RowAccess) -> "State":
         """The same state for rows reached in another way (dense after sparse, say)."""
@@ -133,7 +169,13 @@ class State:
 
     def copy(self) -> "State":
         """A copy that shares nothing that changes."""
-        return replace(self, weights=self.weights.copy(), offsets=self.offsets.copy(), numbers=self.numbers.copy())
+        return replace(
+            self,
+            weights=self.weights.copy(),
+            offsets=self.offsets.copy(),
+            numbers=self.numbers.copy(),
+            extra=copy.deepcopy(self.extra),
+        )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What must be kept to resume, beside the problem, the step size, the phase and t₀."""

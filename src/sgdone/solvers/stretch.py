@@ -14,11 +14,12 @@ from sgdone.solvers.base import BlockReport
 from sgdone.solvers.state import State
 from sgdone.steps.base import Preliminary
 from sgdone.steps.table import step_sizes
+from sgdone.stopping.base import Watch
 
 _STORAGE = {"plain": make_plain, "averaged": make_averaged, "searching": make_searching}
 
 #: Predictions and steps beyond this count as diverged: their squares would overflow.
-_LARGEST = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e18}
+LARGEST = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e18}
 
 
 def advance_along_rows(
@@ -29,19 +30,21 @@ def advance_along_rows(
     updates: int,
     make_update: Callable[..., Any],
     slope_of: Callable[[Loss], ScalarFunction],
+    watches: tuple[Watch, ...] = (),
     average_after: int | None = None,
 ) -> BlockReport:
     """Run the loop over ``block.order[first:last]``, going on after each outcome that is not an end.
 
     A row larger than the step size was made for makes the step size anew and is then used; averaging begins
-    when the search for its start has succeeded or after the sample ``average_after``.
+    when the search for its start has succeeded or after the sample ``average_after``. A watch that fires ends it.
     """
     problem = state.problem
     loss = problem.loss
     predictions = np.empty(last - first + 1)
     slopes = np.empty(last - first + 1)
     position, made, size, ending = first, 0, np.nan, "used"
-    while position < last and made < updates:
+    fired = False
+    while position < last and made < updates and not fired:
         if state.phase == "plain" and average_after is not None and state.steps >= average_after:
             state.begin_average()
         count = min(last - position, updates - made)
@@ -49,10 +52,16 @@ def advance_along_rows(
             count = min(count, average_after - state.steps)
         sizes = step_sizes(state.step, state.steps + 1, count)
         loop = make_loop(
-            problem.access, _STORAGE[state.phase], make_update, loss.kernel.value, slope_of(loss), block.rows.types
+            problem.access,
+            _STORAGE[state.phase],
+            make_update,
+            loss.kernel.value,
+            slope_of(loss),
+            block.rows.types,
+            tuple(watch.make for watch in watches),
         )
         settings = np.array(
-            [problem.alpha, float(problem.fit_intercept), _LARGEST[problem.dtype], state.step.energy_limit]
+            [problem.alpha, float(problem.fit_intercept), LARGEST[problem.dtype], state.step.energy_limit]
         )
         position, used, outcome = loop(
             block.rows.arrays,
@@ -71,6 +80,7 @@ def advance_along_rows(
             state.numbers,
             predictions[made:],
             slopes[made:],
+            held_by(watches),
         )
         made += used
         size = sizes[used - 1] if used else size
@@ -89,4 +99,13 @@ def advance_along_rows(
                 )
         if outcome == AVERAGE_IS_BETTER:
             state.begin_average()
-    return BlockReport(position, ending, predictions[:made], slopes[:made], float(size))  # type: ignore[arg-type]
+        fired = any(watch.fired for watch in watches)
+    return BlockReport(position, ending, predictions[:made], slopes[:made], float(size), fired)  # type: ignore[arg-type]
+
+
+def held_by(watches: tuple[Watch, ...]) -> tuple[Any, ...]:
+    """What the watches hold, nested as `sgdone.kernels.probes` has it."""
+    nested: tuple[Any, ...] = ()
+    for watch in reversed(watches):
+        nested = ((watch.numbers, watch.memory), nested)
+    return nested

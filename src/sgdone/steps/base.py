@@ -1,6 +1,7 @@
 """What a step size is: a function of the sample's number, whose open parameters the first rows fill in."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, final
 
@@ -27,6 +28,8 @@ class Preliminary:
     alpha: float
     norm: float
     energy: float
+    #: σ̃² of so many first rows: see `sgdone.data.class_means.scale_of_classes`.
+    class_scale: Callable[[int], float] | None = None
 
     @property
     def curvature(self) -> float:

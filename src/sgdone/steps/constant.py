@@ -18,6 +18,8 @@ class Constant(StepSize):
     ----------
     gamma : float or "auto"
         The step size; "auto" is 1/(L·max(‖x‖² + 1) + α) over the first rows, L the loss's smoothness.
+    fraction : float
+        The part of the automatic step size to take.
 
     Examples
     --------
@@ -26,10 +28,12 @@ class Constant(StepSize):
     """
 
     gamma: float | Auto = "auto"
+    fraction: float = 1.0
     name: ClassVar[str] = "constant"
 
     def __post_init__(self) -> None:
         check_positive("gamma", self.gamma)
+        check_positive("fraction", self.fraction)
 
     def __call__(self, t: NDArray[np.int64]) -> NDArray[np.float64]:
         """γ at the samples ``t``."""
@@ -37,4 +41,4 @@ class Constant(StepSize):
 
     def resolve(self, preliminary: Preliminary) -> "Constant":
         """Fill in γ."""
-        return Constant(stable_step(preliminary)) if self.gamma == "auto" else self
+        return Constant(self.fraction * stable_step(preliminary)) if self.gamma == "auto" else self

@@ -1,12 +1,15 @@
 """What a stopping rule is."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.data.rows import Rows
+from sgdone.kernels.probes import FIRED, ProbeMaker
 from sgdone.verdict import Status
 
 NEVER = 2**62
@@ -18,7 +21,8 @@ class Progress:
     """Where a run is after some rows: what rules and hooks may see.
 
     ``loss`` is the mean progressive loss of the pass so far: of predictions made just before each update, NaN
-    if there was none. ``predictions`` and ``slopes`` are those of the updates since the last look.
+    if there was none. ``predictions`` and ``slopes`` are those of the updates since the last look. ``iterate()``
+    gives the running weights and intercept in the units in which the rows are learnt from.
     """
 
     step: int
@@ -31,6 +35,9 @@ class Progress:
     seconds: float
     predictions: NDArray[np.float64] = field(repr=False, default_factory=lambda: np.empty(0))
     slopes: NDArray[np.float64] = field(repr=False, default_factory=lambda: np.empty(0))
+    iterate: Callable[[], tuple[NDArray[np.float64], float]] = field(
+        repr=False, default=lambda: (np.empty(0), 0.0), compare=False
+    )
 
     @property
     def passes(self) -> float:
@@ -38,6 +45,11 @@ class Progress:
         if self.n_rows is None:
             return float(self.pass_number)
         return self.rows_read / self.n_rows
+
+    @property
+    def where(self) -> str:
+        """The place in words: "(0.37 passes)", or nothing if nobody knows how long a pass is."""
+        return "" if self.n_rows is None else f" ({self.passes:.3g} passes)"
 
 
 @final
@@ -47,6 +59,26 @@ class Look:
 
     step: int = NEVER
     rows_read: int = NEVER
+
+
+@final
+@dataclass(frozen=True)
+class Watch:
+    """A look at every sample, made by the compiled loop: which functions, and what they hold.
+
+    The loop breaks off at the sample where the watch fires, and the rule is asked there.
+    """
+
+    make: ProbeMaker
+    numbers: NDArray[np.float64]
+    memory: tuple[Any, ...] = ()
+    #: Whether it looks at the weights: not every method keeps them as the loop's probes expect.
+    reads_model: bool = False
+
+    @property
+    def fired(self) -> bool:
+        """Whether it has fired."""
+        return bool(self.numbers[FIRED])
 
 
 @final
@@ -64,23 +96,61 @@ class Stop:
 class StopRule(ABC):
     """Decides when a run ends, from what has been seen so far.
 
-    A rule is a frozen dataclass; what it remembers during a run is in the state that `start` makes.
-    Rules compose: ``a | b`` fires with the first of them, ``a & b`` with the last.
+    A rule is a frozen dataclass; what it remembers during a run is in the state that `start` makes. It is asked
+    after every block and pass, at the places of `next_look`, and where one of its `watches` fires.
+    Rules compose: ``a | b`` fires with the first of them, ``a & b`` with the last, ``a.then(c)`` goes on to c
+    times the samples at which ``a`` fired.
     """
 
     name: ClassVar[str]
+
+    @property
+    def hold_out(self) -> int:
+        """Rows of the stream's beginning that are kept from training for the rule to look at."""
+        return 0
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is sure to fire some time: a run adds a budget to a rule that is not."""
+        return False
 
     @abstractmethod
     def start(self, n_rows: int | None) -> Any:
         """State for a new run over ``n_rows`` rows (``None`` if not known)."""
 
+    def restart(self, state: Any, n_rows: int | None) -> Any:
+        """State after a change of step size, for rules that are used to detect when one is due."""
+        return self.start(n_rows)
+
+    def validate_on(self, state: Any, X: Any, labels: NDArray[np.float64]) -> None:
+        """Take the rows held out, in the user's units; only called if `hold_out` is not 0."""
+
     def next_look(self, state: Any) -> Look:
         """The next place where this rule must be asked; it is also asked after every block and pass."""
         return Look()
 
+    def watches(self, state: Any, rows: Rows) -> tuple[Watch, ...]:
+        """What the loop must look at, sample by sample, over such rows; none once it has fired."""
+        return ()
+
     @abstractmethod
     def observe(self, state: Any, progress: Progress) -> Stop | None:
         """Look at the run; the reason to stop, if there is one."""
+
+    @property
+    def label(self) -> str:
+        """The rule's name in a sentence."""
+        return type(self).__name__
+
+    def says(self, state: Any, progress: Progress) -> str:
+        """How far the rule is from firing, in a few words."""
+        return "has not fired"
+
+    def then(self, factor: float) -> "StopRule":
+        """Go on to ``factor`` times the samples at which this rule fires."""
+        from sgdone.stopping.then import Then
+
+        return Then(self, factor)
 
     def __or__(self, other: "StopRule") -> "StopRule":
         if not isinstance(other, StopRule):

@@ -33,6 +33,11 @@ class MaxPasses(StopRule):
     def __post_init__(self) -> None:
         _check("passes", self.passes)
 
+    @property
+    def bounded(self) -> bool:
+        """Unless endless passes are allowed."""
+        return not math.isinf(self.passes)
+
     def start(self, n_rows: int | None) -> int | None:
         """Rows that may be read, if a pass has a known number of them."""
         if n_rows is None or math.isinf(self.passes):
@@ -52,6 +57,10 @@ class MaxPasses(StopRule):
         reason = f"{self.passes:g} {unit} allowed and made"
         return Stop("MaxPasses", Status.BUDGET_SPENT, reason, {"passes": self.passes})
 
+    def says(self, state: int | None, progress: Progress) -> str:
+        """How many passes were made."""
+        return f"has made {progress.passes:.3g} of {self.passes:g} passes"
+
 
 @final
 @dataclass(frozen=True)
@@ -64,6 +73,11 @@ class MaxSamples(StopRule):
         _check("samples", self.samples)
         if self.samples != self.samples // 1:
             raise ValueError(f"samples={self.samples!r} is not a whole number")
+
+    @property
+    def bounded(self) -> bool:
+        """Samples run out."""
+        return True
 
     def start(self, n_rows: int | None) -> None:
         """Nothing to remember: the run counts."""
@@ -79,6 +93,10 @@ class MaxSamples(StopRule):
         reason = f"{self.samples:,} samples allowed and used"
         return Stop("MaxSamples", Status.BUDGET_SPENT, reason, {"samples": self.samples})
 
+    def says(self, state: Any, progress: Progress) -> str:
+        """How many samples were used."""
+        return f"has used {progress.step:,} of {self.samples:,} samples"
+
 
 @final
 @dataclass(frozen=True)
@@ -93,6 +111,11 @@ class MaxSeconds(StopRule):
     def __post_init__(self) -> None:
         _check("seconds", self.seconds)
 
+    @property
+    def bounded(self) -> bool:
+        """Seconds run out."""
+        return True
+
     def start(self, n_rows: int | None) -> "_Clock":
         """Nothing used yet."""
         return _Clock()
@@ -106,6 +129,10 @@ class MaxSeconds(StopRule):
             return None
         reason = f"{self.seconds:g} seconds allowed and used"
         return Stop("MaxSeconds", Status.BUDGET_SPENT, reason, {"seconds": self.seconds})
+
+    def says(self, state: "_Clock", progress: Progress) -> str:
+        """How many seconds were used."""
+        return f"has used {state.earlier_runs + progress.seconds:.3g} of {self.seconds:g} seconds"
 
 
 @dataclass

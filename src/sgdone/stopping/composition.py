@@ -3,7 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any, final
 
-from sgdone.stopping.base import Look, Progress, Stop, StopRule
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.rows import Rows
+from sgdone.stopping.base import Look, Progress, Stop, StopRule, Watch
 
 
 @dataclass
@@ -17,22 +21,55 @@ class _Parts:
 class _Composite(StopRule):
     rules: tuple[StopRule, ...]
 
+    @property
+    def hold_out(self) -> int:
+        """Rows enough for every part."""
+        return max(rule.hold_out for rule in self.rules)
+
     def start(self, n_rows: int | None) -> _Parts:
         """States of the parts."""
         return _Parts([rule.start(n_rows) for rule in self.rules])
 
+    def restart(self, state: _Parts, n_rows: int | None) -> _Parts:
+        """States of the parts after a restart."""
+        return _Parts([rule.restart(part, n_rows) for rule, part in zip(self.rules, state.states, strict=True)])
+
+    def validate_on(self, state: _Parts, X: Any, labels: NDArray[np.float64]) -> None:
+        """Each part takes as many of the rows as it asked for."""
+        for rule, part in zip(self.rules, state.states, strict=True):
+            if rule.hold_out:
+                rule.validate_on(part, X[: rule.hold_out], labels[: rule.hold_out])
+
     def next_look(self, state: _Parts) -> Look:
         """The nearest look of a part that has not fired."""
-        looks = [rule.next_look(state.states[k]) for k, rule in enumerate(self.rules) if k not in state.fired]
+        looks = [rule.next_look(state.states[k]) for k, rule in self._waiting(state)]
         return Look(min(look.step for look in looks), min(look.rows_read for look in looks))
+
+    def watches(self, state: _Parts, rows: Rows) -> tuple[Watch, ...]:
+        """Those of the parts that have not fired."""
+        return tuple(watch for k, rule in self._waiting(state) for watch in rule.watches(state.states[k], rows))
+
+    def says(self, state: _Parts, progress: Progress) -> str:
+        """What each part says."""
+        words = {k: rule.says(state.states[k], progress) for k, rule in self._waiting(state)}
+        words |= {k: f"fired ({stop.reason})" for k, stop in state.fired.items()}
+        return "; ".join(f"{rule.label} {words[k]}".strip() for k, rule in enumerate(self.rules))
+
+    @property
+    def label(self) -> str:
+        """None: the parts speak for themselves."""
+        return ""
+
+    def _waiting(self, state: _Parts) -> list[tuple[int, StopRule]]:
+        """The parts that have not fired, with their places."""
+        return [(k, rule) for k, rule in enumerate(self.rules) if k not in state.fired]
 
     def _ask(self, state: _Parts, progress: Progress) -> list[Stop]:
         """Ask the parts that have not fired; those that have by now, in the order in which they did."""
-        for k, rule in enumerate(self.rules):
-            if k not in state.fired:
-                stop = rule.observe(state.states[k], progress)
-                if stop is not None:
-                    state.fired[k] = stop
+        for k, rule in self._waiting(state):
+            stop = rule.observe(state.states[k], progress)
+            if stop is not None:
+                state.fired[k] = stop
         return list(state.fired.values())
 
 
@@ -43,10 +80,20 @@ class AnyOf(_Composite):
 
     rules: tuple[StopRule, ...]
 
+    @property
+    def bounded(self) -> bool:
+        """Whether one part is sure to fire."""
+        return any(rule.bounded for rule in self.rules)
+
     def observe(self, state: _Parts, progress: Progress) -> Stop | None:
-        """The part that fired, if one did."""
+        """The part that fired, if one did, and what the others said."""
         fired = self._ask(state, progress)
-        return fired[0] if fired else None
+        if not fired:
+            return None
+        stop = fired[0]
+        others = [f"{rule.label} {rule.says(state.states[k], progress)}".strip() for k, rule in self._waiting(state)]
+        reason = "; ".join(filter(None, [stop.reason, *others]))
+        return Stop(stop.rule, stop.status, reason, {**stop.evidence, "others": others}, stop.advice)
 
     def __repr__(self) -> str:
         return " | ".join(map(repr, self.rules))
@@ -58,6 +105,11 @@ class AllOf(_Composite):
     """Fires with the last of its parts: ``a & b``."""
 
     rules: tuple[StopRule, ...]
+
+    @property
+    def bounded(self) -> bool:
+        """Whether every part is sure to fire."""
+        return all(rule.bounded for rule in self.rules)
 
     def observe(self, state: _Parts, progress: Progress) -> Stop | None:
         """All parts' reasons, once all have fired; the last to fire names the rule."""

@@ -1,0 +1,61 @@
+"""Where the two classes lie, from the first rows of a stream: Baghal et al. (2021), section 5."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.base import Block
+
+#: Rows that are read first, and then trained on like the others.
+SAMPLES = 100
+
+
+def centre_of_classes(block: Block, samples: int = SAMPLES) -> NDArray[np.float64]:
+    """The point half-way between the means of the two classes."""
+    return sum((_mean(X) for X in _by_class(block, samples)), np.zeros(block.rows.n_features)) / 2.0
+
+
+def scale_of_classes(block: Block, samples: int = SAMPLES) -> float:
+    """σ̃²: the mean of ‖x − μ̃‖² over a class, μ̃ its mean, averaged over the two classes."""
+    return float(np.mean([_spread(X) for X in _by_class(block, samples)]))
+
+
+def _by_class(block: Block, samples: int) -> list[Any]:
+    """The first rows of a block, apart by label; more of them if one class has not come by then."""
+    used = block.used(0, block.order.size)
+    labels = block.labels[used]
+    if not np.all(np.abs(labels) == 1.0):
+        raise ValueError("two classes are needed: this step size and centring are for classification")
+    firsts = [np.flatnonzero(labels == sign)[:1] for sign in (-1.0, 1.0)]
+    if not all(first.size for first in firsts):
+        raise ValueError(
+            f"the first {used.size:,} rows hold one class alone: the means of both are needed. "
+            "Give the rows in mixed order, or use center=False and another step size"
+        )
+    count = max(samples, *(int(first[0]) + 1 for first in firsts))
+    labels = labels[:count]
+    return [_scaled(block, used[:count][labels == sign]) for sign in (-1.0, 1.0)]
+
+
+def _scaled(block: Block, rows: NDArray[np.uint64]) -> Any:
+    """Rows of a block as float64; a shift of units does not matter here, a scale does."""
+    X, scaling = block.rows.matrix(rows).astype(np.float64), block.rows.scaling
+    if scaling is None:
+        return X
+    factors = (1.0 / scaling.scale)[None, :]
+    return X * factors if isinstance(X, np.ndarray) else X.multiply(factors).tocsr()
+
+
+def _mean(X: Any) -> NDArray[np.float64]:
+    mean: NDArray[np.float64] = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    return mean
+
+
+def _spread(X: Any) -> float:
+    """Mean ‖x − mean‖², over the entries that are not zero and, in one sum, over those that are."""
+    mean = _mean(X)
+    if isinstance(X, np.ndarray):
+        return float(np.mean(np.sum((X - mean) ** 2, axis=1)))
+    deviations = (X.data - mean[X.indices]) ** 2 - mean[X.indices] ** 2
+    return max(0.0, float(deviations.sum() / X.shape[0] + mean @ mean))

@@ -1,0 +1,83 @@
+"""What a run starts with: its first block, its model, and its rule."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.base import Block, Source
+from sgdone.data.class_means import centre_of_classes
+from sgdone.data.passes import Passes
+from sgdone.data.preparation import HoldOut, InUnits
+from sgdone.data.rows import Scaling
+from sgdone.losses.base import Loss
+from sgdone.measure import look_ahead
+from sgdone.solvers.base import Solver
+from sgdone.solvers.problem import Problem
+from sgdone.solvers.state import State
+from sgdone.steps.base import StepSize
+from sgdone.stopping.base import StopRule
+from sgdone.stopping.safeguard import Safeguard
+
+
+@final
+@dataclass(frozen=True)
+class Objective:
+    """What to minimise, how, with which steps."""
+
+    loss: Loss
+    solver: Solver
+    step: StepSize | None
+    alpha: float
+    fit_intercept: bool
+    task: Literal["classification", "regression"]
+    center: bool
+
+
+def with_budget(stop: StopRule, single_pass: bool) -> StopRule:
+    """The rule, with a budget beside it unless it is sure to fire."""
+    return stop if stop.bounded or single_pass else stop | Safeguard()
+
+
+def start_rule(stop: StopRule, blocks: Passes, block: Block, n_rows: int | None) -> tuple[Any, Block]:
+    """The rule's state, and the block without the rows that it holds out."""
+    rule_state = stop.start(n_rows)
+    if stop.hold_out:
+        held = HoldOut(block, stop.hold_out)
+        stop.validate_on(rule_state, held.X, held.labels)
+        block = blocks.prepare(block, held)
+    return rule_state, block
+
+
+def start_model(
+    objective: Objective, source: Source, blocks: Passes, block: Block, coef: NDArray[Any] | None, intercept: float
+) -> tuple[State, Block]:
+    """The state before the first update, and the block in the units that are learnt in."""
+    start = np.zeros(source.n_features) if coef is None else np.asarray(coef, dtype=np.float64)
+    fit_intercept = objective.fit_intercept
+    if objective.center:
+        # A homogeneous predictor of rows between whose class means the origin lies.
+        shift = centre_of_classes(block)
+        scale = np.ones(source.n_features) if block.rows.scaling is None else block.rows.scaling.scale
+        block = blocks.prepare(block, InUnits(Scaling(scale, shift * scale)))
+        fit_intercept, intercept = False, -float(start @ (shift * scale))
+    problem = Problem.over(block, objective.loss, objective.alpha, fit_intercept, objective.task)
+    solver = objective.solver
+    step = (solver.default_step if objective.step is None else objective.step).resolve(look_ahead(problem, block))
+    state = solver.start(problem, step, start, intercept)
+    state.method = repr(solver)
+    return state, block
+
+
+def resume_model(state: State, blocks: Passes, block: Block) -> tuple[State, Block]:
+    """The state of another run, for rows of the same kind, which are put into its units."""
+    problem = state.problem
+    before, now = (problem.n_features, problem.dtype), (block.rows.n_features, block.rows.dtype)
+    if before != now:
+        raise ValueError(
+            f"the run to resume had {before[0]} features of {before[1]}, these rows have {now[0]} of {now[1]}"
+        )
+    if problem.scaling is not None and block.rows.scaling is None:
+        block = blocks.prepare(block, InUnits(problem.scaling))
+    return state.reached_by(block.rows.access), block

@@ -1,0 +1,160 @@
+"""The small validation set that Baghal et al. compare with, after Prechelt."""
+
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any, ClassVar, Final, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.rows import Rows
+from sgdone.kernels.jit import inlined
+from sgdone.kernels.probes import FIRED, Probe, let_pass
+from sgdone.kernels.rows import RowAccess
+from sgdone.stopping.base import Progress, Stop, StopRule, Watch
+from sgdone.verdict import Status
+
+#: Places in the numbers of the probe: samples between two checks, samples since the last, and the fractions of
+#: right answers at the last check and at the one before.
+_EVERY: Final = 1
+_SINCE: Final = 2
+_FRACTION: Final = 3
+_BEFORE: Final = 4
+
+
+@dataclass
+class _Held:
+    """The probe's numbers, and the rows held out: as given, and as the loop reaches its own rows."""
+
+    numbers: NDArray[np.float64]
+    X: Any = None
+    labels: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    rows: Rows | None = None
+
+
+@final
+@dataclass(frozen=True)
+class SmallValidationSet(StopRule):
+    """Stop when a check on a few rows held out brings no more right answers: Baghal et al. (2021), section 5.
+
+    The first rows of the stream are held out and never learnt from. Every so many samples the fraction of them
+    that the iterate classifies right is compared with that of the check before; the first check compares with
+    nothing.
+
+    Parameters
+    ----------
+    size : int
+        Rows held out.
+    every : int, optional
+        Samples between two checks; twice the size if not given, which makes the overhead about a half.
+
+    Examples
+    --------
+    >>> from sgdone import LinearClassifier
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LinearClassifier(stop=SmallValidationSet(32), random_state=0).fit(X / X.max(axis=0), y)
+    >>> print(model.verdict_)  # doctest: +ELLIPSIS
+    Converged after ... samples (... passes): ... of 32 rows held out are classified right, ... at the check before, ...
+    """
+
+    size: int = 32
+    every: int | None = None
+    name: ClassVar[str] = "small_validation_set"
+
+    def __post_init__(self) -> None:
+        for what, value in (("size", self.size), ("every", 1 if self.every is None else self.every)):
+            number: Any = value
+            if isinstance(number, bool) or not isinstance(number, Integral) or int(number) < 1:
+                raise ValueError(f"{what}={number!r}: give a whole number of 1 or more")
+
+    @property
+    def hold_out(self) -> int:
+        """As many rows as are looked at."""
+        return int(self.size)
+
+    @property
+    def bounded(self) -> bool:
+        """A check can bring more right answers only so many times."""
+        return True
+
+    def start(self, n_rows: int | None) -> _Held:
+        """No check yet."""
+        numbers = np.zeros(5)
+        numbers[_EVERY] = 2 * self.size if self.every is None else self.every
+        numbers[[_FRACTION, _BEFORE]] = -1.0
+        return _Held(numbers)
+
+    def restart(self, state: _Held, n_rows: int | None) -> _Held:
+        """Checks begin anew on the same rows."""
+        return _Held(self.start(n_rows).numbers, state.X, state.labels)
+
+    def validate_on(self, state: _Held, X: Any, labels: NDArray[np.float64]) -> None:
+        """Take the rows."""
+        state.X, state.labels = X, labels
+
+    def watches(self, state: _Held, rows: Rows) -> tuple[Watch, ...]:
+        """The checks, made by the loop."""
+        if state.X is None:
+            raise ValueError("SmallValidationSet has no rows to look at: they are held out when a run starts")
+        if state.rows is None or state.rows.access is not rows.access:
+            state.rows = rows.like(state.X)
+        return (Watch(make_check, state.numbers, (state.rows.arrays, state.labels), reads_model=True),)
+
+    def observe(self, state: _Held, progress: Progress) -> Stop | None:
+        """Fire where a check brought no more right answers."""
+        if not state.numbers[FIRED]:
+            return None
+        now, before = (round(float(state.numbers[k]) * self.size) for k in (_FRACTION, _BEFORE))
+        reason = (
+            f"{now} of {self.size} rows held out are classified right, {before} at the check before, "
+            f"at sample {progress.step:,}{progress.where}"
+        )
+        evidence = {"right": now, "right_before": before, "size": self.size, "every": int(state.numbers[_EVERY])}
+        return Stop("SmallValidationSet", Status.CONVERGED, reason, evidence)
+
+    def says(self, state: _Held, progress: Progress) -> str:
+        """The last check."""
+        if state.numbers[_FRACTION] < 0:
+            return "has made no check"
+        right = round(float(state.numbers[_FRACTION]) * self.size)
+        return f"last found {right} of {self.size} rows held out right, more than before"
+
+
+def make_check(access: RowAccess) -> Probe:
+    """Every so many samples, count the rows held out that are classified right."""
+    dot, sound = access.dot, access.sound
+
+    @inlined
+    def after(
+        rows: Any,
+        i: Any,
+        v: Any,
+        slope: Any,
+        unit: Any,
+        weights: Any,
+        offsets: Any,
+        model: Any,
+        numbers: Any,
+        memory: Any,
+    ) -> Any:
+        numbers[_SINCE] += 1.0
+        if numbers[_SINCE] < numbers[_EVERY]:
+            return False
+        numbers[_SINCE] = 0.0
+        held_out, labels = memory
+        right = 0.0
+        for k in range(labels.size):
+            row = np.uint64(k)
+            if sound(held_out, row, weights):
+                product, _norm = dot(held_out, row, weights, offsets)
+                if (model.scale * product + model.intercept > 0.0) == (labels[k] > 0.0):
+                    right += 1.0
+        numbers[_BEFORE] = numbers[_FRACTION]
+        numbers[_FRACTION] = right / labels.size
+        fired = numbers[_FRACTION] <= numbers[_BEFORE]
+        if fired:
+            numbers[FIRED] = 1.0
+        return fired
+
+    return Probe(let_pass, after)
