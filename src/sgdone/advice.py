@@ -1,6 +1,7 @@
 """What to do next, from how a run went."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sgdone.solvers.base import BlockReport
 from sgdone.solvers.state import State
@@ -43,19 +44,24 @@ def _worse_than_nothing(state: State, trace: Trace) -> bool:
         return False
     loss = state.problem.loss
     at_zero = loss.kernel.value(0.0, 1.0, loss.parameters)  # as plain Python: not worth compiling
-    latest = trace["loss"][trace["passes"] > trace[-1].passes - 1]
-    return bool(np.mean(latest) > at_zero)
+    return _mean_loss(trace, trace["passes"] > trace[-1].passes - 1) > at_zero
 
 
 def _still_falling(trace: Trace) -> str:
     """Advice to go on, if the last pass still lowered the progressive loss by more than 1 %."""
-    passes, losses = np.ceil(trace["passes"]), trace["loss"]
+    passes = np.ceil(trace["passes"])
     if passes[0] > passes[-1] - 1 or trace[-1].passes != passes[-1]:
         return ""
-    last, before = (losses[passes == passes[-1] - k].mean() for k in (0, 1))
+    last, before = (_mean_loss(trace, passes == passes[-1] - k) for k in (0, 1))
     if not before > 0 or (before - last) / before < 0.01:
         return ""
     return f"The last pass still lowered the progressive loss by {(before - last) / before:.1%}: allow more passes."
+
+
+def _mean_loss(trace: Trace, chosen: NDArray[np.bool_]) -> float:
+    """Mean progressive loss over some stretches, each as heavy as it has samples; NaN if there is none."""
+    samples = np.diff(trace["step"], prepend=0)
+    return float(np.average(trace["loss"][chosen], weights=samples[chosen])) if chosen.any() else float("nan")
 
 
 def _far_from_standardised(state: State) -> str:

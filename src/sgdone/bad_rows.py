@@ -1,6 +1,7 @@
 """What the loop could not use, said to the user."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sgdone.data.base import Block
 from sgdone.solvers.base import BlockReport
@@ -15,8 +16,14 @@ def raise_for_bad_row(block: Block, report: BlockReport) -> None:
     row = int(block.order[report.position]) if report.blamed is None else report.blamed
     if report.ending == "not sound":
         block.rows.check_indices()
-    fault = block.rows.find_fault(row)
-    if fault is not None:
-        raise BadRowError(fault)
-    if not np.isfinite(block.labels[row]):
-        raise BadRowError(f"the label of row {row} is {block.labels[row]}: impute or drop it before fit")
+    check_rows(block, np.array([row], dtype=np.uint64))
+
+
+def check_rows(block: Block, rows: NDArray[np.uint64]) -> None:
+    """Raise for the first of some rows that no loop could use."""
+    for row in rows.tolist():
+        fault = block.rows.find_fault(row)
+        if fault is not None:
+            raise BadRowError(fault)
+        if not np.isfinite(block.labels[row]):
+            raise BadRowError(f"the label of row {row} is {block.labels[row]}: impute or drop it before fit")

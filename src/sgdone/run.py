@@ -16,7 +16,7 @@ from sgdone.losses.base import Loss
 from sgdone.measure import measure
 from sgdone.solvers.base import Solver
 from sgdone.solvers.state import State
-from sgdone.starting import Objective, resume_model, start_model, start_rule, with_budget
+from sgdone.starting import Objective, resume_model, resume_rule, start_model, start_rule, with_budget
 from sgdone.steps.base import StepSize
 from sgdone.stopping.base import Progress, Stop, StopRule
 from sgdone.trace import Trace
@@ -109,14 +109,16 @@ def run(
     Budget spent after 10,000 samples (50 passes): 50 passes allowed and made.
     """
     rng = np.random.default_rng(0) if rng is None else rng
-    if single_pass and solver.reads_all_rows:
-        raise ValueError(f"{solver!r} must be able to read all rows at any time: use fit, not partial_fit")
     asked = with_budget(stop, single_pass)
     blocks = Passes(source, rng, 0 if resume is None else resume.passes_begun)
     block = blocks.next()
+    if solver.reads_all_rows and (single_pass or block.rows.n_rows != source.n_rows):
+        raise ValueError(
+            f"{solver!r} must be able to read all rows at any time: a stream is not enough. Use fit, not partial_fit"
+        )
     rule_state, rows_read = None, 0
     if resume is not None:
-        rule_state, rows_read = resume.rule_state, resume.rows_read
+        rule_state, rows_read = resume_rule(stop, asked, resume.rule_state, source.n_rows), resume.rows_read
     if rule_state is None:
         rule_state, block = start_rule(asked, blocks, block, source.n_rows)
     if resume is None:
@@ -165,9 +167,11 @@ def run(
                     ended = Stop("callback", Status.STOPPED, wish)
                 elif single_pass and progress.pass_ended:
                     ended = Stop("single pass", Status.BUDGET_SPENT, "one pass over the rows given")
-                elif not (report.position > position or report.fired or report.further_reads):
-                    if asked.next_look(rule_state) == look:
-                        raise RuntimeError(f"{stop!r} asked for a look at {look} but did not fire there")
+                elif (
+                    not (report.position > position or report.fired or report.further_reads)
+                    and asked.next_look(rule_state) == look
+                ):
+                    raise RuntimeError(f"{stop!r} asked for a look at {look} but did not fire there")
             position = report.position
             if position == block.order.size and ended is None:
                 if blocks.ended:

@@ -6,6 +6,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.bad_rows import check_rows
 from sgdone.data.base import Block, Source
 from sgdone.data.class_means import centre_of_classes
 from sgdone.data.passes import Passes
@@ -45,9 +46,19 @@ def start_rule(stop: StopRule, blocks: Passes, block: Block, n_rows: int | None)
     rule_state = stop.start(n_rows)
     if stop.hold_out:
         held = HoldOut(block, stop.hold_out)
+        check_rows(block, held.rows)
         stop.validate_on(rule_state, held.X, held.labels)
         block = blocks.prepare(block, held)
     return rule_state, block
+
+
+def resume_rule(stop: StopRule, asked: StopRule, rule_state: Any, n_rows: int | None) -> Any:
+    """The state that another run left of the rule, with that of the budget beside it if there is one."""
+    if rule_state is None or asked is stop:
+        return rule_state
+    both = asked.start(n_rows)
+    both.states[0] = rule_state
+    return both
 
 
 def start_model(
@@ -59,6 +70,9 @@ def start_model(
     if objective.center:
         # A homogeneous predictor of rows between whose class means the origin lies.
         shift = centre_of_classes(block)
+        with np.errstate(over="ignore"):
+            if not np.isfinite(shift @ shift):
+                check_rows(block, block.used(0, block.order.size))
         scale = np.ones(source.n_features) if block.rows.scaling is None else block.rows.scaling.scale
         block = blocks.prepare(block, InUnits(Scaling(scale, shift * scale)))
         fit_intercept, intercept = False, -float(start @ (shift * scale))

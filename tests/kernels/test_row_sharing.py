@@ -25,20 +25,20 @@ def test_a_bank_of_models_equals_each_alone():
     row_step = make_row_step(make_averaged(DENSE, kernel.value), make_explicit(kernel.slope), kernel.value, probes)
 
     @compiled()
-    def bank(rows, labels, settings, parameters, weights, offsets, numbers):
+    def bank(rows, labels, alphas, settings, parameters, weights, offsets, numbers):
         for i in range(labels.size):
             for k in range(settings.shape[0]):
                 model = load(numbers[k])
                 _, _, _, model = row_step(
-                    rows, i, labels[i], 1.0, 0.1, settings[k], parameters, weights[k], offsets[k], model, ()
+                    rows, i, labels[i], 1.0, 0.1, alphas[k], settings[k], parameters, weights[k], offsets[k], model, ()
                 )
                 store(model, numbers[k])
 
     n_models, d = len(PENALTIES), problem.X.shape[1]
     weights, offsets, numbers = np.zeros((n_models, 2, d)), np.zeros((n_models, 2, 2)), np.zeros((n_models, LENGTH))
     numbers[:, :2] = 1.0
-    settings = np.array([[alpha, 1.0, 1e150, np.inf] for alpha in PENALTIES])
-    bank((problem.X,), problem.y, settings, loss.parameters, weights, offsets, numbers)
+    settings = np.array([[1.0, 1e150, np.inf]] * n_models)
+    bank((problem.X,), problem.y, np.array(PENALTIES), settings, loss.parameters, weights, offsets, numbers)
     own, share = (numbers[:, Numbers._fields.index(name)] for name in ("own", "share"))
     for k, alpha in enumerate(PENALTIES):
         alone = run(

@@ -67,6 +67,7 @@ def common(
         "fit breast-cancer",
         "fit train.csv --label income --test test.csv --model income.safetensors",
         "fit a9a.svm --loss hinge --solver sgd --stop 5 --json",
+        "fit mnist-7-vs-9 --solver sgd --step class-scale --center --alpha 0 --stop margin",
     )
 )
 @guarded
@@ -79,13 +80,16 @@ def fit(
         str | None,
         typer.Option(metavar="NAME", help="As hinge or huber.  [default: logistic, or squared for regression]"),
     ] = None,
-    solver: Annotated[str, typer.Option(metavar="NAME", help="sgd, asgd (averaged), isgd (implicit), ...")] = "asgd",
+    solver: Annotated[str, typer.Option(metavar="NAME", help="asgd (averaged), isgd (implicit), isgd-half, svrg, ...")] = "asgd",
     step: Annotated[str, typer.Option(metavar="NAME|NUMBER", help="Step size; a number is constant.")] = "auto",
-    stop: Annotated[str, typer.Option(metavar="NAME|N", help="Stopping rule; N is exactly N passes.")] = "auto",
+    stop: Annotated[str, typer.Option(metavar="NAME|N", help="Rule: margin, pflug, ...; N is N passes.")] = "auto",
     passes: Annotated[
         float | None, typer.Option(metavar="N", help="N passes at most.  [default: 10]", show_default=False)
     ] = None,
     alpha: Annotated[str, typer.Option(metavar="NUMBER", help="L2 penalty; auto is 1/rows.")] = "auto",
+    center: Annotated[
+        bool, typer.Option("--center", help="Intercept from the midpoint of the class means, as margin wants it.")
+    ] = False,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the row order.")] = 0,
     zero_based: Annotated[bool, typer.Option("--zero-based", help="Indices of svmlight files count from 0.")] = False,
     n_features: Annotated[
@@ -99,7 +103,7 @@ def fit(
     from sgdone.cli.fit import Request, fit_and_report
     from sgdone.cli.options import Options
 
-    options = Options(task.value, loss, solver, step, stop, passes, alpha, seed)
+    options = Options(task.value, loss, solver, step, stop, passes, alpha, seed, center)
     fit_and_report(Request(data, test, label, zero_based, n_features, options, model, json, quiet))
 
 

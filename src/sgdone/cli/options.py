@@ -27,6 +27,7 @@ class Options:
     passes: float | None
     alpha: str
     seed: int
+    center: bool = False
 
     def parameters(self) -> dict[str, Any]:
         """All parameters but the loss, which waits for the labels."""
@@ -78,7 +79,12 @@ class Options:
             with usage("--loss"):
                 as_loss(self.loss, task)
             parameters["loss"] = self.loss
-        return LinearRegressor(**parameters) if task == "regression" else LinearClassifier(n_jobs=-1, **parameters)
+        if task == "classification":
+            return LinearClassifier(n_jobs=-1, center=self.center, **parameters)
+        with usage("--center"):
+            if self.center:
+                raise ValueError("it puts the origin between two classes, and this is a regression: leave it out")
+        return LinearRegressor(**parameters)
 
 
 def _number_or_name(text: str) -> Any:

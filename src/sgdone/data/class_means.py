@@ -9,16 +9,20 @@ from sgdone.data.base import Block
 
 #: Rows that are read first, and then trained on like the others.
 SAMPLES = 100
+#: The mean of equal numbers is off by a few units in the last place: the square of that, relative.
+_ROUNDING = (8 * np.finfo(np.float64).eps) ** 2
 
 
 def centre_of_classes(block: Block, samples: int = SAMPLES) -> NDArray[np.float64]:
     """The point half-way between the means of the two classes."""
-    return sum((_mean(X) for X in _by_class(block, samples)), np.zeros(block.rows.n_features)) / 2.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        return sum((_mean(X) for X in _by_class(block, samples)), np.zeros(block.rows.n_features)) / 2.0
 
 
 def scale_of_classes(block: Block, samples: int = SAMPLES) -> float:
     """σ̃²: the mean of ‖x − μ̃‖² over a class, μ̃ its mean, averaged over the two classes."""
-    return float(np.mean([_spread(X) for X in _by_class(block, samples)]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.mean([_spread(X) for X in _by_class(block, samples)]))
 
 
 def _by_class(block: Block, samples: int) -> list[Any]:
@@ -53,9 +57,11 @@ def _mean(X: Any) -> NDArray[np.float64]:
 
 
 def _spread(X: Any) -> float:
-    """Mean ‖x − mean‖², over the entries that are not zero and, in one sum, over those that are."""
+    """Mean ‖x − mean‖², over the entries that are there and, in one sum, over the zeros that are not; 0 if rounding."""
     mean = _mean(X)
     if isinstance(X, np.ndarray):
-        return float(np.mean(np.sum((X - mean) ** 2, axis=1)))
-    deviations = (X.data - mean[X.indices]) ** 2 - mean[X.indices] ** 2
-    return max(0.0, float(deviations.sum() / X.shape[0] + mean @ mean))
+        spread = float(np.mean(np.sum((X - mean) ** 2, axis=1)))
+    else:
+        zeros = 1.0 - np.bincount(X.indices, minlength=mean.size) / X.shape[0]
+        spread = float(np.sum((X.data - mean[X.indices]) ** 2) / X.shape[0] + mean**2 @ zeros)
+    return 0.0 if spread <= _ROUNDING * float(mean @ mean) else spread

@@ -43,7 +43,7 @@ class HoldOut:
         self.X: Any = block.rows.matrix(self.rows)
         self.labels = block.labels[self.rows]
         self._of = block.rows
-        weights = np.ones(block.labels.size) if block.sample_weight.size == 1 else block.sample_weight.copy()
+        weights = np.broadcast_to(block.sample_weight, block.labels.shape).copy()
         weights[self.rows] = 0.0
         weights.flags.writeable = False
         self._weights = weights

@@ -86,6 +86,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             ("loss", repr(problem.loss), repr(as_loss(self.loss, self._task))),
             ("solver", state.method, repr(as_solver(self.solver, self.average))),
             ("alpha", problem.alpha, problem.alpha if _is_auto(self.alpha) else as_alpha(self.alpha, 1)),
+            ("center", problem.scaling is not None, self._centered()),
             ("fit_intercept", problem.fit_intercept, self.fit_intercept and not self._centered()),
         ):
             if before != now:

@@ -5,6 +5,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sgdone.estimators.specs import as_rule
 from sgdone.estimators.training import Start
 from sgdone.run import Result
@@ -23,6 +26,15 @@ class Silenced(StopRule):
     """
 
     rule: StopRule
+
+    @property
+    def hold_out(self) -> int:
+        """As the rule, which may be asked in a later call."""
+        return self.rule.hold_out
+
+    def validate_on(self, state: Any, X: Any, labels: NDArray[np.float64]) -> None:
+        """Hand the rows on."""
+        self.rule.validate_on(state, X, labels)
 
     def start(self, n_rows: int | None) -> Any:
         """The state of the rule."""
@@ -64,6 +76,7 @@ def _refuse_if_ended(result: Result, rule: StopRule, rule_state: Any, same_rule:
         True,
         math.nan,
         0.0,
+        iterate=state.running,
     )
     stop = rule.observe(copy.deepcopy(rule_state), now)
     ended = same_rule and result.verdict.rule not in _NO_RULES

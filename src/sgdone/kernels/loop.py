@@ -23,7 +23,7 @@ from sgdone.kernels.rows import RowAccess
 from sgdone.kernels.storage import Storage
 
 #: Indices into a loop's ``settings``.
-ALPHA, UNIT, LARGEST, ENERGY_LIMIT = range(4)
+UNIT, LARGEST, ENERGY_LIMIT = range(3)
 
 
 def make_row_step(
@@ -40,6 +40,7 @@ def make_row_step(
         y: Any,
         v: Any,
         step: Any,
+        penalty: Any,
         settings: Any,
         parameters: Any,
         weights: Any,
@@ -61,7 +62,7 @@ def make_row_step(
         if energy > settings[ENERGY_LIMIT]:
             return ENERGY_EXCEEDED, energy, 0.0, model
         shrink, amount, amount_b, slope = update(
-            wx, model.intercept, norm, y, v, step, settings[ALPHA], settings[UNIT], parameters
+            wx, model.intercept, norm, y, v, step, penalty, settings[UNIT], parameters
         )
         if not abs(amount) <= settings[LARGEST]:
             return NOT_FINITE, z, slope, model
@@ -111,6 +112,7 @@ def make_loop(
     ``upcoming`` names rows that will be wanted long after, and are fetched from memory meanwhile. It returns the
     index of the next row, the number of updates made, and the outcome; the prediction and slope of each update
     are in ``predictions`` and ``slopes``, and behind them, if a row was larger than the limit, its energy.
+    ``penalties`` holds what the update takes for α, one a step, or one for all of them if its stride is 0;
     ``held`` is what the ``probes`` hold, nested as `sgdone.kernels.probes` says.
     """
     row_step = make_row_step(make_storage(access, value), make_update(slope), value, make_probes(probes, access))
@@ -130,6 +132,8 @@ def make_loop(
         first: Any,
         last: Any,
         steps: Any,
+        penalties: Any,
+        penalty_stride: Any,
         settings: Any,
         parameters: Any,
         weights: Any,
@@ -159,7 +163,18 @@ def make_loop(
                     outcome = NOT_SOUND
                     break
                 outcome, z, slope_there, model = row_step(
-                    rows, i, labels[i], v, steps[used], settings, parameters, weights, offsets, model, held
+                    rows,
+                    i,
+                    labels[i],
+                    v,
+                    steps[used],
+                    penalties[used * penalty_stride],
+                    settings,
+                    parameters,
+                    weights,
+                    offsets,
+                    model,
+                    held,
                 )
                 predictions[used] = z
                 slopes[used] = slope_there

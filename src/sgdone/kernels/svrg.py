@@ -8,15 +8,18 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
+import numpy as np
+
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
-from sgdone.kernels.loop import ALPHA, LARGEST, UNIT
+from sgdone.kernels.loop import LARGEST, UNIT
 from sgdone.kernels.model import CEILING, FLOOR, Numbers, load, store
 from sgdone.kernels.outcome import CONTINUE, FIRED_AFTER, FIRED_AT_LEFT_OUT, FIRED_BEFORE, NOT_FINITE, NOT_SOUND
 from sgdone.kernels.probes import FIRE, GO, LEAVE_OUT, ProbeMaker, make_probes
 from sgdone.kernels.rows import RowAccess
 
-#: A place in an inner loop's settings, behind those of `sgdone.kernels.loop`: the intercept's mean gradient.
+#: Places in an inner loop's settings, behind those of `sgdone.kernels.loop`: the penalty, the intercept's gradient.
+ALPHA: Final = 3
 GRADIENT_B: Final = 4
 
 
@@ -53,10 +56,10 @@ def make_anchor(access: RowAccess, slope: Callable[..., float], types: str) -> C
             if v != 0.0:
                 if not sound(rows, i, weights):
                     return position, NOT_SOUND, total
-                product, _norm = dot(rows, i, weights, offsets)
+                product, norm = dot(rows, i, weights, offsets)
                 z = model.scale * product + model.intercept
                 s = slope(z, labels[i], parameters)
-                if not (abs(z) <= settings[LARGEST] and abs(s) <= settings[LARGEST]):
+                if not (abs(z) <= settings[LARGEST] and abs(s) <= settings[LARGEST] and norm < np.inf):
                     return position, NOT_FINITE, total
                 slopes[i] = s
                 add_both(rows, i, weights, offsets, 0.0, factor * v * s)

@@ -70,7 +70,7 @@ class Encoder:
         if isinstance(value, np.random.RandomState):
             return {"kind": "RandomState", "state": self.encode(pack(value), place)}
         if isinstance(value, RowAccess):
-            return {"kind": "rows", "value": next(name for name, it in _ACCESSES.items() if it is value)}
+            return {"kind": "rows", "value": next(name for name, it in _ACCESSES.items() if it == value)}
         if isinstance(value, Trace):
             return {"kind": "trace", "table": self.encode(to_columns(value), place)}
         kind = kind_of(type(value))

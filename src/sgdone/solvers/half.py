@@ -118,11 +118,11 @@ class Halving(Solver):
             predictions.append(report.predictions)
             slopes.append(report.slopes)
             size = report.step_size if report.updates else size
-            stuck = not moved
+            stuck = not (moved or report.fired)
             if report.ending != "used":
                 break
             if detecting:
-                progress = self._progress(state, memory, n_rows, report)
+                progress = self._progress(state, memory, n_rows, report, moved)
                 if self.detector.observe(memory.detector, progress) is not None:
                     detecting = not memory.done or state.steps > memory.sample
                     finished = self._halve(state, memory, n_rows) if detecting else None
@@ -147,10 +147,10 @@ class Halving(Solver):
             finished=finished,
         )
 
-    def _progress(self, state: State, memory: Halvings, n_rows: int, report: BlockReport) -> Progress:
+    def _progress(self, state: State, memory: Halvings, n_rows: int, report: BlockReport, moved: int) -> Progress:
         """The course since the last halving, as a run of its own."""
         rows = memory.rows - memory.row
-        ended = report.updates > 0 and memory.rows % n_rows == 0
+        ended = moved > 0 and memory.rows % n_rows == 0
         passes = -(-rows // n_rows)
         sample = state.steps - memory.sample
         return Progress(
@@ -164,10 +164,11 @@ class Halving(Solver):
         state.step = Constant(step)
         memory.sample, memory.row = state.steps, memory.rows
         memory.done.append((state.steps, step))
-        if step >= self.smallest:
+        smallest = max(self.smallest, np.finfo(np.float64).tiny)
+        if step >= smallest:
             return None
-        reason = f"the step size fell below {self.smallest:g}"
-        return Stop("Halving", Status.CONVERGED, reason, {"smallest": self.smallest})
+        reason = f"the step size fell below {smallest:.3g}"
+        return Stop("Halving", Status.CONVERGED, reason, {"smallest": smallest})
 
     def says(self, state: State) -> str:
         """Where the step was halved."""

@@ -163,9 +163,20 @@ class State:
         """The same state for rows reached in another way (dense after sparse, say)."""
         if access is self.problem.access:
             return self
-        turned = access.vectors_first != self.problem.access.vectors_first
-        weights = np.ascontiguousarray(self.weights.T) if turned else self.weights
-        return replace(self, problem=replace(self.problem, access=access), weights=weights)
+        problem = replace(self.problem, access=access)
+        if access.vectors_first == self.problem.access.vectors_first:
+            return replace(self, problem=problem)
+        turned = replace(self, problem=problem, weights=self.weights.T.copy(), offsets=np.zeros_like(self.offsets))
+        if problem.scaling is not None and problem.scaling.shift is not None:
+            # Dense rows know no offsets: what these stand for is in the vectors themselves.
+            centre = problem.scaling.shift / problem.scaling.scale
+            for k in range(len(self.offsets)):
+                vector = turned.vector(k)
+                if access.vectors_first:
+                    vector -= (self.offsets[k, 0] * centre).astype(problem.dtype)
+                else:
+                    turned.offsets[k, 1] = vector @ centre
+        return turned
 
     def copy(self) -> "State":
         """A copy that shares nothing that changes."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sgdone.data.base import Block
 from sgdone.kernels.loop import make_loop
@@ -32,11 +33,13 @@ def advance_along_rows(
     slope_of: Callable[[Loss], ScalarFunction],
     watches: tuple[Watch, ...] = (),
     average_after: int | None = None,
+    penalties_of: Callable[[int, int], NDArray[np.float64]] | None = None,
 ) -> BlockReport:
     """Run the loop over ``block.order[first:last]``, going on after each outcome that is not an end.
 
     A row larger than the step size was made for makes the step size anew and is then used; averaging begins
     when the search for its start has succeeded or after the sample ``average_after``. A watch that fires ends it.
+    ``penalties_of(first, count)`` gives what the update takes for α at each of some samples, if that is not the same.
     """
     problem = state.problem
     loss = problem.loss
@@ -60,9 +63,9 @@ def advance_along_rows(
             block.rows.types,
             tuple(watch.make for watch in watches),
         )
-        settings = np.array(
-            [problem.alpha, float(problem.fit_intercept), LARGEST[problem.dtype], state.step.energy_limit]
-        )
+        settings = np.array([float(problem.fit_intercept), LARGEST[problem.dtype], state.step.energy_limit])
+        one_penalty = penalties_of is None
+        penalties = np.array([problem.alpha]) if penalties_of is None else penalties_of(state.steps + 1, count)
         position, used, outcome = loop(
             block.rows.arrays,
             block.labels,
@@ -73,6 +76,8 @@ def advance_along_rows(
             position,
             last,
             sizes,
+            penalties,
+            0 if one_penalty else 1,
             settings,
             loss.parameters,
             state.weights,

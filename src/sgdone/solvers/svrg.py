@@ -77,6 +77,9 @@ class SVRG(Solver):
             raise ValueError(f'inner_length={length!r}: give the steps between two anchors, 1 or more, or "auto"')
         if self.option not in ("I", "II"):
             raise ValueError(f'option={self.option!r} is neither "I" nor "II"')
+        seed: Any = self.seed
+        if isinstance(seed, bool) or not isinstance(seed, Integral) or int(seed) < 0:
+            raise ValueError(f"seed={seed!r}: give a whole number of 0 or more")
 
     @property
     def default_step(self) -> StepSize:
@@ -97,7 +100,9 @@ class SVRG(Solver):
             raise ValueError("a rule that checks the weights inside the loop cannot watch SVRG: use another rule")
         stage: Stage = state.extra
         nothing = np.empty(0)
-        if stage.ended and updates and last > first:
+        if not updates or last == first:
+            return BlockReport(first, "used", nothing, nothing, np.nan)
+        if stage.ended:
             outcome, row = self._renew(state, stage, block)
             if outcome != CONTINUE:
                 return BlockReport(first, _ending(outcome), nothing, nothing, np.nan, blamed=row)
@@ -186,7 +191,7 @@ class SVRG(Solver):
 
     def _settings(self, state: State, gradient_b: float) -> NDArray[np.float64]:
         problem = state.problem
-        return np.array([problem.alpha, float(problem.fit_intercept), LARGEST[problem.dtype], np.inf, gradient_b])
+        return np.array([float(problem.fit_intercept), LARGEST[problem.dtype], np.inf, problem.alpha, gradient_b])
 
     def says(self, state: State) -> str:
         """How many anchors there were."""

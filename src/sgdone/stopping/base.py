@@ -122,7 +122,7 @@ class StopRule(ABC):
         """State after a change of step size, for rules that are used to detect when one is due."""
         return self.start(n_rows)
 
-    def validate_on(self, state: Any, X: Any, labels: NDArray[np.float64]) -> None:
+    def validate_on(self, state: Any, X: Any, labels: NDArray[np.float64]) -> None:  # noqa: B027  # most take none
         """Take the rows held out, in the user's units; only called if `hold_out` is not 0."""
 
     def next_look(self, state: Any) -> Look:

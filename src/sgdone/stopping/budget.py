@@ -113,8 +113,8 @@ class MaxSeconds(StopRule):
 
     @property
     def bounded(self) -> bool:
-        """Seconds run out."""
-        return True
+        """Unless endless seconds are allowed."""
+        return not math.isinf(self.seconds)
 
     def start(self, n_rows: int | None) -> "_Clock":
         """Nothing used yet."""

@@ -43,7 +43,7 @@ class _Composite(StopRule):
     def next_look(self, state: _Parts) -> Look:
         """The nearest look of a part that has not fired."""
         looks = [rule.next_look(state.states[k]) for k, rule in self._waiting(state)]
-        return Look(min(look.step for look in looks), min(look.rows_read for look in looks))
+        return Look(min((look.step for look in looks), default=0), min((look.rows_read for look in looks), default=0))
 
     def watches(self, state: _Parts, rows: Rows) -> tuple[Watch, ...]:
         """Those of the parts that have not fired."""
@@ -91,12 +91,14 @@ class AnyOf(_Composite):
         if not fired:
             return None
         stop = fired[0]
-        others = [f"{rule.label} {rule.says(state.states[k], progress)}".strip() for k, rule in self._waiting(state)]
-        reason = "; ".join(filter(None, [stop.reason, *others]))
-        return Stop(stop.rule, stop.status, reason, {**stop.evidence, "others": others}, stop.advice)
+        words = [f"{rule.label} {rule.says(state.states[k], progress)}".strip() for k, rule in self._waiting(state)]
+        words = [word for word in words if word]
+        others = [*stop.evidence.get("others", []), *words]
+        evidence = {**stop.evidence, "others": others} if others else stop.evidence
+        return Stop(stop.rule, stop.status, "; ".join([stop.reason, *words]), evidence, stop.advice)
 
     def __repr__(self) -> str:
-        return " | ".join(map(repr, self.rules))
+        return " | ".join(_within(rule, AnyOf if k else ()) for k, rule in enumerate(self.rules))
 
 
 @final
@@ -122,4 +124,9 @@ class AllOf(_Composite):
         return Stop(last.rule, last.status, reason, evidence, last.advice)
 
     def __repr__(self) -> str:
-        return " & ".join(f"({rule!r})" if isinstance(rule, AnyOf) else repr(rule) for rule in self.rules)
+        return " & ".join(_within(rule, (AnyOf, AllOf) if k else AnyOf) for k, rule in enumerate(self.rules))
+
+
+def _within(rule: StopRule, bracketed: type | tuple[type, ...]) -> str:
+    """A part's own words, in brackets if it is one of such."""
+    return f"({rule!r})" if isinstance(rule, bracketed) else repr(rule)

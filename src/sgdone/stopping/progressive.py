@@ -70,12 +70,8 @@ class ProgressiveLoss(StopRule):
         return Stop("ProgressiveLoss", Status.STALLED, reason, evidence, advice)
 
     def says(self, state: _Passes, progress: Progress) -> str:
-        """What the last pass gained."""
-        if len(state.means) < 2:
-            return "has seen no two passes"
-        before, after = state.means[-2:]
-        gain = (before - after) / before if before > 0 else 0.0
-        return f"still saw a gain of {gain:.2%} in the last pass"
+        """What it waits for."""
+        return f"waits for a pass that gains less than {self.tol:.2%}"
 
 
 def auto() -> StopRule:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sgdone.data.rows import Rows
 from sgdone.stopping.base import NEVER, Look, Progress, Stop, StopRule, Watch
+from sgdone.stopping.composition import AllOf, AnyOf
 
 
 @dataclass
@@ -98,4 +99,5 @@ class Then(StopRule):
         return f"fired ({state.stop.reason}) and goes on to sample {state.target:,}"
 
     def __repr__(self) -> str:
-        return f"{self.rule!r}.then({self.factor:g})"
+        rule = f"({self.rule!r})" if isinstance(self.rule, (AnyOf, AllOf)) else repr(self.rule)
+        return f"{rule}.then({self.factor!r})"

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from sgdone.data.rows import Rows
 from sgdone.kernels.jit import inlined
@@ -24,12 +25,17 @@ _BEFORE: Final = 4
 
 @dataclass
 class _Held:
-    """The probe's numbers, and the rows held out: as given, and as the loop reaches its own rows."""
+    """The probe's numbers, and the rows held out: as arrays that can be kept, and as the loop reaches its own rows."""
 
     numbers: NDArray[np.float64]
-    X: Any = None
+    #: A matrix, or the values, columns and boundaries of a sparse one.
+    arrays: tuple[NDArray[Any], ...] = ()
     labels: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    rows: Rows | None = None
+    rows: Rows | None = field(default=None, init=False)
+
+    def matrix(self, n_features: int) -> Any:
+        """The rows as a matrix."""
+        return self.arrays[0] if len(self.arrays) == 1 else csr_array(self.arrays, (self.labels.size, n_features))
 
 
 @final
@@ -87,18 +93,19 @@ class SmallValidationSet(StopRule):
 
     def restart(self, state: _Held, n_rows: int | None) -> _Held:
         """Checks begin anew on the same rows."""
-        return _Held(self.start(n_rows).numbers, state.X, state.labels)
+        return _Held(self.start(n_rows).numbers, state.arrays, state.labels)
 
     def validate_on(self, state: _Held, X: Any, labels: NDArray[np.float64]) -> None:
         """Take the rows."""
-        state.X, state.labels = X, labels
+        state.arrays = (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X,)
+        state.labels = labels
 
     def watches(self, state: _Held, rows: Rows) -> tuple[Watch, ...]:
         """The checks, made by the loop."""
-        if state.X is None:
+        if not state.arrays:
             raise ValueError("SmallValidationSet has no rows to look at: they are held out when a run starts")
         if state.rows is None or state.rows.access is not rows.access:
-            state.rows = rows.like(state.X)
+            state.rows = rows.like(state.matrix(rows.n_features))
         return (Watch(make_check, state.numbers, (state.rows.arrays, state.labels), reads_model=True),)
 
     def observe(self, state: _Held, progress: Progress) -> Stop | None:

@@ -1,0 +1,337 @@
+"""Rules and methods that know when to stop, through the estimators: labels, chunks, refusals, callbacks, copies."""
+
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+
+import sgdone
+from sgdone import LinearClassifier, LinearRegressor, solvers, steps
+from sgdone.bad_rows import BadRowError
+from sgdone.solvers import SVRG, Halving
+from sgdone.stopping import Distance, MarginTest, MaxPasses, MinPasses, Pflug, SmallValidationSet
+from sgdone.verdict import Status
+
+
+def model(stop, **options):
+    options = {"solver": "sgd", "step": 0.1, "alpha": 0.01, "random_state": 0} | options
+    return LinearClassifier(stop=stop, **options)
+
+
+RULES = {
+    "margin": MarginTest(),
+    "fresh margin": MarginTest(fresh=True),
+    "validation set": SmallValidationSet(8),
+    "pflug": Pflug(20),
+    "distance": Distance(),
+    "then": MarginTest().then(1.5),
+    "both": MarginTest() & Pflug(20),
+    "either": MarginTest(2.5) | Pflug(20),
+}
+every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+
+
+@pytest.mark.parametrize(("name", "rule"), [("margin", MarginTest()), ("pflug", Pflug()), ("distance", Distance())])
+def test_short_names(name, rule, binary, same_model):
+    same_model(model(name).fit(*binary), model(rule).fit(*binary))
+    assert model("small-validation-set").fit(*binary).verdict_.rule == "SmallValidationSet"
+
+
+LABELS = [(0, 1), (-1, 1), (False, True), ("no", "yes"), (3.0, 7.0), (-5, -2)]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=str)
+@every_rule
+def test_any_pair_of_labels(rule, labels, binary, same_model):
+    X, y = binary
+    expected = model(rule).fit(X, y)
+    found = model(rule).fit(X, np.array(labels)[y])
+    same_model(found, expected)
+    assert found.verdict_ == expected.verdict_
+    assert found.classes_.tolist() == sorted(labels)
+
+
+@every_rule
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_several_classes_are_as_many_runs(rule, n_jobs, several):
+    X, y = several
+    together = model(rule, n_jobs=n_jobs).fit(X, y)
+    for k in range(4):
+        alone = model(rule).fit(X, y == k)
+        assert together.coef_[k].tobytes() == alone.coef_[0].tobytes()
+        assert together.verdict_.per_class[k] == alone.verdict_
+
+
+@pytest.mark.parametrize("solver", ["sgd-half", "isgd-half", "svrg"])
+def test_methods_in_threads(solver, several, same_model):
+    X, y = several
+    alone = model(3, solver=solver, step="auto").fit(X, y)
+    together = model(3, solver=solver, step="auto", n_jobs=2).fit(X, y)
+    same_model(together, alone)
+    assert together.verdict_ == alone.verdict_
+
+
+@every_rule
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize(
+    "cuts", [(20, 21, 22, 60, 61), (37, 150), tuple(range(10, 300, 10))], ids=["few", "two", "many"]
+)
+def test_chunks_stop_where_one_pass_does(rule, form, cuts, binary):
+    """Parity, last gradients, origins and rows held out go on from call to call."""
+    X, y = binary
+    whole = model(rule | MaxPasses(1), shuffle=False).fit(form(X), y)
+    chunks = model(rule, shuffle=False)
+    for start, end in zip((0, *cuts), (*cuts, 300), strict=True):
+        chunks.partial_fit(form(X[start:end]), y[start:end], classes=[0, 1])
+        if chunks.verdict_.rule != "single pass":
+            break
+    assert (chunks.verdict_.rule == "single pass") == (whole.verdict_.rule == "MaxPasses")
+    assert chunks.verdict_.step == whole.verdict_.step
+    assert np.allclose(chunks.coef_, whole.coef_, rtol=1e-12, atol=1e-13)
+
+
+def test_most_of_these_rules_do_stop_within_the_pass(binary):
+    stopped = [name for name, rule in RULES.items() if model(rule | MaxPasses(1)).fit(*binary).verdict_.passes < 1]
+    assert len(stopped) >= 6
+
+
+@every_rule
+def test_partial_fit_refuses_after_a_stop_and_goes_on_if_told_to(rule, binary):
+    X, y = binary
+    ended = model(rule, shuffle=False).fit(X, y)
+    coef, step = ended.coef_.copy(), ended.verdict_.step
+    with pytest.raises(ValueError, match=r"has ended this model .*: pass resume=True to partial_fit to go on"):
+        ended.partial_fit(X, y)
+    assert np.array_equal(ended.coef_, coef)
+    ended.partial_fit(X[:100], y[:100], resume=True)
+    assert ended.verdict_.step == step + 100
+    assert ended.verdict_.rule == "single pass"
+    if not rule.hold_out and "fresh=True" not in repr(rule):
+        rows = np.append(np.arange(step) % 300, np.arange(100))
+        expected = model(1, shuffle=False).fit(X[rows], y[rows])
+        assert np.allclose(ended.coef_, expected.coef_, rtol=1e-12)
+
+
+def test_a_distance_is_not_taken_from_nowhere(binary):
+    """A checkpoint that rows with resume=True went past is looked at with the weights of the model."""
+    X, y = binary
+    learner = model(Distance(first=50), shuffle=False).partial_fit(X[:20], y[:20], classes=[0, 1])
+    learner.partial_fit(X[20:100], y[20:100], resume=True)
+    learner.partial_fit(X[100:], y[100:])
+    assert learner.verdict_.step == 300
+    way = learner._results[0].rule_state
+    assert way.origin.shape == (6,)
+    assert way.distance == pytest.approx(np.sum(learner.coef_**2) + learner.intercept_[0] ** 2, rel=0.5)
+
+
+def test_the_default_rule_never_refuses(binary):
+    X, y = binary
+    learner = model("auto", solver="isgd-half").fit(X, y)
+    step = learner.verdict_.step
+    assert learner.partial_fit(X, y).verdict_.step == step + 300
+
+
+def test_another_rule_starts_anew(binary):
+    X, y = binary
+    learner = model(MarginTest(), shuffle=False).fit(X, y)
+    step = learner.verdict_.step
+    learner.set_params(stop=Pflug(50)).partial_fit(X, y)
+    assert step + 50 < learner.verdict_.step <= step + 300
+    held = model(MarginTest(), shuffle=False).fit(X, y).set_params(stop=SmallValidationSet(8, 10**6))
+    assert held.partial_fit(X, y).verdict_.step == step + 292
+
+
+def test_rows_are_held_out_even_if_the_rule_is_not_asked_yet(binary):
+    X, y = binary
+    learner = model(SmallValidationSet(8, 50), shuffle=False)
+    learner.partial_fit(X[:100], y[:100], classes=[0, 1], resume=True)
+    assert (learner.verdict_.step, learner.verdict_.rule) == (92, "single pass")
+    assert learner.partial_fit(X[100:], y[100:]).verdict_.rule == "SmallValidationSet"
+
+
+def test_a_set_larger_than_the_first_chunk(binary):
+    X, y = binary
+    with pytest.raises(ValueError, match="a validation set of 32 rows leaves none to learn from"):
+        model("small-validation-set").partial_fit(X[:32], y[:32], classes=[0, 1])
+
+
+@pytest.mark.parametrize("solver", ["sgd-half", "isgd-half"])
+def test_halving_goes_on_in_partial_fit(solver, binary):
+    X, y = binary
+    learner = model("auto", solver=solver, step=0.5).fit(X, y)
+    before = learner.verdict_.evidence["halvings"]
+    learner.partial_fit(X, y)
+    after = learner.verdict_.evidence["halvings"]
+    assert before == after[: len(before)]
+    assert learner._results[0].state.step.gamma == 0.5 ** (1 + len(after))
+
+
+MODELS = [
+    model(MarginTest(0.5, fresh=True).then(1.5)),
+    model(SmallValidationSet(8) | MaxPasses(3), step=steps.ClassScale(0.1), center=True),
+    model(Pflug(10) & MinPasses(0.5), solver="isgd"),
+    model(2, solver=Halving(solvers.SGD(), Distance() | Pflug(9), smallest=1e-6)),
+    model(3, solver=SVRG(50, "II", seed=2)),
+]
+
+
+@pytest.mark.parametrize("unfitted", MODELS, ids=lambda it: f"{it.solver!r} {it.stop!r}")
+def test_copies(unfitted, binary, same_model):
+    X, y = binary
+    first = clone(unfitted).fit(X, y)
+    for copied in (clone(first), pickle.loads(pickle.dumps(unfitted))):
+        assert repr(copied.get_params()) == repr(unfitted.get_params())
+        same_model(copied.fit(X, y), first)
+        assert copied.verdict_ == first.verdict_
+    packed = pickle.loads(pickle.dumps(first))
+    same_model(packed, first)
+    if not isinstance(unfitted.solver, SVRG):
+        same_model(packed.partial_fit(X, y, resume=True), first.partial_fit(X, y, resume=True))
+
+
+@pytest.mark.parametrize("unfitted", MODELS, ids=lambda it: f"{it.solver!r} {it.stop!r}")
+def test_a_copy_can_be_saved(unfitted, binary, same_model, tmp_path):
+    X, y = binary
+    packed = pickle.loads(pickle.dumps(clone(unfitted).fit(sparse.csr_array(X), y)))
+    sgdone.save(packed, tmp_path / "m")
+    same_model(sgdone.load(tmp_path / "m"), packed)
+
+
+def test_rules_and_methods_in_a_grid(binary):
+    grid = {"stop": [MarginTest(), Pflug(20)], "solver": ["sgd", Halving(solvers.SGD(), Pflug(20))]}
+    search = GridSearchCV(model(1), grid, cv=2).fit(*binary)
+    assert search.best_score_ > 0.8
+
+
+class Recorder:
+    """Counts passes."""
+
+    def __init__(self, stop_at=None):
+        self.passes, self.stop_at = 0, stop_at
+
+    def setup(self, estimator, context):
+        self.passes = 0
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, X=None, y=None, metadata=None, fitted_estimator=None):
+        self.passes += context.task_name == "pass"
+        assert fitted_estimator.score(X, y) > 0.4
+        return self.passes == self.stop_at
+
+
+@pytest.mark.parametrize(
+    ("options", "passes"),
+    [
+        ({"stop": MarginTest() & MinPasses(3)}, 3),
+        ({"stop": MarginTest(1e9) | MaxPasses(2)}, 2),
+        ({"stop": 4, "solver": "isgd-half"}, 4),
+        ({"stop": 4, "solver": "svrg"}, 3),  # of 4, the anchors took two; the third is begun
+        ({"stop": MarginTest()}, 1),
+        ({"stop": Distance(first=50) | MaxPasses(2)}, 2),
+    ],
+    ids=str,
+)
+def test_callbacks(options, passes, binary, same_model):
+    pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks")
+    X, y = binary
+    recorder = Recorder()
+    told = model(**options).set_callbacks(recorder).fit(X, y)
+    same_model(told, model(**options).fit(X, y))
+    assert recorder.passes == passes
+    if passes > 1:
+        stopped = model(**options).set_callbacks(Recorder(stop_at=1)).fit(X, y)
+        assert stopped.verdict_.rule == "callback"
+
+
+CHILD = """
+    import numpy as np
+    from sgdone import LinearClassifier, solvers, stopping
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 20))
+    y = (X[:, 0] > 0).astype(int)
+    LinearClassifier(solver={solver}, stop=2).fit(X, y)
+    print("ready", flush=True)
+    model = LinearClassifier(solver={solver}, stop=10**9, random_state=0).fit(X, y)
+    print(model.verdict_.status, model.verdict_.step > 0, np.isfinite(model.coef_).all(), model.score(X, y) > 0.6)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize("solver", ["solvers.Halving(detector=stopping.MaxPasses(1000))", "solvers.SVRG()"])
+def test_a_real_interruption(solver):
+    code = textwrap.dedent(CHILD).format(solver=solver)
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.4)
+        child.send_signal(signal.SIGINT)
+        out, errors = child.communicate(timeout=30)
+    finally:
+        child.kill()
+    assert child.returncode == 0, errors
+    assert out == "interrupted True True True\n"
+
+
+@every_rule
+@pytest.mark.parametrize("size", [1e-150, 1e150])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_huge_and_tiny_rows(form, size, rule, binary):
+    """Whatever happens is said in the verdict; no weight is ever NaN."""
+    X, y = binary
+    fitted = model(rule | MaxPasses(2), step="auto").fit(form(size * X), y)
+    assert fitted.verdict_.status in (Status.CONVERGED, Status.BUDGET_SPENT)
+    assert np.all(np.isfinite(fitted.coef_))
+    with pytest.warns(ConvergenceWarning, match="Diverged") if size > 1 else nullcontext():
+        constant = model(rule | MaxPasses(2)).fit(form(size * X), y)
+    assert np.all(np.isfinite(constant.coef_))
+
+
+@every_rule
+def test_arrays_may_be_read_only(rule, binary, same_model):
+    X, y = binary
+    expected = model(rule).fit(X, y, sample_weight=np.ones(300))
+    weight = np.ones(300)
+    X, y = X.copy(), y.copy()
+    for array in (X, y, weight):
+        array.flags.writeable = False
+    same_model(model(rule).fit(X, y, sample_weight=weight), expected)
+    csr = sparse.csr_array(X)
+    for array in (csr.data, csr.indices, csr.indptr):
+        array.flags.writeable = False
+    assert model(rule).fit(csr, y, sample_weight=weight).verdict_.step == expected.verdict_.step
+
+
+@every_rule
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_bad_row_is_named(rule, bad, binary):
+    X, y = binary
+    X[6, 3] = bad
+    with pytest.raises(BadRowError, match="row 6 of X holds"):
+        model(rule, shuffle=False).fit(X, y)
+
+
+def test_regressions(numbers):
+    X, y = numbers
+    y = y + np.random.default_rng(4).standard_normal(300)
+    for stop in (Pflug(50), Distance(first=12)):
+        fitted = LinearRegressor(solver="sgd", step=0.05, alpha=0, stop=stop, random_state=0).fit(X, y)
+        assert fitted.verdict_.rule == type(stop).__name__
+        assert fitted.score(X, y) > 0.7
+    fitted = LinearRegressor(solver="isgd-half", step=0.5, alpha=0, stop=20, random_state=0).fit(X, y)
+    assert fitted.verdict_.evidence["halvings"]
+    assert fitted.score(X, y) > 0.8

@@ -1,0 +1,152 @@
+"""Models with stopping rules and methods of every kind: what they remember goes into the file and comes out of it."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import sgdone
+from sgdone import LinearClassifier, LinearRegressor, solvers, steps
+from sgdone.solvers import SVRG, Halving
+from sgdone.stopping import (
+    Distance,
+    MarginTest,
+    MaxPasses,
+    MaxSamples,
+    MinPasses,
+    Pflug,
+    ProgressiveLoss,
+    SmallValidationSet,
+)
+
+FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
+
+
+def model(stop="auto", **options):
+    options = {"solver": "sgd", "step": 0.05, "alpha": 0.01, "shuffle": False} | options
+    return LinearClassifier(stop=stop, **options)
+
+
+#: None of these has fired after 60 rows of the fixture, and most have by the last.
+MODELS = {
+    "margin": model(MarginTest(3.0)),
+    "fresh margin": model(MarginTest(1.5, fresh=True)),
+    "validation set": model(SmallValidationSet(8, 70)),
+    "pflug": model(Pflug(80), step=0.5),
+    "distance": model(Distance(first=10, threshold=1.5)),
+    "then": model(MarginTest(0.2).then(12)),
+    "both": model((MarginTest(0.2) & Pflug(80)) | MaxSamples(250)),
+    "two sets": model(SmallValidationSet(4, 70) & (SmallValidationSet(12, 90) | MinPasses(3))),
+    "centred": model(MarginTest(2.0), center=True, step=steps.ClassScale(0.05)),
+    "centred set": model(SmallValidationSet(8, 70), center=True),
+    "sgd-half": model(solver="sgd-half"),
+    "isgd-half": model(MaxSamples(200), solver=Halving(detector=Pflug(30))),
+    "half by distance": model(solver=Halving(solvers.SGD(), Distance(first=3) | MaxPasses(1), smallest=1e-6)),
+    "half by margin": model(solver=Halving(solvers.SGD(), MarginTest(0.3) & ProgressiveLoss(0.5))),
+}
+
+
+@pytest.fixture
+def rows(rng):
+    X = rng.standard_normal((300, 5)) * (rng.random((300, 5)) < 0.8)
+    return X, (X[:, 0] + 0.5 * rng.standard_normal(300) > 0.1).astype(int)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", MODELS)
+def test_partial_fit_goes_on_as_if_never_stored(name, form, rows, stored):
+    X, y = FORMS[form](rows[0]), rows[1]
+    first = sgdone.LinearClassifier(**MODELS[name].get_params())
+    first.partial_fit(X[:60], y[:60], classes=[0, 1])
+    assert first.verdict_.rule == "single pass"
+    second = stored(first)
+    assert repr(second.get_params()) == repr(first.get_params())
+    assert second.verdict_ == first.verdict_
+    for start in range(60, 300, 40):
+        part = slice(start, start + 40)
+        first.partial_fit(X[part], y[part])
+        second = stored(second.partial_fit(X[part], y[part]))
+        assert second.verdict_ == first.verdict_
+        assert second.coef_.tobytes() == first.coef_.tobytes()
+        assert second.intercept_.tobytes() == first.intercept_.tobytes()
+        if first.verdict_.rule not in ("single pass", "Halving"):
+            with pytest.raises(ValueError, match="has ended this model"):
+                second.partial_fit(X[part], y[part])
+            break
+
+
+def test_most_of_these_rules_do_fire_after_they_were_stored(rows):
+    fired = []
+    for name, given in MODELS.items():
+        learner = sgdone.LinearClassifier(**given.get_params()).partial_fit(rows[0], rows[1], classes=[0, 1])
+        fired += [name] if learner.verdict_.rule != "single pass" else []
+    assert set(fired) >= {"margin", "fresh margin", "validation set", "pflug", "distance", "then", "both", "centred"}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_three_classes(name, rows, stored):
+    X, y = rows[0], np.digitize(rows[0][:, 0], [-0.5, 0.5])
+    first = sgdone.LinearClassifier(**MODELS[name].get_params()).partial_fit(X[:150], y[:150], classes=[0, 1, 2])
+    second = stored(first)
+    resume = any(result.verdict.rule != "single pass" for result in first._results)
+    first.partial_fit(X[150:], y[150:], resume=resume)
+    second.partial_fit(X[150:], y[150:], resume=resume)
+    assert second.coef_.tobytes() == first.coef_.tobytes()
+    assert second.verdict_ == first.verdict_
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_that_has_ended(name, rows, stored):
+    """fit, then the file, then rows although the rule has fired."""
+    X, y = rows
+    first = sgdone.LinearClassifier(**MODELS[name].get_params()).fit(X, y)
+    second = stored(first)
+    assert second.verdict_ == first.verdict_
+    assert second.predict(X).tolist() == first.predict(X).tolist()
+    first.partial_fit(X, y, resume=True)
+    second.partial_fit(X, y, resume=True)
+    assert second.coef_.tobytes() == first.coef_.tobytes()
+    assert second.verdict_ == first.verdict_
+
+
+@pytest.mark.parametrize("option", ["I", "II"])
+@pytest.mark.parametrize("form", FORMS)
+def test_svrg(option, form, rows, stored):
+    X, y = FORMS[form](rows[0]), rows[1]
+    first = model(4.5, solver=SVRG(150, option, seed=2), warm_start=True).fit(X, y)
+    second = stored(first)
+    assert second.verdict_ == first.verdict_
+    assert second.verdict_.evidence["anchors"] == first.verdict_.evidence["anchors"]
+    assert repr(second.solver) == repr(first.solver)
+    assert second.fit(X, y).coef_.tobytes() == first.fit(X, y).coef_.tobytes()
+    with pytest.raises(ValueError, match="Use fit, not partial_fit"):
+        second.partial_fit(X, y, resume=True)
+
+
+def test_from_sparse_rows_to_dense_ones(rows, stored):
+    X, y = rows
+    for name in ("validation set", "pflug", "centred", "centred set", "isgd-half"):
+        first = sgdone.LinearClassifier(**MODELS[name].get_params())
+        first.partial_fit(sparse.csr_array(X[:60]), y[:60], classes=[0, 1])
+        second = stored(first)
+        first.partial_fit(X[60:], y[60:])
+        assert second.partial_fit(X[60:], y[60:]).coef_.tobytes() == first.coef_.tobytes()
+        assert second.verdict_ == first.verdict_
+
+
+def test_what_is_held_out_stays_held_out(rows, stored):
+    """Not other rows, of those that come next."""
+    X, y = rows
+    first = model(SmallValidationSet(8, 10**6)).partial_fit(X[:60], y[:60], classes=[0, 1])
+    second = stored(first).partial_fit(X[60:], y[60:])
+    assert second.verdict_.step == 300 - 8
+    (held,) = (result.rule_state for result in second._results)
+    assert np.array_equal(held.matrix(5), X[:8])
+    assert np.array_equal(held.labels, 2.0 * y[:8] - 1.0)
+
+
+def test_halvings_in_the_verdict(rows, stored):
+    X, y = rows
+    fitted = LinearRegressor(solver=Halving(detector=MaxSamples(50)), step=0.3, stop=2, random_state=0).fit(X, y)
+    assert len(fitted.verdict_.evidence["halvings"]) == 12
+    assert stored(fitted).verdict_.evidence == fitted.verdict_.evidence
+    assert stored(fitted)._results[0].state.extra.done == fitted._results[0].state.extra.done
