@@ -95,7 +95,7 @@ def test_average_that_is_none_of_these(average, binary):
         ),
         (
             {"stop": "early"},
-            "unknown stopping rule 'early'. Known: auto, distance, margin, one_pass, pflug, progressive, small_validation_set",
+            "unknown stopping rule 'early'. Known: auto, distance, margin, one_pass, pflug, progressive, small_val",
         ),
         ({"step": 0.0}, "gamma=0.0 is not a positive finite number"),
         ({"step": -1}, "gamma=-1.0 is not a positive finite number"),

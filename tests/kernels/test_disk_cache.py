@@ -17,7 +17,8 @@ from sgdone.kernels import loop, storage, updates, rows
 X = np.random.default_rng(0).standard_normal((300, 3))
 model = LinearClassifier("logistic", solver=solvers.Averaged(solvers.SGD(), 0), stop=1).fit(X, X[:, 0] > 0)
 kernel = losses.Logistic().kernel
-made = loop.make_loop(rows.DENSE, storage.make_averaged, updates.make_explicit, kernel.value, kernel.slope, 'float64', ())
+parts = storage.make_averaged, updates.make_explicit, kernel.value, kernel.slope
+made = loop.make_loop(rows.DENSE, *parts, 'float64', ())
 stats = made.stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """

@@ -80,7 +80,7 @@ def fit(
         str | None,
         typer.Option(metavar="NAME", help="As hinge or huber.  [default: logistic, or squared for regression]"),
     ] = None,
-    solver: Annotated[str, typer.Option(metavar="NAME", help="asgd (averaged), isgd (implicit), isgd-half, svrg, ...")] = "asgd",
+    solver: Annotated[str, typer.Option(metavar="NAME", help="asgd (averaged), isgd-half, svrg, ...")] = "asgd",
     step: Annotated[str, typer.Option(metavar="NAME|NUMBER", help="Step size; a number is constant.")] = "auto",
     stop: Annotated[str, typer.Option(metavar="NAME|N", help="Rule: margin, pflug, ...; N is N passes.")] = "auto",
     passes: Annotated[
