@@ -16,7 +16,7 @@ from sgdone.losses.base import Loss
 from sgdone.measure import measure
 from sgdone.solvers.base import Solver
 from sgdone.solvers.state import State
-from sgdone.starting import Objective, resume_model, resume_rule, start_model, start_rule, with_budget
+from sgdone.starting import Objective, check_penalty, resume_model, resume_rule, start_model, start_rule, with_budget
 from sgdone.steps.base import StepSize
 from sgdone.stopping.base import Progress, Stop, StopRule
 from sgdone.trace import Trace
@@ -51,6 +51,7 @@ def run(
     stop: StopRule,
     *,
     alpha: float,
+    l1_ratio: float = 0.0,
     step: StepSize | None = None,
     fit_intercept: bool = True,
     center: bool = False,
@@ -73,7 +74,9 @@ def run(
         What to minimise, how, until when, and with which steps (the solver's own if not given). A rule that may
         never fire gets a budget of 100 passes beside it.
     alpha : float
-        L2 penalty: the objective is the mean loss + α/2·‖w‖².
+        Penalty: the objective is the mean loss + α(ρ‖w‖₁ + (1 − ρ)/2·‖w‖²).
+    l1_ratio : float
+        ρ, the share of L1, from 0 to 1; only `sgdone.solvers.Truncated` takes one above 0.
     fit_intercept : bool
         Whether there is an intercept; it is not penalised.
     center : bool
@@ -109,6 +112,7 @@ def run(
     Budget spent after 10,000 samples (50 passes): 50 passes allowed and made.
     """
     rng = np.random.default_rng(0) if rng is None else rng
+    check_penalty(alpha, l1_ratio, solver)
     asked = with_budget(stop, single_pass)
     blocks = Passes(source, rng, 0 if resume is None else resume.passes_begun)
     block = blocks.next()
@@ -122,7 +126,7 @@ def run(
     if rule_state is None:
         rule_state, block = start_rule(asked, blocks, block, source.n_rows)
     if resume is None:
-        objective = Objective(loss, solver, step, alpha, fit_intercept, task, center)
+        objective = Objective(loss, solver, step, alpha, fit_intercept, task, center, l1_ratio)
         state, block = start_model(objective, source, blocks, block, coef, intercept)
     else:
         state, block = resume_model(resume.state, blocks, block)

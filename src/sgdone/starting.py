@@ -17,6 +17,7 @@ from sgdone.measure import look_ahead
 from sgdone.solvers.base import Solver
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
+from sgdone.solvers.truncated import Truncated
 from sgdone.steps.base import StepSize
 from sgdone.stopping.base import StopRule
 from sgdone.stopping.safeguard import Safeguard
@@ -34,6 +35,17 @@ class Objective:
     fit_intercept: bool
     task: Literal["classification", "regression"]
     center: bool
+    l1_ratio: float
+
+
+def check_penalty(alpha: float, l1_ratio: float, solver: Solver) -> None:
+    """Refuse penalties that make no sense, and an L1 penalty with a method that does not know it."""
+    if not 0 <= alpha < np.inf:
+        raise ValueError(f"alpha={alpha!r} is not a non-negative number")
+    if not 0 <= l1_ratio <= 1:
+        raise ValueError(f"l1_ratio={l1_ratio!r} is not between 0 (L2 alone) and 1 (L1 alone)")
+    if l1_ratio > 0 and not isinstance(solver, Truncated):
+        raise ValueError(f'{solver!r} has no steps with an L1 penalty: use solver="sgd" (that is, Truncated(SGD()))')
 
 
 def with_budget(stop: StopRule, single_pass: bool) -> StopRule:
@@ -76,7 +88,7 @@ def start_model(
         scale = np.ones(source.n_features) if block.rows.scaling is None else block.rows.scaling.scale
         block = blocks.prepare(block, InUnits(Scaling(scale, shift * scale)))
         fit_intercept, intercept = False, -float(start @ (shift * scale))
-    problem = Problem.over(block, objective.loss, objective.alpha, fit_intercept, objective.task)
+    problem = Problem.over(block, objective.loss, objective.alpha, fit_intercept, objective.task, objective.l1_ratio)
     solver = objective.solver
     step = (solver.default_step if objective.step is None else objective.step).resolve(look_ahead(problem, block))
     state = solver.start(problem, step, start, intercept)

@@ -157,7 +157,7 @@ def test_a_loss_of_the_users_own_is_copied(binary, same_model):
 def test_parameters_come_and_go():
     model = LinearClassifier()
     names = {"loss", "solver", "step", "stop", "alpha", "average", "fit_intercept", "shuffle", "class_weight"}
-    names |= {"center", "warm_start", "n_jobs", "random_state", "verbose"}
+    names |= {"center", "penalty", "l1_ratio", "warm_start", "n_jobs", "random_state", "verbose"}
     assert set(model.get_params()) == names
     assert set(LinearRegressor().get_params()) == names - {"class_weight", "center", "n_jobs"}
     assert model.set_params(alpha=0.5, stop=3).get_params()["alpha"] == 0.5

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin
 from sgdone.estimators.resuming import resumed, rule_for_rows
-from sgdone.estimators.specs import TaskName, as_alpha, as_loss, as_rule, as_solver, as_step
+from sgdone.estimators.specs import TaskName, as_alpha, as_l1_ratio, as_loss, as_rule, as_solver, as_step
 from sgdone.estimators.training import Plan, Start
 from sgdone.run import Hook, Result
 from sgdone.trace import Trace
@@ -36,12 +36,14 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def _plan(self, n_positive: int, *, partial: bool, resume: bool = False) -> Plan:
         """The parameters as objects, each checked."""
+        l1_ratio = as_l1_ratio(self.penalty, self.l1_ratio)
         return Plan(
             as_loss(self.loss, self._task),
-            as_solver(self.solver, self.average),
+            as_solver(self.solver, self.average, l1_ratio),
             as_step(self.step),
             rule_for_rows(self.stop, resume) if partial else as_rule(self.stop),
             as_alpha(self.alpha, n_positive),
+            l1_ratio,
             _as_bool("fit_intercept", self.fit_intercept),
             self._centered(),
             _as_bool("shuffle", self.shuffle),
@@ -82,9 +84,11 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         """Where ``partial_fit`` goes on, with the same objective and solver as before."""
         state = self._results[0].state
         problem = state.problem
+        l1_ratio = as_l1_ratio(self.penalty, self.l1_ratio)
         for what, before, now in (
             ("loss", repr(problem.loss), repr(as_loss(self.loss, self._task))),
-            ("solver", state.method, repr(as_solver(self.solver, self.average))),
+            ("solver", state.method, repr(as_solver(self.solver, self.average, l1_ratio))),
+            ("l1_ratio", problem.l1_ratio, l1_ratio),
             ("alpha", problem.alpha, problem.alpha if _is_auto(self.alpha) else as_alpha(self.alpha, 1)),
             ("center", problem.scaling is not None, self._centered()),
             ("fit_intercept", problem.fit_intercept, self.fit_intercept and not self._centered()),

@@ -55,6 +55,11 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     alpha : float or "auto", default="auto"
         L2 penalty: the mean loss + alpha/2·‖coef‖² is minimised. "auto" is 1/rows, which vanishes as data
         grow: the same objective as ``LogisticRegression(C=1)``.
+    penalty : {"l2", "l1", "elasticnet"}, default="l2"
+        "l1" penalises alpha·‖coef‖₁ and makes weights exactly 0, "elasticnet" both:
+        alpha·(l1_ratio·‖coef‖₁ + (1 − l1_ratio)/2·‖coef‖²). Both need ``solver="sgd"``: an average is not sparse.
+    l1_ratio : float, default=0.15
+        The share of L1 of "elasticnet".
     average : bool or int, default=None
         None leaves it to the solver; True averages; a number of samples is left out of the average first.
     fit_intercept : bool, default=True
@@ -119,6 +124,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         step: Any = "auto",
         stop: Any = "auto",
         alpha: Any = "auto",
+        penalty: str = "l2",
+        l1_ratio: float = 0.15,
         average: Any = None,
         fit_intercept: bool = True,
         center: bool = False,
@@ -134,6 +141,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         self.step = step
         self.stop = stop
         self.alpha = alpha
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
         self.average = average
         self.fit_intercept = fit_intercept
         self.center = center

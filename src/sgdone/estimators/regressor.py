@@ -24,7 +24,7 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
     loss : str or Loss, default="squared"
         "squared", "huber", "epsilon_insensitive", "quantile", an object of `sgdone.losses`, or your own
         `sgdone.CustomLoss`. The default estimates the mean.
-    solver, step, stop, alpha, average, fit_intercept, shuffle, warm_start, random_state, verbose
+    solver, step, stop, alpha, penalty, l1_ratio, average, fit_intercept, shuffle, warm_start, random_state, verbose
         As in `LinearClassifier`.
 
     Attributes
@@ -54,6 +54,8 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         step: Any = "auto",
         stop: Any = "auto",
         alpha: Any = "auto",
+        penalty: str = "l2",
+        l1_ratio: float = 0.15,
         average: Any = None,
         fit_intercept: bool = True,
         shuffle: bool = True,
@@ -66,6 +68,8 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         self.step = step
         self.stop = stop
         self.alpha = alpha
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
         self.average = average
         self.fit_intercept = fit_intercept
         self.shuffle = shuffle

@@ -12,6 +12,8 @@ from sgdone.registry import by_name, did_you_mean, names
 from sgdone.solvers.averaged import Averaged
 from sgdone.solvers.base import Solver
 from sgdone.solvers.row_solver import RowSolver
+from sgdone.solvers.sgd import SGD
+from sgdone.solvers.truncated import Truncated
 from sgdone.steps.base import StepSize
 from sgdone.stopping.base import StopRule
 
@@ -36,8 +38,20 @@ def as_loss(loss: Any, task: TaskName) -> Loss:
     return loss
 
 
-def as_solver(solver: Any, average: Any) -> Solver:
-    """A solver by name or as it is, averaged as asked; a contradiction is an error."""
+def as_solver(solver: Any, average: Any, l1_ratio: float = 0.0) -> Solver:
+    """A solver by name or as it is, averaged as asked, with thresholds for L1; a contradiction is an error."""
+    made = _averaged(solver, average)
+    if l1_ratio == 0 or isinstance(made, Truncated):
+        return made
+    if isinstance(made, SGD):
+        return Truncated(made)
+    raise ValueError(
+        f'an L1 penalty makes weights exactly 0, which {made!r} does not: use solver="sgd" '
+        "(an average is not sparse, and implicit steps know no L1)"
+    )
+
+
+def _averaged(solver: Any, average: Any) -> Solver:
     if isinstance(solver, str):
         solver = by_name(solver, Solver, solvers, "solver")
     if not isinstance(solver, Solver):
@@ -92,6 +106,15 @@ def as_alpha(alpha: Any, n_positive: int) -> float:
     if not _is_number(alpha) or not 0 <= alpha < float("inf"):
         raise ValueError(f'alpha={alpha!r} is not a non-negative number: give one, or "auto" (one over the rows)')
     return float(alpha)
+
+
+def as_l1_ratio(penalty: Any, l1_ratio: Any) -> float:
+    """The share of L1 in the penalty."""
+    if penalty not in ("l2", "l1", "elasticnet"):
+        raise ValueError(f'penalty={penalty!r}: give "l2", "l1" or "elasticnet"')
+    if not _is_number(l1_ratio) or not 0 <= l1_ratio <= 1:
+        raise ValueError(f"l1_ratio={l1_ratio!r} is not between 0 (L2 alone) and 1 (L1 alone)")
+    return {"l2": 0.0, "l1": 1.0, "elasticnet": float(l1_ratio)}[penalty]
 
 
 def _is_number(value: Any) -> bool:

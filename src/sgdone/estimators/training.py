@@ -31,6 +31,7 @@ class Plan:
     step: StepSize | None
     stop: StopRule
     alpha: float
+    l1_ratio: float
     fit_intercept: bool
     center: bool
     shuffle: bool
@@ -83,6 +84,7 @@ def train(
             plan.solver,
             plan.stop,
             alpha=plan.alpha,
+            l1_ratio=plan.l1_ratio,
             step=plan.step,
             fit_intercept=plan.fit_intercept,
             center=plan.center,

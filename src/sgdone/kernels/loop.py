@@ -67,7 +67,9 @@ def make_row_step(
         if not abs(amount) <= settings[LARGEST]:
             return NOT_FINITE, z, slope, model
         intercept = model.intercept - amount_b
-        scale, own, share, averaged_intercept = write(rows, i, shrink, amount, intercept, weights, offsets, model)
+        scale, own, share, averaged_intercept = write(
+            rows, i, shrink, amount, intercept, step, settings, weights, offsets, model
+        )
         loss = value(z, y, parameters)
         iterate_loss, moving_loss, outcome = watch(other, loss, y, v, parameters, model)
         model = Numbers(

@@ -20,6 +20,8 @@ class RowAccess(NamedTuple):
     rescale: Callable[..., Any]
     fold: Callable[..., Any]
     overlap: Callable[..., Any]
+    settle: Callable[..., Any]
+    settle_all: Callable[..., Any]
     #: Whether weights are kept as (vectors, features) or (features, vectors).
     vectors_first: bool
 

@@ -12,6 +12,7 @@ from sgdone.kernels.jit import inlined
 from sgdone.kernels.last_row import swap
 from sgdone.kernels.pair import add_pair
 from sgdone.kernels.prefetch import prefetch
+from sgdone.kernels.threshold import soft_threshold
 
 VECTORS_FIRST: Final = False
 
@@ -129,3 +130,24 @@ def overlap(rows: Any, i: Any, memory: Any) -> Any:
         marks[j] = np.uint32(begin + np.uint32(k))
         row[k] = x
     return product
+
+
+@inlined
+def settle(rows: Any, i: Any, weights: Any, total: Any) -> None:
+    """Take off the weights of row ``i`` what they owe of ``total``; vector 1 holds what each has paid."""
+    _, indices, indptr, _ = rows
+    due = weights.dtype.type(total)
+    for k in range(indptr[i], indptr[i + np.uint64(1)]):
+        j = indices[k]
+        weights[j, 0] = soft_threshold(weights[j, 0], due - weights[j, 1])
+        weights[j, 1] = due
+
+
+@inlined
+def settle_all(weights: Any, total: Any, begin: Any) -> None:
+    """Take off every weight what it owes of ``total``, and let the payments go on from ``begin``."""
+    due = weights.dtype.type(total)
+    first = weights.dtype.type(begin)
+    for j in range(weights.shape[0]):
+        weights[j, 0] = soft_threshold(weights[j, 0], due - weights[j, 1])
+        weights[j, 1] = first

@@ -13,6 +13,7 @@ VECTORS_FIRST: Final = False
 
 rescale = rows_csr.rescale
 fold = rows_csr.fold
+settle_all = rows_csr.settle_all
 
 
 @inlined
@@ -100,3 +101,9 @@ def overlap(rows: Any, i: Any, memory: Any) -> Any:
         marks[j] = np.uint32(begin + np.uint32(k))
         row[k] = x
     return product
+
+
+@inlined
+def settle(rows: Any, i: Any, weights: Any, total: Any) -> None:
+    """Take off the weights of row ``i`` what they owe of ``total``."""
+    rows_csr.settle(rows[:4], i, weights, total)

@@ -20,6 +20,9 @@ VECTORS_FIRST: Final = False
 sound = rows_csr_scaled.sound
 locate = rows_csr_scaled.locate
 fetch = rows_csr_scaled.fetch
+# Of shifted rows the vectors are not the weights: no method that thresholds them works on these.
+settle = rows_csr_scaled.settle
+settle_all = rows_csr_scaled.settle_all
 
 
 @inlined

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.prefetch import prefetch
+from sgdone.kernels.threshold import soft_threshold
 
 VECTORS_FIRST: Final = True
 
@@ -109,3 +110,19 @@ def overlap(rows: Any, i: Any, memory: Any) -> Any:
         product += x * last[j]
         last[j] = x
     return product
+
+
+@inlined
+def settle(rows: Any, i: Any, weights: Any, total: Any) -> None:
+    """Take off the weights of row ``i`` what they owe of ``total``; vector 1 holds what each has paid."""
+    settle_all(weights, total, total)
+
+
+@inlined
+def settle_all(weights: Any, total: Any, begin: Any) -> None:
+    """Take off every weight what it owes of ``total``, and let the payments go on from ``begin``."""
+    due = weights.dtype.type(total)
+    first = weights.dtype.type(begin)
+    for j in range(weights.shape[1]):
+        weights[0, j] = soft_threshold(weights[0, j], due - weights[1, j])
+        weights[1, j] = first

@@ -12,6 +12,8 @@ locate = rows_dense.locate
 fetch = rows_dense.fetch
 rescale = rows_dense.rescale
 fold = rows_dense.fold
+settle = rows_dense.settle
+settle_all = rows_dense.settle_all
 
 
 @inlined

@@ -4,8 +4,8 @@ Each factory takes a way of reaching rows and a loss's value, and returns
 
 - ``read(rows, i, weights, offsets, model)``: inner product with vector 0, the prediction of the model that
   is watched (if any), and ‖x‖²;
-- ``write(rows, i, shrink, amount, intercept, weights, offsets, model)``: w ← shrink·w − amount·x; returns the
-  new (scale, own, share, averaged intercept);
+- ``write(rows, i, shrink, amount, intercept, step, settings, weights, offsets, model)``: w ← shrink·w − amount·x;
+  returns the new (scale, own, share, averaged intercept);
 - ``watch(other, loss, y, v, parameters, model)``: returns (iterate loss, moving loss, outcome).
 """
 
@@ -21,6 +21,8 @@ from sgdone.kernels.rows import RowAccess
 MOVING_RATE = 0.01
 #: The moving averages are first compared at this sample.
 FIRST_COMPARED = 100.0
+#: Places in a loop's settings, behind its own: the L1 penalty, and the samples after which what is owed of it is due.
+L1, EVERY = 3, 4
 
 
 class Storage(NamedTuple):
@@ -37,7 +39,16 @@ def make_plain(access: RowAccess, value: Callable[..., float]) -> Storage:
 
     @inlined
     def write(
-        rows: Any, i: Any, shrink: Any, amount: Any, intercept: Any, weights: Any, offsets: Any, model: Any
+        rows: Any,
+        i: Any,
+        shrink: Any,
+        amount: Any,
+        intercept: Any,
+        step: Any,
+        settings: Any,
+        weights: Any,
+        offsets: Any,
+        model: Any,
     ) -> Any:
         scale = model.scale * shrink
         if abs(scale) < FLOOR or abs(scale) > CEILING:
@@ -74,6 +85,50 @@ def make_searching(access: RowAccess, value: Callable[..., float]) -> Storage:
     return Storage(read, _make_write_average(access, _moving_rate), watch)
 
 
+def make_truncated(access: RowAccess, value: Callable[..., float]) -> Storage:
+    """Weights as scale × vector 0 with an L1 penalty paid late (Langford et al. 2009; Lipton & Elkan 2015).
+
+    A threshold on the weights is one of threshold/scale on vector 0. ``own`` is the sum of these since the start, and
+    vector 1 what each feature has paid of it; ``share`` is what the last rows owe, due every so many of them.
+    """
+    dot, add, rescale, settle, settle_all = access.dot, access.add, access.rescale, access.settle, access.settle_all
+
+    @inlined
+    def read(rows: Any, i: Any, weights: Any, offsets: Any, model: Any) -> Any:
+        settle(rows, i, weights, model.own)
+        product, norm = dot(rows, i, weights, offsets)
+        return product, 0.0, norm
+
+    @inlined
+    def write(
+        rows: Any,
+        i: Any,
+        shrink: Any,
+        amount: Any,
+        intercept: Any,
+        step: Any,
+        settings: Any,
+        weights: Any,
+        offsets: Any,
+        model: Any,
+    ) -> Any:
+        scale = model.scale * shrink
+        total = model.own
+        if abs(scale) < FLOOR or total > CEILING:
+            settle_all(weights, total, 0.0)
+            rescale(weights, offsets, scale)
+            scale = 1.0
+            total = 0.0
+        add(rows, i, weights, offsets, -amount * (1.0 / scale))
+        owed = model.share + step * settings[L1]
+        if (model.steps + 1.0) % settings[EVERY] == 0.0:
+            total += owed / scale
+            owed = 0.0
+        return scale, total, owed, model.averaged_intercept
+
+    return Storage(read, write, _watch_nothing)
+
+
 def _make_read_iterate(access: RowAccess) -> Callable[..., Any]:
     dot = access.dot
 
@@ -96,7 +151,16 @@ def _make_write_average(access: RowAccess, rate_of: Callable[..., float]) -> Cal
 
     @inlined
     def write(
-        rows: Any, i: Any, shrink: Any, amount: Any, intercept: Any, weights: Any, offsets: Any, model: Any
+        rows: Any,
+        i: Any,
+        shrink: Any,
+        amount: Any,
+        intercept: Any,
+        step: Any,
+        settings: Any,
+        weights: Any,
+        offsets: Any,
+        model: Any,
     ) -> Any:
         scale = model.scale * shrink
         own = model.own

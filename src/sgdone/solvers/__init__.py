@@ -10,6 +10,7 @@ from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.state import State
 from sgdone.solvers.svrg import SVRG
+from sgdone.solvers.truncated import Truncated
 
 __all__ = [
     "ISGD",
@@ -22,6 +23,7 @@ __all__ = [
     "RowSolver",
     "Solver",
     "State",
+    "Truncated",
     "aisgd",
     "asgd",
     "isgd_half",

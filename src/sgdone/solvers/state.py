@@ -13,8 +13,9 @@ from sgdone.kernels.rows import RowAccess
 from sgdone.solvers.problem import Problem
 from sgdone.steps.base import StepSize
 
-#: What vector 1 is: not there (or not yet), a moving average, the average, or the gradient at an anchor.
-Phase = Literal["plain", "searching", "averaged", "anchored"]
+#: What vector 1 is: not there (or not yet), a moving average, the average, the gradient at an anchor, or what each
+#: feature has paid of an L1 penalty.
+Phase = Literal["plain", "searching", "averaged", "anchored", "truncated"]
 
 
 @final
@@ -57,6 +58,8 @@ class State:
         if scaling is not None and scaling.shift is not None:
             state.offsets[0, 1] = state.vector(0) @ (scaling.shift / scaling.scale)
         state._set(scale=1.0, own=1.0, intercept=intercept)
+        if phase == "truncated":
+            state._set(own=0.0)
         if phase == "searching":
             state._set(share=1.0, averaged_intercept=intercept)
         return state
@@ -129,7 +132,7 @@ class State:
         factors = [self.number("share"), self.number("own")] if averaged else [self.number("scale")]
         if self.phase == "anchored":
             factors.append(self.number("share"))
-        combined = factors[0] * self.vector(0).astype(np.float64)
+        combined = factors[0] * self._settled()
         for k, factor in enumerate(factors[1:], start=1):
             combined += factor * self.vector(k).astype(np.float64)
         scaling = self.problem.scaling
@@ -137,6 +140,14 @@ class State:
             delta = sum(factor * self.offsets[k, 0] for k, factor in enumerate(factors))
             combined -= delta * (scaling.shift / scaling.scale)
         return combined
+
+    def _settled(self) -> NDArray[np.float64]:
+        """Vector 0, less what it owes of an L1 penalty: all that is due, and all that will be."""
+        vector: NDArray[np.float64] = self.vector(0).astype(np.float64)
+        if self.phase == "truncated":
+            owed = self.number("own") - self.vector(1).astype(np.float64) + self.number("share") / self.number("scale")
+            vector = np.where(np.abs(vector) > owed, vector - np.sign(vector) * owed, 0.0)
+        return vector
 
     def place(self) -> tuple[float, float, float]:
         """The numbers that, with the vectors, make the running iterate: scale, share and intercept."""

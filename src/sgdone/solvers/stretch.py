@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sgdone.data.base import Block
 from sgdone.kernels.loop import make_loop
 from sgdone.kernels.outcome import AVERAGE_IS_BETTER, ENERGY_EXCEEDED, NOT_FINITE, NOT_SOUND
-from sgdone.kernels.storage import make_averaged, make_plain, make_searching
+from sgdone.kernels.storage import make_averaged, make_plain, make_searching, make_truncated
 from sgdone.losses.base import Loss, ScalarFunction
 from sgdone.solvers.base import BlockReport
 from sgdone.solvers.state import State
@@ -17,7 +17,12 @@ from sgdone.steps.base import Preliminary
 from sgdone.steps.table import step_sizes
 from sgdone.stopping.base import Watch
 
-_STORAGE = {"plain": make_plain, "averaged": make_averaged, "searching": make_searching}
+_STORAGE = {
+    "plain": make_plain,
+    "averaged": make_averaged,
+    "searching": make_searching,
+    "truncated": make_truncated,
+}
 
 #: Predictions and steps beyond this count as diverged: their squares would overflow.
 LARGEST = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e18}
@@ -34,12 +39,14 @@ def advance_along_rows(
     watches: tuple[Watch, ...] = (),
     average_after: int | None = None,
     penalties_of: Callable[[int, int], NDArray[np.float64]] | None = None,
+    truncate_every: int = 1,
 ) -> BlockReport:
     """Run the loop over ``block.order[first:last]``, going on after each outcome that is not an end.
 
     A row larger than the step size was made for makes the step size anew and is then used; averaging begins
     when the search for its start has succeeded or after the sample ``average_after``. A watch that fires ends it.
     ``penalties_of(first, count)`` gives what the update takes for α at each of some samples, if that is not the same.
+    ``truncate_every`` is for L1 penalties: see `sgdone.solvers.truncated`.
     """
     problem = state.problem
     loss = problem.loss
@@ -63,9 +70,10 @@ def advance_along_rows(
             block.rows.types,
             tuple(watch.make for watch in watches),
         )
-        settings = np.array([float(problem.fit_intercept), LARGEST[problem.dtype], state.step.energy_limit])
+        limits = [float(problem.fit_intercept), LARGEST[problem.dtype], state.step.energy_limit]
+        settings = np.array([*limits, problem.l1, float(truncate_every)])
         one_penalty = penalties_of is None
-        penalties = np.array([problem.alpha]) if penalties_of is None else penalties_of(state.steps + 1, count)
+        penalties = np.array([problem.l2]) if penalties_of is None else penalties_of(state.steps + 1, count)
         position, used, outcome = loop(
             block.rows.arrays,
             block.labels,

@@ -1,0 +1,95 @@
+"""L1 penalties: weights that are exactly 0."""
+
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.base import Block
+from sgdone.kernels.rows import CSR_SHIFTED
+from sgdone.solvers.base import BlockReport, Solver
+from sgdone.solvers.problem import Problem
+from sgdone.solvers.sgd import SGD
+from sgdone.solvers.state import State
+from sgdone.solvers.stretch import advance_along_rows
+from sgdone.steps import InverseSqrt
+from sgdone.steps.base import StepSize
+from sgdone.stopping.base import Watch
+
+
+@dataclass
+class Truncation:
+    """The samples after which thresholds are applied, once the rows are known."""
+
+    every: int = 0
+
+
+@final
+@dataclass(frozen=True)
+class Truncated(Solver):
+    """SGD with an L1 penalty: the thresholds γα₁ of K rows applied as one (Langford, Li & Zhang 2009).
+
+    Each row is learnt from as by `SGD`, with the L2 part α₂ of the penalty; every K-th row all weights move towards 0
+    by what the last K rows owe, and stay there if it is no further away. Features pay when they are next seen, so that
+    a row costs as many operations as it has entries. With K = 1 it is forward-backward splitting (Duchi & Singer 2009),
+    whose iterates are sparse only where features are seldom seen: one row's noise is larger than its threshold.
+
+    Parameters
+    ----------
+    inner : SGD
+        The method that steps.
+    every : int or "auto"
+        K. Over K rows the thresholds of a weight sum to Kγα₁ and the noise of its gradients to √K·γσ: "auto" is
+        (3σ/α₁)², with σ² the largest row's mean square for want of better, and at most the rows of a pass.
+
+    Examples
+    --------
+    >>> from sgdone import LinearRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((4000, 20))
+    >>> model = LinearRegressor(solver="sgd", penalty="l1", alpha=0.1, stop=10, random_state=0)
+    >>> np.flatnonzero(model.fit(X, X[:, 3] - 2.0 * X[:, 7] + rng.standard_normal(4000)).coef_)
+    array([3, 7])
+    """
+
+    inner: SGD = field(default_factory=SGD)
+    every: int | Literal["auto"] = "auto"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.inner, SGD):
+            raise TypeError(f"{self.inner!r} has no steps with an L1 penalty here: give SGD()")
+        every: Any = self.every
+        if every != "auto" and (isinstance(every, bool) or not isinstance(every, Integral) or int(every) < 1):
+            raise ValueError(f'every={every!r}: give the rows after which to apply thresholds, 1 or more, or "auto"')
+
+    @property
+    def default_step(self) -> StepSize:
+        """A schedule that needs no curvature, which an L1 penalty does not give."""
+        return InverseSqrt()
+
+    def start(self, problem: Problem, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
+        """Two vectors: the weights', and what each feature has paid."""
+        if problem.access is CSR_SHIFTED:
+            raise ValueError("an L1 penalty cannot be combined with centred sparse rows: use center=False")
+        state = State.at(problem, step, "truncated", 2, coef, intercept)
+        state.extra = Truncation()
+        return state
+
+    def advance(
+        self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
+    ) -> BlockReport:
+        """Use rows of a block."""
+        memory: Truncation = state.extra
+        if not memory.every:
+            memory.every = _above_noise(state, block.rows.n_rows) if self.every == "auto" else int(self.every)
+        make, slope_of, every = self.inner.make_update, self.inner.slope_of, memory.every
+        return advance_along_rows(state, block, first, last, updates, make, slope_of, watches, truncate_every=every)
+
+
+def _above_noise(state: State, n_rows: int) -> int:
+    """Rows whose thresholds add up to three times what the noise of a gradient adds up to."""
+    energy, l1 = state.step.energy_limit, state.problem.l1
+    variance = energy / state.problem.n_features if np.isfinite(energy) else 1.0
+    return n_rows if l1 == 0 else max(1, int(min(float(n_rows), np.ceil(9.0 * variance / l1**2))))
