@@ -113,6 +113,8 @@ def run(
     """
     rng = np.random.default_rng(0) if rng is None else rng
     check_penalty(alpha, l1_ratio, solver)
+    if stop.needs_classes and task != "classification":
+        raise ValueError(f"{stop!r} is for two classes, and this is a regression: use another rule")
     asked = with_budget(stop, single_pass)
     blocks = Passes(source, rng, 0 if resume is None else resume.passes_begun)
     block = blocks.next()

@@ -335,3 +335,29 @@ def test_regressions(numbers):
     fitted = LinearRegressor(solver="isgd-half", step=0.5, alpha=0, stop=20, random_state=0).fit(X, y)
     assert fitted.verdict_.evidence["halvings"]
     assert fitted.score(X, y) > 0.8
+
+
+def test_a_class_that_has_ended_waits_for_the_others():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 4))
+    y = np.argmax(X + 0.5 * rng.standard_normal((600, 4)), axis=1)
+    model = LinearClassifier(solver="sgd", step=0.05, alpha=0, stop=MarginTest(1.5), shuffle=False)
+    ended = {}
+    with pytest.raises(ValueError, match=r"has ended this model .*: pass resume=True"):  # noqa: PT012
+        for first in range(0, 600, 30):
+            model.partial_fit(X[first : first + 30], y[first : first + 30], range(4))
+            for k, verdict in model.verdict_.per_class.items():
+                if k in ended:
+                    assert np.array_equal(model.coef_[k], ended[k])
+                elif verdict.rule == "MarginTest":
+                    ended[k] = model.coef_[k].copy()
+    assert sorted(ended) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "rule", [MarginTest(), SmallValidationSet(5), MarginTest() | MaxPasses(2), MarginTest().then(2)]
+)
+def test_rules_for_classes_are_refused_in_a_regression(rule):
+    X = np.random.default_rng(0).standard_normal((50, 2))
+    with pytest.raises(ValueError, match="is for two classes, and this is a regression"):
+        LinearRegressor(stop=rule).fit(X, X[:, 0])

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import sgdone
-from sgdone import LinearClassifier
+from sgdone import LinearClassifier, solvers, stopping
 from sgdone.model_file import ModelFileError, container
 
 
@@ -145,3 +146,30 @@ def test_anything_in_any_place_is_a_model_or_a_clear_error(parts, tmp_path, data
         sgdone.load(tmp_path / "m")
     except ModelFileError as error:
         assert str(tmp_path) in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    ("options", "tensors"),
+    [
+        ({"stop": stopping.MarginTest(9.0)}, {"rule_state": np.zeros(1)}),
+        ({"stop": stopping.MarginTest(9.0) | stopping.MaxSamples(10**6)}, {"rule_state.states.0": np.zeros(1)}),
+        ({"stop": stopping.MarginTest(9.0).then(2)}, {"rule_state.inner": np.zeros(3)}),
+        ({"stop": stopping.Pflug(10**6)}, {"rule_state.numbers": np.zeros(1)}),
+        ({"stop": stopping.Pflug(10**6)}, {"rule_state.arrays.0": np.zeros(1, np.uint32)}),
+        ({"stop": stopping.Pflug(10**6)}, {"rule_state.arrays.2": np.array([0, 3, 77], np.uint32)}),
+        ({"stop": stopping.SmallValidationSet(5, 10**6)}, {"rule_state.labels": np.zeros(50)}),
+        ({"stop": stopping.SmallValidationSet(5, 10**6)}, {"rule_state.arrays.1": np.full(15, 99, np.int64)}),
+        ({"solver": solvers.Halving(detector=stopping.Pflug(10**6))}, {"state.extra.detector.numbers": np.zeros(2)}),
+    ],
+    ids=lambda value: ", ".join(map(str, value)),
+)
+def test_what_rules_remember_is_checked_before_the_loops_use_it(options, tensors, tmp_path):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    options = {"solver": "sgd", "step": 1e-3, "alpha": 0.0, "shuffle": False, "stop": 1} | options
+    model = LinearClassifier(**options).partial_fit(sparse.csr_array(X), X[:, 0] > 0, [False, True])
+    sgdone.save(model, tmp_path / "m")
+    content, stored = container.read(tmp_path / "m")
+    for name, tensor in tensors.items():
+        assert f"results.0.{name}" in stored, sorted(stored)
+        stored[f"results.0.{name}"] = tensor
+    refused(tmp_path / "m", content, stored, "holds no model that sgdone .* can use")

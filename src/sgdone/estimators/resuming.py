@@ -51,22 +51,30 @@ def rule_for_rows(stop: Any, resume: bool) -> StopRule:
 
 
 def resumed(results: list[Result], stop: Any, *, resume: bool, same_rule: bool) -> list[Start]:
-    """Copies of runs to go on from, unless the user's own rule has ended one of them.
+    """Copies of runs to go on from; a run that the user's own rule has ended stays as it is.
 
-    A rule that is not the one of the last call starts anew.
+    If it has ended all of them, that is an error. A rule that is not the one of the last call starts anew.
     """
     rule = as_rule(stop)
-    starts = []
+    starts, reasons = [], []
     for result in results:
         rule_state = copy.deepcopy(result.rule_state) if same_rule else None
+        reason = None
         if not (resume or _is_default(stop)):
-            _refuse_if_ended(result, rule, rule.start(None) if rule_state is None else rule_state, same_rule)
-        starts.append(Start(resume=replace(result, state=result.state.copy(), rule_state=rule_state)))
+            reason = _why_ended(result, rule, rule.start(None) if rule_state is None else rule_state, same_rule)
+        going_on = replace(result, state=result.state.copy(), rule_state=rule_state)
+        starts.append(Start(resume=result if reason is not None else going_on, ended=reason is not None))
+        reasons.append(reason)
+    if all(reason is not None for reason in reasons):
+        raise ValueError(
+            f"the rule stop={rule!r} has ended this model ({reasons[-1]}): "
+            "pass resume=True to partial_fit to go on, or fit anew"
+        )
     return starts
 
 
-def _refuse_if_ended(result: Result, rule: StopRule, rule_state: Any, same_rule: bool) -> None:
-    """Refuse if the rule has ended the run, or would before the next row."""
+def _why_ended(result: Result, rule: StopRule, rule_state: Any, same_rule: bool) -> str | None:
+    """Why the rule has ended the run, or would before the next row; ``None`` if neither."""
     state = result.state
     now = Progress(
         state.steps,
@@ -79,13 +87,9 @@ def _refuse_if_ended(result: Result, rule: StopRule, rule_state: Any, same_rule:
         iterate=state.running,
     )
     stop = rule.observe(copy.deepcopy(rule_state), now)
-    ended = same_rule and result.verdict.rule not in _NO_RULES
-    if ended or stop is not None:
-        reason = result.verdict.reason if stop is None else stop.reason
-        raise ValueError(
-            f"the rule stop={rule!r} has ended this model ({reason}): "
-            "pass resume=True to partial_fit to go on, or fit anew"
-        )
+    if stop is not None:
+        return stop.reason
+    return result.verdict.reason if same_rule and result.verdict.rule not in _NO_RULES else None
 
 
 def _is_default(stop: Any) -> bool:

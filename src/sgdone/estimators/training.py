@@ -48,11 +48,12 @@ class Plan:
 @final
 @dataclass(frozen=True)
 class Start:
-    """Where a model starts: given weights, or another run."""
+    """Where a model starts: given weights, or another run, which may have ended for good."""
 
     coef: NDArray[Any] | None = None
     intercept: float = 0.0
     resume: Result | None = None
+    ended: bool = False
 
 
 def train(
@@ -68,6 +69,10 @@ def train(
     interrupted = threading.Event()
 
     def one(k: int) -> Result:
+        done = starts[k].resume
+        if starts[k].ended and done is not None:
+            return done
+
         def watch(progress: Progress, state: State) -> str | None:
             if interrupted.is_set():
                 raise KeyboardInterrupt

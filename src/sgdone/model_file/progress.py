@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from sgdone.estimators.base import LinearModel
+from sgdone.estimators.specs import as_rule, as_solver
 from sgdone.kernels.model import LENGTH
 from sgdone.model_file.codec import Decoder, Encoder, NotStorable
 from sgdone.run import Result
@@ -39,6 +40,7 @@ def decode_results(model: LinearModel, codes: list[dict[str, Any]], decoder: Dec
     for k, (key, code) in enumerate(zip(keys, codes, strict=True)):
         state = decoder.decode(code["state"])
         _check_state(state, model)
+        as_solver(model.solver, model.average, state.problem.l1_ratio).check(state)
         rows = [replace(row, label=None) for row in model.trace_ if row.label == key]
         trace = Trace(rows, verdicts[key], model.trace_.task)
         rule_state = _decode_rule_state(model, code["rule_state"], decoder)
@@ -68,7 +70,12 @@ def _encode_rule_state(model: LinearModel, state: Any, encoder: Encoder, place: 
 def _decode_rule_state(model: LinearModel, code: Any, decoder: Decoder) -> Any:
     if code is None:
         return None
-    return decoder.decode(code["known"])
+    state = decoder.decode(code["known"])
+    try:
+        as_rule(model.stop).check(state, model.n_features_in_)
+    except (AttributeError, IndexError, TypeError) as error:
+        raise ValueError(f"what stop={model.stop!r} remembers is not of its kind: {error}") from None
+    return state
 
 
 def _check_state(state: Any, model: LinearModel) -> None:

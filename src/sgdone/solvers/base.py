@@ -65,6 +65,9 @@ class Solver(ABC):
     ) -> BlockReport:
         """Use ``block.order[first:last]``, making at most ``updates`` updates, until one of ``watches`` fires."""
 
+    def check(self, state: State) -> None:  # noqa: B027
+        """Refuse what this solver alone knows of a state that was read from a file, if it is not of its kind."""
+
     def says(self, state: State) -> str:
         """What the method did on its own account, in a few words; nothing for most."""
         return ""

@@ -170,6 +170,13 @@ class Halving(Solver):
         reason = f"the step size fell below {smallest:.3g}"
         return Stop("Halving", Status.CONVERGED, reason, {"smallest": smallest})
 
+    def check(self, state: State) -> None:
+        """The detector's state is checked by the detector."""
+        if not isinstance(state.extra, Halvings):
+            raise ValueError(f"what {self!r} remembers is {type(state.extra).__name__}")
+        if state.extra.detector is not None:
+            self.detector.check(state.extra.detector, state.problem.n_features)
+
     def says(self, state: State) -> str:
         """Where the step was halved."""
         done = state.extra.done

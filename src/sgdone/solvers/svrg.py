@@ -193,6 +193,16 @@ class SVRG(Solver):
         problem = state.problem
         return np.array([float(problem.fit_intercept), LARGEST[problem.dtype], np.inf, problem.alpha, gradient_b])
 
+    def check(self, state: State) -> None:
+        """An iterate that was picked must be like the state's."""
+        stage = state.extra
+        if not isinstance(stage, Stage):
+            raise ValueError(f"what {self!r} remembers is {type(stage).__name__}")
+        if stage.picked is not None:
+            weights, offsets = (np.asarray(array) for array in stage.picked[:2])
+            if weights.shape != state.weights.shape or offsets.shape != state.offsets.shape:
+                raise ValueError(f"an iterate of shape {weights.shape} was kept of weights of {state.weights.shape}")
+
     def says(self, state: State) -> str:
         """How many anchors there were."""
         stage: Stage = state.extra

@@ -114,9 +114,17 @@ class StopRule(ABC):
         """Whether it is sure to fire some time: a run adds a budget to a rule that is not."""
         return False
 
+    @property
+    def needs_classes(self) -> bool:
+        """Whether it makes sense for two classes alone."""
+        return False
+
     @abstractmethod
     def start(self, n_rows: int | None) -> Any:
         """State for a new run over ``n_rows`` rows (``None`` if not known)."""
+
+    def check(self, state: Any, n_features: int) -> None:  # noqa: B027
+        """Refuse a state, read from a file, that the compiled loops would take for something else than it is."""
 
     def restart(self, state: Any, n_rows: int | None) -> Any:
         """State after a change of step size, for rules that are used to detect when one is due."""

@@ -26,6 +26,16 @@ class _Composite(StopRule):
         """Rows enough for every part."""
         return max(rule.hold_out for rule in self.rules)
 
+    @property
+    def needs_classes(self) -> bool:
+        """Whether one part does."""
+        return any(rule.needs_classes for rule in self.rules)
+
+    def check(self, state: _Parts, n_features: int) -> None:
+        """Each part its own."""
+        for rule, part in zip(self.rules, state.states, strict=True):
+            rule.check(part, n_features)
+
     def start(self, n_rows: int | None) -> _Parts:
         """States of the parts."""
         return _Parts([rule.start(n_rows) for rule in self.rules])

@@ -12,6 +12,7 @@ from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRE, FIRED, GO, LEAVE_OUT, Probe, look_away
 from sgdone.kernels.rows import RowAccess
 from sgdone.stopping.base import Progress, Stop, StopRule, Watch
+from sgdone.stopping.checks import check_numbers
 from sgdone.verdict import Status
 
 #: Places in the numbers of the probes: the threshold, the margin that reached it, and whether the next row is to
@@ -60,6 +61,15 @@ class MarginTest(StopRule):
                 f"threshold={threshold!r} is not a positive number: margins start at 0, so that the test would end "
                 "every run at its first sample. 1 is the paper's"
             )
+
+    @property
+    def needs_classes(self) -> bool:
+        """Margins are those of classes."""
+        return True
+
+    def check(self, state: Any, n_features: int) -> None:
+        """Four numbers."""
+        check_numbers(self, state, 4)
 
     def start(self, n_rows: int | None) -> NDArray[np.float64]:
         """The numbers of the probe."""

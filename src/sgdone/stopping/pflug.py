@@ -13,6 +13,7 @@ from sgdone.kernels.last_row import make_memory
 from sgdone.kernels.probes import FIRED, Probe, let_pass
 from sgdone.kernels.rows import RowAccess
 from sgdone.stopping.base import Progress, Stop, StopRule, Watch
+from sgdone.stopping.checks import check_arrays, check_numbers
 from sgdone.verdict import Status
 
 #: Places in the numbers of the probe: samples since the (re)start, the sum of products, the burn-in, and the scalar
@@ -68,6 +69,18 @@ class Pflug(StopRule):
             raise ValueError(
                 f'burn_in={burn_in!r}: give the number of samples (1 or more) before which not to fire, or "auto"'
             )
+
+    def check(self, state: Any, n_features: int) -> None:
+        """Five numbers, and a place for a row of so many features."""
+        check_numbers(self, state.numbers, 5)
+        dense, arrays = state.dense, state.arrays
+        if not arrays:
+            return
+        shapes = [(n_features,)] if dense else [(n_features,), (2, n_features + 1), (3,), (1,)]
+        kinds = [("f4", "f8")] if dense else [("u4",), ("f8",), ("u4",), ("f8",)]
+        check_arrays(self, arrays, shapes, kinds)
+        if not dense and (arrays[2][1] > n_features or arrays[2][2] > 1):
+            raise ValueError(f"what {self!r} remembers of the last row points outside of it")
 
     def start(self, n_rows: int | None) -> _Memory:
         """Nothing seen yet."""

@@ -54,6 +54,15 @@ class Then(StopRule):
         """As the rule."""
         return self.rule.bounded
 
+    @property
+    def needs_classes(self) -> bool:
+        """As the rule."""
+        return self.rule.needs_classes
+
+    def check(self, state: _Going, n_features: int) -> None:
+        """As the rule."""
+        self.rule.check(state.inner, n_features)
+
     def start(self, n_rows: int | None) -> _Going:
         """The rule's own state."""
         return _Going(self.rule.start(n_rows))

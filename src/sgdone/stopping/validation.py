@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from sgdone.data.csr import check_csr
 from sgdone.data.rows import Rows
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRED, Probe, let_pass
 from sgdone.kernels.rows import RowAccess
 from sgdone.stopping.base import Progress, Stop, StopRule, Watch
+from sgdone.stopping.checks import check_arrays, check_numbers
 from sgdone.verdict import Status
 
 #: Places in the numbers of the probe: samples between two checks, samples since the last, and the fractions of
@@ -83,6 +85,21 @@ class SmallValidationSet(StopRule):
     def bounded(self) -> bool:
         """A check can bring more right answers only so many times."""
         return True
+
+    @property
+    def needs_classes(self) -> bool:
+        """Right and wrong answers are those of classes."""
+        return True
+
+    def check(self, state: Any, n_features: int) -> None:
+        """Five numbers, and as many rows and labels as it asked for."""
+        check_numbers(self, state.numbers, 5)
+        check_arrays(self, (state.labels,), [(self.size,)], [("f8",)])
+        if len(state.arrays) == 1:
+            check_arrays(self, state.arrays, [(self.size, n_features)], [("f4", "f8")])
+        else:
+            _, indices, indptr = state.arrays
+            check_csr(indices, indptr, n_features)
 
     def start(self, n_rows: int | None) -> _Held:
         """No check yet."""
