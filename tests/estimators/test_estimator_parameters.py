@@ -87,11 +87,11 @@ def test_average_that_is_none_of_these(average, binary):
         ({"loss": losses.Huber()}, "loss 'huber' is for regression, not for classification. Known: exponential"),
         (
             {"solver": "agsd"},
-            "unknown solver 'agsd'. Did you mean 'asgd'\\? Known: aisgd, asgd, isgd, isgd_half, sgd, sgd_half, svrg",
+            "unknown solver 'agsd'. Did you mean 'asgd'\\? Known: aisgd, asgd, isgd, isgd_half",
         ),
         (
             {"step": "inverse"},
-            "unknown step size 'inverse'.* Known: class_scale, constant, inverse_sqrt, inverse_time, xu",
+            "unknown step size 'inverse'.* Known: bottou, class_scale, constant, inverse_sqrt",
         ),
         (
             {"stop": "early"},

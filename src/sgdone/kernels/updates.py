@@ -1,4 +1,4 @@
-"""The two kinds of step: both are a shrinkage of the weights and one scalar along the row."""
+"""The kinds of step: each is a shrinkage of the weights and one scalar along the row."""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,3 +33,16 @@ def make_implicit(implicit_slope: Callable[..., float]) -> Callable[..., Any]:
         return shrink, amount * shrink, amount * unit, s
 
     return implicit
+
+
+def make_shrunk(slope: Callable[..., float]) -> Callable[..., Any]:
+    """W ← (1 − γα)(w − γ·v·ℓ′(z)·x) and b ← b − γ·v·ℓ′(z): α may differ from row to row."""
+
+    @inlined
+    def shrunk(wx: Any, b: Any, norm: Any, y: Any, v: Any, step: Any, alpha: Any, unit: Any, parameters: Any) -> Any:
+        s = slope(wx + b, y, parameters)
+        amount = step * v * s
+        shrink = 1.0 - step * alpha
+        return shrink, amount * shrink, amount * unit, s
+
+    return shrunk

@@ -8,6 +8,8 @@ from sgdone.solvers.isgd import ISGD
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
+from sgdone.solvers.sgd2 import SGD2
+from sgdone.solvers.sgdqn import SGDQN
 from sgdone.solvers.state import State
 from sgdone.solvers.svrg import SVRG
 from sgdone.solvers.truncated import Truncated
@@ -15,6 +17,8 @@ from sgdone.solvers.truncated import Truncated
 __all__ = [
     "ISGD",
     "SGD",
+    "SGD2",
+    "SGDQN",
     "SVRG",
     "Averaged",
     "BlockReport",

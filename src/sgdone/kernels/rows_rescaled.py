@@ -1,0 +1,136 @@
+"""Rows along which every feature has a step size of its own: vector 0 is θ, vector 1 the diagonal B of step sizes.
+
+Rows of a CSR matrix that are shifted are not among them: B∘x would have as many entries as there are features.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sgdone.kernels.jit import inlined
+from sgdone.kernels.rows import CSR, CSR_SCALED, DENSE, DENSE_SCALED, RowAccess
+
+
+class RescaledRows(NamedTuple):
+    """What a loop does with θ and B, and a copy ``kept`` of an earlier θ, which is a model of one vector."""
+
+    #: ``move(rows, i, weights, amount)``: θ −= amount × B∘x.
+    move: Callable[..., Any]
+    #: ``learn(rows, i, weights, kept, change, skip, most)``: 1/B += skip × change·x/(θ − kept) kept within [0, most].
+    learn: Callable[..., Any]
+    #: ``age(weights, amount)``: 1/B += amount.
+    age: Callable[..., Any]
+    #: ``keep(weights, kept, rate)``: kept ← θ, and θ −= rate × B∘θ.
+    keep: Callable[..., Any]
+
+
+@inlined
+def _tightened(step: Any, theta: Any, kept: Any, gradient: Any, skip: Any, most: Any) -> Any:
+    """A step size after one look at a curvature; where θ has not moved there is nothing to see."""
+    moved = theta - kept
+    return step / (1.0 + skip * step * min(max(gradient / moved, 0.0), most)) if moved != 0.0 else step
+
+
+def _dense(entry: Callable[..., Any]) -> RescaledRows:
+    """Every feature in turn; ``entry(rows, i, j)`` is x_j."""
+
+    @inlined
+    def move(rows: Any, i: Any, weights: Any, amount: Any) -> None:
+        a = weights.dtype.type(amount)
+        for j in range(weights.shape[1]):
+            weights[0, j] -= a * weights[1, j] * entry(rows, i, j)
+
+    @inlined
+    def learn(rows: Any, i: Any, weights: Any, kept: Any, change: Any, skip: Any, most: Any) -> None:
+        for j in range(weights.shape[1]):
+            gradient = change * entry(rows, i, j)
+            weights[1, j] = _tightened(weights[1, j], weights[0, j], kept[0, j], gradient, skip, most)
+
+    @inlined
+    def age(weights: Any, amount: Any) -> None:
+        a = weights.dtype.type(amount)
+        one = weights.dtype.type(1)
+        for j in range(weights.shape[1]):
+            weights[1, j] /= one + a * weights[1, j]
+
+    @inlined
+    def keep(weights: Any, kept: Any, rate: Any) -> None:
+        a = weights.dtype.type(rate)
+        for j in range(weights.shape[1]):
+            kept[0, j] = weights[0, j]
+            weights[0, j] -= a * weights[1, j] * weights[0, j]
+
+    return RescaledRows(move, learn, age, keep)
+
+
+def _sparse(entry: Callable[..., Any]) -> RescaledRows:
+    """The entries of the row alone; ``entry(rows, k)`` is the k-th of the matrix."""
+
+    @inlined
+    def move(rows: Any, i: Any, weights: Any, amount: Any) -> None:
+        a = weights.dtype.type(amount)
+        for k in range(rows[2][i], rows[2][i + np.uint64(1)]):
+            j = rows[1][k]
+            weights[j, 0] -= a * weights[j, 1] * entry(rows, k)
+
+    @inlined
+    def learn(rows: Any, i: Any, weights: Any, kept: Any, change: Any, skip: Any, most: Any) -> None:
+        for k in range(rows[2][i], rows[2][i + np.uint64(1)]):
+            j = rows[1][k]
+            gradient = change * entry(rows, k)
+            weights[j, 1] = _tightened(weights[j, 1], weights[j, 0], kept[j, 0], gradient, skip, most)
+
+    @inlined
+    def age(weights: Any, amount: Any) -> None:
+        a = weights.dtype.type(amount)
+        one = weights.dtype.type(1)
+        for j in range(weights.shape[0]):
+            weights[j, 1] /= one + a * weights[j, 1]
+
+    @inlined
+    def keep(weights: Any, kept: Any, rate: Any) -> None:
+        a = weights.dtype.type(rate)
+        for j in range(weights.shape[0]):
+            kept[j, 0] = weights[j, 0]
+            weights[j, 0] -= a * weights[j, 1] * weights[j, 0]
+
+    return RescaledRows(move, learn, age, keep)
+
+
+@inlined
+def _of_dense(rows: Any, i: Any, j: Any) -> Any:
+    return rows[0][i, j]
+
+
+@inlined
+def _of_dense_scaled(rows: Any, i: Any, j: Any) -> Any:
+    return (rows[0][i, j] - rows[1][j]) * rows[2][j]
+
+
+@inlined
+def _of_csr(rows: Any, k: Any) -> Any:
+    return rows[0][k]
+
+
+@inlined
+def _of_csr_scaled(rows: Any, k: Any) -> Any:
+    return rows[0][k] * rows[4][rows[1][k]]
+
+
+_RESCALED: dict[RowAccess, RescaledRows] = {
+    DENSE: _dense(_of_dense),
+    DENSE_SCALED: _dense(_of_dense_scaled),
+    CSR: _sparse(_of_csr),
+    CSR_SCALED: _sparse(_of_csr_scaled),
+}
+
+
+def rescaled(access: RowAccess) -> RescaledRows:
+    """The same rows with a step size for every feature; not of shifted sparse rows."""
+    if access not in _RESCALED:
+        raise ValueError(
+            "sgdqn cannot learn from centred sparse rows, whose every entry it would need: "
+            "give X as a dense array, or leave centring out"
+        )
+    return _RESCALED[access]
