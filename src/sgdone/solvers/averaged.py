@@ -62,7 +62,7 @@ class Averaged(Solver):
     ) -> BlockReport:
         """Use rows of a block."""
         after = None if self.after == "auto" else int(self.after)
-        inner = self.inner
+        make, slope_of, penalties = self.inner.make_update, self.inner.slope_of, self.inner.penalties_of(state, block)
         return advance_along_rows(
-            state, block, first, last, updates, inner.make_update, inner.slope_of, watches, average_after=after
+            state, block, first, last, updates, make, slope_of, watches, after, penalties_of=penalties
         )

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.base import Block
@@ -29,6 +30,10 @@ class RowSolver(Solver):
     def slope_of(self, loss: Loss) -> ScalarFunction:
         """The function of the loss that the step calls."""
 
+    def penalties_of(self, state: State, block: Block) -> Callable[[int, int], NDArray[np.float64]] | None:
+        """What each of some samples (the first, how many) takes for α, if it is not the same for all."""
+        return None
+
     @property
     def default_step(self) -> StepSize:
         """The best schedule for an iterate that is not averaged (Xu 2011, eq. (8))."""
@@ -42,4 +47,5 @@ class RowSolver(Solver):
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
     ) -> BlockReport:
         """Use rows of a block."""
-        return advance_along_rows(state, block, first, last, updates, self.make_update, self.slope_of, watches)
+        make, slope_of, penalties = self.make_update, self.slope_of, self.penalties_of(state, block)
+        return advance_along_rows(state, block, first, last, updates, make, slope_of, watches, penalties_of=penalties)

@@ -15,7 +15,6 @@ from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sample import settle_t0, t0_in_words, t0_of
 from sgdone.solvers.skip import check_skip, skip_of
 from sgdone.solvers.state import State
-from sgdone.solvers.stretch import advance_along_rows
 from sgdone.steps.base import StepSize
 from sgdone.steps.bottou import Bottou
 from sgdone.steps.table import step_sizes
@@ -80,9 +79,7 @@ class SGD2(RowSolver):
         ended = settle_t0(state, block, first, last, self.advance)
         if ended is not None:
             return ended
-        penalties = self.penalties_of(state, block)
-        make, slope_of = self.make_update, self.slope_of
-        return advance_along_rows(state, block, first, last, updates, make, slope_of, watches, penalties_of=penalties)
+        return super().advance(state, block, first, last, updates, watches)
 
     def penalties_of(self, state: State, block: Block) -> Callable[[int, int], NDArray[np.float64]]:
         """What each of some samples takes for α, so that 1 − γα is its shrinkage: 0 but at each ``skip``-th."""
