@@ -1,10 +1,17 @@
 """What to do next, from how a run went."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.solvers.base import BlockReport
+from sgdone.data.base import Block
+from sgdone.data.spread import Spread
+from sgdone.solvers.base import BlockReport, Solver
 from sgdone.solvers.state import State
+from sgdone.steps.base import PRELIMINARY_ROWS
 from sgdone.stopping.base import Stop
 from sgdone.trace import Trace
 from sgdone.verdict import Status
@@ -19,23 +26,63 @@ def divergence_reason(report: BlockReport) -> str:
     return f"a prediction or a step exceeded what a float holds{size}; the last finite weights are kept"
 
 
-def next_steps(ended: Stop, state: State, trace: Trace) -> str:
-    """A sentence or two for the user, or nothing."""
+@final
+@dataclass(frozen=True)
+class Ending:
+    """What there is to judge an end by: the model, its course, the last rows seen, and what the user had a say in."""
+
+    solver: Solver
+    state: State
+    trace: Trace
+    block: Block
+    automatic_step: bool
+    feature_names: Sequence[str] | None
+
+    def spread(self) -> str:
+        """Which columns are of quite another size than the others; nothing to a method that does not mind."""
+        if not self.solver.minds_scales:
+            return ""
+        rows = self.block.used(0, self.block.order.size)[:PRELIMINARY_ROWS]
+        spread = Spread.of(self.block.rows, rows)
+        return "" if spread is None else spread.in_words(self.feature_names)
+
+
+def judged(ended: Stop, ending: Ending) -> Stop:
+    """The same end with advice; an end that is called convergence but cannot be is called a stall."""
     if ended.status is Status.DIVERGED:
-        return (
-            'The steps are too large for rows of this size: use step="auto", a smaller step, '
-            'solver="aisgd" (which does not blow up), or scale the features.'
-        )
+        return replace(ended, advice=_smaller_steps(ending))
     if ended.status in (Status.INTERRUPTED, Status.STOPPED):
-        return "Go on with partial_fit, or fit again with warm_start=True."
-    if len(trace) and trace[-1].passes >= 1 and _worse_than_nothing(state, trace):
-        return (
-            "The predictions made during the last pass were worse than predicting 0 for every row: "
-            "features of very different scales are the usual cause, so standardise them."
-        )
-    if ended.status is Status.BUDGET_SPENT and ended.rule == "MaxPasses" and len(trace):
-        return " ".join(filter(None, (_still_falling(trace), _far_from_standardised(state))))
-    return ""
+        return replace(ended, advice=ended.advice or "Go on with partial_fit, or fit again with warm_start=True.")
+    if not len(ending.trace) or ending.trace[-1].passes < 1:
+        return ended
+    spread, worse = ending.spread(), _worse_than_nothing(ending.state, ending.trace)
+    if spread or worse:
+        # No gain says nothing about columns that have hardly been moved.
+        status = Status.STALLED if ended.status is Status.CONVERGED else ended.status
+        return replace(ended, status=status, advice=_scale_columns(spread, worse))
+    if ended.status is Status.BUDGET_SPENT and ended.rule == "MaxPasses" and not ended.advice:
+        further = (_still_falling(ending.trace), _far_from_standardised(ending.state))
+        return replace(ended, advice=" ".join(filter(None, further)))
+    return ended
+
+
+def _smaller_steps(ending: Ending) -> str:
+    """What keeps a method from diverging, of what was not tried."""
+    spread = ending.spread()
+    tried = [] if ending.automatic_step else ['step="auto"', "a smaller step"]
+    tried += [] if "ISGD" in repr(ending.solver) else ['solver="aisgd" (which does not blow up)']
+    use = f"use {', '.join(tried)}, or " if tried else ""
+    blame = f" ({spread})" if spread else ""
+    return f"The steps are too large for rows of this size{blame}: {use}scale the features."
+
+
+def _scale_columns(spread: str, worse: bool) -> str:
+    """What scales have done, or must have done."""
+    found = "The predictions made during the last pass were worse than predicting 0 for every row: " if worse else ""
+    if not spread:
+        return f"{found}features of very different scales are the usual cause, so standardise them."
+    found += f"{spread}, and steps that suit the largest columns leave the others where they are."
+    return f"{found[0].upper()}{found[1:]} Standardise the features, then fit again."
 
 
 def _worse_than_nothing(state: State, trace: Trace) -> bool:

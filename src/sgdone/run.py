@@ -1,7 +1,7 @@
 """The one driver: rows in, weights, trace and verdict out."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
@@ -63,6 +63,7 @@ def run(
     single_pass: bool = False,
     block_size: int | None = None,
     hook: Hook | None = None,
+    feature_names: Sequence[str] | None = None,
 ) -> Result:
     """Train a linear model until a rule stops it.
 
@@ -97,6 +98,8 @@ def run(
         Rows between two looks of the rules; it never changes a result.
     hook : callable, optional
         Called after each stretch of rows; a returned text stops the run.
+    feature_names : sequence of str, optional
+        What the verdict calls the columns.
 
     Examples
     --------
@@ -166,7 +169,9 @@ def run(
                 raise_for_bad_row(block, report)
                 ended = Stop("divergence", Status.DIVERGED, advice.divergence_reason(report))
                 break
-            ended = asked.observe(rule_state, progress) or report.finished
+            fired = asked.observe(rule_state, progress)
+            # A method that has ended says how: a budget that it has passed on the way is no reason to doubt it.
+            ended = report.finished or fired
             wish = hook(progress, state) if hook is not None else None
             if ended is None:
                 if wish is not None:
@@ -194,6 +199,7 @@ def run(
         solution, offset = state.solution()
         ended = Stop("divergence", Status.DIVERGED, "weights exceeded what a float holds; those of the start are kept")
     passes = rows_read / source.n_rows if source.n_rows else float(blocks.begun)
+    ended = advice.judged(ended, advice.Ending(solver, state, trace, block, step is None, feature_names))
     verdict = Verdict(
         ended.status,
         ended.rule,
@@ -201,7 +207,7 @@ def run(
         passes,
         "; ".join(filter(None, (ended.reason, solver.says(state)))),
         ended.evidence | solver.evidence(state),
-        ended.advice or advice.next_steps(ended, state, trace),
+        ended.advice,
     )
     trace.verdict = verdict
     kept = rule_state if asked is stop else rule_state.states[0]

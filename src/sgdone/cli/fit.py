@@ -81,13 +81,13 @@ def _train(model: Model, train: Rows, line: ProgressLine) -> float:
     """Train, and give the features their names; returns the seconds it took."""
     n_classes = len(np.unique(train.labels)) if isinstance(model, LinearClassifier) else 2
     line.now("training", models=1 if n_classes == 2 else n_classes)
-    model._progress_hook = line.hook
+    model._progress_hook, model._feature_names = line.hook, train.feature_names
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the verdict says it
         model.fit(train.X, train.labels)
     seconds = time.perf_counter() - start
-    del model._progress_hook
+    del model._progress_hook, model._feature_names
     if train.feature_names is not None:
         model.feature_names_in_ = np.array(train.feature_names, dtype=object)
     return seconds

@@ -2,6 +2,7 @@
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -26,6 +27,8 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
     _task: ClassVar[TaskName]
     #: Told of every stretch of rows; the command line's progress line.
     _progress_hook: Hook | None = None
+    #: What the verdict calls the columns of rows that carry no names.
+    _feature_names: Sequence[str] | None = None
 
     coef_: NDArray[Any]
     intercept_: NDArray[Any]
@@ -53,6 +56,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             int(self.verbose),
             single_pass=partial,
             progress=self._progress_hook,
+            feature_names=getattr(self, "feature_names_in_", self._feature_names),
         )
 
     def _centered(self) -> bool:

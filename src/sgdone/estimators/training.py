@@ -43,6 +43,8 @@ class Plan:
     single_pass: bool = False
     #: Called in each model's own thread.
     progress: Hook | None = None
+    #: What the verdict calls the columns.
+    feature_names: Sequence[str] | None = None
 
 
 @final
@@ -100,6 +102,7 @@ def train(
             resume=starts[k].resume,
             single_pass=plan.single_pass,
             hook=both(both(both(watch if len(labels) > 1 else None, talk), plan.progress), task),
+            feature_names=plan.feature_names,
         )
         if result.verdict.rule == "Ctrl-C":
             interrupted.set()

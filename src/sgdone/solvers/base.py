@@ -49,6 +49,8 @@ class Solver(ABC):
     name: ClassVar[str]
     #: Whether it must be able to read all rows at any time: a stream is not enough.
     reads_all_rows: ClassVar[bool] = False
+    #: Whether columns of very different sizes keep it from getting anywhere.
+    minds_scales: ClassVar[bool] = True
 
     @property
     @abstractmethod
