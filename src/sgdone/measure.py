@@ -4,6 +4,7 @@ import math
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sgdone.data.base import Block
 from sgdone.data.class_means import scale_of_classes
@@ -32,7 +33,16 @@ def look_ahead(problem: Problem, block: Block) -> Preliminary:
         norm=float(norms[finite].max(initial=0.0)),
         energy=float(energies[finite].max(initial=0.0)),
         class_scale=partial(scale_of_classes, block) if problem.task == "classification" else None,
+        typical_energy=_typical(energies[finite]),
     )
+
+
+def _typical(energies: NDArray[np.float64]) -> float:
+    """The mean, values beyond ten times the median cut to that."""
+    if not energies.size:
+        return 0.0
+    median = float(np.median(energies))
+    return float(np.mean(np.minimum(energies, 10.0 * median) if median > 0 else energies))
 
 
 def measure(state: State, report: BlockReport, progress: Progress) -> TraceRow:

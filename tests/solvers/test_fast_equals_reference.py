@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from problems import LOSSES, random_problem
+from problems import FEW_LOSSES, LOSSES, random_problem
 from sgdone import solvers, steps, stopping
 from sgdone.reference import averaged_sgd as slow
 from sgdone.reference.implicit_sgd import implicit, least_squares_update
@@ -75,6 +75,15 @@ def test_asgd_from_a_given_sample(loss, seed, as_csr, after):
 
 
 @hypothesis_settings(max_examples=25)
+@given(seed=st.integers(0, 10**6), as_csr=st.booleans(), after=st.integers(0, 50), decay=st.floats(0, 10))
+def test_averages_that_weigh_later_iterates_more(seed, as_csr, after, decay):
+    loss = FEW_LOSSES[seed % len(FEW_LOSSES)]
+    problem = random_problem(seed, loss)
+    result = fast(problem, loss, solvers.Averaged(solvers.SGD(), after, decay), as_csr=as_csr)
+    assert_same(result, slow.average(slow_path(problem, loss, slow.explicit), after, decay))
+
+
+@hypothesis_settings(max_examples=25)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans())
 def test_asgd_finds_the_same_start_of_averaging(seed, as_csr):
     loss = LOSSES[seed % len(LOSSES)]
@@ -101,3 +110,10 @@ def test_implicit_twin_is_the_closed_form_of_least_squares(rng):
     update = implicit(LOSSES[3], 0.0, False)
     w, _ = update(theta, 0.0, x, 1.3, 1.0, 0.7)
     assert np.allclose(w, least_squares_update(theta, x, 1.3, 0.7), rtol=1e-14)
+
+
+def test_the_weights_of_averaged_iterates_grow_as_the_power_says():
+    path = [(np.array([float(t)]), 0.0) for t in range(5001)]
+    weights = np.arange(1, 5001) ** 3.0
+    (mean,), _ = slow.average(path, 0, 3.0)
+    assert mean == pytest.approx(np.average(np.arange(1, 5001), weights=weights), rel=1e-3)

@@ -31,6 +31,27 @@ def test_auto_is_the_stable_step():
     assert steps.Xu().resolve(SEEN) == steps.Xu(STABLE, a=0.01, c=0.75, energy=10.0)
 
 
+def test_root_is_made_for_typical_rows():
+    seen = Preliminary(losses.Logistic(), alpha=0.01, norm=9.0, energy=1e9, typical_energy=4.0)
+    assert steps.Root(3.0).resolve(seen) == steps.Root(3.0, gamma0=3.0 / 1.01, tau=40.0)
+    assert steps.Root(gamma0=0.5, tau=7.0).resolve(seen) == steps.Root(gamma0=0.5, tau=7.0)
+    assert np.allclose(steps.Root(gamma0=0.5, tau=7.0)(T), 0.5 / np.sqrt(1 + T / 7.0))
+
+
+def test_one_wild_row_among_the_first_does_not_shrink_the_steps_of_root(rng):
+    X = rng.standard_normal((1000, 3))
+    first = [first_step(steps.Root(), X)]
+    X[5] *= 1e6
+    first.append(first_step(steps.Root(), X))
+    assert first[1] == pytest.approx(first[0], rel=0.05)
+
+
+def first_step(step, X):
+    source = ArraySource(X, np.sign(X[:, 0]), shuffle=False)
+    solver = solvers.Averaged(solvers.ISGD(), after=0, decay=3)
+    return run(source, losses.Logistic(), solver, stopping.MaxPasses(1), alpha=0.1, step=step).state.step.gamma0
+
+
 def test_exponent_is_two_thirds_for_the_squared_loss():
     seen = Preliminary(losses.Squared(), 0.01, 9.0, 10.0)
     assert steps.Xu().resolve(seen).c == 2 / 3

@@ -21,8 +21,9 @@ from sgdone.kernels.rows import RowAccess
 MOVING_RATE = 0.01
 #: The moving averages are first compared at this sample.
 FIRST_COMPARED = 100.0
-#: Places in a loop's settings, behind its own: the L1 penalty, and the samples after which what is owed of it is due.
-L1, EVERY = 3, 4
+#: Places in a loop's settings, behind its own: the L1 penalty, the samples after which what is owed of it is due, and
+#: the power of its number that an iterate weighs in the average.
+L1, EVERY, DECAY = 3, 4, 5
 
 
 class Storage(NamedTuple):
@@ -61,8 +62,8 @@ def make_plain(access: RowAccess, value: Callable[..., float]) -> Storage:
 
 
 def make_averaged(access: RowAccess, value: Callable[..., float]) -> Storage:
-    """The iterate and the mean of the iterates since averaging began."""
-    return Storage(_make_read_iterate(access), _make_write_average(access, _uniform_rate), _watch_nothing)
+    """The iterate and the mean of the iterates since averaging began, later ones weighing more if asked."""
+    return Storage(_make_read_iterate(access), _make_write_average(access, _polynomial_rate), _watch_nothing)
 
 
 def make_searching(access: RowAccess, value: Callable[..., float]) -> Storage:
@@ -172,7 +173,7 @@ def _make_write_average(access: RowAccess, rate_of: Callable[..., float]) -> Cal
             share = 0.0
         along = amount * (1.0 / scale)
         add_both(rows, i, weights, offsets, -along, along * (share / own))
-        rate = rate_of(model)
+        rate = rate_of(model, settings)
         keep = 1.0 - rate
         mean = model.averaged_intercept + rate * (intercept - model.averaged_intercept)
         return scale, own * keep if rate < 1.0 else 1.0, share * keep + rate * scale, mean
@@ -181,12 +182,13 @@ def _make_write_average(access: RowAccess, rate_of: Callable[..., float]) -> Cal
 
 
 @inlined
-def _uniform_rate(model: Any) -> Any:
-    return 1.0 / (model.averaged_steps + 1.0)
+def _polynomial_rate(model: Any, settings: Any) -> Any:
+    """Shamir & Zhang (2013), eq. (6): 1/k at the k-th iterate without decay, which is the plain mean."""
+    return (1.0 + settings[DECAY]) / (model.averaged_steps + 1.0 + settings[DECAY])
 
 
 @inlined
-def _moving_rate(model: Any) -> Any:
+def _moving_rate(model: Any, settings: Any) -> Any:
     return MOVING_RATE
 
 

@@ -36,12 +36,16 @@ def sgd(X: Array, y: Array, weights: Array, gamma: Callable[[int], float], updat
     return path
 
 
-def average(path: list[tuple[Array, float]], start: int) -> tuple[Array, float]:
-    """The mean of θ over (start, k], by the plain recursion of section 5; θ_k if there is none."""
+def average(path: list[tuple[Array, float]], start: int, decay: float = 0.0) -> tuple[Array, float]:
+    """The mean of θ over (start, k], by the plain recursion of section 5; θ_k if there is none.
+
+    With a decay p the rate 1/t is (1 + p)/(t + p): Shamir & Zhang (2013), eq. (6).
+    """
     w, b = path[-1]
     for t, (theta, offset) in enumerate(path[start + 1 :], start=1):
-        w = theta if t == 1 else (1 - 1 / t) * w + theta / t
-        b = offset if t == 1 else (1 - 1 / t) * b + offset / t
+        rate = (1 + decay) / (t + decay)
+        w = theta if t == 1 else (1 - rate) * w + rate * theta
+        b = offset if t == 1 else (1 - rate) * b + rate * offset
     return w, b
 
 

@@ -1,7 +1,8 @@
 """Averaging, around any method that steps along rows."""
 
 from dataclasses import dataclass, field
-from numbers import Integral
+from math import inf
+from numbers import Integral, Real
 from typing import Any, Literal, final
 
 from numpy.typing import NDArray
@@ -30,15 +31,19 @@ class Averaged(Solver):
     after : int or "auto"
         t₀. "auto" is Xu's section 5: begin once a moving average of the iterates (weight 0.01 on the newest)
         has the lower moving average of losses, looked at from the 100th sample on.
+    decay : float
+        p: the k-th of these iterates weighs as k^p (polynomial-decay averaging, Shamir & Zhang 2013, with η = p). 0 is
+        the paper's plain mean; with 3 or so the start is forgotten without a t₀, however long the run will be.
 
     Examples
     --------
     >>> Averaged(SGD(), after=0)
-    Averaged(inner=SGD(), after=0)
+    Averaged(inner=SGD(), after=0, decay=0.0)
     """
 
     inner: RowSolver = field(default_factory=SGD)
     after: int | Literal["auto"] = "auto"
+    decay: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, RowSolver):
@@ -46,6 +51,9 @@ class Averaged(Solver):
         after: Any = self.after
         if after != "auto" and not (isinstance(after, Integral) and int(after) >= 0):
             raise ValueError(f'after={after!r}: give "auto" or the number of samples to leave out')
+        decay: Any = self.decay
+        if isinstance(decay, bool) or not isinstance(decay, Real) or not 0 <= float(decay) < inf:
+            raise ValueError(f"decay={decay!r}: give the power of its number that an iterate weighs, 0 or more")
 
     @property
     def default_step(self) -> StepSize:
@@ -64,5 +72,15 @@ class Averaged(Solver):
         after = None if self.after == "auto" else int(self.after)
         make, slope_of, penalties = self.inner.make_update, self.inner.slope_of, self.inner.penalties_of(state, block)
         return advance_along_rows(
-            state, block, first, last, updates, make, slope_of, watches, after, penalties_of=penalties
+            state,
+            block,
+            first,
+            last,
+            updates,
+            make,
+            slope_of,
+            watches,
+            after,
+            penalties_of=penalties,
+            decay=float(self.decay),
         )

@@ -40,13 +40,14 @@ def advance_along_rows(
     average_after: int | None = None,
     penalties_of: Callable[[int, int], NDArray[np.float64]] | None = None,
     truncate_every: int = 1,
+    decay: float = 0.0,
 ) -> BlockReport:
     """Run the loop over ``block.order[first:last]``, going on after each outcome that is not an end.
 
     A row larger than the step size was made for makes the step size anew and is then used; averaging begins
     when the search for its start has succeeded or after the sample ``average_after``. A watch that fires ends it.
     ``penalties_of(first, count)`` gives what the update takes for α at each of some samples, if that is not the same.
-    ``truncate_every`` is for L1 penalties: see `sgdone.solvers.truncated`.
+    ``truncate_every`` is for L1 penalties and ``decay`` for averages: see `sgdone.solvers`' truncated and averaged.
     """
     problem = state.problem
     loss = problem.loss
@@ -71,7 +72,7 @@ def advance_along_rows(
             tuple(watch.make for watch in watches),
         )
         limits = [float(problem.fit_intercept), LARGEST[problem.dtype], state.step.energy_limit]
-        settings = np.array([*limits, problem.l1, float(truncate_every)])
+        settings = np.array([*limits, problem.l1, float(truncate_every), decay])
         one_penalty = penalties_of is None
         penalties = np.array([problem.l2]) if penalties_of is None else penalties_of(state.steps + 1, count)
         position, used, outcome = loop(
