@@ -6,7 +6,6 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from sgdone.data.rows import Rows
 
@@ -63,11 +62,11 @@ def _sizes(rows: Rows, some: NDArray[np.uint64]) -> tuple[NDArray[np.float64], N
     if not some.size:
         return np.empty(0), np.empty(0, dtype=np.int64)
     matrix: Any = rows.matrix(some)
-    if sparse.issparse(matrix):
-        values, places = np.asarray(matrix.data, dtype=np.float64), matrix.indices
+    if rows.access.vectors_first:
+        values = np.asarray(matrix, dtype=np.float64).ravel()
+        places = np.tile(np.arange(rows.n_features), some.size)
     else:
-        dense = np.asarray(matrix, dtype=np.float64)
-        values, places = dense.ravel(), np.tile(np.arange(dense.shape[1]), dense.shape[0])
+        values, places = np.asarray(matrix.data, dtype=np.float64), matrix.indices
     used = (values != 0) & np.isfinite(values)
     values, places = np.abs(values[used]), places[used]
     largest = np.zeros(rows.n_features)
