@@ -63,6 +63,21 @@ add(X, solvers.SGD(), stopping.MarginTest(0.5, fresh=True))
 add(wide, half, looks)
 add(sparse.csr_array(np.where(X == 0, 0.5, X)), half, looks)
 add(sparse.csr_array((150, 4)), half, looks)
+
+# The rivals. Of online L-BFGS a first step of 1e-10 would let the last digits decide.
+never = stopping.MaxPasses(2)
+quasi_newton = solvers.OLBFGS(7, memory=3, epsilon=0.05, damping=0.1)
+for matrix in (X, sparse.csr_array(X)):
+    add(matrix, solvers.SGDQN(5), never)
+    add(matrix, solvers.Truncated(solvers.SGD(), 7), never, l1_ratio=0.5)
+    add(matrix, solvers.Pegasos(7), never, step=None)
+    add(matrix, solvers.Pegasos(), never, step=None, fit_intercept=False)
+    add(matrix, quasi_newton, never, step=None)
+    add(matrix[[0]], solvers.Pegasos(), never, y[:1], weights[:1], step=None)
+    add(matrix[:, [0]], quasi_newton, never, step=None)
+add(sparse.csr_array(X), solvers.SGD2(5), never)
+add(sparse.csr_array(X), solvers.Pegasos(7), never, step=None, center=True)
+add(sparse.csr_array(X), quasi_newton, never, step=None, center=True)
 np.savez(sys.argv[1], weights=np.concatenate(out), stops=np.array(stops))
 """
 

@@ -43,10 +43,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     solver : str or Solver, default="asgd"
         "sgd", "asgd" (averaged), "isgd" (implicit), "aisgd" (averaged implicit), "sgd_half" and "isgd_half"
         (constant steps, halved whenever stationarity is detected), "svrg". Averaging reaches the statistical
-        accuracy of the exact optimum in one or two passes (Xu 2011).
+        accuracy of the exact optimum in one or two passes (Xu 2011). Its rivals, for comparison: "sgd2", "sgdqn"
+        (a step size a feature), "pegasos", "olbfgs" (quasi-Newton steps on minibatches) and "liblinear" (the exact
+        optimum of the logistic loss and the hinges, all rows in memory).
     step : str, float or StepSize, default="auto"
         "auto" is the solver's own schedule, scaled by the largest of the first 1000 rows; a number is a
-        constant step; else "constant", "class_scale", "xu", "inverse_time", "inverse_sqrt" or an object of
+        constant step; else "constant", "class_scale", "xu", "inverse_time", "inverse_sqrt", "root" or an object of
         `sgdone.steps`.
     stop : str, int or StopRule, default="auto"
         "auto" ends when a pass lowers the progressive loss by less than 0.1 %, after ten passes at most; a

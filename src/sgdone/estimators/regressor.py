@@ -25,7 +25,7 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         "squared", "huber", "epsilon_insensitive", "quantile", an object of `sgdone.losses`, or your own
         `sgdone.CustomLoss`. The default estimates the mean.
     solver, step, stop, alpha, penalty, l1_ratio, average, fit_intercept, shuffle, warm_start, random_state, verbose
-        As in `LinearClassifier`.
+        As in `LinearClassifier`; the solver "liblinear" is for classes alone.
 
     Attributes
     ----------

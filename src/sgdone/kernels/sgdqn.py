@@ -8,10 +8,11 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
+from sgdone.kernels.bookkeeping import after_update
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
 from sgdone.kernels.loop import LARGEST, UNIT
-from sgdone.kernels.model import Numbers, load, store
+from sgdone.kernels.model import load, store
 from sgdone.kernels.outcome import CONTINUE, FIRED_AFTER, FIRED_AT_LEFT_OUT, FIRED_BEFORE, NOT_FINITE, NOT_SOUND
 from sgdone.kernels.prefetch import AHEAD, FAR_AHEAD, prefetch
 from sgdone.kernels.probes import FIRE, GO, LEAVE_OUT, ProbeMaker, make_probes
@@ -124,22 +125,15 @@ def make_rescaling_loop(
                 of_intercept[KEPT_B] = model.intercept
             move(rows, i, weights, amount)
             loss = value(z, y, parameters)
-            model = Numbers(
+            model = after_update(
+                model,
                 model.scale,
-                model.own,
                 model.share,
                 model.intercept - amount * of_intercept[STEP_B] * settings[UNIT],
-                model.averaged_intercept,
-                model.steps + 1.0,
-                model.averaged_steps,
-                model.pass_loss + v * loss,
-                model.pass_weight + v,
-                model.stretch_loss + v * loss,
-                model.stretch_weight + v,
-                model.stretch_wrong + (1.0 if y * z <= 0.0 else 0.0),
-                model.stretch_squares + (y - z) * (y - z),
-                model.iterate_loss,
-                model.moving_loss,
+                v * loss,
+                v,
+                1.0 if y * z <= 0.0 else 0.0,
+                (y - z) * (y - z),
             )
             predictions[used] = z
             slopes[used] = s

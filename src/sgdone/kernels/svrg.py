@@ -10,10 +10,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from sgdone.kernels.bookkeeping import after_update
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
 from sgdone.kernels.loop import LARGEST, UNIT
-from sgdone.kernels.model import CEILING, FLOOR, Numbers, load, store
+from sgdone.kernels.model import CEILING, FLOOR, load, store
 from sgdone.kernels.outcome import CONTINUE, FIRED_AFTER, FIRED_AT_LEFT_OUT, FIRED_BEFORE, NOT_FINITE, NOT_SOUND
 from sgdone.kernels.probes import FIRE, GO, LEAVE_OUT, ProbeMaker, make_probes
 from sgdone.kernels.rows import RowAccess
@@ -145,22 +146,15 @@ def make_inner_loop(
                 scale = 1.0
             add(rows, i, weights, offsets, -amount / scale)
             loss = value(z, y, parameters)
-            model = Numbers(
+            model = after_update(
+                model,
                 scale,
-                model.own,
                 model.share * shrink - step,
                 model.intercept - (amount + step * settings[GRADIENT_B]) * settings[UNIT],
-                model.averaged_intercept,
-                model.steps + 1.0,
-                model.averaged_steps,
-                model.pass_loss + v * loss,
-                model.pass_weight + v,
-                model.stretch_loss + v * loss,
-                model.stretch_weight + v,
-                model.stretch_wrong + (1.0 if y * z <= 0.0 else 0.0),
-                model.stretch_squares + (y - z) * (y - z),
-                model.iterate_loss,
-                model.moving_loss,
+                v * loss,
+                v,
+                1.0 if y * z <= 0.0 else 0.0,
+                (y - z) * (y - z),
             )
             predictions[used] = z
             slopes[used] = s

@@ -5,6 +5,9 @@ from sgdone.solvers.averaged import Averaged
 from sgdone.solvers.base import BlockReport, Solver
 from sgdone.solvers.half import Halving, isgd_half, sgd_half
 from sgdone.solvers.isgd import ISGD
+from sgdone.solvers.liblinear import Liblinear
+from sgdone.solvers.olbfgs import OLBFGS
+from sgdone.solvers.pegasos import Pegasos
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
@@ -16,6 +19,7 @@ from sgdone.solvers.truncated import Truncated
 
 __all__ = [
     "ISGD",
+    "OLBFGS",
     "SGD",
     "SGD2",
     "SGDQN",
@@ -23,6 +27,8 @@ __all__ = [
     "Averaged",
     "BlockReport",
     "Halving",
+    "Liblinear",
+    "Pegasos",
     "Problem",
     "RowSolver",
     "Solver",

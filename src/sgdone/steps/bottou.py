@@ -54,7 +54,8 @@ class Bottou(StepSize):
         alpha = preliminary.alpha if self.alpha == "auto" else float(self.alpha)
         if not alpha > 0:
             raise ValueError(
-                "sgd2 and sgdqn need a positive alpha: their steps are 1/(alpha·(t + t0)). Give one, or another step"
+                "pegasos, sgd2 and sgdqn need a positive alpha: their steps are 1/(alpha·(t + t0)). "
+                "Give one, or another step"
             )
         t0 = self.t0
         if t0 == "auto":

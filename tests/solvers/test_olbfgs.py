@@ -1,0 +1,347 @@
+"""Online L-BFGS: equal to its slow twin, minibatches across blocks, its memory, and what it refuses."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from problems import RandomProblem, random_problem
+from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps
+from sgdone.bad_rows import BadRowError
+from sgdone.data import ArraySource, Scaling
+from sgdone.kernels.olbfgs import COUNT, make_quasi_newton_loop
+from sgdone.reference import rivals_minibatch as slow
+from sgdone.run import run
+from sgdone.solvers.olbfgs import OLBFGS
+from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, SmallValidationSet
+from sgdone.verdict import Status
+
+LOGISTIC = losses.Logistic()
+LOSSES = [LOGISTIC, losses.Hinge(), losses.Squared()]
+FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+#: A first step that does not divide by tiny differences: with 1e-10 the twins part ways at once.
+PLAIN = {"epsilon": 0.05, "damping": 0.1}
+
+
+def fit(problem, solver, stop, loss=LOGISTIC, *, as_csr=False, shuffle=False, **options):
+    options = {"alpha": 0.1, "task": "regression" if loss.name == "squared" else "classification"} | options
+    return run(problem.source(as_csr=as_csr, shuffle=shuffle), loss, solver, stop, **options)
+
+
+def slow_path(problem, solver, loss=LOGISTIC, alpha=0.1, intercept=True, passes=1):
+    X, y, v = (np.concatenate([part] * passes) for part in (problem.X, problem.y, problem.weights))
+    of = solver.minibatch, solver.memory, solver.eta0, solver.tau, solver.epsilon, solver.damping
+    return slow.olbfgs(X, y, v, loss, alpha, *of, intercept)
+
+
+def assert_same(result, expected, tolerance=1e-10):
+    w, b = expected
+    scale = max(1.0, np.max(np.abs(w), initial=0.0), abs(b))
+    assert np.max(np.abs(result.coef - w), initial=0.0) <= tolerance * scale
+    assert abs(result.intercept - b) <= tolerance * scale
+
+
+@pytest.fixture
+def problem():
+    return random_problem(3, LOGISTIC, n_rows=101, n_features=4)
+
+
+# --- The method ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@hypothesis_settings(max_examples=40, derandomize=True)  # of each loss
+@given(
+    seed=st.integers(0, 10**6),
+    as_csr=st.booleans(),
+    intercept=st.booleans(),
+    minibatch=st.sampled_from([1, 3, 10, 64]),
+    memory=st.sampled_from([1, 4, 10]),
+    epsilon=st.sampled_from([0.01, 0.05]),
+    damping=st.sampled_from([0.1, 1.0]),
+    alpha=st.sampled_from([0.0, 0.05, 0.3]),
+    passes=st.integers(1, 3),
+    block_size=st.sampled_from([1, 7, 100, None]),
+)
+def test_it_equals_its_slow_twin(
+    loss, seed, as_csr, intercept, minibatch, memory, epsilon, damping, alpha, passes, block_size
+):
+    """On problems of continuous values; of minibatches of one row the steps are small, or errors of rounding grow."""
+    problem = random_problem(seed, loss)
+    eta0 = 0.02 if minibatch == 1 else 0.3
+    solver = OLBFGS(minibatch, memory, eta0=eta0, tau=20.0, epsilon=epsilon, damping=damping)
+    path = slow_path(problem, solver, loss, alpha, intercept, passes)
+    options = {"alpha": alpha, "fit_intercept": intercept, "block_size": block_size}
+    result = fit(problem, solver, MaxPasses(passes), loss, as_csr=as_csr, **options)
+    assert result.verdict.step == len(path) - 1
+    assert_same(result, path[-1])
+
+
+def test_every_sample_is_an_update_of_a_minibatch(problem):
+    solver = OLBFGS(8, **PLAIN)
+    path = slow_path(problem, solver, passes=3)
+    for updates in (1, 5, 12, 30):
+        result = fit(problem, solver, MaxSamples(updates))
+        assert result.verdict.step == updates
+        assert result.verdict.evidence["pairs"] == min(updates, 10)
+        assert_same(result, path[updates])
+    assert fit(problem, OLBFGS(1000), MaxPasses(3)).verdict.step == 0
+
+
+def test_its_own_steps_and_others(problem):
+    solver = OLBFGS(8, eta0=0.5, tau=3.0, **PLAIN)
+    assert np.allclose(solver.default_step(np.array([1, 2, 4])), [0.5, 0.5 * 3 / 4, 0.5 * 3 / 6])
+    other = fit(problem, OLBFGS(8, **PLAIN), MaxPasses(1), step=steps.Bottou(3.0, 2.0 / 3.0))
+    assert_same(other, slow_path(problem, solver)[-1])
+    assert other.trace[-1].step_size == pytest.approx(1.5 / (3 + other.verdict.step - 1))
+
+
+def test_the_trace_is_of_the_rows_before_they_are_learnt_from(problem):
+    solver = OLBFGS(8, **PLAIN)
+    result = fit(problem, solver, MaxPasses(1))
+    path = slow_path(problem, solver)
+    of = slow.minibatches(problem.weights, 8)
+    z = np.array([problem.X[rows] @ w + b for rows, (w, b) in zip(of, path[:-1], strict=True)])
+    v, y = problem.weights[of], problem.y[of]
+    assert result.trace[-1].loss == pytest.approx(np.sum(v * LOGISTIC.value(z, y)) / np.sum(v), rel=1e-10)
+    assert result.trace[-1].error == pytest.approx(np.mean(y * z <= 0))
+    assert result.trace[-1].step == len(of) == result.verdict.step
+
+
+@FORMS
+def test_it_learns_curvatures_of_badly_scaled_features(form):
+    """Columns whose sizes differ by a hundred: plain steps along the largest would be far too small for the least."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 3)) * [0.1, 1.0, 10.0]
+    y = X @ [10.0, 1.0, 0.1]
+    options = {"alpha": 0.0, "fit_intercept": False, "task": "regression"}
+
+    def error(solver, step=None):
+        result = run(ArraySource(form(X), y), losses.Squared(), solver, MaxPasses(20), step=step, **options)
+        return np.max(np.abs(X @ result.coef - y))
+
+    assert error(OLBFGS(damping=1e-4)) < 1e-3 < 0.1 < error(solvers.SGD(), steps.Constant(0.5 / np.max(X**2)))
+
+
+@FORMS
+def test_the_automatic_damping_is_a_part_of_the_size_of_a_row(form, problem):
+    size = np.mean((problem.weights * np.sum(problem.X**2, axis=1))[problem.weights > 0])
+    for loss, part in ((LOGISTIC, 0.01), (losses.Hinge(), 0.1)):
+        source = ArraySource(form(problem.X), problem.y, problem.weights)
+        result = run(source, loss, OLBFGS(10), MaxPasses(1), alpha=0.1)
+        assert result.verdict.evidence["damping"] == pytest.approx(part * size)
+
+
+def test_a_pair_without_curvature_is_not_kept(problem):
+    """Rows of zeros have nothing but the penalty, and without it nothing at all."""
+    empty = RandomProblem(np.zeros((50, 2)), problem.y[:50], np.ones(50))
+    nothing = fit(empty, OLBFGS(5), MaxPasses(1), alpha=0.0, fit_intercept=False)
+    assert (nothing.verdict.evidence["pairs"], nothing.coef.tolist()) == (0, [0.0, 0.0])
+    # Steps of Newton towards 0, each of which leaves no more than rounding errors, then numbers too small to square.
+    solver = OLBFGS(5, damping=0.0, epsilon=1.0)
+    options = {"alpha": 0.5, "fit_intercept": False, "step": steps.Constant(1.0), "coef": np.array([1.0, -2.0])}
+    result = fit(empty, solver, MaxPasses(20), **options)
+    assert result.verdict.status is Status.BUDGET_SPENT
+    assert np.max(np.abs(result.coef)) < 1e-100
+
+
+# --- Blocks and kinds of rows -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("minibatch", [1, 7, 64])
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_block_size_is_irrelevant(problem, minibatch, as_csr):
+    whole = fit(problem, OLBFGS(minibatch), MaxPasses(5), shuffle=True, as_csr=as_csr)
+    for block_size in (1, 13, 50):
+        parts = fit(problem, OLBFGS(minibatch), MaxPasses(5), shuffle=True, as_csr=as_csr, block_size=block_size)
+        assert parts.coef.tobytes() == whole.coef.tobytes()
+        assert parts.intercept == whole.intercept
+        assert parts.state.pass_mean == whole.state.pass_mean
+
+
+@FORMS
+def test_completing_a_minibatch_compiles_nothing_anew(form, problem):
+    source = ArraySource(form(problem.X), problem.y, problem.weights, shuffle=False)
+    run(source, LOGISTIC, OLBFGS(7), MaxPasses(2), alpha=0.1, block_size=3)
+    rows = source.rows
+    loop = make_quasi_newton_loop(rows.access, LOGISTIC.kernel.value, LOGISTIC.kernel.slope, rows.types, ())
+    assert len(loop.signatures) == 1
+
+
+def test_centred_rows(problem):
+    solver = OLBFGS(7, **PLAIN)
+    dense, csr = (fit(problem, solver, MaxPasses(3), as_csr=as_csr, center=True) for as_csr in (False, True))
+    shift = dense.state.problem.scaling.shift
+    moved = RandomProblem(problem.X - shift, problem.y, problem.weights)
+    w, _ = slow_path(moved, solver, intercept=False, passes=3)[-1]
+    for result in (dense, csr):
+        assert_same(result, (w, -float(w @ shift)))
+
+
+def test_scaled_rows_equal_a_scaled_copy(problem):
+    scale = np.array([0.5, 2.0, 3.0, 1.0])
+    solver = OLBFGS(7, **PLAIN)
+    source = ArraySource(sparse.csr_array(problem.X), problem.y, problem.weights, shuffle=False, scaling=Scaling(scale))
+    result = run(source, LOGISTIC, solver, MaxPasses(2), alpha=0.1)
+    w, b = slow_path(RandomProblem(problem.X / scale, problem.y, problem.weights), solver, passes=2)[-1]
+    assert_same(result, (w / scale, b))
+
+
+def test_float32(problem):
+    single = ArraySource(sparse.csr_array(problem.X.astype(np.float32)), problem.y, problem.weights, shuffle=False)
+    solver = OLBFGS(10, **PLAIN)
+    result = run(single, LOGISTIC, solver, MaxPasses(3), alpha=0.5)
+    assert result.coef.dtype == np.float32
+    assert_same(result, slow_path(problem, solver, alpha=0.5, passes=3)[-1], tolerance=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_it_goes_on_from_weights_that_swallow_the_first_step(dtype, problem):
+    """A step of 1e-10 is lost beside a weight of 1 in single precision: the pair then holds the damping alone."""
+    source = ArraySource(sparse.csr_array(problem.X.astype(dtype)), problem.y, problem.weights)
+    fresh, warm = (
+        run(source, LOGISTIC, OLBFGS(20), MaxPasses(100), alpha=0.1, coef=coef) for coef in (None, np.full(4, 1.0))
+    )
+    assert np.allclose(warm.coef, fresh.coef, atol=0.02)
+
+
+# --- Stopping rules -----------------------------------------------------------------------------------------------
+
+
+def test_the_margin_test_returns_the_iterate_without_its_sample(problem):
+    solver = OLBFGS(1, eta0=0.02, **PLAIN)
+    path = slow_path(problem, solver, passes=3)
+    used = np.tile(np.flatnonzero(problem.weights), 3)
+    margins = [problem.y[i] * (problem.X[i] @ w + b) for i, (w, b) in zip(used, path[:-1], strict=True)]
+    k = int(np.flatnonzero(np.array(margins) >= 0.3)[0])
+    for block_size in (1, None):
+        result = fit(problem, solver, MarginTest(0.3), block_size=block_size)
+        assert (result.verdict.rule, result.verdict.step) == ("MarginTest", k)
+        assert k > 1
+        assert_same(result, path[k])
+
+
+@pytest.mark.parametrize("rule", [MarginTest(), Pflug(10), SmallValidationSet(8)], ids=repr)
+def test_rules_that_look_at_every_sample_cannot_watch_minibatches(rule, problem):
+    with pytest.raises(ValueError, match="a rule that looks at every sample cannot watch minibatches of 100 rows"):
+        fit(problem, OLBFGS(), rule)
+
+
+def test_rules_that_look_at_updates_can(problem):
+    whole, parts = (fit(problem, OLBFGS(3, eta0=0.1), Distance(), block_size=size) for size in (None, 4))
+    assert whole.verdict.rule == "Distance"
+    assert parts.coef.tobytes() == whole.coef.tobytes()
+
+
+# --- Going on -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("forms", [(False, False), (True, True), (False, True), (True, False)], ids=str)
+def test_a_run_goes_on_where_it_ended(problem, forms):
+    solver = OLBFGS(7, **PLAIN)
+    first = fit(problem, solver, MaxPasses(1), as_csr=forms[0])
+    both = fit(problem, solver, MaxPasses(3), as_csr=forms[1], resume=replace(first, rule_state=None))
+    assert both.verdict.step == 3 * np.count_nonzero(problem.weights) // 7
+    assert_same(both, slow_path(problem, solver, passes=3)[-1])
+    if forms[0] == forms[1]:
+        assert both.coef.tobytes() == fit(problem, solver, MaxPasses(3), as_csr=forms[0]).coef.tobytes()
+
+
+def test_a_copied_state_shares_nothing(problem):
+    result = fit(problem, OLBFGS(7, memory=4), MaxPasses(1))
+    state = result.state.copy()
+    before = state.extra.steps.copy(), state.extra.ring.copy(), state.extra.waiting.labels.copy()
+    assert before[1][COUNT] == 4
+    assert before[2].size > 0
+    fit(problem, OLBFGS(7, memory=4), MaxPasses(2), resume=replace(result, rule_state=None))
+    assert result.state.steps > state.steps
+    for now, then in zip((state.extra.steps, state.extra.ring, state.extra.waiting.labels), before, strict=True):
+        assert np.array_equal(now, then)
+
+
+def test_rows_that_wait_for_a_larger_minibatch_are_not_forgotten(problem):
+    first = fit(problem, OLBFGS(60), MaxPasses(1))
+    assert len(first.state.extra.waiting) > 7
+    with pytest.raises(ValueError, match="rows wait for a larger minibatch than one of 7 rows"):
+        fit(problem, OLBFGS(7), MaxPasses(2), resume=replace(first, rule_state=None))
+
+
+# --- What it refuses ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(({"minibatch": k}, "minibatch=.*: give the rows of an update, 1 or more") for k in (0, 2.5, True, "all")),
+        *(({"memory": m}, "memory=.*: give the pairs to keep, 1 or more") for m in (0, -1, 2.5, True, None)),
+        *(({"eta0": x}, "eta0=.*: give a finite number, above 0") for x in (0, -1.0, np.inf, np.nan, True, "x")),
+        *(({"epsilon": x}, "epsilon=.*: give a finite number, above 0") for x in (0.0, None)),
+        *(({"tau": x}, "tau=.*: give a finite number, 1 or more") for x in (0.5, np.inf)),
+        *(({"damping": x}, "damping=.*: give a finite number, 0 or more") for x in (-0.1, np.nan, "none", False)),
+    ],
+    ids=repr,
+)
+def test_parameters_that_are_none(options, message):
+    with pytest.raises(ValueError, match=message):
+        OLBFGS(**options)
+
+
+@pytest.mark.parametrize("solver", [OLBFGS(), OLBFGS(8, memory=3, tau=9.0), OLBFGS(damping=0)])
+def test_a_solver_is_what_it_says(solver):
+    assert eval(repr(solver)) == solver
+
+
+@pytest.mark.parametrize("block_size", [5, None])
+@pytest.mark.parametrize("row", [0, 57, 100])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+@FORMS
+def test_a_bad_row_is_named(form, bad, row, block_size, problem):
+    problem.X[row, 2], problem.weights[row] = bad, 1.0
+    source = ArraySource(form(problem.X), problem.y, problem.weights, shuffle=False)
+    with pytest.raises(BadRowError, match=f"row {row} of X "):
+        run(source, LOGISTIC, OLBFGS(1, damping=0.1), MaxPasses(1), alpha=0.1, block_size=block_size)
+
+
+@pytest.mark.parametrize("block_size", [5, None])
+def test_an_index_out_of_range_is_found(problem, block_size):
+    X = sparse.csr_array(problem.X)
+    assert X.has_canonical_format  # what SciPy remembers, and the loop cannot rely on
+    X.indices[X.indptr[57]] = 4
+    source = ArraySource(X, problem.y, shuffle=False)
+    with pytest.raises(ValueError, match="row 57 of the CSR matrix X holds the column index 4"):
+        run(source, LOGISTIC, OLBFGS(7, damping=0.1), MaxPasses(1), alpha=0.1, block_size=block_size)
+
+
+@FORMS
+def test_divergence_is_found_and_the_last_finite_weights_kept(form, problem):
+    target = 1e3 * problem.X[:, 0]
+    model = LinearRegressor(solver=OLBFGS(2), step=1e6, alpha=0.1, stop=50, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="Diverged"):
+        model.fit(form(problem.X), target)
+    assert model.verdict_.step > 0
+    assert np.all(np.isfinite(model.coef_))
+
+
+def test_compositions_are_clear_errors(problem):
+    for make in (solvers.Averaged, solvers.Halving, solvers.Truncated):
+        with pytest.raises(TypeError, match="OLBFGS"):
+            make(OLBFGS())
+    with pytest.raises(ValueError, match="cannot be averaged"):
+        LinearClassifier(solver="olbfgs", average=True).fit(problem.X, problem.y)
+    with pytest.raises(ValueError, match="an L1 penalty"):
+        LinearClassifier(solver="olbfgs", penalty="l1").fit(problem.X, problem.y)
+
+
+def test_small_data():
+    rng = np.random.default_rng(0)
+    for X in (np.ones((1, 1)), np.zeros((5, 2)), rng.standard_normal((3, 20)), np.ones((8, 2))):
+        for form in (np.asarray, sparse.csr_array):
+            y = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
+            result = run(ArraySource(form(X), y), LOGISTIC, OLBFGS(2), MaxPasses(7), alpha=0.1)
+            assert np.all(np.isfinite(result.coef))
+            assert result.verdict.step == 7 * len(X) // 2

@@ -1,0 +1,492 @@
+"""Pegasos: equal to its slow twin, minibatches across blocks, the ball, and what it refuses."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from problems import RandomProblem, random_problem
+from sgdone import LinearClassifier, LinearRegressor, load, losses, save, solvers, steps, stopping
+from sgdone.bad_rows import BadRowError
+from sgdone.data import ArraySource
+from sgdone.data.base import Source
+from sgdone.kernels.pegasos import NORM, make_projected_loop
+from sgdone.reference import rivals_minibatch as slow
+from sgdone.run import run
+from sgdone.solvers import pegasos
+from sgdone.solvers.pegasos import Pegasos
+from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, ProgressiveLoss, SmallValidationSet
+from sgdone.verdict import Status
+
+HINGE = losses.Hinge()
+LOSSES = [losses.Logistic(), HINGE, losses.SquaredHinge()]
+FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+
+
+def fit(problem, solver, stop, loss=HINGE, *, as_csr=False, shuffle=False, **options):
+    options = {"alpha": 0.1} | options
+    return run(problem.source(as_csr=as_csr, shuffle=shuffle), loss, solver, stop, **options)
+
+
+def radius_of(problem, loss, alpha):
+    return max(1 / np.sqrt(alpha), slow.radius_of_optimum(problem.y, problem.weights, loss, alpha))
+
+
+def slow_path(problem, loss=HINGE, alpha=0.1, minibatch=1, radius=None, intercept=True, passes=1):
+    radius = radius_of(problem, loss, alpha) if radius is None else radius
+    X, y, v = (np.concatenate([part] * passes) for part in (problem.X, problem.y, problem.weights))
+    return slow.pegasos(X, y, v, loss, alpha, minibatch, radius, intercept)
+
+
+def assert_same(result, expected, tolerance=1e-10):
+    w, b = expected
+    scale = max(1.0, np.max(np.abs(w), initial=0.0), abs(b))
+    assert np.max(np.abs(result.coef - w), initial=0.0) <= tolerance * scale
+    assert abs(result.intercept - b) <= tolerance * scale
+
+
+def objective(X, y, loss, alpha):
+    return lambda w, b: float(np.mean(loss.value(X @ w + b, y))) + 0.5 * alpha * float(w @ w)
+
+
+@pytest.fixture
+def problem():
+    return random_problem(3, HINGE, n_rows=101, n_features=4)
+
+
+# --- The method ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@hypothesis_settings(max_examples=40)  # of each loss
+@given(
+    seed=st.integers(0, 10**6),
+    as_csr=st.booleans(),
+    intercept=st.booleans(),
+    projection=st.booleans(),
+    minibatch=st.sampled_from([1, 1, 2, 3, 10, 64]),
+    alpha=st.sampled_from([0.05, 0.3, 2.0]),
+    passes=st.integers(1, 3),
+    block_size=st.sampled_from([1, 7, 100, None]),
+)
+def test_it_equals_its_slow_twin(loss, seed, as_csr, intercept, projection, minibatch, alpha, passes, block_size):
+    problem = random_problem(seed, loss)
+    radius = None if projection else np.inf
+    path = slow_path(problem, loss, alpha, minibatch, radius, intercept, passes)
+    result = fit(
+        problem,
+        Pegasos(minibatch, projection),
+        MaxPasses(passes),
+        loss,
+        as_csr=as_csr,
+        alpha=alpha,
+        fit_intercept=intercept,
+        block_size=block_size,
+    )
+    assert result.verdict.step == len(path) - 1
+    assert_same(result, path[-1])
+
+
+def test_every_sample_is_an_update_of_a_minibatch(problem):
+    path = slow_path(problem, minibatch=8, passes=3)
+    for updates in (1, 5, 12, 30):
+        result = fit(problem, Pegasos(8), MaxSamples(updates))
+        assert result.verdict.step == updates
+        assert_same(result, path[updates])
+    assert fit(problem, Pegasos(1000), MaxPasses(3)).verdict.step == 0
+
+
+def test_the_trace_is_of_the_rows_before_they_are_learnt_from(problem):
+    result = fit(problem, Pegasos(8), MaxPasses(1))
+    path = slow_path(problem, minibatch=8)
+    of = slow.minibatches(problem.weights, 8)
+    z = np.array([problem.X[rows] @ w + b for rows, (w, b) in zip(of, path[:-1], strict=True)])
+    v, y = problem.weights[of], problem.y[of]
+    assert result.trace[-1].loss == pytest.approx(np.sum(v * HINGE.value(z, y)) / np.sum(v), rel=1e-10)
+    assert result.trace[-1].error == pytest.approx(np.mean(y * z <= 0))
+    assert result.trace[-1].step_size == pytest.approx(1 / (0.1 * len(of)))
+    assert result.trace[-1].step == len(of) == result.verdict.step
+
+
+def test_another_step_size_may_be_given(problem):
+    plain = run(problem.source(shuffle=False), HINGE, solvers.SGD(), MaxPasses(2), alpha=0.1, step=steps.Constant(0.03))
+    result = fit(problem, Pegasos(projection=False), MaxPasses(2), step=steps.Constant(0.03))
+    assert_same(result, (plain.coef, plain.intercept))
+
+
+@FORMS
+@pytest.mark.parametrize("loss", LOSSES[:2], ids=lambda loss: loss.name)
+def test_it_goes_to_the_optimum(form, loss):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 5))
+    y = np.where(X @ [1.0, -1.0, 0.5, 0.0, 2.0] + 0.5 * rng.standard_normal(400) > 0, 1.0, -1.0)
+    alpha = 0.05
+    exact = {
+        "hinge": LinearSVC(loss="hinge", C=1 / (400 * alpha), fit_intercept=False, tol=1e-8, max_iter=100_000),
+        "logistic": LogisticRegression(C=1 / (400 * alpha), fit_intercept=False, tol=1e-10),
+    }[loss.name].fit(X, y)
+    model = LinearClassifier(loss, solver=Pegasos(20), alpha=alpha, stop=400, fit_intercept=False, random_state=0)
+    model.fit(form(X), y)
+    F = objective(X, y, loss, alpha)
+    best = F(exact.coef_[0], 0.0)
+    assert 0 <= (F(model.coef_[0], 0.0) - best) / best < 1e-3
+
+
+# --- The ball -----------------------------------------------------------------------------------------------------
+
+
+def test_projections_are_counted_and_named(problem):
+    problem.weights = np.ones(101)
+    path = slow_path(problem, alpha=0.01)
+    result = fit(problem, Pegasos(), MaxPasses(1), alpha=0.01)
+    on_the_sphere = sum(abs(w @ w - 100.0) < 1e-8 for w, _ in path)
+    assert result.verdict.evidence["projections"] == on_the_sphere > 3
+    assert result.verdict.evidence["radius"] == 10.0
+    assert f"{on_the_sphere} projections onto the ball of radius 10" in result.verdict.reason
+    none = fit(problem, Pegasos(projection=False), MaxPasses(1), alpha=0.01).verdict
+    assert (none.evidence["projections"], none.evidence["radius"]) == (0, np.inf)
+    assert "ball" not in none.reason
+
+
+@pytest.mark.parametrize("radius", [0.03, 0.7])
+def test_a_radius_of_ones_own(radius, problem):
+    result = fit(problem, Pegasos(3, radius=radius), MaxPasses(2))
+    assert_same(result, slow_path(problem, minibatch=3, radius=radius, passes=2)[-1])
+    assert np.linalg.norm(result.coef) <= radius * (1 + 1e-12)
+
+
+def test_the_automatic_ball_holds_the_optimum_of_heavy_rows_and_of_targets(problem):
+    problem.weights *= 50
+    expected = slow.radius_of_optimum(problem.y, problem.weights, HINGE, 0.1)
+    assert fit(problem, Pegasos(), MaxPasses(1)).verdict.evidence["radius"] == pytest.approx(expected)
+    targets = RandomProblem(problem.X, 30.0 * problem.X[:, 0], problem.weights)
+    loss = losses.Squared()
+    result = fit(targets, Pegasos(10), MaxPasses(1), loss, task="regression", alpha=10.0)
+    expected = slow.radius_of_optimum(targets.y, targets.weights, loss, 10.0)
+    assert result.verdict.evidence["radius"] == pytest.approx(expected)
+    assert expected > 10 / np.sqrt(10.0)
+
+
+def test_the_squared_norm_is_renewed_now_and_then(problem, monkeypatch):
+    expected = slow_path(problem, alpha=0.02, minibatch=2, passes=3)[-1]
+    monkeypatch.setattr(pegasos, "_RENEWAL", 4)
+    for as_csr in (False, True):
+        result = fit(problem, Pegasos(2), MaxPasses(3), alpha=0.02, as_csr=as_csr)
+        assert_same(result, expected)
+        assert result.state.extra.kept[NORM] == pytest.approx(result.coef @ result.coef, rel=1e-13)
+
+
+def test_the_squared_norm_does_not_drift():
+    problem = random_problem(5, HINGE, n_rows=400, n_features=10)
+    result = fit(problem, Pegasos(), MaxPasses(150), alpha=0.01)
+    assert 50_000 < result.verdict.step < 1 << 16
+    assert result.state.extra.kept[NORM] == pytest.approx(result.coef @ result.coef, rel=1e-10)
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_rows_that_all_but_cancel_are_projected_right(as_csr):
+    """Steps of 1/α along rows that differ by 10⁻⁵ of themselves: their sum is a small difference of huge numbers."""
+    rng = np.random.default_rng(0)
+    near = np.repeat(rng.standard_normal((40, 6)), 2, axis=0)
+    X = near * (1 + 1e-5 * rng.standard_normal(near.shape))
+    problem = RandomProblem(X, np.tile([1.0, -1.0], 40), np.ones(80))
+    alpha = 1e-8
+    expected = slow_path(problem, alpha=alpha, minibatch=2, intercept=False)[-1]
+    result = fit(problem, Pegasos(2), MaxPasses(1), alpha=alpha, fit_intercept=False, as_csr=as_csr)
+    assert result.verdict.evidence["projections"] > 0
+    assert_same(result, expected)
+
+
+# --- Blocks, streams, kinds of rows -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("minibatch", [1, 7, 64])
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_block_size_is_irrelevant(problem, minibatch, as_csr):
+    whole = fit(problem, Pegasos(minibatch), MaxPasses(5), shuffle=True, as_csr=as_csr)
+    for block_size in (1, 13, 50):
+        parts = fit(problem, Pegasos(minibatch), MaxPasses(5), shuffle=True, as_csr=as_csr, block_size=block_size)
+        assert parts.coef.tobytes() == whole.coef.tobytes()
+        assert parts.intercept == whole.intercept
+        assert parts.verdict.reason == whole.verdict.reason
+        assert parts.state.pass_mean == whole.state.pass_mean
+
+
+def test_a_rule_that_compares_passes_sees_the_same_in_any_block_size(problem):
+    stops = [fit(problem, Pegasos(7), ProgressiveLoss(0.05), block_size=size).verdict for size in (1, 13, None)]
+    assert len({(verdict.step, verdict.reason) for verdict in stops}) == 1
+
+
+class Parts(Source):
+    """The rows of a problem as matrices of their own, a few rows each."""
+
+    def __init__(self, problem, form, sizes):
+        self._problem, self._form, self._sizes = problem, form, sizes
+
+    n_rows = None
+
+    @property
+    def n_features(self):
+        return self._problem.X.shape[1]
+
+    def blocks(self, rng):
+        ends = np.cumsum(self._sizes)
+        for begin, end in zip(ends - self._sizes, ends, strict=True):
+            part = slice(begin, end)
+            X, y, v = self._form(self._problem.X[part]), self._problem.y[part], self._problem.weights[part].copy()
+            yield from ArraySource(X, y.copy(), v, shuffle=False).blocks(rng)
+
+
+@FORMS
+@pytest.mark.parametrize("minibatch", [1, 7, 40])
+def test_a_minibatch_may_be_of_several_matrices(form, minibatch, problem):
+    source = Parts(problem, form, [3, 30, 1, 1, 20, 46])
+    radius = {"radius": 2.0}
+    result = run(source, HINGE, Pegasos(minibatch, **radius), MaxPasses(3), alpha=0.1)
+    whole = fit(problem, Pegasos(minibatch, **radius), MaxPasses(3), as_csr=form is sparse.csr_array)
+    assert result.verdict.step == whole.verdict.step == 3 * np.count_nonzero(problem.weights) // minibatch
+    assert result.coef.tobytes() == whole.coef.tobytes()
+
+
+@FORMS
+def test_completing_a_minibatch_compiles_nothing_anew(form, problem):
+    source = ArraySource(form(problem.X), problem.y, problem.weights, shuffle=False)
+    run(source, HINGE, Pegasos(7), MaxPasses(2), alpha=0.1, block_size=3)
+    rows = source.rows
+    loop = make_projected_loop(rows.access, HINGE.kernel.value, HINGE.kernel.slope, rows.types, ())
+    assert len(loop.signatures) == 1
+
+
+@pytest.mark.parametrize("minibatch", [1, 7])
+def test_centred_rows(minibatch, problem):
+    dense, csr = (
+        fit(problem, Pegasos(minibatch), MaxPasses(3), as_csr=as_csr, center=True) for as_csr in (False, True)
+    )
+    shift = dense.state.problem.scaling.shift
+    moved = RandomProblem(problem.X - shift, problem.y, problem.weights)
+    w, _ = slow_path(moved, minibatch=minibatch, intercept=False, passes=3)[-1]
+    for result in (dense, csr):
+        assert_same(result, (w, -float(w @ shift)))
+
+
+def test_centred_sparse_rows_renew_the_squared_norm(problem, monkeypatch):
+    monkeypatch.setattr(pegasos, "_RENEWAL", 4)
+    result = fit(problem, Pegasos(), MaxPasses(3), as_csr=True, center=True)
+    assert result.state.extra.kept[NORM] == pytest.approx(result.coef @ result.coef, rel=1e-12)
+
+
+@pytest.mark.parametrize("minibatch", [1, 7])
+def test_float32(minibatch, problem):
+    single = ArraySource(sparse.csr_array(problem.X.astype(np.float32)), problem.y, problem.weights, shuffle=False)
+    result = run(single, losses.Logistic(), Pegasos(minibatch), MaxPasses(3), alpha=0.5)
+    assert result.coef.dtype == np.float32
+    expected = slow_path(problem, losses.Logistic(), alpha=0.5, minibatch=minibatch, passes=3)[-1]
+    assert_same(result, expected, tolerance=1e-5)
+
+
+# --- Stopping rules -----------------------------------------------------------------------------------------------
+
+
+def test_the_margin_test_returns_the_iterate_without_its_sample(problem):
+    path = slow_path(problem, alpha=1.0, passes=3)
+    used = np.tile(np.flatnonzero(problem.weights), 3)
+    margins = [problem.y[i] * (problem.X[i] @ w + b) for i, (w, b) in zip(used, path[:-1], strict=True)]
+    k = int(np.flatnonzero(np.array(margins) >= 0.9)[0])
+    for block_size in (1, None):
+        rule = MarginTest(0.9)
+        result = fit(problem, Pegasos(), rule, alpha=1.0, block_size=block_size)
+        assert result.verdict.rule == "MarginTest"
+        assert result.verdict.step == k > 1
+        assert_same(result, path[k])
+
+
+@pytest.mark.parametrize("rule", [Pflug(10), SmallValidationSet(8), Distance()], ids=repr)
+def test_rules_that_look_at_every_sample(rule, problem):
+    whole, parts = (fit(problem, Pegasos(), rule | MaxPasses(20), alpha=1.0, block_size=size) for size in (None, 3))
+    assert whole.verdict.rule == type(rule).__name__
+    assert (parts.verdict.step, parts.verdict.reason) == (whole.verdict.step, whole.verdict.reason)
+    assert parts.coef.tobytes() == whole.coef.tobytes()
+
+
+@pytest.mark.parametrize("rule", [MarginTest(), Pflug(10), SmallValidationSet(8)], ids=repr)
+def test_rules_that_look_at_every_sample_cannot_watch_minibatches(rule, problem):
+    with pytest.raises(ValueError, match="a rule that looks at every sample cannot watch minibatches of 2 rows"):
+        fit(problem, Pegasos(2), rule)
+
+
+def test_rules_that_look_at_updates_can(problem):
+    whole, parts = (fit(problem, Pegasos(3), Distance(), block_size=size) for size in (None, 4))
+    assert whole.verdict.rule == "Distance"
+    assert parts.coef.tobytes() == whole.coef.tobytes()
+
+
+# --- Going on -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("minibatch", [1, 7])
+@pytest.mark.parametrize("forms", [(False, False), (True, True), (False, True), (True, False)], ids=str)
+def test_a_run_goes_on_where_it_ended(problem, minibatch, forms):
+    solver = Pegasos(minibatch)
+    first = fit(problem, solver, MaxPasses(1), as_csr=forms[0])
+    both = fit(problem, solver, MaxPasses(3), as_csr=forms[1], resume=replace(first, rule_state=None))
+    assert both.verdict.step == 3 * np.count_nonzero(problem.weights) // minibatch
+    assert_same(both, slow_path(problem, minibatch=minibatch, passes=3)[-1])
+    if forms[0] == forms[1]:
+        assert both.coef.tobytes() == fit(problem, solver, MaxPasses(3), as_csr=forms[0]).coef.tobytes()
+
+
+def test_a_copied_state_shares_nothing(problem):
+    result = fit(problem, Pegasos(7), MaxPasses(1))
+    state = result.state.copy()
+    before = state.extra.kept.copy(), state.extra.waiting.labels.copy()
+    assert before[1].size == np.count_nonzero(problem.weights) % 7 > 0
+    fit(problem, Pegasos(7), MaxPasses(2), resume=replace(result, rule_state=None))
+    assert result.state.steps > state.steps
+    assert np.array_equal(state.extra.kept, before[0])
+    assert np.array_equal(state.extra.waiting.labels, before[1])
+
+
+@FORMS
+def test_partial_fit_goes_on_also_from_a_file(form, problem, tmp_path):
+    X, y = problem.X, problem.y
+    model = LinearClassifier("hinge", solver=Pegasos(7), alpha=0.1, shuffle=False)
+    whole = slow_path(RandomProblem(X, y, np.ones(len(y))), minibatch=7, passes=1)
+    model.partial_fit(form(X[:30]), y[:30], classes=[-1, 1])
+    save(model, tmp_path / "model")
+    for other in (model, load(tmp_path / "model")):
+        other.partial_fit(form(X[30:33]), y[30:33]).partial_fit(form(X[33:]), y[33:])
+        assert other.verdict_.step == len(whole) - 1 == 14
+        assert np.allclose(other.coef_[0], whole[-1][0], rtol=1e-10, atol=1e-12)
+        assert other.intercept_[0] == pytest.approx(whole[-1][1], rel=1e-10)
+
+
+def test_regressions_go_to_the_optimum(problem):
+    X, y = problem.X, problem.y
+    target = X @ [1.0, 2.0, 0.0, 0.0]
+    model = LinearRegressor(solver=Pegasos(10), alpha=0.1, stop=200, fit_intercept=False, random_state=0)
+    exact = np.linalg.solve(X.T @ X / len(y) + 0.1 * np.eye(4), X.T @ target / len(y))
+    assert np.allclose(model.fit(X, target).coef_, exact, atol=0.02)
+
+
+def test_it_starts_from_given_weights(problem):
+    """The first step takes the weights to 0 times themselves, but predicts with them before."""
+    start, y = np.full(4, 7.0), problem.y[0]
+    z = float(problem.X[0] @ start) + 2.0
+    assert y * z < 1
+    result = fit(problem, Pegasos(projection=False), MaxSamples(1), coef=start, intercept=2.0)
+    assert np.allclose(result.coef, 10 * y * problem.weights[0] * problem.X[0])
+    assert result.intercept == pytest.approx(2.0 + 10 * y * problem.weights[0])
+    assert result.trace[-1].loss == pytest.approx(1 - y * z)
+
+
+# --- What it refuses ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(({"minibatch": k}, "minibatch=.*: give the rows of an update") for k in (0, -3, 2.5, True, "all", None)),
+        *(({"radius": r}, "radius=.*: give the radius of the ball") for r in (0, 0.0, -1, np.inf, np.nan, True, "x")),
+        ({"projection": False, "radius": 2.0}, "radius=2.0 of a ball that projection=False does without"),
+    ],
+    ids=repr,
+)
+def test_parameters_that_are_none(options, message):
+    with pytest.raises(ValueError, match=message):
+        Pegasos(**options)
+
+
+def test_a_projection_that_is_neither_true_nor_false():
+    with pytest.raises(TypeError, match="projection='yes' is not True or False"):
+        Pegasos(projection="yes")
+
+
+@pytest.mark.parametrize("solver", [Pegasos(), Pegasos(8, radius=2.5), Pegasos(projection=False)])
+def test_a_solver_is_what_it_says(solver):
+    assert eval(repr(solver)) == solver
+
+
+def test_no_penalty_is_refused(problem):
+    for step in (None, steps.Constant(0.1)):
+        with pytest.raises(ValueError, match=r"pegasos.* needs? a positive alpha"):
+            fit(problem, Pegasos(), MaxPasses(1), alpha=0.0, step=step)
+    with pytest.raises(ValueError, match=r"pegasos.* need a positive alpha"):
+        LinearClassifier(solver="pegasos", alpha=0).fit(problem.X, problem.y)
+
+
+@pytest.mark.parametrize("minibatch", [1, 7])
+@pytest.mark.parametrize("block_size", [5, None])
+@pytest.mark.parametrize("row", [0, 57, 100])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+@FORMS
+def test_a_bad_row_is_named(form, bad, row, block_size, minibatch, problem):
+    problem.X[row, 2], problem.weights[row] = bad, 1.0
+    source = ArraySource(form(problem.X), problem.y, problem.weights, shuffle=False)
+    with pytest.raises(BadRowError, match=f"row {row} of X "):
+        run(source, HINGE, Pegasos(minibatch), MaxPasses(1), alpha=0.1, block_size=block_size)
+
+
+@pytest.mark.parametrize("block_size", [5, None])
+def test_an_index_out_of_range_is_found(problem, block_size):
+    X = sparse.csr_array(problem.X)
+    assert X.has_canonical_format  # what SciPy remembers, and the loop cannot rely on
+    X.indices[X.indptr[57]] = 4
+    source = ArraySource(X, problem.y, shuffle=False)
+    with pytest.raises(ValueError, match="row 57 of the CSR matrix X holds the column index 4"):
+        run(source, HINGE, Pegasos(7), MaxPasses(1), alpha=0.1, block_size=block_size)
+
+
+@pytest.mark.parametrize("block_size", [5, None])
+def test_a_label_that_is_none(problem, block_size):
+    targets = RandomProblem(problem.X, problem.X[:, 0].copy(), np.ones(101))
+    targets.y[57] = np.nan
+    loss = losses.Squared()
+    with pytest.raises(BadRowError, match="the label of row 57 is nan"):
+        fit(targets, Pegasos(7), MaxPasses(1), loss, task="regression", alpha=1.0, block_size=block_size)
+
+
+@pytest.mark.parametrize("minibatch", [1, 7])
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_divergence_is_found(as_csr, minibatch, problem):
+    loss = losses.SquaredHinge()
+    options = {"alpha": 1e-6, "as_csr": as_csr, "fit_intercept": False}
+    result = fit(problem, Pegasos(minibatch, projection=False), MaxPasses(9), loss, **options)
+    assert result.verdict.status is Status.DIVERGED
+    assert np.all(np.isfinite(result.coef))
+    held = fit(problem, Pegasos(minibatch), MaxPasses(9), loss, **options)
+    assert held.verdict.status is Status.BUDGET_SPENT
+    assert np.linalg.norm(held.coef) <= 1e3 * (1 + 1e-12)
+
+
+def test_an_intercept_outside_of_the_ball_can_leave_all_bounds(problem):
+    """A limit of steps 1/(αt) on losses steeper than the hinge; Bottou's steps or no intercept are the way out."""
+    loss, alpha = losses.SquaredHinge(), 1e-4
+    assert fit(problem, Pegasos(), MaxPasses(9), loss, alpha=alpha).verdict.status is Status.DIVERGED
+    for options in ({"fit_intercept": False}, {"step": steps.Bottou()}):
+        result = fit(problem, Pegasos(), MaxPasses(9), loss, alpha=alpha, **options)
+        assert result.verdict.status is Status.BUDGET_SPENT
+
+
+def test_compositions_are_clear_errors(problem):
+    for make in (solvers.Averaged, solvers.Halving, solvers.Truncated):
+        with pytest.raises(TypeError, match="Pegasos"):
+            make(Pegasos())
+    with pytest.raises(ValueError, match="cannot be averaged"):
+        LinearClassifier(solver="pegasos", average=True).fit(problem.X, problem.y)
+    with pytest.raises(ValueError, match="an L1 penalty"):
+        LinearClassifier(solver="pegasos", penalty="l1").fit(problem.X, problem.y)
+
+
+def test_small_data():
+    rng = np.random.default_rng(0)
+    for X in (np.ones((1, 1)), np.zeros((5, 2)), rng.standard_normal((3, 20)), np.ones((8, 2))):
+        for form in (np.asarray, sparse.csr_array):
+            y = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
+            result = run(ArraySource(form(X), y), HINGE, Pegasos(2), stopping.MaxPasses(7), alpha=0.1)
+            assert np.all(np.isfinite(result.coef))
