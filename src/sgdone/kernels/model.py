@@ -41,6 +41,9 @@ LENGTH: Final = len(Numbers._fields)
 #: Below the one and above the other (explicit steps with γα > 2) a scale is folded into its vector.
 FLOOR: Final = 1e-9
 CEILING: Final = 1e9
+#: The same for an average, in which vectors cancel that have grown as scales shrank: so many digits may be lost.
+AVERAGE_FLOOR: Final = 1e-2
+AVERAGE_CEILING: Final = 1e2
 
 
 @inlined

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sgdone.kernels.jit import inlined
-from sgdone.kernels.model import CEILING, FLOOR
+from sgdone.kernels.model import AVERAGE_CEILING, AVERAGE_FLOOR, CEILING, FLOOR
 from sgdone.kernels.outcome import AVERAGE_IS_BETTER, CONTINUE
 from sgdone.kernels.rows import RowAccess
 
@@ -166,7 +166,7 @@ def _make_write_average(access: RowAccess, rate_of: Callable[..., float]) -> Cal
         scale = model.scale * shrink
         own = model.own
         share = model.share
-        if abs(scale) < FLOOR or abs(scale) > CEILING or own < FLOOR:
+        if abs(scale) < AVERAGE_FLOOR or abs(scale) > AVERAGE_CEILING or own < AVERAGE_FLOOR:
             fold(weights, offsets, own, share, scale)
             scale = 1.0
             own = 1.0
