@@ -44,6 +44,8 @@ def names(interface: Any, package: ModuleType) -> dict[str, Any]:
     for file in pkgutil.iter_modules(package.__path__):
         module = importlib.import_module(f"{package.__name__}.{file.name}")
         for thing in vars(module).values():
+            if getattr(thing, "__module__", None) != module.__name__:
+                continue  # imported: it is found where it lives
             leaf = inspect.isclass(thing) and issubclass(thing, interface) and not inspect.isabstract(thing)
             if (leaf or inspect.isfunction(thing)) and isinstance(getattr(thing, "name", None), str):
                 found[thing.name] = thing
