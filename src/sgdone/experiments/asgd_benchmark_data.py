@@ -39,9 +39,8 @@ class SetChoice:
 #: By the paper's name where the set is the paper's, "-like" where it is drawn to the same size of rows. λ is that of
 #: Tables 1 and 2 there. For mnist9 (pixels, not the paper's features) and sets that the paper does not have it is the
 #: power of ten whose exact minimiser of the squared hinge had the lowest error on a fifth of the training rows,
-#: ``default_rng(0).permutation(rows)[: rows // 5]``, the others being learnt from; for sci.space the larger of two alike
-#: (10⁻⁵ 0.531 %, 10⁻⁶ 0.486 %: five rows). The conditions of the generated
-#: sets are ours.
+#: ``default_rng(0).permutation(rows)[: rows // 5]``, the others being learnt from; for sci.space the larger of two that
+#: differ by one row in 2262. The conditions of the generated sets are ours.
 SETS = {
     "covtype": SetChoice(1e-6, "covertype-2-vs-rest", scaled="range"),
     "delta-like": SetChoice(1e-2, drawn={"condition": 10.0, "size": 3e3}),
