@@ -77,10 +77,10 @@ def test_exponential_loss_overflows_into_a_verdict(rng):
 
 
 def test_an_average_that_overflows_falls_back_to_the_start():
-    """A late row whose step is finite, but not times the number of steps before it."""
+    """A late row whose step is finite, but not times the steps since the average was last made anew."""
     X = np.zeros((3000, 1), np.float32)
     y = np.zeros(3000)
-    X[-1], y[-1] = 1.5e19, -1e17
+    X[-1], y[-1] = 1.8e19, -9.5e17
     source = ArraySource(X, y, shuffle=False)
     solver, start = solvers.Averaged(solvers.SGD(), 0), np.array([0.001])
     options = {"alpha": 0.0, "step": steps.Constant(1.0), "fit_intercept": False, "task": "regression", "coef": start}

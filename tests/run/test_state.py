@@ -73,7 +73,7 @@ def test_folding_small_scales_changes_nothing_but_rounding(as_csr, monkeypatch):
         return run(source, loss, solvers.asgd(), stopping.MaxPasses(3), alpha=0.3)
 
     plain = fit()
-    monkeypatch.setattr(storage, "FLOOR", 0.9)
+    monkeypatch.setattr(storage, "AVERAGE_FLOOR", 0.9)
     folded = fit()
     loop.make_loop.cache_clear()
     assert np.allclose(plain.coef, folded.coef, rtol=1e-12, atol=1e-13)

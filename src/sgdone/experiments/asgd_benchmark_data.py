@@ -107,7 +107,8 @@ class Benchmark:
         """The same with a feature that is always 1."""
         ones = np.ones((self.labels.size, 1), self.X.dtype)
         if sparse.issparse(self.X):
-            return ArraySource(sparse.csr_array(sparse.hstack([self.X, ones], format="csr")), self.labels)
+            blocks: list[Any] = [self.X, ones]
+            return ArraySource(sparse.csr_array(sparse.hstack(blocks, format="csr")), self.labels)
         return ArraySource(np.hstack([self.X, ones]), self.labels)
 
     def few(self, rows: int) -> "Benchmark":

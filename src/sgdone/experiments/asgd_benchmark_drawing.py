@@ -74,13 +74,16 @@ def _draw_panel(axis: "Axes", table: Table, data: str, loss: str, what: str, aga
             axis.text(0.5, 0.5, "no clock", transform=axis.transAxes, ha="center", color="0.5")
             axis.set(xticks=[], yticks=[])
             return
+        points = method == LIBLINEAR
         axis.plot(
             x,
             y,
             color=_COLOURS[method],
             linewidth=2.0 if method == ASGD else 1.1,
             zorder=3 if method == ASGD else 2,
-            **({"linestyle": "none", "marker": "o", "markersize": 5} if method == LIBLINEAR else {}),
+            linestyle="none" if points else "-",
+            marker="o" if points else "",
+            markersize=5,
             label=method,
         )
         shown.append(y[np.isfinite(y)])

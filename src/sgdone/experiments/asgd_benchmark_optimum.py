@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from sgdone.data import ArraySource
 from sgdone.losses import Hinge
@@ -105,7 +104,7 @@ def _rounded_hinge(width: float) -> Rounded:
 
 def _newton(rounded: Rounded, X: Any, labels: Array, alpha: float, point: Array, near: float) -> Array:
     """From a point on, the step halved until it lowers the objective as it should."""
-    transposed = X.T.tocsr() if sparse.issparse(X) else X.T
+    transposed = X.T.tocsr() if hasattr(X, "tocsr") else X.T
     z = X @ point[:-1] + point[-1]
     parts = rounded(z, labels)
     value = float(np.mean(parts.values)) + 0.5 * alpha * float(point[:-1] @ point[:-1])
@@ -137,7 +136,7 @@ def _solve(X: Any, curvatures: Array, alpha: float, gradient: Array) -> Array:
     penalty = np.append(np.full(X.shape[1], alpha), 0.0)
     # Where no row is bent nothing holds the intercept.
     penalty[-1] = max(1e-9, 1e-9 * float(np.sum(weights)))
-    dense = rows.toarray() if sparse.issparse(rows) else rows
+    dense = rows.toarray() if hasattr(rows, "toarray") else rows
     scaled = dense * np.sqrt(weights)[:, np.newaxis]
     matrix = np.empty((penalty.size, penalty.size))
     matrix[:-1, :-1] = scaled.T @ scaled
