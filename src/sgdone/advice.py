@@ -57,8 +57,9 @@ def judged(ended: Stop, ending: Ending) -> Stop:
         return ended
     spread, worse = ending.spread(), _worse_than_nothing(ending.state, ending.trace)
     if spread or worse:
-        # No gain says nothing about columns that have hardly been moved.
-        status = Status.STALLED if ended.status is Status.CONVERGED else ended.status
+        # That nothing is gained any more says nothing about columns that have hardly been moved.
+        doubtful = ended.status is Status.CONVERGED and ended.rule == "ProgressiveLoss"
+        status = Status.STALLED if doubtful else ended.status
         return replace(ended, status=status, advice=_scale_columns(spread, worse))
     if ended.status is Status.BUDGET_SPENT and ended.rule == "MaxPasses" and not ended.advice:
         further = (_still_falling(ending.trace), _far_from_standardised(ending.state))

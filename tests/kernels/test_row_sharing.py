@@ -37,7 +37,7 @@ def test_a_bank_of_models_equals_each_alone():
     n_models, d = len(PENALTIES), problem.X.shape[1]
     weights, offsets, numbers = np.zeros((n_models, 2, d)), np.zeros((n_models, 2, 2)), np.zeros((n_models, LENGTH))
     numbers[:, :2] = 1.0
-    settings = np.array([[1.0, 1e150, np.inf]] * n_models)
+    settings = np.array([[1.0, 1e150, np.inf, 0.0, 1.0, 0.0]] * n_models)
     bank((problem.X,), problem.y, np.array(PENALTIES), settings, loss.parameters, weights, offsets, numbers)
     own, share = (numbers[:, Numbers._fields.index(name)] for name in ("own", "share"))
     for k, alpha in enumerate(PENALTIES):
