@@ -14,7 +14,16 @@ import sgdone
 MODULES = sorted(
     found.name for found in pkgutil.walk_packages(sgdone.__path__, "sgdone.") if not found.name.endswith("__main__")
 )
-PAGES = [Path(__file__).parents[1] / name for name in ("README.md", "docs/your-own.md", "docs/when-to-stop.md")]
+PAGES = [
+    Path(__file__).parents[1] / name
+    for name in (
+        "README.md",
+        "docs/your-own.md",
+        "docs/when-to-stop.md",
+        "docs/huge-coefficients.md",
+        "docs/margins.md",
+    )
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

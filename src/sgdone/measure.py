@@ -8,8 +8,11 @@ from numpy.typing import NDArray
 
 from sgdone.data.base import Block
 from sgdone.data.class_means import scale_of_classes
+from sgdone.kernels.outcome import CONTINUE
 from sgdone.kernels.scan import make_scan
-from sgdone.solvers.base import BlockReport
+from sgdone.margin_statistics import MarginStatistics
+from sgdone.solvers.base import BlockReport, Solver
+from sgdone.solvers.batch import predictions_of
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
 from sgdone.steps.base import PRELIMINARY_ROWS, Preliminary
@@ -17,9 +20,9 @@ from sgdone.stopping.base import Progress
 from sgdone.trace import TraceRow
 
 
-def look_ahead(problem: Problem, block: Block) -> Preliminary:
-    """The sizes of the first rows, which are then trained on like the others."""
-    rows = block.used(0, block.order.size)[:PRELIMINARY_ROWS]
+def look_ahead(problem: Problem, block: Block, *, at_all: bool = False) -> Preliminary:
+    """The sizes of the first rows, or of all rows at hand, which are then trained on like the others."""
+    rows = block.all_used() if at_all else block.used(0, block.order.size)[:PRELIMINARY_ROWS]
     shape = (1, problem.n_features) if problem.access.vectors_first else (problem.n_features, 1)
     norms = np.empty(rows.size)
     make_scan(problem.access, block.rows.types)(
@@ -34,6 +37,7 @@ def look_ahead(problem: Problem, block: Block) -> Preliminary:
         energy=float(energies[finite].max(initial=0.0)),
         class_scale=partial(scale_of_classes, block) if problem.task == "classification" else None,
         typical_energy=_typical(energies[finite]),
+        mean_energy=float(np.mean(energies[finite])) if finite.any() else 0.0,
     )
 
 
@@ -53,3 +57,25 @@ def measure(state: State, report: BlockReport, progress: Progress) -> TraceRow:
     else:
         error = math.sqrt(state.number("stretch_squares") / report.updates)
     return TraceRow(progress.step, progress.passes, loss, error, report.step_size, progress.seconds)
+
+
+def margins_of(solver: Solver, state: State, block: Block, report: BlockReport, first: int) -> MarginStatistics | None:
+    """The margins of the rows of a stretch, each before it was learnt from; nothing if a row could not be used.
+
+    Where an update reads more rows than one, or one that it does not learn from, they are those of the running iterate
+    after the stretch, which reads the rows once more. Rows count by their weights.
+    """
+    rows = block.used(first, report.position)
+    if not rows.size:
+        rows = block.all_used()
+    predictions = report.predictions
+    if predictions.size != rows.size or solver.whole_passes or getattr(solver, "minibatch", 1) != 1:
+        with np.errstate(over="ignore", invalid="ignore"):
+            coef, intercept = state.iterate()
+        model = State.at(state.problem, state.step, "plain", 1, coef, intercept)
+        predictions, outcome, _ = predictions_of(model, block, rows)
+        if outcome != CONTINUE:
+            return None
+    weights = None if block.sample_weight.size == 1 else block.weights_of(rows)
+    gamma = float(getattr(state.problem.loss, "gamma", 1.0))
+    return MarginStatistics.of(block.labels[rows] * predictions, gamma, weights)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
 import numpy as np
@@ -13,10 +13,20 @@ from sgdone.bad_rows import raise_for_bad_row
 from sgdone.data.base import Source
 from sgdone.data.passes import Passes
 from sgdone.losses.base import Loss
-from sgdone.measure import measure
+from sgdone.measure import margins_of, measure
+from sgdone.solvers import rescaling
 from sgdone.solvers.base import Solver
 from sgdone.solvers.state import State
-from sgdone.starting import Objective, check_penalty, resume_model, resume_rule, start_model, start_rule, with_budget
+from sgdone.starting import (
+    Objective,
+    check_convexity,
+    check_penalty,
+    resume_model,
+    resume_rule,
+    start_model,
+    start_rule,
+    with_budget,
+)
 from sgdone.steps.base import StepSize
 from sgdone.stopping.base import Progress, Stop, StopRule
 from sgdone.trace import Trace
@@ -24,6 +34,9 @@ from sgdone.verdict import Status, Verdict
 
 #: Called after each stretch of rows with the progress and the state; a returned text stops the run.
 Hook = Callable[[Progress, State], str | None]
+
+#: What a trace keeps beside loss and error, if asked.
+Monitor = Literal["margins"]
 
 #: Entries of rows between two looks of the rules, unless told otherwise: some ten milliseconds of work.
 _ENTRIES_IN_STRETCH = 1 << 24
@@ -64,6 +77,7 @@ def run(
     block_size: int | None = None,
     hook: Hook | None = None,
     feature_names: Sequence[str] | None = None,
+    monitors: Sequence[Monitor] = (),
 ) -> Result:
     """Train a linear model until a rule stops it.
 
@@ -100,6 +114,8 @@ def run(
         Called after each stretch of rows; a returned text stops the run.
     feature_names : sequence of str, optional
         What the verdict calls the columns.
+    monitors : sequence of str
+        What the trace is to keep beside loss and error: "margins", for two classes.
 
     Examples
     --------
@@ -116,8 +132,11 @@ def run(
     """
     rng = np.random.default_rng(0) if rng is None else rng
     check_penalty(alpha, l1_ratio, solver)
+    check_convexity(loss, solver)
     if stop.needs_classes and task != "classification":
         raise ValueError(f"{stop!r} is for two classes, and this is a regression: use another rule")
+    if monitors and task != "classification":
+        raise ValueError(f"monitors={list(monitors)} are for classes, and this is a regression: it has no margins")
     asked = with_budget(stop, single_pass)
     blocks = Passes(source, rng, 0 if resume is None else resume.passes_begun)
     block = blocks.next()
@@ -146,17 +165,21 @@ def run(
     try:
         while ended is None:
             look = asked.next_look(rule_state)
-            last = min(block.order.size, position + stretch, position + max(0, look.rows_read - rows_read))
+            # A method whose updates read all rows makes as many as no rule wants to look between.
+            ahead = block.order.size - position if not solver.whole_passes else stretch if asked.at_looks_alone else 1
+            last = position + min(ahead, stretch, max(0, look.rows_read - rows_read))
             state.begin_stretch()
             watches = asked.watches(rule_state, block.rows)
-            report = solver.advance(state, block, position, last, max(0, look.step - state.steps), watches)
+            allowed = max(0, look.step - state.steps)
+            report = rescaling.advance(solver, state, block, position, last, allowed, watches)
+            blocks.count(report.passes)
             rows_read += report.position - position + report.further_reads
             progress = Progress(
                 state.steps,
                 rows_read,
                 source.n_rows,
                 blocks.begun,
-                blocks.ended and report.position == block.order.size,
+                report.passes > 0 or (blocks.ended and report.position == block.order.size),
                 state.pass_mean,
                 time.perf_counter() - clock,
                 report.predictions,
@@ -164,7 +187,10 @@ def run(
                 state.running,
             )
             if report.updates:
-                trace.append(measure(state, report, progress))
+                row = measure(state, report, progress)
+                if "margins" in monitors:
+                    row = replace(row, margins=margins_of(solver, state, block, report, position))
+                trace.append(row)
             if report.ending != "used":
                 raise_for_bad_row(block, report)
                 ended = Stop("divergence", Status.DIVERGED, advice.divergence_reason(report))
@@ -206,7 +232,7 @@ def run(
         updates,
         passes,
         "; ".join(filter(None, (ended.reason, solver.says(state)))),
-        ended.evidence | solver.evidence(state),
+        ended.evidence | solver.evidence(state) | rescaling.evidence(state),
         ended.advice,
     )
     trace.verdict = verdict

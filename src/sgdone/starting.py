@@ -14,8 +14,12 @@ from sgdone.data.preparation import HoldOut, InUnits
 from sgdone.data.rows import Scaling
 from sgdone.losses.base import Loss
 from sgdone.measure import look_ahead
+from sgdone.solvers.averaged import Averaged
 from sgdone.solvers.base import Solver
+from sgdone.solvers.half import Halving
+from sgdone.solvers.isgd import ISGD
 from sgdone.solvers.problem import Problem
+from sgdone.solvers.rescaling import UnusableRow, first_scale
 from sgdone.solvers.state import State
 from sgdone.solvers.truncated import Truncated
 from sgdone.steps.base import StepSize
@@ -46,6 +50,16 @@ def check_penalty(alpha: float, l1_ratio: float, solver: Solver) -> None:
         raise ValueError(f"l1_ratio={l1_ratio!r} is not between 0 (L2 alone) and 1 (L1 alone)")
     if l1_ratio > 0 and not isinstance(solver, Truncated):
         raise ValueError(f'{solver!r} has no steps with an L1 penalty: use solver="sgd" (that is, Truncated(SGD()))')
+
+
+def check_convexity(loss: Loss, solver: Solver) -> None:
+    """Refuse implicit steps on a loss that is not convex: they may jump from one valley to another."""
+    inner = solver.inner if isinstance(solver, (Averaged, Halving)) else solver
+    if isinstance(inner, ISGD) and not loss.convex:
+        raise ValueError(
+            f"{solver!r} makes implicit steps, which need a convex loss, and {loss.name!r} is not: "
+            'use solver="sgd", "asgd" or "gd"'
+        )
 
 
 def with_budget(stop: StopRule, single_pass: bool) -> StopRule:
@@ -90,7 +104,13 @@ def start_model(
         fit_intercept, intercept = False, -float(start @ (shift * scale))
     problem = Problem.over(block, objective.loss, objective.alpha, fit_intercept, objective.task, objective.l1_ratio)
     solver = objective.solver
-    step = (solver.default_step if objective.step is None else objective.step).resolve(look_ahead(problem, block))
+    try:
+        problem = first_scale(problem, block, solver, start, intercept)
+    except UnusableRow as found:
+        check_rows(block, np.array(found.args, dtype=np.uint64))
+        raise ValueError(f"row {found.args[0]} of X is too large to predict for. Scale the features") from None
+    preliminary = look_ahead(problem, block, at_all=solver.whole_passes)
+    step = (solver.default_step if objective.step is None else objective.step).resolve(preliminary)
     state = solver.start(problem, step, start, intercept)
     state.method = repr(solver)
     return state, block

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.margin_statistics import MarginStatistics
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -17,7 +19,8 @@ class TraceRow:
     """One block of rows.
 
     ``loss`` and ``error`` are progressive: each row is predicted before it is learnt from. ``error`` is the
-    fraction predicted wrong, or the root mean squared error in regression.
+    fraction predicted wrong, or the root mean squared error in regression. ``margins`` are kept if they were asked
+    for (``monitors=["margins"]``).
     """
 
     step: int
@@ -27,6 +30,12 @@ class TraceRow:
     step_size: float
     seconds: float
     label: Any = None
+    margins: MarginStatistics | None = None
+
+
+#: Columns of a trace: numbers that every row has, and those of the margins, which it has if they were asked for.
+MEASURES = ("step", "passes", "loss", "error", "step_size", "seconds")
+MARGINS = tuple(f"margin_{field.name}" for field in fields(MarginStatistics))
 
 
 class Trace(Sequence[TraceRow]):
@@ -72,10 +81,20 @@ class Trace(Sequence[TraceRow]):
 
     def column(self, name: str) -> NDArray[Any]:
         """All values of one measurement."""
-        known = [field.name for field in fields(TraceRow)]
+        known = [*MEASURES, "label", *MARGINS]
         if name not in known:
             raise KeyError(f"no column {name!r} in the trace: {', '.join(known)}")
-        return np.array([getattr(row, name) for row in self._rows])
+        if name not in MARGINS:
+            return np.array([getattr(row, name) for row in self._rows])
+        if self._rows and not self.has_margins:
+            raise KeyError(f"no column {name!r} in this trace: it needs monitors=['margins']")
+        measure = name.removeprefix("margin_")
+        return np.array([np.nan if row.margins is None else getattr(row.margins, measure) for row in self._rows])
+
+    @property
+    def has_margins(self) -> bool:
+        """Whether margins were kept."""
+        return any(row.margins is not None for row in self._rows)
 
     def labels(self) -> list[Any]:
         """The classes that have rows here; ``[None]`` where there is only one model."""
@@ -87,13 +106,20 @@ class Trace(Sequence[TraceRow]):
             import pandas as pd
         except ImportError as error:
             raise ImportError("to_frame() needs pandas: pip install 'sgdone[pandas]'") from error
-        names = [field.name for field in fields(TraceRow)]
+        names = [*MEASURES, *([] if self.labels() in ([], [None]) else ["label"])]
         frame = pd.DataFrame([asdict(row) for row in self._rows], columns=names)
-        return frame if self.labels() not in ([], [None]) else frame.drop(columns="label")
+        return frame.assign(**{name: self.column(name) for name in MARGINS}) if self.has_margins else frame
 
     def plot(self) -> "NDArray[Any]":
         """Draw progressive loss, error and step size against samples, the stop marked; returns the axes."""
         from sgdone.plotting import plot_trace
 
         axes: NDArray[Any] = plot_trace(self)
+        return axes
+
+    def plot_margins(self) -> "NDArray[Any]":
+        """Draw the course of the margins, if they were kept (``monitors=["margins"]``); returns the axes."""
+        from sgdone.plotting_margins import plot_margins
+
+        axes: NDArray[Any] = plot_margins(self)
         return axes

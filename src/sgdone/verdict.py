@@ -11,6 +11,7 @@ class Status(StrEnum):
     CONVERGED = "converged"
     BUDGET_SPENT = "budget spent"
     STALLED = "stalled"
+    NO_OPTIMUM = "no finite optimum"
     STOPPED = "stopped by a callback"
     INTERRUPTED = "interrupted"
     DIVERGED = "diverged"
@@ -28,7 +29,8 @@ class Verdict:
     Attributes
     ----------
     status : Status
-        One of "converged", "budget spent", "stalled", "stopped by a callback", "interrupted", "diverged".
+        One of "converged", "budget spent", "stalled", "no finite optimum", "stopped by a callback", "interrupted",
+        "diverged".
     rule : str
         The rule that ended the fit.
     step : int

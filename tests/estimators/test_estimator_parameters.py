@@ -80,18 +80,19 @@ def test_average_that_is_none_of_these(average, binary):
     [
         (
             {"loss": "logit"},
-            r"unknown loss 'logit'. Did you mean 'logistic'\? Known: exponential, hinge, logistic, squared, "
-            "squared_hinge; or give a sgdone.CustomLoss",
+            r"unknown loss 'logit'. Did you mean 'logistic'\? Known: exponential, hinge, logistic, "
+            "margin_distribution, margin_pursuit, optimal_margin_distribution, squared, squared_hinge; "
+            "or give a sgdone.CustomLoss",
         ),
         ({"loss": "huber"}, "loss 'huber' is not for classification. Known: exponential, hinge, logistic"),
         ({"loss": losses.Huber()}, "loss 'huber' is for regression, not for classification. Known: exponential"),
         (
             {"solver": "agsd"},
-            "unknown solver 'agsd'. Did you mean 'asgd'\\? Known: aisgd, asgd, isgd, isgd_half",
+            "unknown solver 'agsd'. Did you mean 'asgd'\\? Known: aisgd, asgd, catoni, gd, isgd, isgd_half",
         ),
         (
             {"step": "inverse"},
-            "unknown step size 'inverse'.* Known: bottou, class_scale, constant, inverse_sqrt",
+            "unknown step size 'inverse'.* Known: bottou, class_scale, constant, descent, inverse_sqrt",
         ),
         (
             {"stop": "early"},

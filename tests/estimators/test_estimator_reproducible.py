@@ -156,10 +156,27 @@ def test_a_loss_of_the_users_own_is_copied(binary, same_model):
 
 def test_parameters_come_and_go():
     model = LinearClassifier()
-    names = {"loss", "solver", "step", "stop", "alpha", "average", "fit_intercept", "shuffle", "class_weight"}
-    names |= {"center", "penalty", "l1_ratio", "warm_start", "n_jobs", "random_state", "verbose"}
+    names = {
+        "loss",
+        "solver",
+        "step",
+        "stop",
+        "alpha",
+        "average",
+        "fit_intercept",
+        "shuffle",
+        "class_weight",
+        "check_optimum",
+    }
+    names |= {"center", "penalty", "l1_ratio", "warm_start", "n_jobs", "random_state", "verbose", "monitors"}
     assert set(model.get_params()) == names
-    assert set(LinearRegressor().get_params()) == names - {"class_weight", "center", "n_jobs"}
+    assert set(LinearRegressor().get_params()) == names - {
+        "class_weight",
+        "center",
+        "check_optimum",
+        "n_jobs",
+        "monitors",
+    }
     assert model.set_params(alpha=0.5, stop=3).get_params()["alpha"] == 0.5
     with pytest.raises(ValueError, match="Invalid parameter 'eta0' for estimator LinearClassifier"):
         model.set_params(eta0=1.0)

@@ -1,6 +1,7 @@
-"""The slope is the derivative of the value, the curvature that of the slope, and the loss is convex."""
+"""The slope is the derivative of the value, the curvature that of the slope, and the loss convex or known not to be."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,7 +29,8 @@ def test_curvature_is_the_difference_quotient_of_the_slope(loss, labels):
     z, y = grid(labels)
     quotient = (loss.slope(z + STEP, y) - loss.slope(z - STEP, y)) / (2 * STEP)
     below, above = loss.curvature(z - STEP, y), loss.curvature(z + STEP, y)
-    smooth = (np.abs(above - below) <= 1e-3 * np.maximum(1.0, np.abs(quotient))) & (quotient < 1e3 * (1 + above))
+    smooth = np.abs(above - below) <= 1e-3 * np.maximum(1.0, np.abs(quotient))
+    smooth &= quotient < 1e3 * (1 + np.abs(above))
     assert smooth.mean() > 0.99
     size = 1.0 + np.abs(quotient) + np.abs(loss.slope(z, y))
     assert np.all(np.abs(loss.curvature(z, y) - quotient)[smooth] <= (1e-9 * size)[smooth])
@@ -37,10 +39,20 @@ def test_curvature_is_the_difference_quotient_of_the_slope(loss, labels):
 @settings(max_examples=60, deadline=None)
 @given(here=predictions, there=predictions)
 def test_every_slope_is_a_subgradient(loss, labels, here, there):
+    if not loss.convex:
+        pytest.skip("it says that it is not convex")
     rise = loss.value(there, labels) - loss.value(here, labels)
     tangent = loss.slope(here, labels) * (there - here)
     size = 1.0 + np.abs(rise) + np.abs(tangent) + loss.value(here, labels)
     assert np.all(rise >= tangent - 1e-13 * size)
+
+
+def test_a_loss_is_convex_where_it_says_so(loss, labels):
+    z = np.linspace(-30, 30, 60_001)[:, None]
+    slopes = loss.slope(z, labels)
+    rises = np.diff(slopes, axis=0) >= -1e-14 * (1.0 + np.abs(slopes[1:]))
+    assert rises.all() == loss.convex
+    assert (loss.curvature(z, labels) >= 0.0).all() == loss.convex
 
 
 @settings(max_examples=60, deadline=None)

@@ -145,5 +145,7 @@ def test_implicit_step_shrinks_with_its_scale_and_never_changes_sign(loss, label
     s = loss.implicit(z, labels[:, None], q)
     explicit = loss.slope(z, labels[:, None])
     assert np.all(s * np.sign(explicit) >= 0.0)
+    if not loss.convex:
+        pytest.skip("from where the loss bends down, a step goes to steeper places")
     assert np.all(np.abs(s) <= np.abs(explicit) * (1 + 1e-14))
     assert np.all(np.diff(np.abs(s), axis=-1) <= 1e-13 * np.abs(explicit))

@@ -1,4 +1,4 @@
-"""The command line: ``sgdone fit | predict | inspect``."""
+"""The command line: ``sgdone fit | predict | inspect | diagnose``."""
 
 import sys
 

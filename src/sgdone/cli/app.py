@@ -148,6 +148,38 @@ def inspect(
 
 @app.command(
     epilog=_examples(
+        "diagnose train.csv --label outcome",
+        "diagnose endometrial --plot separation.png",
+        "diagnose a9a.svm --no-intercept --json",
+    )
+)
+@guarded
+def diagnose(
+    data: Data,
+    label: Label = None,
+    task: Annotated[Task, typer.Option(help="What the labels are; auto looks at them.")] = Task.AUTO,
+    no_intercept: Annotated[bool, typer.Option("--no-intercept", help="The model is to have no intercept.")] = False,
+    no_separation: Annotated[
+        bool, typer.Option("--no-separation", help="Leave out separation, which takes longest.")
+    ] = False,
+    zero_based: Annotated[bool, typer.Option("--zero-based", help="Indices of svmlight files count from 0.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to draw the separation, if there is one.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say what data are like before anything is fitted to them.
+
+    Rows, features, missing values, rank, zero, constant and duplicate columns, scales, class balance, whether the
+    optimum exists (with a proof that has been checked), and what to do.
+    """
+    from sgdone.cli.diagnose import Request, diagnose_and_report
+
+    diagnose_and_report(Request(data, label, task.value, zero_based, not no_intercept, not no_separation, plot, json))
+
+
+@app.command(
+    epilog=_examples(
         "theory",
         "theory expected_stop_bound loss=logistic mean_norm=0.5 sigma=0.1 step=0.0125",
         "theory gaussian_design covariance='[[1, 0], [0, 2]]' --json",

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from sgdone import datasets
 from sgdone.data.files import read
 from sgdone.data.table import DataError, counted
+from sgdone.data.task import Task, task_of
 from sgdone.datasets import DatasetNotFound
-from sgdone.datasets.base import Task
 from sgdone.datasets.finding import parse
 
-#: Whole numbers are classes if there are at most so many, and so many rows of each on average.
-_MOST_CLASSES, _FEWEST_ROWS = 100, 5
+__all__ = ["Rows", "as_classes", "is_dataset", "load", "load_test_part", "task_of"]
 
 
 @final
@@ -63,6 +62,7 @@ def load(
     features: list[str] | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
+    allow_missing: bool = False,
 ) -> Rows:
     """Rows of a file or a data set, with as many features (or those named) as are asked for."""
     if not is_dataset(data):
@@ -73,6 +73,7 @@ def load(
             features=features,
             n_features=n_features,
             zero_based=zero_based,
+            allow_missing=allow_missing,
         )
         return Rows(data, table.X, table.y, table.feature_names, table.label_name, bool(table.zero_based))
     found = datasets.load(data, subset=subset)
@@ -89,22 +90,6 @@ def load_test_part(data: str) -> Rows | None:
         return load(data, subset="test")
     except ValueError:
         return None
-
-
-def task_of(y: NDArray[Any]) -> Task:
-    """Classes are texts, truth values, or few whole numbers.
-
-    Examples
-    --------
-    >>> task_of(np.array([1.0, -1.0, 1.0])), task_of(np.array([0.5, 1.5])), task_of(np.arange(1000))
-    ('classification', 'regression', 'regression')
-    """
-    if y.dtype.kind not in "iuf":
-        return "classification"
-    values = np.unique(y)
-    whole = bool(np.all(values == np.rint(values)))
-    few = values.size <= 2 or values.size <= min(_MOST_CLASSES, y.size / _FEWEST_ROWS)
-    return "classification" if whole and few else "regression"
 
 
 def as_classes(y: NDArray[Any]) -> NDArray[Any]:

@@ -34,6 +34,11 @@ class Block:
         rows = self.order[first:last]
         return rows if self.sample_weight.size == 1 else rows[self.sample_weight[rows] != 0]
 
+    def all_used(self) -> NDArray[np.uint64]:
+        """The rows of positive weight of the whole matrix, from first to last."""
+        rows = np.arange(self.rows.n_rows, dtype=np.uint64)
+        return rows if self.sample_weight.size == 1 else rows[self.sample_weight != 0]
+
     def weights_of(self, rows: NDArray[np.uint64]) -> NDArray[np.float64]:
         """Sample weights of some rows."""
         weights: NDArray[np.float64] = self.sample_weight[rows * self.weight_stride]

@@ -40,6 +40,7 @@ def read(
     features: Sequence[str] | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
+    allow_missing: bool = False,
     format: Format | None = None,
 ) -> Table:
     r"""Read a file of numeric features and labels.
@@ -60,6 +61,8 @@ def read(
     zero_based : bool, default=False
         Whether the indices of a svmlight file count from 0. They are not guessed, since a training file and
         its test file must agree.
+    allow_missing : bool, default=False
+        Whether features may be missing (NaN in ``X``) or infinite; by default the first that is makes an error.
     format : {"csv", "parquet", "svmlight"}, optional
         By default told from the name's suffix, or else from the first line.
 
@@ -87,7 +90,7 @@ def read(
     >>> table.feature_names
     ['hours', 'sleep']
     """
-    request = Request(Path(path), label, require_label, features, n_features, zero_based)
+    request = Request(Path(path), label, require_label, features, n_features, zero_based, allow_missing)
     if isinstance(features, str):
         raise TypeError(f"features={features!r} is one name: give a list of names")
     if format is not None and format not in _READERS:

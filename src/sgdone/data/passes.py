@@ -20,6 +20,8 @@ class Passes:
         #: Passes begun, that of the last block included.
         self.begun = begun
         self._preparations: list[Preparation] = []
+        #: 1 if the pass begun last has not been counted by a method that makes passes by itself.
+        self._fresh = 0
 
     def prepare(self, block: Block, preparation: Preparation) -> Block:
         """Prepare the last block, and from now on every other, in this way too."""
@@ -32,10 +34,17 @@ class Passes:
             self._blocks = iter(self._source.blocks(self._rng))
             self._waiting = next(self._blocks)
             self.begun += 1
+            self._fresh = 1
         block, self._waiting = self._waiting, next(self._blocks, None)
         for preparation in self._preparations:
             block = preparation(block)
         return block
+
+    def count(self, passes: int) -> None:
+        """Count the passes that a method has made by itself, the first of them being that of the last block."""
+        if passes:
+            self.begun += passes - self._fresh
+            self._fresh = 0
 
     @property
     def ended(self) -> bool:

@@ -29,7 +29,7 @@ def read_svmlight(request: Request) -> Table:
         raise _first_fault(request, str(error)) from error
     if y.size == 0:
         raise request.error("holds no rows")
-    if not (all_finite(X.data) and all_finite(y)):
+    if not ((request.allow_missing or all_finite(X.data)) and all_finite(y)):
         raise _first_fault(request, "holds NaN or infinity")
     index = np.int32 if max(X.nnz, X.shape[1]) <= _LARGEST else np.int64
     parts = (X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False))
@@ -99,6 +99,8 @@ def _feature_problems(entries: list[str], request: Request) -> Iterator[str]:
             yield f"index {index} comes after {previous}: sort the indices of each line"
         if value is None:
             yield f"index {index}: {right!r} is not a number"
+        elif request.allow_missing:
+            pass
         elif np.isnan(value):
             yield f"index {index}: missing value ({right}): impute or drop it"
         elif np.isinf(value):

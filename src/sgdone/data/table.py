@@ -21,7 +21,8 @@ class Table:
     Attributes
     ----------
     X : ndarray or scipy.sparse.csr_array of shape (n_rows, n_features)
-        C-contiguous, finite; float32 if every feature column is, float64 otherwise.
+        C-contiguous; float32 if every feature column is, float64 otherwise. Finite, unless missing values were allowed:
+        these are NaN.
     y : ndarray of shape (n_rows,) or None
         Labels as the file has them: numbers, booleans or strings. None for a file without labels.
     feature_names, label_name
@@ -51,6 +52,7 @@ class Request:
     features: Sequence[str] | None = None
     n_features: int | None = None
     zero_based: bool = False
+    allow_missing: bool = False
 
     @property
     def width(self) -> int | None:

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin
 from sgdone.estimators.resuming import resumed, rule_for_rows
-from sgdone.estimators.specs import TaskName, as_alpha, as_l1_ratio, as_loss, as_rule, as_solver, as_step
+from sgdone.estimators.specs import TaskName, as_alpha, as_l1_ratio, as_loss, as_monitors, as_rule, as_solver, as_step
 from sgdone.estimators.training import Plan, Start
 from sgdone.run import Hook, Result
 from sgdone.trace import Trace
@@ -57,6 +57,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             single_pass=partial,
             progress=self._progress_hook,
             feature_names=getattr(self, "feature_names_in_", self._feature_names),
+            monitors=as_monitors(getattr(self, "monitors", None)),
         )
 
     def _centered(self) -> bool:

@@ -13,6 +13,7 @@ from sgdone.estimators.base import LinearModel
 from sgdone.estimators.callbacks import FitTask, ModelTask, Snapshot, fit_data, with_callbacks
 from sgdone.estimators.inputs import check_rows_and_labels, check_rows_to_predict, linear_scores
 from sgdone.estimators.labels import check_classes, encode, encode_known, signs
+from sgdone.estimators.optimum import as_check_optimum, judged_by_optimum
 from sgdone.estimators.probabilities import log_probabilities, probabilities
 from sgdone.estimators.specs import TaskName, as_loss
 from sgdone.estimators.training import Plan, Start, train
@@ -74,6 +75,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         Whether every pass is in a new random order. Data sorted by class must be shuffled.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, multiplied with those of rows.
+    check_optimum : "fast", "thorough" or False, default="fast"
+        Whether to ask, once ``fit`` has ended, if the loss has a minimum at all (the logistic and the exponential loss
+        have none on data that some direction separates). "fast" looks at what the fit yields and at a sample of rows,
+        and may leave the question open; "thorough" is `sgdone.diagnose.separation`, which names the coefficients.
     warm_start : bool, default=False
         Whether ``fit`` starts from the last solution.
     n_jobs : int or None, default=None
@@ -82,6 +87,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         Seed of the row order.
     verbose : int, default=0
         Whether to print a line a pass.
+    monitors : list of str, default=None
+        What ``trace_`` is to keep beside loss and error. "margins": mean, median, spread and skew of the margins y·z
+        of each block, every row predicted before it is learnt from; ``trace_.plot_margins()`` draws their course.
 
     Attributes
     ----------
@@ -133,10 +141,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         center: bool = False,
         shuffle: bool = True,
         class_weight: Any = None,
+        check_optimum: Any = "fast",
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
+        monitors: Any = None,
     ) -> None:
         self.loss = loss
         self.solver = solver
@@ -150,10 +160,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         self.center = center
         self.shuffle = shuffle
         self.class_weight = class_weight
+        self.check_optimum = check_optimum
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.monitors = monitors
 
     @with_callbacks
     def fit(
@@ -255,6 +267,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         data: dict[str, Any] | None,
     ) -> Self:
         """Train the models and become fitted; ``data`` is what callbacks see, ``None`` if there are none."""
+        check = as_check_optimum(self.check_optimum) if data is not None else False
         n_models = len(starts)
         positives = [1] if n_models == 1 else range(n_models)
         labels = [partial(signs, numbers, k) for k in positives]
@@ -267,6 +280,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
             snapshot = _snapshots(starts, X.dtype, classes)
             hooks = [task.hook(k, names[k].strip(), snapshot) for k in range(n_models)]
         results = train(plan, X, labels, weight, starts, hooks, names)
+        results = judged_by_optimum(check, results, plan, X, labels, weight)
         attributes = self._attributes(results, keys, X.shape[1]) | {"classes_": classes}
         self._keep(attributes, partial=data is None)
         if task is not None:

@@ -1,5 +1,6 @@
 """Short names and numbers turned into the objects they stand for."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -9,6 +10,7 @@ import numpy as np
 from sgdone import losses, solvers, steps, stopping
 from sgdone.losses.base import Loss
 from sgdone.registry import by_name, did_you_mean, names
+from sgdone.run import Monitor
 from sgdone.solvers.averaged import Averaged
 from sgdone.solvers.base import Solver
 from sgdone.solvers.row_solver import RowSolver
@@ -115,6 +117,20 @@ def as_l1_ratio(penalty: Any, l1_ratio: Any) -> float:
     if not _is_number(l1_ratio) or not 0 <= l1_ratio <= 1:
         raise ValueError(f"l1_ratio={l1_ratio!r} is not between 0 (L2 alone) and 1 (L1 alone)")
     return {"l2": 0.0, "l1": 1.0, "elasticnet": float(l1_ratio)}[penalty]
+
+
+def as_monitors(monitors: Any) -> tuple[Monitor, ...]:
+    """What the trace is to keep beside loss and error."""
+    if monitors is None:
+        return ()
+    if isinstance(monitors, str) or not isinstance(monitors, Iterable):
+        raise TypeError(f"monitors={monitors!r} is not a list of names: give monitors=['margins']")
+    found = list(monitors)
+    for name in found:
+        if name != "margins":
+            hint = did_you_mean(str(name), ["margins"])
+            raise ValueError(f"unknown monitor {name!r}.{hint} Known: margins")
+    return ("margins",) if found else ()
 
 
 def _is_number(value: Any) -> bool:

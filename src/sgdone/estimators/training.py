@@ -14,7 +14,7 @@ from sgdone.data import ArraySource
 from sgdone.estimators.callbacks import ModelTask, both
 from sgdone.estimators.specs import TaskName
 from sgdone.losses.base import Loss
-from sgdone.run import Hook, Result, run
+from sgdone.run import Hook, Monitor, Result, run
 from sgdone.solvers.base import Solver
 from sgdone.solvers.state import State
 from sgdone.steps.base import StepSize
@@ -45,6 +45,8 @@ class Plan:
     progress: Hook | None = None
     #: What the verdict calls the columns.
     feature_names: Sequence[str] | None = None
+    #: What the trace keeps beside loss and error.
+    monitors: Sequence[Monitor] = ()
 
 
 @final
@@ -103,6 +105,7 @@ def train(
             single_pass=plan.single_pass,
             hook=both(both(both(watch if len(labels) > 1 else None, talk), plan.progress), task),
             feature_names=plan.feature_names,
+            monitors=plan.monitors,
         )
         if result.verdict.rule == "Ctrl-C":
             interrupted.set()

@@ -7,11 +7,17 @@ from sgdone.losses.exponential import Exponential
 from sgdone.losses.hinge import Hinge
 from sgdone.losses.huber import Huber
 from sgdone.losses.logistic import Logistic
+from sgdone.losses.margin_distribution import MarginDistribution
+from sgdone.losses.margin_pursuit import MarginPursuit
+from sgdone.losses.optimal_margin_distribution import OptimalMarginDistribution
 from sgdone.losses.quantile import Quantile
+from sgdone.losses.scales import AdaptiveScale, AutoScale
 from sgdone.losses.squared import Squared
 from sgdone.losses.squared_hinge import SquaredHinge
 
 __all__ = [
+    "AdaptiveScale",
+    "AutoScale",
     "CustomLoss",
     "EpsilonInsensitive",
     "Exponential",
@@ -20,6 +26,9 @@ __all__ = [
     "Logistic",
     "Loss",
     "LossKernel",
+    "MarginDistribution",
+    "MarginPursuit",
+    "OptimalMarginDistribution",
     "Quantile",
     "Squared",
     "SquaredHinge",

@@ -34,7 +34,7 @@ class LossKernel:
 
 
 class Loss(ABC):
-    """A convex loss of a prediction ``z`` and a label ``y`` (−1 or 1 for classes, real for regression).
+    """A loss of a prediction ``z`` and a label ``y`` (−1 or 1 for classes, real for regression).
 
     A loss is a frozen dataclass whose fields are numbers: its parameters, in the order the kernel reads them.
     """
@@ -45,6 +45,11 @@ class Loss(ABC):
     probabilistic: ClassVar[bool] = False
     #: Whether the curvature is constant, as Xu's choice of the exponent asks.
     quadratic: ClassVar[bool] = False
+    #: Whether it falls towards 0 for ever as the margin grows, so that an optimum may lie at infinity.
+    fades: ClassVar[bool] = False
+    #: Whether it is convex in ``z``. Of one that is not, a minimum found may be a local one, and ``implicit`` is the
+    #: slope at the proximal point: the best of the points where ``s = slope(z − q·s, y)``.
+    convex: ClassVar[bool] = True
 
     @property
     @abstractmethod

@@ -84,6 +84,7 @@ class Exponential(Loss):
     """
 
     name: ClassVar[str] = "exponential"
+    fades: ClassVar[bool] = True
     task: ClassVar[Task] = "classification"
 
     @property

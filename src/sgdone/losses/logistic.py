@@ -112,6 +112,7 @@ class Logistic(Loss):
     """
 
     name: ClassVar[str] = "logistic"
+    fades: ClassVar[bool] = True
     task: ClassVar[Task] = "classification"
     probabilistic: ClassVar[bool] = True
 

@@ -3,9 +3,13 @@
 from sgdone.solvers.asgd import aisgd, asgd
 from sgdone.solvers.averaged import Averaged
 from sgdone.solvers.base import BlockReport, Solver
+from sgdone.solvers.catoni import Catoni
+from sgdone.solvers.gd import GD
 from sgdone.solvers.half import Halving, isgd_half, sgd_half
 from sgdone.solvers.isgd import ISGD
 from sgdone.solvers.liblinear import Liblinear
+from sgdone.solvers.margin_moments import MarginMoments
+from sgdone.solvers.median_of_means import MedianOfMeans
 from sgdone.solvers.olbfgs import OLBFGS
 from sgdone.solvers.pegasos import Pegasos
 from sgdone.solvers.problem import Problem
@@ -18,6 +22,7 @@ from sgdone.solvers.svrg import SVRG
 from sgdone.solvers.truncated import Truncated
 
 __all__ = [
+    "GD",
     "ISGD",
     "OLBFGS",
     "SGD",
@@ -26,8 +31,11 @@ __all__ = [
     "SVRG",
     "Averaged",
     "BlockReport",
+    "Catoni",
     "Halving",
     "Liblinear",
+    "MarginMoments",
+    "MedianOfMeans",
     "Pegasos",
     "Problem",
     "RowSolver",

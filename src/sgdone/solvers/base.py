@@ -25,6 +25,7 @@ class BlockReport:
     update; ``ending`` says whether the stretch was used or a row could not be. ``fired`` says whether a watch broke
     the stretch off, ``further_reads`` how many rows were read beside those of the stretch, and ``finished`` why the
     method itself wants to end, if it does. ``blamed`` is the row that could not be used, if it is not the next one.
+    ``passes`` counts the passes that a method made through all rows by itself, the last of which has just ended.
     """
 
     position: int
@@ -36,6 +37,7 @@ class BlockReport:
     further_reads: int = 0
     finished: Stop | None = None
     blamed: int | None = None
+    passes: int = 0
 
     @property
     def updates(self) -> int:
@@ -49,6 +51,10 @@ class Solver(ABC):
     name: ClassVar[str]
     #: Whether it must be able to read all rows at any time: a stream is not enough.
     reads_all_rows: ClassVar[bool] = False
+    #: Whether each update reads all rows, so that it ends a pass.
+    whole_passes: ClassVar[bool] = False
+    #: Whether it keeps slopes of the loss, which then must stay as it is.
+    keeps_slopes: ClassVar[bool] = False
     #: Whether columns of very different sizes keep it from getting anywhere.
     minds_scales: ClassVar[bool] = True
 

@@ -161,6 +161,15 @@ class State:
         self.offsets[:] = offsets
         self._set(scale=scale, share=share, intercept=intercept)
 
+    def set_running(self, weights: NDArray[np.float64], intercept: float) -> None:
+        """Make weights, in the units in which the rows are learnt from, the running iterate of a plain state."""
+        scaling = self.problem.scaling
+        self.vector(0)[:] = weights
+        self.offsets[0] = 0
+        if scaling is not None and scaling.shift is not None:
+            self.offsets[0, 1] = self.vector(0) @ (scaling.shift / scaling.scale)
+        self._set(scale=1.0, intercept=intercept)
+
     def fold_gradient(self) -> None:
         """Write the iterate of an anchored state into vector 0 alone, and clear vector 1 for a new gradient."""
         scale, share, _ = self.place()

@@ -70,6 +70,7 @@ class SVRG(Solver):
     seed: int = 0
     name: ClassVar[str] = "svrg"
     reads_all_rows: ClassVar[bool] = True
+    keeps_slopes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         length: Any = self.inner_length

@@ -22,7 +22,7 @@ class Preliminary:
 
     ``norm`` is the largest ‖x‖² of the first rows; ``energy`` the largest v·(‖x‖² + 1) among them, v the
     sample weight and 1 the intercept's share (0 without one). ``typical_energy`` is their mean, rows beyond ten times
-    the median counted as if they were that large: one wild row does not change it.
+    the median counted as if they were that large: one wild row does not change it. ``mean_energy`` is the plain mean.
     """
 
     loss: Loss
@@ -32,6 +32,7 @@ class Preliminary:
     #: σ̃² of so many first rows: see `sgdone.data.class_means.scale_of_classes`.
     class_scale: Callable[[int], float] | None = None
     typical_energy: float = 1.0
+    mean_energy: float = 1.0
 
     @property
     def curvature(self) -> float:

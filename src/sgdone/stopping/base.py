@@ -115,6 +115,11 @@ class StopRule(ABC):
         return False
 
     @property
+    def at_looks_alone(self) -> bool:
+        """Whether it need not be asked after every pass, but at its looks alone, and now and then."""
+        return False
+
+    @property
     def needs_classes(self) -> bool:
         """Whether it makes sense for two classes alone."""
         return False

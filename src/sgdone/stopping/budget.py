@@ -38,6 +38,11 @@ class MaxPasses(StopRule):
         """Unless endless passes are allowed."""
         return not math.isinf(self.passes)
 
+    @property
+    def at_looks_alone(self) -> bool:
+        """Budgets are looked at where they end."""
+        return True
+
     def start(self, n_rows: int | None) -> int | None:
         """Rows that may be read, if a pass has a known number of them."""
         if n_rows is None or math.isinf(self.passes):
@@ -79,6 +84,11 @@ class MaxSamples(StopRule):
         """Samples run out."""
         return True
 
+    @property
+    def at_looks_alone(self) -> bool:
+        """Budgets are looked at where they end."""
+        return True
+
     def start(self, n_rows: int | None) -> None:
         """Nothing to remember: the run counts."""
 
@@ -115,6 +125,11 @@ class MaxSeconds(StopRule):
     def bounded(self) -> bool:
         """Unless endless seconds are allowed."""
         return not math.isinf(self.seconds)
+
+    @property
+    def at_looks_alone(self) -> bool:
+        """Seconds are looked at now and then."""
+        return True
 
     def start(self, n_rows: int | None) -> "_Clock":
         """Nothing used yet."""

@@ -31,6 +31,11 @@ class _Composite(StopRule):
         """Whether one part does."""
         return any(rule.needs_classes for rule in self.rules)
 
+    @property
+    def at_looks_alone(self) -> bool:
+        """Whether all parts do."""
+        return all(rule.at_looks_alone for rule in self.rules)
+
     def check(self, state: _Parts, n_features: int) -> None:
         """Each part its own."""
         for rule, part in zip(self.rules, state.states, strict=True):

@@ -32,6 +32,11 @@ class MinPasses(StopRule):
         """Unless it asks for endless passes."""
         return self._as_budget().bounded
 
+    @property
+    def at_looks_alone(self) -> bool:
+        """As a budget."""
+        return True
+
     def start(self, n_rows: int | None) -> int | None:
         """Rows to be read, if a pass has a known number of them."""
         return self._as_budget().start(n_rows)

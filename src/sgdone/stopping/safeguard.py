@@ -19,6 +19,11 @@ class Safeguard(StopRule):
         """As the budget."""
         return self.budget.bounded
 
+    @property
+    def at_looks_alone(self) -> bool:
+        """As the budget."""
+        return self.budget.at_looks_alone
+
     def start(self, n_rows: int | None) -> int | None:
         """As the budget."""
         return self.budget.start(n_rows)

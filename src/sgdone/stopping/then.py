@@ -59,6 +59,11 @@ class Then(StopRule):
         """As the rule."""
         return self.rule.needs_classes
 
+    @property
+    def at_looks_alone(self) -> bool:
+        """As the rule."""
+        return self.rule.at_looks_alone
+
     def check(self, state: _Going, n_features: int) -> None:
         """As the rule."""
         self.rule.check(state.inner, n_features)

@@ -1,0 +1,1 @@
+"""What `sgdone.diagnose.shape` looks at, one question a file."""

@@ -1,0 +1,170 @@
+"""A proof that anyone can check."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.diagnose.separability.algebra import is_sparse
+from sgdone.diagnose.separability.design import Design
+from sgdone.diagnose.separability.inputs import check_rows, labels_of
+from sgdone.diagnose.separability.rationals import as_integers
+from sgdone.diagnose.separability.weights import imbalance
+
+Array = NDArray[np.float64]
+Kind = Literal["none", "quasi-complete", "complete", "undecided"]
+
+
+@final
+@dataclass(frozen=True)
+class Check:
+    """What came of re-verifying a certificate; true if it holds.
+
+    Attributes
+    ----------
+    holds : bool
+    exact : bool
+        Whether it was verified in whole numbers, without any rounding.
+    reason : str
+        What was verified, or what failed.
+    """
+
+    holds: bool
+    exact: bool
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        return f"{'verified' if self.holds else 'not verified'}{' exactly' if self.exact else ''}: {self.reason}"
+
+
+@final
+@dataclass(frozen=True)
+class Certificate:
+    """A direction and weights that together prove which rows can be separated, and that no others can.
+
+    With A the matrix of rows −y_i·x_i (a 1 behind x_i if there is an intercept):
+
+    - A·u ≤ 0, negative on ``separable_rows`` and zero on the others: as u is added without end, the loss of those rows
+      tends to zero and that of the others stays;
+    - q > 0 on the other rows and Aᵀq = 0: if A·v ≤ 0, then 0 = qᵀA·v is a sum of terms none of which is positive, so v
+      moves none of these rows (Stiemke's lemma).
+
+    Attributes
+    ----------
+    kind : {"none", "quasi-complete", "complete"}
+    separable_rows : mask
+    used_rows : mask
+        Rows of positive weight; the others are no part of the problem.
+    coef, intercept : array, float
+        The direction u.
+    weights : array
+        q; zero on separable rows.
+    exact : bool
+        Whether ``whole_direction`` and ``whole_weights`` hold u and q in integers, for data that are small enough:
+        they satisfy every equation exactly.
+    tolerance : float
+        Where it is not exact: A_i·u counts as zero if it is at most this share of Σ_j |u_j|, and (Aᵀq)_j if it is at
+        most this share of Σ_i q_i·|A_ij|, rows and columns of A scaled by powers of two to a largest entry of about 1.
+    positive : object
+        The label whose rows have y = 1.
+    fit_intercept : bool
+    """
+
+    kind: Kind
+    separable_rows: NDArray[np.bool_]
+    used_rows: NDArray[np.bool_]
+    coef: Array
+    intercept: float
+    weights: Array
+    tolerance: float
+    positive: Any
+    fit_intercept: bool
+    whole_direction: tuple[int, ...] | None = None
+    whole_weights: tuple[int, ...] | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the proof is in whole numbers."""
+        return self.whole_direction is not None
+
+    def check(self, X: Any, y: Any) -> Check:
+        """Verify the proof on the data, by multiplying out.
+
+        Parameters
+        ----------
+        X, y : arrays
+            The data that the certificate is about; X may be sparse.
+
+        Returns
+        -------
+        Check
+            True if everything holds; its ``reason`` says what does not.
+        """
+        X = check_rows(X)
+        if X.shape != (self.used_rows.size, self.coef.size):
+            raise ValueError(
+                f"the certificate is about {self.used_rows.size} rows and {self.coef.size} features: "
+                f"X has shape {X.shape}"
+            )
+        labels = labels_of(y, self.positive, X.shape[0])
+        used = np.flatnonzero(self.used_rows)
+        X, labels = (X, labels) if used.size == labels.size else (X[used], labels[used])
+        fault = self._fault_of_kind()
+        if fault is not None:
+            return Check(False, False, fault)
+        return self._check_whole(X, labels) if self.exact else self._check_floats(X, labels)
+
+    def _fault_of_kind(self) -> str | None:
+        count, used = int(self.separable_rows.sum()), int(self.used_rows.sum())
+        kind = "none" if count == 0 else "complete" if count == used else "quasi-complete"
+        if (self.separable_rows & ~self.used_rows).any():
+            return "a row of weight 0 is called separable"
+        return None if kind == self.kind else f"{count} of {used} rows are separable, which is not {self.kind!r}"
+
+    def _check_whole(self, X: Any, labels: Array) -> Check:
+        dense = X.toarray() if is_sparse(X) else X
+        A = as_integers(-labels[:, None] * np.column_stack([dense, np.ones((dense.shape[0], int(self.fit_intercept)))]))
+        if A is None:
+            return Check(False, False, "X holds numbers of too many sizes to be made whole")
+        images = A @ np.array(self.whole_direction, dtype=object)
+        separable = self.separable_rows[self.used_rows]
+        if (images[separable] >= 0).any() or (images[~separable] != 0).any():
+            return Check(False, True, "the direction does not separate just the rows named")
+        weights = np.array(self.whole_weights, dtype=object)[self.used_rows]
+        if (weights[separable] != 0).any() or (weights[~separable] <= 0).any() or (A.T @ weights != 0).any():
+            return Check(False, True, "the weights are not positive, or do not balance")
+        return Check(True, True, "A·u and Aᵀq are as they should be, in whole numbers")
+
+    def _check_floats(self, X: Any, labels: Array) -> Check:
+        design = Design(X, labels, self.fit_intercept)
+        direction = np.append(self.coef, [self.intercept] * self.fit_intercept) / design.column_scale
+        separable = self.separable_rows[self.used_rows]
+        images, zero = design.times(direction), self.tolerance * float(np.abs(direction).sum())
+        worst, moved = images[separable].max(initial=-np.inf), np.abs(images[~separable]).max(initial=0.0)
+        if not worst < -zero or moved > zero:
+            return Check(False, False, "the direction does not separate just the rows named")
+        weights = self.weights[self.used_rows] / design.row_scale
+        if (weights[separable] != 0.0).any() or not (weights[~separable] > 0.0).all():
+            return Check(
+                False, False, "the weights are not positive on all rows that are not separable, and only there"
+            )
+        unbalanced = _imbalance(design, weights)
+        if unbalanced > self.tolerance:
+            return Check(False, False, f"the weights do not balance: {unbalanced:.1e} of their sum is left")
+        return Check(True, False, f"A·u and Aᵀq are as they should be, to {self.tolerance:.0e}")
+
+
+def _imbalance(design: Design, weights: Array) -> float:
+    """Largest |Σ q_i·B_ij| over Σ q_i·|B_ij|."""
+    if design.sparse:
+        return imbalance(design.matrix(), weights)
+    sums, sizes = np.zeros(design.width), np.zeros(design.width)
+    for rows in design.blocks():
+        B = design.take(rows)
+        sums += B.T @ weights[rows]
+        sizes += np.abs(B, out=B).T @ weights[rows]
+    return float(np.divide(np.abs(sums), sizes, out=np.zeros(sums.size), where=sizes > 0.0).max(initial=0.0))

@@ -1,0 +1,138 @@
+"""The matrix whose rows tell whether an optimum exists, in units in which its entries are about 1."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array = NDArray[np.float64]
+
+#: Entries of a dense block that is worked on at a time.
+_BLOCK = 2_000_000
+
+
+@final
+class Design:
+    """A of Ji and Telgarsky (2018), section 3: row i is −y_i·x_i, with a 1 behind x_i if there is an intercept.
+
+    What is computed with is B = R·A·C, R and C diagonal with powers of two: no entry of A is rounded by it, a direction
+    u of B is C·u of A, weights q of B are R·q of A, and every sign is as it was. The rows and columns of B that are not
+    zero have a largest entry between ¼ and 1, whatever the units of the features. X is not copied.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of float64
+        Rows of positive weight.
+    labels : array of ±1
+    fit_intercept : bool
+    rows : array of int, optional
+        Take the scales from these rows only, without a look at the others, and leave rows as they are.
+    """
+
+    def __init__(self, X: Any, labels: Array, fit_intercept: bool, rows: NDArray[np.intp] | None = None) -> None:
+        self.X = X
+        self.labels = labels
+        self.fit_intercept = fit_intercept
+        self.sparse = sparse.issparse(X)
+        self.n_rows, self.n_features = X.shape
+        self.width = self.n_features + int(fit_intercept)
+        ones_of_rows, ones_of_columns = np.ones(self.n_rows), np.ones(self.width)
+        self.row_scale, self.column_scale = ones_of_rows, ones_of_columns
+        if rows is not None:
+            self.column_scale = Design(X[rows], labels[rows], fit_intercept).column_scale
+            return
+        # Columns first, so that features of other units do not decide the scale of a row; then both once more.
+        self.column_scale = _inverse_power_of_two(self._largest_of_columns())
+        self.row_scale = _inverse_power_of_two(self._largest_of_rows())
+        self.column_scale = self.column_scale * _inverse_power_of_two(self._largest_of_columns())
+
+    @cached_property
+    def _factor(self) -> Array:
+        return -self.labels * self.row_scale
+
+    def times(self, u: Array, rows: Any = slice(None)) -> Array:
+        """B·u, of all rows or some; u may hold several directions as columns."""
+        scaled = (self.column_scale * u.T).T
+        product = np.asarray(self.X[rows] @ scaled[: self.n_features], dtype=np.float64)
+        if self.fit_intercept:
+            product += scaled[-1]
+        product *= self._factor[rows] if u.ndim == 1 else self._factor[rows, None]
+        return product
+
+    def transposed_times(self, q: Array) -> Array:
+        """Bᵀ·q."""
+        weights = self._factor * q
+        total = np.empty(self.width)
+        total[: self.n_features] = self.X.T @ weights
+        if self.fit_intercept:
+            total[-1] = weights.sum()
+        return total * self.column_scale
+
+    def take(self, rows: Any) -> Array:
+        """Some rows of B, dense."""
+        part = self.X[rows]
+        out = np.empty((part.shape[0], self.width))
+        out[:, : self.n_features] = part.toarray() if self.sparse else part
+        if self.fit_intercept:
+            out[:, -1] = 1.0
+        out *= self.column_scale
+        out *= self._factor[rows, None]
+        return out
+
+    def matrix(self) -> Any:
+        """The whole of B as a matrix: CSR if X is sparse."""
+        if not self.sparse:
+            return self.take(slice(None))
+        X = self.X
+        data = X.data * self.column_scale[X.indices] * np.repeat(self._factor, np.diff(X.indptr))
+        B = sparse.csr_array((data, X.indices, X.indptr), X.shape)
+        if not self.fit_intercept:
+            return B
+        column = sparse.csr_array((self._factor * self.column_scale[-1])[:, None])
+        return sparse.csr_array(sparse.hstack([B, column], format="csr"))
+
+    def blocks(self) -> Iterator[slice]:
+        """Runs of rows that are small beside the data."""
+        step = max(1, _BLOCK // max(1, self.width))
+        for first in range(0, self.n_rows, step):
+            yield slice(first, min(first + step, self.n_rows))
+
+    def _largest_of_columns(self) -> Array:
+        """Largest entry in absolute value of each column of R·A·C."""
+        largest = np.zeros(self.width)
+        if self.sparse:
+            values = np.abs(self.X.data) * np.repeat(self.row_scale, np.diff(self.X.indptr))
+            np.maximum.at(largest, self.X.indices, values)
+        else:
+            for rows in self.blocks():
+                part = np.abs(self.X[rows])
+                part *= self.row_scale[rows, None]
+                largest[: self.n_features] = np.maximum(largest[: self.n_features], part.max(axis=0, initial=0.0))
+        if self.fit_intercept:
+            largest[-1] = self.row_scale.max(initial=0.0)
+        return largest * self.column_scale
+
+    def _largest_of_rows(self) -> Array:
+        """Largest entry in absolute value of each row of R·A·C."""
+        largest = np.zeros(self.n_rows)
+        if self.sparse:
+            lengths = np.diff(self.X.indptr)
+            values = np.abs(self.X.data) * self.column_scale[self.X.indices]
+            filled = np.flatnonzero(lengths)
+            if filled.size:
+                largest[filled] = np.maximum.reduceat(values, self.X.indptr[filled])
+        else:
+            scale = self.column_scale[: self.n_features]
+            for rows in self.blocks():
+                largest[rows] = (np.abs(self.X[rows]) * scale).max(axis=1, initial=0.0)
+        if self.fit_intercept:
+            largest = np.maximum(largest, self.column_scale[-1])
+        return largest * self.row_scale
+
+
+def _inverse_power_of_two(sizes: Array) -> Array:
+    """2^−e where 2^(e−1) ≤ size < 2^e; 1 for 0."""
+    return np.where(sizes > 0.0, np.ldexp(1.0, -np.frexp(sizes)[1]), 1.0)

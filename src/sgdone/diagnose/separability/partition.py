@@ -1,0 +1,178 @@
+"""The partition of all rows, from the rows that matter."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from sgdone.diagnose.separability.algebra import Direct, Iterative, row_space
+from sgdone.diagnose.separability.columns import peel
+from sgdone.diagnose.separability.design import Design
+from sgdone.diagnose.separability.split import TOLERANCE, Split, separates, split
+from sgdone.diagnose.separability.undecided import Undecided
+from sgdone.diagnose.separability.weights import absorb
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+#: Widest matrix for dense factorisations.
+NARROW = 2_000
+_FEWEST = 1_000
+_MOST_PASSES = 500
+_PROBES = 2
+
+
+def partition(design: Design, start: Array | None = None) -> Split:
+    """Split the rows of the design.
+
+    Parameters
+    ----------
+    design : Design
+    start : array, optional
+        A direction that is thought to separate many rows, in the units of B: it says which rows to look at first.
+    """
+    if design.width <= NARROW:
+        return _from_rows_that_matter(design, start)
+    if not design.sparse and design.n_rows <= NARROW:
+        return _in_row_space(design)
+    return _peeled(design, start)
+
+
+def _from_rows_that_matter(design: Design, start: Array | None) -> Split:
+    rng = np.random.default_rng(0)
+    batch = max(_FEWEST, 8 * design.width)
+    found = search(design, _first_rows(design, start, batch, rng), passes=_MOST_PASSES, batch=batch // 2)
+    return _whole(design, found)
+
+
+@final
+@dataclass(frozen=True)
+class Found:
+    """The partition of all rows as far as a few of them tell it.
+
+    Attributes
+    ----------
+    still : mask
+        Rows that no direction separates.
+    chosen : array of int
+        The rows looked at.
+    part : Split
+        Their partition, with its proof.
+    """
+
+    still: Mask
+    chosen: NDArray[np.intp]
+    part: Split
+
+
+def search(design: Design, chosen: NDArray[np.intp], *, passes: int, batch: int) -> Found:
+    """Constraint generation: split a few rows, see which others contradict, and take these in.
+
+    A row that is not separable among a few is not separable among all; nor is a row in the span of such rows. And a
+    direction that separates the rest of the few either separates all others, too, or names rows that matter. Each
+    round but the last, which may settle it without, takes a pass over all rows.
+    """
+    rng = np.random.default_rng(0)
+    start = None
+    for made in range(passes + 1):
+        part = split(design.take(chosen), Direct(), start)
+        held = chosen[~part.separable]
+        span = row_space(design.take(held))
+        if span.shape[1] == design.width:
+            return Found(np.ones(design.n_rows, dtype=bool), chosen, part)
+        if made == passes:
+            break
+        margins = design.times(part.direction)
+        zero = TOLERANCE * np.abs(part.direction).sum()
+        if float(margins.max()) > zero:
+            moving = np.flatnonzero(np.abs(margins) > zero)
+        else:
+            still = _in_span(design, span, rng)
+            still[held] = True
+            moving = np.flatnonzero(~still)
+            if not (margins[moving] >= -zero).any():
+                return Found(still, chosen, part)
+        # Rows that are barely on the right side would be the next to contradict.
+        chosen = np.union1d(chosen, _worst(moving, margins[moving], batch, rng))
+        start = part.direction
+    raise Undecided(f"{chosen.size:,} rows do not tell, and no more than {passes} passes over the others are made")
+
+
+def _in_span(design: Design, span: Array, rng: np.random.Generator) -> Mask:
+    """Rows that random directions perpendicular to a span leave in place: with probability 1 those in the span."""
+    probes = rng.standard_normal((design.width, _PROBES))
+    probes -= span @ (span.T @ probes)
+    probes -= span @ (span.T @ probes)
+    still: Mask = (np.abs(design.times(probes)) <= TOLERANCE * np.sqrt(design.width)).all(axis=1)
+    return still
+
+
+def _first_rows(design: Design, start: Array | None, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    if design.n_rows <= 2 * size:
+        return np.arange(design.n_rows)
+    drawn = rng.choice(design.n_rows, size, replace=False)
+    if start is None:
+        return np.sort(drawn)
+    margins = design.times(start)
+    return np.union1d(drawn[: size // 2], np.argpartition(-margins, size)[:size])
+
+
+def _worst(rows: NDArray[np.intp], margins: Array, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """The rows furthest on the wrong side; any where no direction was found."""
+    if rows.size <= size:
+        return rows
+    if not margins.any():
+        return rng.choice(rows, size, replace=False)
+    return rows[np.argpartition(margins, rows.size - size)[-size:]]
+
+
+def _whole(design: Design, found: Found) -> Split:
+    """The partition of all rows from that of a few; weights for all rows that stay in place."""
+    weights = np.zeros(design.n_rows)
+    weights[found.chosen] = found.part.weights
+    others = found.still & (weights == 0.0)
+    if others.any():
+        held = np.flatnonzero(weights)
+        if held.size:
+            grown = absorb(
+                design.take(held), weights[held], design.transposed_times(others.astype(np.float64)), Direct()
+            )
+            if grown is None:
+                raise Undecided("rows in the span of others could not be given a weight")
+            weights[held], weights[others] = grown
+        else:  # rows of zeros only
+            weights[others] = 1.0
+    return Split(~found.still, found.part.direction, weights)
+
+
+def _in_row_space(design: Design) -> Split:
+    """Few rows and many columns: in an orthonormal basis of the rows' span the matrix is as narrow as it is low."""
+    B = design.take(slice(None))
+    basis, triangle = linalg.qr(B.T, mode="economic", check_finite=False)
+    part = split(np.ascontiguousarray(triangle.T), Direct())
+    return Split(part.separable, basis @ part.direction, part.weights)
+
+
+def _peeled(design: Design, start: Array | None) -> Split:
+    """Many rows and columns: columns of one sign first, then conjugate gradients on what is left."""
+    B = design.matrix()
+    first, separated = peel(B)
+    left = np.flatnonzero(~separated)
+    weights = np.zeros(design.n_rows)
+    if not left.size:
+        return Split(separated, first, weights)
+    part = split(B[left], Iterative(), start)
+    weights[left] = part.weights
+    separable = separated.copy()
+    separable[left] = part.separable
+    direction = part.direction + _enough(B @ first, B @ part.direction, separated) * first
+    if not separates(np.asarray(B @ direction), direction, separable):
+        raise Undecided("some rows are separated by less than the tolerance")
+    return Split(separable, direction, weights)
+
+
+def _enough(first: Array, second: Array, rows: Mask) -> float:
+    """A factor with which the first of two directions keeps its rows on their side."""
+    return 1.0 + 2.0 * float((second[rows] / -first[rows]).max(initial=0.0))

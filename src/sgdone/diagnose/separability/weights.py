@@ -1,0 +1,104 @@
+"""Weights that prove overlap: q > 0 with Bᵀq = 0, made exact and carried over to more rows.
+
+If q > 0 on some rows and Bᵀq = 0, then B·u ≤ 0 gives 0 = qᵀB·u, a sum of terms that are none of them positive; so
+B·u = 0 on those rows, and on every row in their span (Stiemke's lemma, the easy half).
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sgdone.diagnose.separability.algebra import Algebra, is_sparse
+
+Array = NDArray[np.float64]
+
+#: Weights are made exact only where no row asks for more than this share of its weight.
+SLACK = 0.05
+_ROUNDS = 6
+_BALANCED = 1e-13
+#: How far conjugate gradients reduce what is left, a round.
+_EACH_ROUND = 1e-4
+
+
+def exactify(B: Any, q: Array, algebra: Algebra) -> tuple[Array | None, Array]:
+    """Make approximate weights balance: with Q = diag(q) and BᵀQB·p = Bᵀq, q(1 − B·p) does.
+
+    Returns
+    -------
+    weights, share : arrays
+        q(1 − B·p), and the B·p that was asked of each weight. There are no weights if some share leaves too little:
+        they would not be positive. What rounding leaves is removed in the same way.
+
+    Examples
+    --------
+    >>> from sgdone.diagnose.separability.algebra import Direct
+    >>> exactify(np.array([[1.0], [-2.0], [1.0]]), np.array([1.0, 1.2, 1.0]), Direct())[0].round(3)
+    array([1.059, 1.059, 1.059])
+    """
+    first = np.zeros(q.size)
+    for attempt in range(_ROUNDS):
+        if imbalance(B, q) <= _BALANCED:
+            break
+        root = np.sqrt(q)
+        # Least squares with the weights Q: its normal equations are those of the docstring.
+        share = np.asarray(B @ algebra.solve(rows_times(root, B), root, tolerance=_EACH_ROUND))
+        first = share if attempt == 0 else first
+        if float(share.max()) > 1.0 - SLACK:
+            return None, share
+        q = q * (1.0 - share)
+    return q, first
+
+
+def absorb(B: Any, q: Array, target: Array, algebra: Algebra) -> tuple[Array, float] | None:
+    """Make room among balanced weights for other rows in the span of these.
+
+    Parameters
+    ----------
+    B, q : matrix and array
+        Rows with weights q > 0, Bᵀq = 0.
+    target : array
+        The sum of the other rows.
+    algebra : Algebra
+
+    Returns
+    -------
+    q, amount : array and float
+        New weights q > 0 with Bᵀq + amount·target = 0, amount > 0; None if the span does not hold ``target``.
+
+    Examples
+    --------
+    >>> from sgdone.diagnose.separability.algebra import Direct
+    >>> q, amount = absorb(np.array([[1.0], [-1.0]]), np.ones(2), np.array([3.0]), Direct())
+    >>> q.round(3), round(amount, 3)
+    (array([0.5, 1.5]), 0.333)
+    """
+    root = np.sqrt(q)
+    rows = rows_times(root, B)
+    change = np.zeros(q.size)
+    for _ in range(_ROUNDS):
+        left = target + np.asarray(B.T @ change)
+        if float(np.abs(left).max(initial=0.0)) <= 1e-12 * float(np.abs(target).max(initial=0.0)):
+            break
+        change = change - root * algebra.combine(rows, left)
+    if float(np.abs(B.T @ change + target).max(initial=0.0)) > 1e-8 * float(np.abs(target).max(initial=0.0)):
+        return None
+    falling = change < 0.0
+    amount = 0.5 * float((q[falling] / -change[falling]).min(initial=2.0 * float(q.mean())))
+    q = q + amount * change
+    for _ in range(_ROUNDS):
+        q = q - root * algebra.combine(rows, np.asarray(B.T @ q) + amount * target)
+    return (q, amount) if (q > 0.0).all() else None
+
+
+def imbalance(B: Any, q: Array) -> float:
+    """Largest |Σ q_i·B_ij| / Σ q_i·|B_ij| over the columns."""
+    sums = np.abs(np.asarray(B.T @ q))
+    sizes = np.asarray(abs(B).T @ q)
+    return float(np.divide(sums, sizes, out=np.zeros(sums.size), where=sizes > 0.0).max(initial=0.0))
+
+
+def rows_times(factors: Array, B: Any) -> Any:
+    """Each row of B, dense or sparse, times a number."""
+    return sparse.diags_array(factors).tocsr() @ B if is_sparse(B) else factors[:, None] * B

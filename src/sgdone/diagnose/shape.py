@@ -1,0 +1,241 @@
+"""The shape of a problem: what data are like before anything is fitted to them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array, column_or_1d
+
+from sgdone.data.rows import Rows
+from sgdone.data.spread import Spread
+from sgdone.data.task import Task, task_of
+from sgdone.diagnose.problem.advice import advice_for
+from sgdone.diagnose.problem.columns import ColumnSummary, summarise_columns
+from sgdone.diagnose.problem.missing import Missing, missing_values
+from sgdone.diagnose.problem.rank import Rank, numerical_rank
+from sgdone.diagnose.problem.words import facts_about, shown_label, told
+from sgdone.diagnose.separability import Check, Separation, SeparationByClass, separation
+from sgdone.diagnose.separability.algebra import is_sparse
+from sgdone.diagnose.separability.inputs import feature_names as names_of
+from sgdone.diagnose.separability.threads import single_thread
+
+#: Rows whose values tell the scale of a column.
+_ROWS_FOR_SCALES = 10_000
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What data are like; ``str()`` says it in words.
+
+    Attributes
+    ----------
+    rows, features : int
+    complete_rows : int
+        Rows without missing or infinite values: all that follows is about these.
+    feature_names : list of str
+    task : {"classification", "regression"}
+    fit_intercept : bool
+    missing : Missing
+        Values that are missing or infinite, by row and column.
+    columns : ColumnSummary or None
+        Non-zero values; zero, constant and duplicate columns. None, as are the next two, if no row is complete.
+    rank : Rank or None
+        Of the columns, the intercept's included.
+    spread : Spread or None
+        Columns far larger or smaller than the typical one, by a sample of rows; None if there are none.
+    classes : dict or None
+        Rows of each class; None for regression.
+    constant_target : bool
+        Whether all labels are the same.
+    separation : Separation, SeparationByClass or None
+        Whether there is a finite optimum; None where the question was not asked, for the reason ``why_not``.
+    checks : dict
+        What came of verifying the certificate of each class's answer on the data.
+    """
+
+    rows: int
+    features: int
+    complete_rows: int
+    feature_names: list[str]
+    task: Task
+    fit_intercept: bool
+    missing: Missing
+    columns: ColumnSummary | None
+    rank: Rank | None
+    spread: Spread | None
+    classes: dict[Any, int] | None
+    constant_target: bool
+    separation: Separation | SeparationByClass | None
+    checks: dict[Any, Check]
+    why_not: str = ""
+
+    @cached_property
+    def answers(self) -> Mapping[Any, Separation]:
+        """The answer about separation by class, of two classes under the label of y = 1 alone."""
+        if self.separation is None:
+            return {}
+        return self.separation if isinstance(self.separation, SeparationByClass) else _alone(self.separation)
+
+    @cached_property
+    def advice(self) -> list[str]:
+        """What to do, in sentences; empty if there is nothing to do."""
+        return list(advice_for(self))
+
+    def facts(self, class_names: Mapping[Any, str] | None = None) -> list[tuple[str, str]]:
+        """Names of quantities and what they are, as ``str()`` shows them."""
+        return facts_about(self, class_names)
+
+    def sentences(self) -> list[str]:
+        """What separation there is and what follows from it, a paragraph a class."""
+        several = len(self.answers) > 1
+        return [
+            f"Class {shown_label(label)} against the rest. {answer}" if several else str(answer)
+            for label, answer in self.answers.items()
+        ]
+
+    def __str__(self) -> str:
+        return told(self)
+
+
+def shape(
+    X: Any,
+    y: Any,
+    *,
+    fit_intercept: bool = True,
+    task: Task | Literal["auto"] = "auto",
+    feature_names: Sequence[str] | None = None,
+    with_separation: bool = True,
+    progress: Callable[[str], None] | None = None,
+) -> Shape:
+    """Look at data before anything is fitted to them.
+
+    Missing and infinite values are reported, not refused; everything else is then about the rows that have none.
+
+    Parameters
+    ----------
+    X : array, data frame or sparse matrix of shape (rows, features)
+    y : array
+        Labels of classes, or numbers for regression.
+    fit_intercept : bool
+        Whether the model is to have an intercept.
+    task : {"auto", "classification", "regression"}
+        What the labels are; "auto" looks at them: texts and few whole numbers are classes.
+    feature_names : sequence of str, optional
+        A data frame's column names by default.
+    with_separation : bool
+        Whether to ask for separation, which may take much longer than the rest where there are many classes.
+    progress : function of str, optional
+        Told what is being done.
+
+    Examples
+    --------
+    >>> from sgdone.diagnose import shape
+    >>> X = np.array([[0, 1, 5], [0, 2, 5], [0, 3, 5], [0, 4, 5], [1, 2, 5], [1, 3, 5]])
+    >>> found = shape(X, np.array([0, 1, 0, 1, 1, 1]), feature_names=["treated", "age", "site"])
+    >>> found.rank.value, found.columns.constant.tolist(), found.separation.kind, found.classes
+    (3, [2], 'quasi-complete', {0: 2, 1: 4})
+    >>> print(found.advice[-1])
+    Drop site: constant, and the intercept does the same.
+    """
+    say = progress or (lambda doing: None)
+    say("looking at the values")
+    matrix = _as_matrix(X)
+    names = names_of(X, feature_names, matrix.shape[1])
+    labels = _as_labels(y, matrix.shape[0])
+    missing = missing_values(matrix, labels)
+    n_rows = matrix.shape[0]
+    if missing.any:
+        kept = np.flatnonzero(missing.complete)
+        matrix, labels = matrix[kept], _plain(labels[kept])
+    task = _task(task, labels)
+    values, counts = np.unique(labels, return_counts=True)
+    columns = rank = spread = None
+    if labels.size:
+        columns = summarise_columns(matrix)
+        say("finding the rank")
+        with single_thread():
+            rank = numerical_rank(matrix, columns.telling(fit_intercept), columns.largest, fit_intercept)
+        spread = Spread.of(Rows.of(matrix), _some_rows(labels.size))
+    answer, why_not = None, ""
+    if task == "classification":
+        why_not = "no row is complete" if not labels.size else "" if with_separation else "not asked for"
+        if not why_not:
+            say("asking whether the classes can be separated")
+            answer = separation(matrix, labels, fit_intercept, feature_names=names)
+    say("verifying the certificate")
+    return Shape(
+        rows=n_rows,
+        features=matrix.shape[1],
+        complete_rows=labels.size,
+        feature_names=names,
+        task=task,
+        fit_intercept=fit_intercept,
+        missing=missing,
+        columns=columns,
+        rank=rank,
+        spread=spread,
+        classes=dict(zip(values.tolist(), counts.tolist(), strict=True)) if task == "classification" else None,
+        constant_target=values.size == 1,
+        separation=answer,
+        checks=_checked(answer, matrix, labels),
+        why_not=why_not,
+    )
+
+
+def _as_matrix(X: Any) -> Any:
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+        ensure_all_finite=False,
+        ensure_min_features=0,
+    )
+    if is_sparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _as_labels(y: Any, n_rows: int) -> NDArray[Any]:
+    labels = _plain(column_or_1d(y))
+    if labels.size != n_rows:
+        raise ValueError(f"X has {n_rows} rows and y {labels.size} labels")
+    return labels
+
+
+def _plain(labels: NDArray[Any]) -> NDArray[Any]:
+    """Labels that came as objects as what they are, if none is missing."""
+    if labels.dtype != object or any(label is None or label != label for label in labels.tolist()):
+        return labels
+    return np.array(labels.tolist())
+
+
+def _task(task: Task | Literal["auto"], labels: NDArray[Any]) -> Task:
+    if task not in ("auto", "classification", "regression"):
+        raise ValueError(f"task must be 'auto', 'classification' or 'regression': found {task!r}")
+    if task == "regression" and labels.dtype.kind not in "biuf":
+        raise ValueError(f"the label {str(labels[0])!r} is no number, as a regression needs: correct it")
+    return task_of(labels) if task == "auto" else task
+
+
+def _some_rows(n_rows: int) -> NDArray[np.uint64]:
+    """Rows at equal distances."""
+    count = min(n_rows, _ROWS_FOR_SCALES)
+    return (np.arange(count, dtype=np.uint64) * np.uint64(n_rows)) // np.uint64(count)
+
+
+def _alone(answer: Separation) -> dict[Any, Separation]:
+    label = answer.classes[1]
+    return {label.item() if isinstance(label, np.generic) else label: answer}
+
+
+def _checked(answer: Separation | SeparationByClass | None, X: Any, labels: NDArray[Any]) -> dict[Any, Check]:
+    if answer is None:
+        return {}
+    answers = answer if isinstance(answer, SeparationByClass) else _alone(answer)
+    return {label: one.certificate.check(X, labels) for label, one in answers.items() if one.certificate is not None}

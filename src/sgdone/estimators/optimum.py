@@ -1,0 +1,152 @@
+"""Does the fit have an optimum to converge to? The verdict says so where it has none."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.diagnose import fast_check, separation
+from sgdone.estimators.training import Plan
+from sgdone.run import Result
+from sgdone.verdict import Status
+
+CheckOptimum = Literal["fast", "thorough", False]
+
+_MODES: tuple[CheckOptimum, ...] = ("fast", "thorough", False)
+#: Ends that say nothing about the optimum.
+_ON_THE_WAY = (Status.DIVERGED, Status.INTERRUPTED, Status.STOPPED)
+#: α times rows below which a penalty holds nothing: it is 1 by default.
+_TINY = 1e-3
+#: What `sgdone.diagnose.Separation.infinite` means.
+_SIGNS = {-1: "−", 1: "+", 2: "±"}
+#: What the check may cost beside the fit, in passes over the rows.
+_SHARE_OF_FIT = 0.1
+#: Coefficients that are named one by one.
+_NAMED = 5
+#: A direction's entry beside its largest, both times the size of their columns, below which it is rounding.
+_ROUNDING = 1e-6
+
+
+@final
+@dataclass(frozen=True)
+class _Answer:
+    """What kind of separation there is, of how many rows, and which coefficients run away (none: not told)."""
+
+    kind: str
+    n_separable: int
+    n_rows: int
+    runaways: Sequence[str]
+
+
+def as_check_optimum(value: Any) -> CheckOptimum:
+    """The parameter, if it is one of its values."""
+    for known in _MODES:
+        if value is known or (isinstance(value, str) and value == known):
+            return known
+    raise ValueError(f'check_optimum={value!r} is not "fast", "thorough" or False')
+
+
+def judged_by_optimum(
+    mode: CheckOptimum,
+    results: list[Result],
+    plan: Plan,
+    X: Any,
+    labels: Sequence[Callable[[], NDArray[np.float64]]],
+    weight: NDArray[np.float64] | None,
+) -> list[Result]:
+    """The same results, their verdicts saying where there is no finite optimum, or none without the penalty."""
+    # Centred rows have their intercept elsewhere.
+    if mode is False or plan.center or not plan.loss.fades:
+        return results
+    judged = list(results)
+    try:
+        for k, result in enumerate(results):
+            if result.verdict.status not in _ON_THE_WAY:
+                answer = _ask(mode, result, plan, X, labels[k](), weight)
+                judged[k] = result if answer is None else _with(result, plan, answer)
+    except KeyboardInterrupt:
+        pass  # the models are trained: the question stays open
+    return judged
+
+
+def _ask(
+    mode: CheckOptimum,
+    result: Result,
+    plan: Plan,
+    X: Any,
+    labels: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+) -> _Answer | None:
+    """The separation that was proved; None if none was."""
+    used = X.shape[0] if weight is None else int(np.count_nonzero(weight))
+    if mode == "thorough":
+        start = (result.coef, result.intercept)
+        shape = separation(X, labels, plan.fit_intercept, weight, start=start)
+        if shape.kind not in ("complete", "quasi-complete"):
+            return None
+        moved = np.flatnonzero(shape.infinite)
+        runaways = [
+            f"{name} → {_SIGNS[shape.infinite[j]]}∞" for j, name in zip(moved, _names(plan, moved), strict=True)
+        ]
+        return _Answer(shape.kind, int(shape.separable_rows.sum()), used, runaways)
+    found = fast_check(
+        X,
+        labels,
+        result.coef,
+        result.intercept,
+        fit_intercept=plan.fit_intercept,
+        sample_weight=weight,
+        passes=_SHARE_OF_FIT * result.verdict.passes,
+    )
+    if found.separable_rows is None or found.kind not in ("complete", "quasi-complete"):
+        return None
+    runaways = _names(plan, _entries(found.coef, X)) if found.kind == "quasi-complete" else []
+    return _Answer(found.kind, int(found.separable_rows.sum()), used, runaways)
+
+
+def _names(plan: Plan, columns: NDArray[np.intp]) -> list[str]:
+    """What the user calls some columns."""
+    known = plan.feature_names
+    return [f"column {j}" if known is None else str(known[j]) for j in columns.tolist()]
+
+
+def _entries(direction: NDArray[np.float64] | None, X: Any) -> NDArray[np.intp]:
+    """The coefficients that a direction moves."""
+    if direction is None:
+        return np.empty(0, dtype=np.intp)
+    largest: Any = abs(X).max(axis=0)
+    sizes = np.abs(direction) * np.asarray(largest.toarray() if hasattr(largest, "toarray") else largest).ravel()
+    return np.flatnonzero(sizes > _ROUNDING * sizes.max(initial=0.0))
+
+
+def _with(result: Result, plan: Plan, answer: _Answer) -> Result:
+    """The result with a verdict that says it."""
+    verdict = result.verdict
+    if answer.kind == "complete":
+        found = f"complete separation: some direction classifies all {answer.n_rows:,} rows without error"
+    else:
+        count = f"{answer.n_separable:,} of {answer.n_rows:,}"
+        found = (
+            f"quasi-complete separation: some direction classifies {count} rows without error, the others lie across it"
+        )
+    whose = f" ({_listed(answer.runaways)})" if answer.runaways else ""
+    evidence = verdict.evidence | {"separation": answer.kind, "separable_rows": answer.n_separable}
+    if plan.alpha * answer.n_rows < _TINY:
+        reason = (
+            f"{found}, and the loss falls for ever along it{whose}; the fit itself: {verdict.status}, {verdict.reason}"
+        )
+        advice = (
+            "Give a penalty (alpha), or ask sgdone.diagnose.separation(X, y) which coefficients have no finite value."
+        )
+        changed = replace(verdict, status=Status.NO_OPTIMUM, reason=reason, evidence=evidence, advice=advice)
+    else:
+        held = f"{found.capitalize()}: the penalty alone holds the coefficients{whose}, without it there is no optimum."
+        changed = replace(verdict, evidence=evidence, advice=f"{verdict.advice} {held}".strip())
+    return replace(result, verdict=changed)
+
+
+def _listed(names: Sequence[str]) -> str:
+    rest = len(names) - _NAMED
+    return ", ".join(map(str, names[:_NAMED])) + (f" and {rest:,} more" if rest > 0 else "")

@@ -1,0 +1,129 @@
+"""The loop of gradient descent: every step reads all rows once, and many steps are made in one call.
+
+Weights are vector 0, at scale 1. The gradient is summed in float64 beside them.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+
+from sgdone.kernels.bookkeeping import after_update
+from sgdone.kernels.fingerprint import fingerprint
+from sgdone.kernels.jit import compiled, inlined
+from sgdone.kernels.loop import LARGEST, UNIT
+from sgdone.kernels.model import Numbers, load, store
+from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
+from sgdone.kernels.plain_vectors import make_vectors
+from sgdone.kernels.rows import RowAccess
+
+#: Places in the loop's settings, behind those of `sgdone.kernels.loop`: the penalty, and the rows of positive weight.
+ALPHA: Final = 3
+USED: Final = 4
+
+
+@inlined
+def in_new_pass(model: Any) -> Any:
+    """The same numbers with the sums of the last pass forgotten."""
+    return Numbers(
+        model.scale,
+        model.own,
+        model.share,
+        model.intercept,
+        model.averaged_intercept,
+        model.steps,
+        model.averaged_steps,
+        0.0,
+        0.0,
+        model.stretch_loss,
+        model.stretch_weight,
+        model.stretch_wrong,
+        model.stretch_squares,
+        model.iterate_loss,
+        model.moving_loss,
+    )
+
+
+@lru_cache(maxsize=64)
+def make_descent(
+    access: RowAccess, value: Callable[..., float], slope: Callable[..., float], types: str
+) -> Callable[..., tuple[int, int, int]]:
+    """A loop of steps w ← (1 − γα)w − (γ/n)·Σ v·ℓ′·x, one for each of ``steps``.
+
+    ``room`` is a sum of gradients as rows are added to it, its offsets, and two vectors. It returns the steps made, the
+    outcome, and the row that could not be used; ``predictions`` and ``slopes`` are the means of each step.
+    """
+    dot, add, sound = access.dot, access.add, access.sound
+    vectors = make_vectors(access)
+    take, move, look = vectors.take, vectors.move, vectors.look
+    mark = fingerprint(access.dot, value, slope, types)
+
+    @compiled(mark)
+    def descent(
+        rows: Any,
+        labels: Any,
+        sample_weight: Any,
+        weight_stride: Any,
+        steps: Any,
+        settings: Any,
+        parameters: Any,
+        weights: Any,
+        offsets: Any,
+        numbers: Any,
+        room: Any,
+        predictions: Any,
+        slopes: Any,
+    ) -> Any:
+        _ = mark
+        model = load(numbers)
+        sums, sum_offsets, old, change = room
+        n_rows = np.uint64(labels.size)
+        used = settings[USED]
+        for t in range(steps.size):
+            total_z = total_s = total_amount = total_loss = total_v = wrong = squares = 0.0
+            for i in range(n_rows):
+                v = sample_weight[i * weight_stride]
+                if v == 0.0:
+                    continue
+                if t == 0 and not sound(rows, i, weights):
+                    store(model, numbers)
+                    return t, NOT_SOUND, i
+                y = labels[i]
+                product, _norm = dot(rows, i, weights, offsets)
+                z = product + model.intercept
+                s = slope(z, y, parameters)
+                if not (abs(z) <= settings[LARGEST] and abs(v * s) <= settings[LARGEST]):
+                    store(model, numbers)
+                    return t, NOT_FINITE, i
+                amount = v * s / used
+                add(rows, i, sums, sum_offsets, amount)
+                total_amount += amount
+                total_z += z
+                total_s += s
+                total_loss += v * value(z, y, parameters)
+                total_v += v
+                wrong += 1.0 if y * z <= 0.0 else 0.0
+                squares += (y - z) * (y - z)
+            step = steps[t]
+            look(weights, old)
+            take(rows, sums, sum_offsets, old, settings[ALPHA], change)
+            for j in range(change.size):
+                change[j] *= -step
+            move(rows, weights, offsets, old, change)
+            model = after_update(
+                in_new_pass(model),
+                model.scale,
+                model.share,
+                model.intercept - step * total_amount * settings[UNIT],
+                total_loss,
+                total_v,
+                wrong / used,
+                squares / used,
+            )
+            predictions[t] = total_z / used
+            slopes[t] = total_s / used
+        store(model, numbers)
+        return steps.size, CONTINUE, 0
+
+    return descent

@@ -1,0 +1,168 @@
+"""Margin pursuit: s²ρ((γ − yz)/s), a loss that draws every margin to the level γ."""
+
+import math
+from dataclasses import dataclass, replace
+from math import inf
+from typing import ClassVar, Self, final
+
+import numpy as np
+
+from sgdone.kernels.jit import inlined
+from sgdone.losses._number import number
+from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.scales import BY_NAME, ScaleRule
+
+_ROOT2 = math.sqrt(2.0)
+#: ψ(√2), where the influence of a margin ends to grow.
+_STEEPEST = 2.0 * _ROOT2 / 3.0
+#: Below this distance from γ, in units of s, the loss is quadratic to rounding: u²/6 < 2⁻⁵³.
+_QUADRATIC = 2e-8
+
+
+@inlined
+def value(z: float, y: float, p: Parameters) -> float:
+    """Eq. (4), (5): d²(½ − u²/24) for |u| ≤ √2, else s(|d|·2√2/3 − s/2); d = γ − yz, u = d/s, γ = p[0], s = p[1]."""
+    gamma: float = p[0]
+    scale: float = p[1]
+    d = gamma - y * z
+    u = abs(d) / scale
+    if u > _ROOT2:
+        return scale * (_STEEPEST * abs(d) - 0.5 * scale)
+    return d * d * (0.5 - u * u / 24.0)
+
+
+@inlined
+def slope(z: float, y: float, p: Parameters) -> float:
+    """−y·s·ψ(u), eq. (3), with s·ψ(u) = d(1 − u²/6) between the joins."""
+    gamma: float = p[0]
+    scale: float = p[1]
+    d = gamma - y * z
+    u = abs(d) / scale
+    if u > _ROOT2:
+        return -y * math.copysign(_STEEPEST * scale, d)
+    return -y * d * (1.0 - u * u / 6.0)
+
+
+@inlined
+def curvature(z: float, y: float, p: Parameters) -> float:
+    """1 − u²/2 for |u| ≤ √2, else 0."""
+    u: float = (p[0] - y * z) / p[1]
+    return max(1.0 - 0.5 * u * u, 0.0)
+
+
+@inlined
+def implicit(z: float, y: float, q: float, p: Parameters) -> float:
+    """−y·s·w with w = ψ(x), where the new distance x from γ, in units of s, solves x + qψ(x) = u.
+
+    For 0 ≤ u < √2 + qψ(√2) that is the cubic x³ − 3k²x + 6u/q = 0 with k² = 2(1 + q)/q, and of its three real roots
+    the middle one, 2k·sin(⅓·arcsin(3u/(qk³))). A Newton step takes it to rounding. An error in x counts in w = ψ(x)
+    by ψ′ ≤ 1, and in w = (u − x)/q by 1/q.
+    """
+    gamma: float = p[0]
+    scale: float = p[1]
+    d = gamma - y * z
+    u = abs(d) / scale
+    if u >= _ROOT2 + q * _STEEPEST:
+        return -y * math.copysign(_STEEPEST * scale, d)
+    if u <= _QUADRATIC:
+        return -y * d / (1.0 + q)
+    if q <= 0.0:
+        return slope(z, y, p)
+    grown = 1.0 + q
+    x = u
+    if q > _QUADRATIC:
+        sine = 3.0 * u * math.sqrt(q / (2.0 * grown)) / (2.0 * grown)
+        x = 2.0 * math.sqrt(2.0 * grown / q) * math.sin(math.asin(min(sine, 1.0)) / 3.0)
+    x = min(x, _ROOT2)
+    x += (u - x * (grown - q * x * x / 6.0)) / (grown - 0.5 * q * x * x)
+    w = (u - x) / q if q >= 1.0 else x * (1.0 - x * x / 6.0)
+    return -y * math.copysign(w * scale, d)
+
+
+_KERNEL = LossKernel(value, slope, curvature, implicit)
+
+
+@final
+@dataclass(frozen=True)
+class MarginPursuit(Loss):
+    """Holland's loss of a margin m = yz, ``s²ρ((γ − m)/s)``: quadratic at the level γ, linear far from it.
+
+    Wrong rows cost, and so do rows that are right with more than the margin γ: the minimiser has margins of small
+    variance around γ, which is then near their Catoni location (`sgdone.diagnose.catoni_location`). A wild row counts
+    no more than any other further away from γ than √2·s.
+
+    Parameters
+    ----------
+    gamma : float
+        γ, the margin to aim at, positive. Holland (2018) takes 1.
+    scale : float, {"auto", "adaptive"}, AutoScale or AdaptiveScale
+        s, in units of the margin: least squares on the labels ±γ if it is large, |γ − m| with 2√2/3·s for its slope if
+        it is small. "auto" (`AutoScale`) and "adaptive" (`AdaptiveScale`) are for a fit to turn into a number from the
+        data; `with_scale` gives one by hand.
+
+    Examples
+    --------
+    >>> from sgdone.losses import MarginPursuit
+    >>> MarginPursuit(gamma=1.0, scale=2.0).slope([-9.0, 0.0, 1.0, 9.0], 1.0).round(4)
+    array([-1.8856, -0.9583, -0.    ,  1.8856])
+    >>> MarginPursuit(scale="auto").with_scale(3.0)
+    MarginPursuit(gamma=1.0, scale=3.0)
+    """
+
+    name: ClassVar[str] = "margin_pursuit"
+    task: ClassVar[Task] = "classification"
+
+    gamma: float = 1.0
+    scale: float | str | ScaleRule = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < number(self.gamma) < inf:
+            raise ValueError(
+                f"MarginPursuit's gamma is {self.gamma!r}: give the margin to aim at, a positive number "
+                "(at γ ≤ 0 the loss does not tell the classes apart)"
+            )
+        if isinstance(self.scale, str) and self.scale in BY_NAME:
+            object.__setattr__(self, "scale", BY_NAME[self.scale]())
+        if not isinstance(self.scale, ScaleRule) and not 0 < number(self.scale) < inf:
+            raise ValueError(
+                f"MarginPursuit's scale is {self.scale!r}: give a positive number in units of the margin, "
+                '"auto" or "adaptive"'
+            )
+
+    def with_scale(self, scale: float) -> Self:
+        """Give the same loss with a number for its scale, as a fit does that was left to choose one."""
+        return replace(self, scale=scale)
+
+    @property
+    def rule(self) -> ScaleRule | None:
+        """How a fit finds the scale, if it is not a number that was given."""
+        return self.scale if isinstance(self.scale, ScaleRule) else None
+
+    @property
+    def kernel(self) -> LossKernel:
+        """The scalar functions for the compiled loops."""
+        return _KERNEL
+
+    @property
+    def parameters(self) -> Parameters:
+        """γ and s; a scale that is still to be found is refused."""
+        return np.array([float(self.gamma), self._scale()])
+
+    @property
+    def smoothness(self) -> float:
+        """One: the curvature at the level γ, whatever the scale."""
+        return 1.0
+
+    @property
+    def lipschitz(self) -> float:
+        """2√2/3·s: the slope of the sides."""
+        return _STEEPEST * self._scale()
+
+    def _scale(self) -> float:
+        scale = self.scale.found if isinstance(self.scale, ScaleRule) else self.scale
+        if scale is None:
+            raise ValueError(
+                f"MarginPursuit's scale is still {self.scale.name!r}, which only data can turn into a number: "  # type: ignore[union-attr]
+                "give one, as with_scale(1.0) does, or fit with a solver that chooses it"
+            )
+        return float(scale)
