@@ -25,9 +25,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(accuracy_data.SETS), help="which data sets")
     parser.add_argument("--losses", nargs="+", default=["logistic", "squared_hinge"], help="which losses")
     parser.add_argument("--only", nargs="+", help="methods whose name contains one of these")
-    parser.add_argument(
-        "--patience", type=float, default=20.0, help="seconds a fit may take before its method gives up"
-    )
+    parser.add_argument("--patience", type=float, default=5.0, help="seconds a fit may take before its method gives up")
     arguments = parser.parse_args()
     console = Console(width=150)
     outcomes: list[Outcome] = []
