@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import StandardScaler
 
 from sgdone import LinearClassifier
 from sgdone.estimators import optimum
@@ -45,6 +47,16 @@ def test_quasi_complete_separation_names_the_feature(form, mode, quasi):
     assert verdict.status == "no finite optimum"
     assert "quasi-complete separation" in verdict.reason
     assert ("(column 0)" if mode == "fast" else "(column 0 → +∞)") in verdict.reason
+
+
+def test_without_a_penalty_the_check_goes_further_than_the_fit_did():
+    """The fit still makes errors on these rows, which can be classified without any."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    model = LinearClassifier(alpha=0, random_state=0).fit(X, y)
+    assert model.score(X, y) < 1
+    assert model.verdict_.status == "no finite optimum"
+    assert model.verdict_.evidence["separable_rows"] == 569
 
 
 def test_names_of_columns_are_used(quasi):

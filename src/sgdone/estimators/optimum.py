@@ -21,8 +21,8 @@ _ON_THE_WAY = (Status.DIVERGED, Status.INTERRUPTED, Status.STOPPED)
 _TINY = 1e-3
 #: What `sgdone.diagnose.Separation.infinite` means.
 _SIGNS = {-1: "−", 1: "+", 2: "±"}
-#: What the check may cost beside the fit, in passes over the rows.
-_SHARE_OF_FIT = 0.1
+#: What the check may cost beside the fit, in passes over the rows; more if no penalty holds the coefficients.
+_SHARE_OF_FIT, _SHARE_OF_UNPENALISED_FIT = 0.1, 1.0
 #: Coefficients that are named one by one.
 _NAMED = 5
 #: A direction's entry beside its largest, both times the size of their columns, below which it is rounding.
@@ -98,12 +98,20 @@ def _ask(
         result.intercept,
         fit_intercept=plan.fit_intercept,
         sample_weight=weight,
-        passes=_SHARE_OF_FIT * result.verdict.passes,
+        passes=_allowed(plan, used) * result.verdict.passes,
     )
     if found.separable_rows is None or found.kind not in ("complete", "quasi-complete"):
         return None
     runaways = _names(plan, _entries(found.coef, X)) if found.kind == "quasi-complete" else []
     return _Answer(found.kind, int(found.separable_rows.sum()), used, runaways)
+
+
+def _unpenalised(plan: Plan, n_rows: int) -> bool:
+    return plan.alpha * n_rows < _TINY
+
+
+def _allowed(plan: Plan, n_rows: int) -> float:
+    return _SHARE_OF_UNPENALISED_FIT if _unpenalised(plan, n_rows) else _SHARE_OF_FIT
 
 
 def _names(plan: Plan, columns: NDArray[np.intp]) -> list[str]:
@@ -133,7 +141,7 @@ def _with(result: Result, plan: Plan, answer: _Answer) -> Result:
         )
     whose = f" ({_listed(answer.runaways)})" if answer.runaways else ""
     evidence = verdict.evidence | {"separation": answer.kind, "separable_rows": answer.n_separable}
-    if plan.alpha * answer.n_rows < _TINY:
+    if _unpenalised(plan, answer.n_rows):
         reason = (
             f"{found}, and the loss falls for ever along it{whose}; the fit itself: {verdict.status}, {verdict.reason}"
         )

@@ -20,8 +20,8 @@ _FEWEST = 400
 _PEEK = 4
 #: They are no more than a share of all.
 _SHARE = 20
-#: A sample is split only if that takes about as much arithmetic as this many passes over the data.
-_PASSES = 8.0
+#: A sample is split only if that is about as much arithmetic as this many passes over the data, for each pass allowed.
+_ARITHMETIC = 8.0
 
 
 @final
@@ -78,8 +78,8 @@ def fast_check(
     sample_weight : array, optional
         Rows of weight 0 are left out.
     passes : float
-        How many passes over the data may be spent. With less than 1 only the sample is looked at, unless it is
-        classified without error: it may prove that no row can be separated, and nothing else.
+        How many passes over the data may be spent, each with arithmetic to match. With less than 1 only the sample is
+        looked at, unless it is classified without error: it may prove that no row can be separated, and nothing else.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def _look(X: Any, labels: Array, coef: Array, intercept: float, fit_intercept: b
     worst = spread[np.argpartition(margins, half - 1)[:half]]
     chosen = np.union1d(worst, spread[:: max(1, spread.size // half)])
     entries = X.nnz if hasattr(X, "nnz") else X.size
-    if chosen.size * width**2 > _PASSES * max(entries, n):
+    if chosen.size * width**2 > _ARITHMETIC * max(1.0, passes) * max(entries, n):
         return FastCheck(
             "undecided", f"a split of {chosen.size:,} rows of {width:,} features would take long beside the fit"
         )
@@ -129,7 +129,7 @@ def _look(X: Any, labels: Array, coef: Array, intercept: float, fit_intercept: b
         return _of_sample(X[chosen], labels[chosen], fit_intercept)
     design = Design(X, labels, fit_intercept, rows=chosen)
     try:
-        return _answer(design, search(design, chosen, passes=1, batch=size))
+        return _answer(design, search(design, chosen, passes=max(1, int(passes)), batch=size))
     except Undecided as reason:
         return FastCheck("undecided", str(reason))
 
