@@ -52,7 +52,7 @@ def optimum(data: Data, loss: str) -> NDArray[Any]:
     X, C = data.X, 1.0 / (data.alpha * data.n_rows)
     model: Any
     if loss == "squared_hinge":
-        model = LinearSVC(C=C / 2, dual=False, tol=1e-8, max_iter=10_000, fit_intercept=False)
+        model = LinearSVC(C=C / 2, dual=False, tol=1e-5, max_iter=10_000, fit_intercept=False)
     elif X.shape[1] < 2000:
         X = X.toarray() if sparse.issparse(X) else X
         model = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-8, fit_intercept=False)

@@ -63,12 +63,19 @@ def judged_by_optimum(
     judged = list(results)
     try:
         for k, result in enumerate(results):
-            if result.verdict.status not in _ON_THE_WAY:
+            if _is_asked(mode, result, plan, X.shape[0]):
                 answer = _ask(mode, result, plan, X, labels[k](), weight)
                 judged[k] = result if answer is None else _with(result, plan, answer)
     except KeyboardInterrupt:
         pass  # the models are trained: the question stays open
     return judged
+
+
+def _is_asked(mode: CheckOptimum, result: Result, plan: Plan, n_rows: int) -> bool:
+    """Whether the end of a fit raises the question; not if it has not seen all rows, and a penalty answers it."""
+    if result.verdict.status in _ON_THE_WAY:
+        return False
+    return mode == "thorough" or result.verdict.passes >= 1 or _unpenalised(plan, n_rows)
 
 
 def _ask(
