@@ -52,7 +52,9 @@ def judged(ended: Stop, ending: Ending) -> Stop:
     if ended.status is Status.DIVERGED:
         return replace(ended, advice=_smaller_steps(ending))
     if ended.status in (Status.INTERRUPTED, Status.STOPPED):
-        return replace(ended, advice=ended.advice or "Go on with partial_fit, or fit again with warm_start=True.")
+        further = "fit again with warm_start=True."
+        go_on = f"F{further[1:]}" if ending.solver.reads_all_rows else f"Go on with partial_fit, or {further}"
+        return replace(ended, advice=ended.advice or go_on)
     if not len(ending.trace) or ending.trace[-1].passes < 1:
         return ended
     spread, worse = ending.spread(), _worse_than_nothing(ending.state, ending.trace)
@@ -62,8 +64,8 @@ def judged(ended: Stop, ending: Ending) -> Stop:
         status = Status.STALLED if doubtful else ended.status
         return replace(ended, status=status, advice=_scale_columns(spread, worse))
     if ended.status is Status.BUDGET_SPENT and ended.rule == "MaxPasses" and not ended.advice:
-        further = (_still_falling(ending.trace), _far_from_standardised(ending.state))
-        return replace(ended, advice=" ".join(filter(None, further)))
+        hints = (_still_falling(ending.trace), _far_from_standardised(ending.state))
+        return replace(ended, advice=" ".join(filter(None, hints)))
     return ended
 
 
@@ -92,7 +94,15 @@ def _worse_than_nothing(state: State, trace: Trace) -> bool:
         return False
     loss = state.problem.loss
     at_zero = loss.kernel.value(0.0, 1.0, loss.parameters)  # as plain Python: not worth compiling
-    return _mean_loss(trace, trace["passes"] > trace[-1].passes - 1) > at_zero
+    # After one step of a whole pass it is that very loss, but for rounding.
+    return _last_loss(state, trace) > at_zero * (1.0 + 1e-9)
+
+
+def _last_loss(state: State, trace: Trace) -> float:
+    """The mean progressive loss of the last pass; a method that reads all rows a step keeps that of its last step."""
+    if state.pass_mean > 0 and trace[-1].passes - (trace[-2].passes if len(trace) > 1 else 0.0) > 1:
+        return state.pass_mean
+    return _mean_loss(trace, trace["passes"] > trace[-1].passes - 1)
 
 
 def _still_falling(trace: Trace) -> str:

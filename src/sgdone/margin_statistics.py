@@ -39,6 +39,8 @@ class MarginStatistics:
     @classmethod
     def of(cls, margins: Array, gamma: float, weights: Array | None = None) -> "MarginStatistics":
         """The statistics of finite margins, of which there is one at least, weighted if told."""
+        if weights is not None:
+            margins, weights = margins[weights > 0.0], weights[weights > 0.0]
         mean = _mean(margins, weights)
         away = margins - mean
         spread = float(np.abs(away).max())

@@ -137,3 +137,30 @@ def test_the_linear_program_takes_over_where_newton_fails(seed, monkeypatch):
 def test_a_program_too_large_is_undecided():
     with pytest.raises(Undecided, match="too large for a linear program: 3,000 rows"):
         separate_by_program(np.ones((3000, 1001)))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"weights": np.array([1, 1, 1e-20, 1e-20])},
+        {"weights": np.array([1, 1, 1e-9, 1e-9])},
+        {"weights": np.full(4, np.inf)},
+        {"weights": np.ones(4), "tolerance": 1.0},
+    ],
+    ids=["vanishing", "tiny", "infinite", "lax"],
+)
+def test_no_weights_prove_overlap_where_there_is_none(changes):
+    """The last two rows are separable."""
+    X, y = np.array([[1, 1.0], [1, 1], [1, 0], [2.5, 1.7]]), np.array([1, 0, 1, 1])
+    proof = separation(X, y, fit_intercept=False).certificate
+    assert proof.check(X, y)
+    false = {"kind": "none", "separable_rows": np.zeros(4, bool), "coef": np.zeros(2)}
+    assert not replace(proof, **false, whole_direction=None, whole_weights=None, **changes).check(X, y)
+
+
+def test_what_is_no_number_is_no_proof():
+    X, y = np.array([[1, 1.0], [1, 1], [1, 0], [2.5, 1.7]]), np.array([1, 0, 1, 1])
+    proof = separation(X, y, fit_intercept=False).certificate
+    complete = {"kind": "complete", "separable_rows": np.ones(4, bool)}
+    false = replace(proof, **complete, whole_direction=(np.nan, np.nan), whole_weights=(0, 0, 0, 0))
+    assert not false.check(X, y)

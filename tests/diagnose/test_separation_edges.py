@@ -180,3 +180,24 @@ def test_columns_of_other_units_do_not_blur_which_coefficients_run_away(scale, r
     shape = separation(X, y)
     assert shape.kind == "quasi-complete"
     assert shape.infinite.tolist() == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e9, 1e12])
+def test_signs_are_right_where_units_are_very_far_apart_and_a_margin_lost_in_rounding_says_so(scale):
+    shape = separation(np.array([[-2.0, 1], [2, 1], [2, 0]]) * [1, scale], [0, 1, 0])
+    assert shape.infinite.tolist() == [1, 1]
+    if scale > 1e10:
+        with pytest.raises(ValueError, match="lost in rounding"):
+            _ = shape.margin
+    else:
+        assert shape.margin > 0
+
+
+def test_three_classes_of_objects_have_an_answer_each(rng):
+    answers = separation(rng.random((30, 2)), np.array(["a", "b", "c"] * 10, dtype=object))
+    assert set(answers) == {"a", "b", "c"}
+
+
+def test_no_features_and_values_below_the_normal_ones(rng):
+    assert separation(np.zeros((4, 0)), [1, 0, 1, 1], fit_intercept=False).kind == "none"
+    assert separation(rng.standard_normal((30, 2)) * 1e-310, np.arange(30) % 2).kind == "none"

@@ -1,5 +1,6 @@
 """``sgdone diagnose``."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, final
@@ -98,9 +99,12 @@ def _show(found: Shape, report: dict[str, Any], class_names: list[str] | None) -
 def _draw(found: Shape, path: Path) -> list[Path]:
     """Draw every separation that has a direction; several classes get a file each."""
     drawn = {label: answer for label, answer in found.answers.items() if answer.kind in ("complete", "quasi-complete")}
-    written = []
+    written: list[Path] = []
     for label, answer in drawn.items():
-        name = path if len(found.answers) == 1 else path.with_stem(f"{path.stem}-{shown_label(label)}")
+        plain = re.sub(r"[^\w.+-]+", "_", shown_label(label))
+        name = path if len(found.answers) == 1 else path.with_stem(f"{path.stem}-{plain}")
+        if name in written:
+            name = path.with_stem(f"{name.stem}-{len(written)}")
         _save(answer, name)
         written.append(name)
     return written

@@ -105,14 +105,20 @@ def _separation(found: Shape, answer: Separation, check: Check | None) -> dict[s
     if answer.kind == "none" or answer.design.width > _MOST_COEFFICIENTS:
         return told
     names = answer.feature_names
-    return told | {
+    told |= {
         "rows": rows[:_MOST_ROWS],
-        "margin": answer.margin,
         "infimum": answer.infimum,
         "infinite": dict(zip(names, answer.infinite.tolist(), strict=True)),
         "infinite_intercept": answer.infinite_intercept,
-        "direction": dict(zip(names, answer.direction.coef.tolist(), strict=True)),
-        "direction_intercept": answer.direction.intercept,
         "finite_part": dict(zip(names, answer.finite_part.coef.tolist(), strict=True)),
         "finite_intercept": answer.finite_part.intercept,
+    }
+    try:
+        direction, margin = answer.direction, answer.margin
+    except ValueError as lost:
+        return told | {"direction": None, "direction_reason": str(lost)}
+    return told | {
+        "margin": margin,
+        "direction": dict(zip(names, direction.coef.tolist(), strict=True)),
+        "direction_intercept": direction.intercept,
     }

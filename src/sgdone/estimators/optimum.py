@@ -7,7 +7,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.diagnose import fast_check, separation
+from sgdone.diagnose import Separation, fast_check, separation
 from sgdone.estimators.training import Plan
 from sgdone.run import Result
 from sgdone.verdict import Status
@@ -21,6 +21,8 @@ _ON_THE_WAY = (Status.DIVERGED, Status.INTERRUPTED, Status.STOPPED)
 _TINY = 1e-3
 #: What `sgdone.diagnose.Separation.infinite` means.
 _SIGNS = {-1: "−", 1: "+", 2: "±"}
+#: Signs take a linear program each, and are asked for up to this many.
+_MOST_SIGNS = 200
 #: What the check may cost beside the fit, in passes over the rows; more if no penalty holds the coefficients.
 _SHARE_OF_FIT, _SHARE_OF_UNPENALISED_FIT = 0.1, 1.0
 #: Coefficients that are named one by one.
@@ -93,11 +95,7 @@ def _ask(
         shape = separation(X, labels, plan.fit_intercept, weight, start=start)
         if shape.kind not in ("complete", "quasi-complete"):
             return None
-        moved = np.flatnonzero(shape.infinite)
-        runaways = [
-            f"{name} → {_SIGNS[shape.infinite[j]]}∞" for j, name in zip(moved, _names(plan, moved), strict=True)
-        ]
-        return _Answer(shape.kind, int(shape.separable_rows.sum()), used, runaways)
+        return _Answer(shape.kind, int(shape.separable_rows.sum()), used, _runaways(shape, plan))
     found = fast_check(
         X,
         labels,
@@ -111,6 +109,17 @@ def _ask(
         return None
     runaways = _names(plan, _entries(found.coef, X)) if found.kind == "quasi-complete" else []
     return _Answer(found.kind, int(found.separable_rows.sum()), used, runaways)
+
+
+def _runaways(shape: Separation, plan: Plan) -> list[str]:
+    """The coefficients that have no finite value, with their signs; nothing if that is not told in reasonable time."""
+    if len(shape.feature_names) > _MOST_SIGNS:
+        return []
+    try:
+        moved = np.flatnonzero(shape.infinite)
+    except (ValueError, RuntimeError):
+        return []
+    return [f"{name} → {_SIGNS[shape.infinite[j]]}∞" for j, name in zip(moved, _names(plan, moved), strict=True)]
 
 
 def _unpenalised(plan: Plan, n_rows: int) -> bool:

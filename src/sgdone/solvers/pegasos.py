@@ -108,7 +108,14 @@ class Pegasos(Solver):
         if ball.radius is None:
             ball.radius = self._radius(problem, block)
         renewal = max(_RENEWAL, problem.n_features)
-        limits = [float(problem.fit_intercept), LARGEST[problem.dtype], inf, problem.alpha, ball.radius**2, renewal]
+        limits = [
+            float(problem.fit_intercept),
+            LARGEST[problem.dtype],
+            inf,
+            problem.alpha,
+            ball.radius * ball.radius,
+            renewal,
+        ]
         settings = np.array(limits)
         members, amounts = np.empty(size, dtype=np.uint64), np.empty(size)
         makers = tuple(watch.make for watch in watches)

@@ -5,15 +5,24 @@ from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from sgdone.diagnose.separability.algebra import is_sparse
 from sgdone.diagnose.separability.design import Design
 from sgdone.diagnose.separability.inputs import check_rows, labels_of
 from sgdone.diagnose.separability.rationals import as_integers
-from sgdone.diagnose.separability.weights import imbalance
+from sgdone.diagnose.separability.split import TOLERANCE
+from sgdone.diagnose.separability.weights import SLACK, imbalance
 
 Array = NDArray[np.float64]
 Kind = Literal["none", "quasi-complete", "complete", "undecided"]
+
+#: Weights smaller than this share of the largest are not told from 0.
+_EVEN = 1e-10
+#: Up to this many features it is verified that weights can be made to balance exactly.
+_WIDEST = 2000
+#: Singular values below this share of the largest are rounding.
+_ROUNDING = 1e-14
 
 
 @final
@@ -130,9 +139,11 @@ class Certificate:
         A = as_integers(-labels[:, None] * np.column_stack([dense, np.ones((dense.shape[0], int(self.fit_intercept)))]))
         if A is None:
             return Check(False, False, "X holds numbers of too many sizes to be made whole")
+        if not all(isinstance(number, int) for number in (*self.whole_direction, *self.whole_weights)):  # type: ignore[misc]
+            return Check(False, False, "the direction and the weights are not all whole numbers")
         images = A @ np.array(self.whole_direction, dtype=object)
         separable = self.separable_rows[self.used_rows]
-        if (images[separable] >= 0).any() or (images[~separable] != 0).any():
+        if not ((images[separable] < 0).all() and (images[~separable] == 0).all()):
             return Check(False, True, "the direction does not separate just the rows named")
         weights = np.array(self.whole_weights, dtype=object)[self.used_rows]
         if (weights[separable] != 0).any() or (weights[~separable] <= 0).any() or (A.T @ weights != 0).any():
@@ -143,19 +154,35 @@ class Certificate:
         design = Design(X, labels, self.fit_intercept)
         direction = np.append(self.coef, [self.intercept] * self.fit_intercept) / design.column_scale
         separable = self.separable_rows[self.used_rows]
-        images, zero = design.times(direction), self.tolerance * float(np.abs(direction).sum())
+        tolerance = min(self.tolerance, TOLERANCE)
+        images, zero = design.times(direction), tolerance * float(np.abs(direction).sum())
         worst, moved = images[separable].max(initial=-np.inf), np.abs(images[~separable]).max(initial=0.0)
-        if not worst < -zero or moved > zero:
+        if not (worst < -zero and moved <= zero):
             return Check(False, False, "the direction does not separate just the rows named")
         weights = self.weights[self.used_rows] / design.row_scale
-        if (weights[separable] != 0.0).any() or not (weights[~separable] > 0.0).all():
+        if (weights[separable] != 0.0).any() or not (np.isfinite(weights) & (separable | (weights > 0.0))).all():
             return Check(
                 False, False, "the weights are not positive on all rows that are not separable, and only there"
             )
+        if not separable.all() and weights[~separable].min() < _EVEN * weights.max():
+            return Check(False, False, "some weights are so small beside others that they prove nothing")
         unbalanced = _imbalance(design, weights)
-        if unbalanced > self.tolerance:
+        if not unbalanced <= tolerance:
             return Check(False, False, f"the weights do not balance: {unbalanced:.1e} of their sum is left")
-        return Check(True, False, f"A·u and Aᵀq are as they should be, to {self.tolerance:.0e}")
+        if design.width <= _WIDEST and not _can_be_balanced(design, weights):
+            return Check(False, False, "the weights cannot be made to balance without one of them turning negative")
+        return Check(True, False, f"A·u and Aᵀq are as they should be, to {tolerance:.0e}")
+
+
+def _can_be_balanced(design: Design, weights: Array) -> bool:
+    """Whether BᵀQB·p = Bᵀq has a p with B·p < 1: then q(1 − B·p) is positive, and balances without a remainder."""
+    gram, rest = np.zeros((design.width, design.width)), np.zeros(design.width)
+    for rows in design.blocks():
+        B = design.take(rows)
+        gram += B.T @ (weights[rows, None] * B)
+        rest += B.T @ weights[rows]
+    p = linalg.lstsq(gram, rest, cond=_ROUNDING, check_finite=False)[0]
+    return bool((design.times(p)[weights > 0.0] <= 1.0 - SLACK).all())
 
 
 def _imbalance(design: Design, weights: Array) -> float:

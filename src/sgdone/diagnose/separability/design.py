@@ -47,7 +47,9 @@ class Design:
         # Columns first, so that features of other units do not decide the scale of a row; then both once more.
         self.column_scale = _inverse_power_of_two(self._largest_of_columns())
         self.row_scale = _inverse_power_of_two(self._largest_of_rows())
-        self.column_scale = self.column_scale * _inverse_power_of_two(self._largest_of_columns())
+        with np.errstate(over="ignore"):
+            twice = self.column_scale * _inverse_power_of_two(self._largest_of_columns())
+        self.column_scale = np.minimum(twice, np.ldexp(1.0, 1022))
 
     @cached_property
     def _factor(self) -> Array:
@@ -135,4 +137,4 @@ class Design:
 
 def _inverse_power_of_two(sizes: Array) -> Array:
     """2^−e where 2^(e−1) ≤ size < 2^e; 1 for 0."""
-    return np.where(sizes > 0.0, np.ldexp(1.0, -np.frexp(sizes)[1]), 1.0)
+    return np.where(sizes > 0.0, np.ldexp(1.0, np.clip(-np.frexp(sizes)[1], -1022, 1022)), 1.0)

@@ -80,8 +80,9 @@ def separation(
     weights = check_weights(sample_weight, rows.shape[0])
     present = np.unique(labels.numbers[weights > 0.0])
     if present.size > 2:
+        names_of_classes = labels.classes.tolist()
         answers = {
-            labels.classes[k].item(): _binary(
+            names_of_classes[k]: _binary(
                 rows, labels.numbers == k, weights, fit_intercept, loss, None, names, ("the rest", labels.classes[k])
             )
             for k in present

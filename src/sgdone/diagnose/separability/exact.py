@@ -74,7 +74,7 @@ def _weights(A: Integers, part: Split, near: Array) -> list[int] | None:
         return out
     rows = A[held].tolist()
     # Rows of the largest weight make the basis: there is most room for what rounding the others asks of them.
-    order = np.argsort(-near[held] * np.array([max(map(abs, row)) for row in rows], dtype=np.float64))
+    order = np.argsort(-near[held] * np.array([max(map(abs, row), default=0) for row in rows], dtype=np.float64))
     _, _, used = eliminate([rows[k] for k in order], A.shape[1])
     base = [int(order[k]) for k in used]
     others = [k for k in range(held.size) if k not in set(base)]

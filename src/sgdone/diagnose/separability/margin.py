@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 from scipy.optimize import nnls
 
-from sgdone.diagnose.separability.algebra import Direct, Iterative
+from sgdone.diagnose.separability.algebra import Iterative
 from sgdone.diagnose.separability.design import Design
 from sgdone.diagnose.separability.hinge import minimise
 from sgdone.diagnose.separability.spaces import Spaces
@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 
 #: How far a row may be inside the margin of the direction found, as a share of it.
 _CLOSE = 1e-10
+#: Singular values below this share of the largest are rounding.
+_ROUNDING = 1e-15
 _MOST_ROUNDS = 200
 _FEWEST = 500
 _MOST_PENALTIES = 60
@@ -49,6 +51,8 @@ def widest_margin(design: Design, part: Split, spaces: Spaces) -> tuple[Array, f
         fresh = np.setdiff1d(rows[inside], chosen)
         if not fresh.size:
             length = float(np.linalg.norm(u))
+            if inside.any() or not length > 0.0:
+                raise Undecided("the widest margin is lost in rounding: columns differ too much in size")
             return u / length, -float(margins.max()) / length
         order = np.argsort(-margins[np.searchsorted(rows, fresh)])
         chosen = np.union1d(chosen, fresh[order[:batch]])
@@ -66,7 +70,7 @@ def _shortest(G: Array) -> Array:
     z: Array = -residual[:-1] / residual[-1]
     tight = np.flatnonzero(dual > 0.0)
     # The same once more from the rows that hold it, without the cancellation in the residual.
-    polished = Direct().solve(G[tight], np.ones(tight.size))
+    polished = linalg.lstsq(G[tight], np.ones(tight.size), cond=_ROUNDING, check_finite=False)[0]
     return polished if (G @ polished).min() >= (G @ z).min() - 1e-9 else z
 
 

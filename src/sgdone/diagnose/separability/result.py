@@ -120,7 +120,7 @@ class Separation:
             if self._large:
                 inside = self.design.column_scale * part.direction
                 return signs.signs_large(self._matrix, part.separable, inside, numbers)
-            return signs.signs(self.design, part, self._spaces, self._direction[0], numbers)
+            return signs.signs(self.design, part, self._spaces, self.design.column_scale * part.direction, numbers)
 
     @cached_property
     def _finite_part(self) -> tuple[Array, float]:
