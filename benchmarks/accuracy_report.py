@@ -89,7 +89,7 @@ def draw(outcomes: list[Outcome], path: Path) -> None:
     peers = [one for one in methods if one not in own]
     colours = {name: plt.colormaps["tab10"](k) for k, name in enumerate(peers)}
     colours |= dict.fromkeys(own, "black")
-    markers = dict(zip(own, "oDsv^", strict=False)) | dict(zip(peers, "ov^<>sDPX*", strict=False))
+    markers = dict(zip(own, "oDsv^<>pPXh", strict=False)) | dict(zip(peers, "ov^<>sDPX*ph", strict=False))
     for axis, loss in zip(axes[0], losses, strict=True):
         for method in methods:
             points = [
