@@ -144,10 +144,11 @@ def test_a_program_too_large_is_undecided():
     [
         {"weights": np.array([1, 1, 1e-20, 1e-20])},
         {"weights": np.array([1, 1, 1e-9, 1e-9])},
+        {"weights": np.array([1, 1, 2e-10, 2e-10])},
         {"weights": np.full(4, np.inf)},
         {"weights": np.ones(4), "tolerance": 1.0},
     ],
-    ids=["vanishing", "tiny", "infinite", "lax"],
+    ids=["vanishing", "tiny", "below the tolerance", "infinite", "lax"],
 )
 def test_no_weights_prove_overlap_where_there_is_none(changes):
     """The last two rows are separable."""

@@ -10,24 +10,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sgdone.estimators.base import LinearModel
-from sgdone.estimators.callbacks import FitTask, ModelTask, Snapshot, fit_data, with_callbacks
+from sgdone.estimators.callbacks import FitTask, ModelTask, fit_data, with_callbacks
 from sgdone.estimators.inputs import check_rows_and_labels, check_rows_to_predict, linear_scores
 from sgdone.estimators.labels import check_classes, encode, encode_known, signs
 from sgdone.estimators.optimum import as_check_optimum, judged_by_optimum
-from sgdone.estimators.probabilities import log_probabilities, probabilities
-from sgdone.estimators.specs import TaskName, as_loss
+from sgdone.estimators.probabilities import estimates_probabilities, log_probabilities, probabilities
+from sgdone.estimators.snapshots import snapshots
+from sgdone.estimators.specs import TaskName
 from sgdone.estimators.training import Plan, Start, train
 from sgdone.estimators.weights import check_sample_weight, count_positive, with_class_weight
-from sgdone.solvers.state import State
-
-
-def _estimates_probabilities(model: "LinearClassifier") -> bool:
-    loss = as_loss(model.loss, "classification")
-    if not loss.probabilistic:
-        raise AttributeError(
-            f"probability estimates need a loss that has them: use loss='logistic' (this one is {loss.name!r})"
-        )
-    return True
 
 
 class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # scikit-learn is not typed
@@ -42,11 +33,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         "logistic", "hinge", "squared_hinge", "squared", "exponential", or an object of `sgdone.losses`, or
         your own `sgdone.CustomLoss`. The default gives probabilities and is smooth.
     solver : str or Solver, default="asgd"
-        "sgd", "asgd" (averaged), "isgd" (implicit), "aisgd" (averaged implicit), "sgd_half" and "isgd_half"
-        (constant steps, halved whenever stationarity is detected), "svrg". Averaging reaches the statistical
-        accuracy of the exact optimum in one or two passes (Xu 2011). Its rivals, for comparison: "sgd2", "sgdqn"
-        (a step size a feature), "pegasos", "olbfgs" (quasi-Newton steps on minibatches) and "liblinear" (the exact
-        optimum of the logistic loss and the hinges, all rows in memory).
+        "asgd" (averaged), "aisgd" (averaged implicit), "sgd", "isgd", "sgd_half", "isgd_half", "svrg", "gd", "sgd2",
+        "sgdqn", "pegasos", "olbfgs", "liblinear", "catoni", "median_of_means", "margin_moments", or an object of
+        `sgdone.solvers`, where each says what it does.
     step : str, float or StepSize, default="auto"
         "auto" is the solver's own schedule, scaled by the largest of the first 1000 rows; a number is a
         constant step; else "constant", "class_scale", "xu", "inverse_time", "inverse_sqrt", "root" or an object of
@@ -277,7 +266,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         task = None
         if data is not None:
             task = FitTask(self, n_models, plan.stop, data)
-            snapshot = _snapshots(starts, X.dtype, classes)
+            snapshot = snapshots(starts, X.dtype, classes)
             hooks = [task.hook(k, names[k].strip(), snapshot) for k in range(n_models)]
         results = train(plan, X, labels, weight, starts, hooks, names)
         results = judged_by_optimum(check, results, plan, X, labels, weight)
@@ -301,24 +290,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         labels: NDArray[Any] = self.classes_[numbers]
         return labels
 
-    @available_if(_estimates_probabilities)
+    @available_if(estimates_probabilities)
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Probabilities of the classes; for more than two, the one-vs-rest probabilities made to sum to 1."""
         return probabilities(self.decision_function(X))
 
-    @available_if(_estimates_probabilities)
+    @available_if(estimates_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """Logarithms of the probabilities, exact where the probabilities themselves underflow."""
         return log_probabilities(self.decision_function(X))
-
-
-def _snapshots(starts: list[Start], dtype: Any, classes: NDArray[Any]) -> Snapshot:
-    """The models trained so far, one after the other, as callbacks see them."""
-    coef = np.array([start.coef for start in starts], dtype=dtype)
-    intercept = np.array([start.intercept for start in starts])
-
-    def snapshot(model: int, state: State) -> dict[str, Any]:
-        coef[model], intercept[model] = state.solution()
-        return {"coef_": coef.copy(), "intercept_": intercept.copy(), "classes_": classes}
-
-    return snapshot

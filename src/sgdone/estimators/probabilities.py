@@ -6,6 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
+from sgdone.estimators.specs import as_loss
+
+
+def estimates_probabilities(model: Any) -> bool:
+    """Whether a classifier's loss has probabilities; an AttributeError that says so if not, as scikit-learn asks."""
+    loss = as_loss(model.loss, "classification")
+    if not loss.probabilistic:
+        raise AttributeError(
+            f"probability estimates need a loss that has them: use loss='logistic' (this one is {loss.name!r})"
+        )
+    return True
+
 
 def probabilities(scores: NDArray[Any]) -> NDArray[Any]:
     """A column a class; for more than two, the one-vs-rest probabilities made to sum to 1.

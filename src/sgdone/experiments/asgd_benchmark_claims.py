@@ -51,7 +51,7 @@ def _outperforms(table: Table, loss: str, passes: int, sets: Sequence[str]) -> C
     lost, gap = {}, 0.0
     for data in sets:
         errors = table.errors(data, loss, passes)
-        best = min(errors, key=lambda method, errors=errors: errors[method])  # type: ignore[misc]
+        best = min(errors, key=errors.__getitem__)
         if errors[best] < errors[ASGD]:
             lost[data] = f"{data} ({best} {errors[best]:.2%}, ASGD {errors[ASGD]:.2%})"
             gap = max(gap, errors[ASGD] - errors[best])
@@ -129,7 +129,7 @@ def _lowest_cost(table: Table, sets: Sequence[str]) -> Claim:
     lost = {}
     for data in sets:
         costs = table.costs(data, L2SVM, 2)
-        best = min(costs, key=lambda method, costs=costs: costs[method])  # type: ignore[misc]
+        best = min(costs, key=costs.__getitem__)
         if costs[best] < costs[ASGD]:
             lost[data] = f"{data} ({best} {costs[best]:.4f}, ASGD {costs[ASGD]:.4f})"
     holds = len(sets) - len(lost) > len(sets) / 2

@@ -139,13 +139,14 @@ class Certificate:
         A = as_integers(-labels[:, None] * np.column_stack([dense, np.ones((dense.shape[0], int(self.fit_intercept)))]))
         if A is None:
             return Check(False, False, "X holds numbers of too many sizes to be made whole")
-        if not all(isinstance(number, int) for number in (*self.whole_direction, *self.whole_weights)):  # type: ignore[misc]
+        whole_direction, whole_weights = self.whole_direction or (), self.whole_weights or ()
+        if not all(isinstance(number, int) for number in (*whole_direction, *whole_weights)):
             return Check(False, False, "the direction and the weights are not all whole numbers")
-        images = A @ np.array(self.whole_direction, dtype=object)
+        images = A @ np.array(whole_direction, dtype=object)
         separable = self.separable_rows[self.used_rows]
         if not ((images[separable] < 0).all() and (images[~separable] == 0).all()):
             return Check(False, True, "the direction does not separate just the rows named")
-        weights = np.array(self.whole_weights, dtype=object)[self.used_rows]
+        weights = np.array(whole_weights, dtype=object)[self.used_rows]
         if (weights[separable] != 0).any() or (weights[~separable] <= 0).any() or (A.T @ weights != 0).any():
             return Check(False, True, "the weights are not positive, or do not balance")
         return Check(True, True, "A·u and Aᵀq are as they should be, in whole numbers")

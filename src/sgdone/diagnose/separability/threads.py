@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any
 
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no types
 
 
 def single_thread() -> AbstractContextManager[Any]:
