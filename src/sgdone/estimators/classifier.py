@@ -65,9 +65,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, multiplied with those of rows.
     check_optimum : "fast", "thorough" or False, default="fast"
-        Whether to ask, once ``fit`` has ended, if the loss has a minimum at all (the logistic and the exponential loss
-        have none on data that some direction separates). "fast" looks at what the fit yields and at a sample of rows,
-        and may leave the question open; "thorough" is `sgdone.diagnose.separation`, which names the coefficients.
+        Whether to ask, once ``fit`` has ended, if the loss has a minimum at all: "fast" by what the fit yields and a
+        sample of rows, which may leave it open; "thorough" by `sgdone.diagnose.separation`, which names coefficients.
     warm_start : bool, default=False
         Whether ``fit`` starts from the last solution.
     n_jobs : int or None, default=None
