@@ -18,6 +18,8 @@ PAGES = [
     Path(__file__).parents[1] / name
     for name in (
         "README.md",
+        "docs/coming-from.md",
+        "docs/why-did-it-stop.md",
         "docs/your-own.md",
         "docs/when-to-stop.md",
         "docs/huge-coefficients.md",

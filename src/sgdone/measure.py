@@ -36,12 +36,12 @@ def look_ahead(problem: Problem, block: Block, *, at_all: bool = False) -> Preli
         norm=float(norms[finite].max(initial=0.0)),
         energy=float(energies[finite].max(initial=0.0)),
         class_scale=partial(scale_of_classes, block) if problem.task == "classification" else None,
-        typical_energy=_typical(energies[finite]),
+        typical_energy=typical(energies[finite]),
         mean_energy=float(np.mean(energies[finite])) if finite.any() else 0.0,
     )
 
 
-def _typical(energies: NDArray[np.float64]) -> float:
+def typical(energies: NDArray[np.float64]) -> float:
     """The mean, values beyond ten times the median cut to that."""
     if not energies.size:
         return 0.0

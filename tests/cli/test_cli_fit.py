@@ -9,7 +9,7 @@ from sgdone.stopping import MaxPasses, ProgressiveLoss
 
 def test_a_table(sgdone, train, columns, tmp_path):
     test = write_csv(tmp_path / "test.csv", {name: columns[name][:30] for name in ("passed", "b", "a")})
-    result = sgdone("fit", train, "--label", "passed", "--test", test)
+    result = sgdone("fit", train, "--label", "passed", "--solver", "asgd", "--test", test)
     lines = dict(line.split("  ", 1) for line in result.stdout.splitlines() if "  " in line)
     lines = {name: text.strip() for name, text in lines.items()}
     assert lines["task"] == "classification, logistic loss, asgd"
@@ -30,7 +30,7 @@ def test_a_table(sgdone, train, columns, tmp_path):
 
 
 def test_json(sgdone, train):
-    report = sgdone("fit", train, "--label", "passed", "--json").report
+    report = sgdone("fit", train, "--label", "passed", "--solver", "asgd", "--json").report
     assert report["data"] == str(train)
     assert (report["rows"], report["features"], report["classes"]) == (80, 2, ["no", "yes"])
     assert (report["task"], report["loss"], report["solver"], report["seed"]) == (
@@ -73,13 +73,35 @@ def test_options_reach_the_model(sgdone, train, tmp_path):
         ([], "auto"),
         (["--stop", "3"], 3),
         (["--stop", "one-pass"], "one-pass"),
-        (["--passes", "40"], ProgressiveLoss() | MaxPasses(40)),
+        (["--passes", "40"], MaxPasses(40)),
+        (["--passes", "1.5", "--alpha", "0.1"], MaxPasses(1.5)),
+        (["--passes", "40", "--solver", "asgd"], ProgressiveLoss() | MaxPasses(40)),
+        (["--passes", "40", "--step", "0.1"], ProgressiveLoss() | MaxPasses(40)),
+        (["--passes", "40", "--loss", "margin-distribution"], ProgressiveLoss() | MaxPasses(40)),
         (["--passes", "1.5", "--stop", "progressive"], ProgressiveLoss() | MaxPasses(1.5)),
     ],
 )
 def test_when_to_stop(options, rule, sgdone, train, tmp_path):
     sgdone("fit", train, "--label", "passed", "--model", tmp_path / "m", *options)
     assert load(tmp_path / "m").stop == rule
+
+
+def test_passes_alone_are_made_by_the_default_solver(sgdone, train):
+    report = sgdone("fit", train, "--label", "passed", "--passes", 3, "--json").report
+    assert report["solver"] == "auto"
+    assert report["verdict"]["rule"] == "MaxPasses"
+    assert report["passes"] == 3
+
+
+def test_a_smaller_tol_goes_on_for_longer(sgdone, train, tmp_path):
+    path = tmp_path / "m"
+    default, strict = (
+        sgdone("fit", train, "--label", "passed", "--model", path, "--json", *options).report
+        for options in ([], ["--tol", 0])
+    )
+    assert load(path).tol == 0
+    assert default["verdict"]["evidence"]["tol"] == 0.2
+    assert default["passes"] < strict["passes"] == 100
 
 
 @pytest.mark.parametrize("zero_based", [False, True])
@@ -143,7 +165,7 @@ def test_the_task(labels, options, task, sgdone, columns, tmp_path):
 
 
 def test_data_sets_by_name(sgdone, tmp_path):
-    report = sgdone("fit", "iris", "--json", "--model", tmp_path / "m").report
+    report = sgdone("fit", "iris", "--solver", "asgd", "--json", "--model", tmp_path / "m").report
     data = datasets.load("iris", subset="test")
     assert report["test"]["rows"] == len(data.y)
     assert report["test"]["accuracy"] == load(tmp_path / "m").set_params(n_jobs=None).score(_frame(data), data.y)

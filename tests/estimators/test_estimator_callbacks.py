@@ -55,7 +55,7 @@ def test_a_task_a_pass(binary, same_model):
 
 def test_a_task_a_class(several, same_model):
     recorder = Recorder()
-    model = LinearClassifier(stop=2, random_state=0, n_jobs=2).set_callbacks(recorder).fit(*several)
+    model = LinearClassifier(solver="asgd", stop=2, random_state=0, n_jobs=2).set_callbacks(recorder).fit(*several)
     classes = [[("begin", f"class {k}", k), *passes(2), ("end", f"class {k}", k)] for k in range(4)]
     assert recorder.events == [
         "setup",
@@ -64,7 +64,7 @@ def test_a_task_a_class(several, same_model):
         ("end", "fit", 0),
         "teardown",
     ]
-    same_model(model, LinearClassifier(stop=2, random_state=0).fit(*several))
+    same_model(model, LinearClassifier(solver="asgd", stop=2, random_state=0).fit(*several))
     # Classes that are trained already stay so: the last snapshot is the whole model.
     assert recorder.scores[-1] == recorder.scores[-2] == model.score(*several)
 
@@ -101,7 +101,8 @@ def test_one_that_stops_the_fit(binary, same_model):
 
 
 def test_one_that_stops_every_class(several):
-    model = LinearClassifier(stop=50, random_state=0).set_callbacks(Recorder(stop_at=("pass", 1))).fit(*several)
+    model = LinearClassifier(solver="asgd", stop=50, random_state=0)
+    model.set_callbacks(Recorder(stop_at=("pass", 1))).fit(*several)
     assert model.verdict_.status == "stopped by a callback"
     assert [verdict.passes for verdict in model.verdict_.per_class.values()] == [2.0] * 4
 
@@ -180,7 +181,7 @@ def test_partial_fit_tells_nobody(binary):
 @pytest.mark.parametrize("data", ["binary", "several", "numbers"])
 def test_the_progress_bar(data, stop, request, capsys):
     make = LinearRegressor if data == "numbers" else LinearClassifier
-    model = make(stop=stop).set_callbacks(callback.ProgressBar())
+    model = make(solver="asgd", stop=stop).set_callbacks(callback.ProgressBar())
     model.fit(*request.getfixturevalue(data))
     shown = capsys.readouterr().out
     assert f"{make.__name__} - fit" in shown
@@ -190,7 +191,8 @@ def test_the_progress_bar(data, stop, request, capsys):
 @pytest.mark.parametrize("data", ["binary", "several", "numbers"])
 def test_the_scoring_monitor(data, request):
     monitor = callback.ScoringMonitor(scoring="r2" if data == "numbers" else "accuracy")
-    model = (LinearRegressor if data == "numbers" else LinearClassifier)(stop=3, random_state=0)
+    make = LinearRegressor if data == "numbers" else LinearClassifier
+    model = make(solver="asgd", stop=3, random_state=0)
     X, y = request.getfixturevalue(data)
     model.set_callbacks(monitor).fit(X, y, sample_weight=np.ones(len(y)))
     log = monitor.get_logs().data_as_pandas

@@ -58,10 +58,10 @@ def test_in_a_step_size(make, solver, binary):
 
 
 def test_in_a_stopping_rule(binary, same_model):
-    model = LinearClassifier(stop=InterruptingRule(3), random_state=0).fit(*binary)
+    model = LinearClassifier(solver="asgd", stop=InterruptingRule(3), random_state=0).fit(*binary)
     assert model.verdict_.status == "interrupted"
     assert (model.verdict_.step, model.verdict_.passes, model.n_iter_) == (900, 3.0, 3)
-    same_model(model, LinearClassifier(stop=3, random_state=0).fit(*binary))
+    same_model(model, LinearClassifier(solver="asgd", stop=3, random_state=0).fit(*binary))
 
 
 def test_before_the_first_update(binary):

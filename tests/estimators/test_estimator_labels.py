@@ -49,7 +49,7 @@ def test_two_classes(kind, binary, model, same_model):
 def test_several_classes(labels, several, model, same_model):
     X, y = several
     labels = np.asarray(labels)
-    model.fit(X, labels[y])
+    model.set_params(solver="asgd").fit(X, labels[y])
     assert model.coef_.shape == (4, 6)
     assert model.intercept_.shape == (4,)
     assert model.decision_function(X).shape == (400, 4)
@@ -57,7 +57,7 @@ def test_several_classes(labels, several, model, same_model):
     np.testing.assert_array_equal(model.predict(X), labels[model.decision_function(X).argmax(axis=1)])
     assert model.score(X, labels[y]) > 0.8
     assert list(model.verdict_.per_class) == labels.tolist()
-    same_model(model, LinearClassifier(random_state=0).fit(X, y))
+    same_model(model, LinearClassifier(solver="asgd", random_state=0).fit(X, y))
 
 
 def test_sorted_whatever_order_they_come_in(binary, model):

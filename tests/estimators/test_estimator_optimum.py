@@ -39,7 +39,7 @@ def test_logistic_regression(form, solver, passes, cancer):
 def test_logistic_regression_in_float32(cancer):
     X, y = cancer
     best = LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000).fit(X, y)
-    model = LinearClassifier(stop=1000, random_state=0).fit(X.astype(np.float32), y)
+    model = LinearClassifier(solver="asgd", stop=1000, random_state=0).fit(X.astype(np.float32), y)
     assert logistic_objective(X, y, model, 1 / len(y)) <= (1 + 1e-3) * logistic_objective(X, y, best, 1 / len(y))
 
 
@@ -47,7 +47,7 @@ def test_logistic_regression_in_float32(cancer):
 def test_logistic_regression_with_a_stronger_penalty(alpha, cancer):
     X, y = cancer
     best = LogisticRegression(C=1.0 / (alpha * len(y)), tol=1e-10, max_iter=10_000).fit(X, y)
-    model = LinearClassifier(alpha=alpha, stop=300, random_state=0).fit(X, y)
+    model = LinearClassifier(solver="asgd", alpha=alpha, stop=300, random_state=0).fit(X, y)
     assert logistic_objective(X, y, model, alpha) <= (1 + 1e-3) * logistic_objective(X, y, best, alpha)
     np.testing.assert_allclose(model.predict_proba(X), best.predict_proba(X), atol=0.02)
 
@@ -57,7 +57,7 @@ def test_weighted_logistic_regression(cancer):
     n = len(y)
     weight = np.random.default_rng(0).uniform(0.2, 3.0, n)
     best = LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000).fit(X, y, sample_weight=weight)
-    model = LinearClassifier(alpha=1 / n, stop=1000, random_state=0).fit(X, y, sample_weight=weight)
+    model = LinearClassifier(solver="asgd", alpha=1 / n, stop=1000, random_state=0).fit(X, y, sample_weight=weight)
 
     def objective(fitted):
         margins = (X @ fitted.coef_.ravel() + fitted.intercept_) * np.where(y, 1.0, -1.0)
@@ -69,7 +69,7 @@ def test_weighted_logistic_regression(cancer):
 def test_one_against_the_rest():
     X, y = load_digits(return_X_y=True)
     X = X / 16.0
-    model = LinearClassifier(stop=300, random_state=0, n_jobs=2).fit(X, y)
+    model = LinearClassifier(solver="asgd", stop=300, random_state=0, n_jobs=2).fit(X, y)
     for k in (0, 5, 9):
         best = LogisticRegression(C=1.0, tol=1e-8, max_iter=10_000).fit(X, y == k)
         ours = LinearClassifier().fit(X[:2], [0, 1])

@@ -36,7 +36,8 @@ from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps, st
     ],
 )
 def test_two_ways_to_say_the_same(name, value, same, binary, same_model):
-    first, second = (LinearClassifier(**{name: given}, random_state=0).fit(*binary) for given in (value, same))
+    options = [{"solver": "asgd", "random_state": 0} | {name: given} for given in (value, same)]
+    first, second = (LinearClassifier(**each).fit(*binary) for each in options)
     same_model(first, second)
     assert first.verdict_.step == second.verdict_.step
 
@@ -178,7 +179,7 @@ def test_verbose_prints_a_line_a_pass(binary, several, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == ["pass 1", "pass 2", "pass 3"]
     assert all("progressive loss 0." in line for line in lines)
-    LinearClassifier(verbose=True, stop=2).fit(*several)
+    LinearClassifier(solver="asgd", verbose=True, stop=2).fit(*several)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == [f"class {k} pass {p}" for k in range(4) for p in (1, 2)]
     LinearClassifier(stop=2).fit(*binary)

@@ -54,7 +54,8 @@ def test_the_clock_runs_on(binary):
 
 def test_an_automatic_penalty_is_fixed_by_the_first_call(binary):
     X, y = binary
-    model = LinearClassifier().partial_fit(X[:50], y[:50], classes=[0, 1], sample_weight=np.r_[0.0, np.ones(49)])
+    model = LinearClassifier(solver="asgd")
+    model.partial_fit(X[:50], y[:50], classes=[0, 1], sample_weight=np.r_[0.0, np.ones(49)])
     model.partial_fit(X, y)
     assert model._results[0].state.problem.alpha == 1 / 49
 
@@ -142,7 +143,7 @@ def test_the_first_call_settles_the_type(binary):
 
 def test_after_fit(several):
     X, y = several
-    model = LinearClassifier(random_state=0).fit(X, y)
+    model = LinearClassifier(solver="asgd", random_state=0).fit(X, y)
     before, steps_before = model.coef_.copy(), model.verdict_.step
     model.partial_fit(X, y)
     assert model.verdict_.step == steps_before + 400

@@ -14,7 +14,7 @@ from sgdone import CustomLoss, LinearClassifier, LinearRegressor, losses
 def test_probabilities(dtype, form, data, request):
     X, y = request.getfixturevalue(data)
     X = form(X.astype(dtype))
-    model = LinearClassifier(random_state=0).fit(X, y)
+    model = LinearClassifier(solver="asgd", random_state=0).fit(X, y)
     proba = model.predict_proba(X)
     assert proba.shape == (len(y), model.classes_.size)
     assert proba.min() >= 0.0
@@ -32,7 +32,7 @@ def test_two_classes_are_the_sigmoid_of_the_score(binary):
 
 def test_several_classes_are_sigmoids_that_sum_to_one(several):
     X, y = several
-    model = LinearClassifier(random_state=0).fit(X, y)
+    model = LinearClassifier(solver="asgd", random_state=0).fit(X, y)
     sigmoids = expit(model.decision_function(X))
     np.testing.assert_allclose(model.predict_proba(X), sigmoids / sigmoids.sum(axis=1, keepdims=True), rtol=1e-10)
 

@@ -26,8 +26,8 @@ def ten_classes(rng):
 @pytest.mark.parametrize("n_jobs", [2, 3, -1, 100])
 def test_threads_change_no_bit(n_jobs, form, ten_classes, same_model):
     X, y = ten_classes
-    alone = LinearClassifier(random_state=0).fit(form(X), y)
-    together = LinearClassifier(random_state=0, n_jobs=n_jobs).fit(form(X), y)
+    alone = LinearClassifier(solver="asgd", random_state=0).fit(form(X), y)
+    together = LinearClassifier(solver="asgd", random_state=0, n_jobs=n_jobs).fit(form(X), y)
     same_model(together, alone)
     assert [v.step for v in together.verdict_.per_class.values()] == [v.step for v in alone.verdict_.per_class.values()]
     same_model(together.partial_fit(form(X), y), alone.partial_fit(form(X), y))
@@ -161,6 +161,7 @@ def test_parameters_come_and_go():
         "solver",
         "step",
         "stop",
+        "tol",
         "alpha",
         "average",
         "fit_intercept",

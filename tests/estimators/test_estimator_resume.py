@@ -61,14 +61,14 @@ def test_a_budget_that_was_spent_stays_spent(rule, binary):
 
 def test_the_default_rule_never_refuses(binary):
     X, y = binary
-    model = LinearClassifier(random_state=0).fit(X, y)
+    model = LinearClassifier(solver="asgd", random_state=0).fit(X, y)
     assert model.verdict_.rule in ("MaxPasses", "ProgressiveLoss")
     model.partial_fit(X, y).partial_fit(X, y)
 
 
 def test_another_rule_starts_anew(binary):
     X, y = binary
-    model = LinearClassifier(random_state=0).fit(X, y)
+    model = LinearClassifier(solver="asgd", random_state=0).fit(X, y)
     done = model.verdict_.step
     model.set_params(stop=stopping.MaxSamples(done + 100)).partial_fit(X, y)
     assert model.verdict_.step == done + 100

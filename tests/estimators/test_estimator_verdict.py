@@ -58,7 +58,7 @@ def test_converged(binary):
 
 
 def test_the_default_allows_ten_passes(several):
-    model = LinearClassifier(random_state=0).fit(*several)
+    model = LinearClassifier(solver="asgd", random_state=0).fit(*several)
     assert all(2 <= verdict.passes <= 10 for verdict in model.verdict_.per_class.values())
 
 
@@ -123,7 +123,7 @@ def test_all_of_gives_all_reasons(binary):
 
 def test_one_class_a_verdict(several):
     X, y = several
-    model = LinearClassifier(random_state=0, stop=2).fit(X, y)
+    model = LinearClassifier(solver="asgd", random_state=0, stop=2).fit(X, y)
     assert list(model.verdict_.per_class) == [0, 1, 2, 3]
     assert all(isinstance(verdict, Verdict) for verdict in model.verdict_.per_class.values())
     assert "4 of 4 classes" in str(model.verdict_)
@@ -148,7 +148,7 @@ def test_it_reads_well(stop, sentence, binary):
 
 
 def test_advice_to_go_on(binary):
-    verdict = LinearClassifier(stop=2, random_state=0).fit(*binary).verdict_
+    verdict = LinearClassifier(solver="asgd", stop=2, random_state=0).fit(*binary).verdict_
     assert "The last pass still lowered the progressive loss by" in verdict.advice
     assert verdict.advice.endswith("allow more passes.")
 
@@ -169,7 +169,7 @@ def test_the_trace_is_a_table(binary, several, numbers):
     frame = LinearRegressor(stop=3).fit(*numbers).trace_.to_frame()
     assert frame.columns.tolist() == columns
     assert frame["seconds"].is_monotonic_increasing
-    frame = LinearClassifier(stop=3).fit(*several).trace_.to_frame()
+    frame = LinearClassifier(solver="asgd", stop=3).fit(*several).trace_.to_frame()
     assert frame.columns.tolist() == [*columns, "label"]
     assert frame["label"].tolist() == [label for label in range(4) for _ in range(3)]
 

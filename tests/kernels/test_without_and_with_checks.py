@@ -10,6 +10,8 @@ import pytest
 
 PROGRAM = """
 import sys
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 from sgdone import losses, solvers, steps, stopping
@@ -78,6 +80,34 @@ for matrix in (X, sparse.csr_array(X)):
 add(sparse.csr_array(X), solvers.SGD2(5), never)
 add(sparse.csr_array(X), solvers.Pegasos(7), never, step=None, center=True)
 add(sparse.csr_array(X), quasi_newton, never, step=None, center=True)
+
+# Banks: units made on the way, folds, one output and three, penalties that shrink weights below any floor.
+from sgdone.auto.bank import Bank
+from sgdone.auto.candidates import CANDIDATES
+from sgdone.auto.task import Task
+from sgdone.auto.units import Units
+
+folds = rng.choice(np.array([0, 1, 255], dtype=np.uint8), 150)
+for matrix in (X, sparse.csr_array(X), sparse.csr_array(X[:, [0]])):
+    for labels, n_classes in ((y, 2), (rng.integers(0, 3, 150).astype(float), 3)):
+        task = Task.of(losses.Logistic(), n_classes, True)
+        dense, n_features = not sparse.issparse(matrix), matrix.shape[1]
+        block = next(ArraySource(matrix, labels, weights, shuffle=False).blocks(rng))
+        units = Units(dense, dense, n_features)
+        bank = Bank.at(task, CANDIDATES[:2], X.dtype, np.zeros((task.n_outputs, n_features)), np.zeros(task.n_outputs))
+        bank.fork(2)
+        bank.set_steps(0.25, 5.0, 1.0, [1e-3, 30.0] * 3)
+        for first, last in ((0, 70), (70, 150)):
+            before = units.scaling
+            units.observe(block, block.used(first, last))
+            assert units.renew()
+            if first:
+                bank.change_units(before, units.scaling)
+            in_units = replace(block, rows=block.rows.in_units(units.scaling))
+            found = bank.advance(in_units, folds, first, last)
+            out.extend((found.losses.ravel(), found.misses))
+        for model in range(bank.n_models):
+            out.extend(part.ravel() for part in bank.solution(model, units.scaling))
 np.savez(sys.argv[1], weights=np.concatenate(out), stops=np.array(stops))
 """
 

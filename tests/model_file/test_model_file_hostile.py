@@ -18,10 +18,8 @@ from sgdone.model_file import ModelFileError, container
 def parts(tmp_path_factory):
     X = np.random.default_rng(0).standard_normal((30, 3))
     path = tmp_path_factory.mktemp("hostile") / "m"
-    sgdone.save(
-        LinearClassifier(random_state=0, class_weight={"a": 1.0, "b": 2.0}).fit(X, np.where(X[:, 0] > 0, "a", "b")),
-        path,
-    )
+    model = LinearClassifier(solver="asgd", random_state=0, class_weight={"a": 1.0, "b": 2.0})
+    sgdone.save(model.fit(X, np.where(X[:, 0] > 0, "a", "b")), path)
     return container.read(path)
 
 

@@ -11,15 +11,15 @@ import sgdone
 from sgdone import LinearClassifier, LinearRegressor, solvers, stopping
 
 MODELS = {
-    "asgd": LinearClassifier(random_state=0),
+    "asgd": LinearClassifier(solver="asgd", random_state=0),
     "sgd": LinearClassifier("hinge", solver="sgd", random_state=1, alpha=0.01),
     "aisgd": LinearClassifier("squared_hinge", solver="aisgd", random_state=2),
     "isgd": LinearClassifier(solver="isgd", step=0.5, random_state=3, fit_intercept=False),
     "searching": LinearClassifier(random_state=0, step="xu", average=True),
     "late average": LinearClassifier(solver=solvers.Averaged(after=75), random_state=0),
-    "a rule": LinearClassifier(stop=stopping.MaxSamples(130), random_state=0),
+    "a rule": LinearClassifier(solver="asgd", stop=stopping.MaxSamples(130), random_state=0),
     "rules": LinearClassifier(stop=stopping.MaxPasses(3) & stopping.ProgressiveLoss(0.9), random_state=0),
-    "a generator": LinearClassifier(random_state=np.random.RandomState(3)),
+    "a generator": LinearClassifier(solver="asgd", random_state=np.random.RandomState(3)),
 }
 
 
@@ -49,7 +49,7 @@ def test_partial_fit_goes_on(name, classes, dtype, rng, stored):
 
 def test_from_sparse_rows_to_dense_ones(rng, stored):
     X = rng.standard_normal((100, 6)) * (rng.random((100, 6)) < 0.4)
-    model = LinearRegressor(random_state=0).partial_fit(sparse.csr_array(X[:50]), X[:50, 0])
+    model = LinearRegressor(solver="asgd", random_state=0).partial_fit(sparse.csr_array(X[:50]), X[:50, 0])
     loaded = stored(model)
     for rows in (sparse.csr_array(X[50:]), X[50:]):
         model.partial_fit(rows, X[50:, 0])
@@ -59,7 +59,7 @@ def test_from_sparse_rows_to_dense_ones(rng, stored):
 
 def test_partial_fit_after_fit_and_a_warm_start(rows, stored):
     X, y = rows
-    model = LinearClassifier(random_state=0, warm_start=True).fit(X, y)
+    model = LinearClassifier(solver="asgd", random_state=0, warm_start=True).fit(X, y)
     loaded = stored(model)
     assert bits(loaded.partial_fit(X, y)) == bits(model.partial_fit(X, y))
     assert bits(loaded.fit(X, y)) == bits(model.fit(X, y))
@@ -67,7 +67,7 @@ def test_partial_fit_after_fit_and_a_warm_start(rows, stored):
 
 def test_a_rule_that_has_fired_still_refuses(rows, stored):
     X, y = rows
-    model = LinearClassifier(stop=stopping.MaxSamples(20), random_state=0).fit(X, y)
+    model = LinearClassifier(solver="asgd", stop=stopping.MaxSamples(20), random_state=0).fit(X, y)
     loaded = stored(model)
     with pytest.raises(ValueError, match="has ended this model"):
         loaded.partial_fit(X, y)

@@ -80,13 +80,30 @@ def fit(
         str | None,
         typer.Option(metavar="NAME", help="As hinge or huber.  [default: logistic, or squared for regression]"),
     ] = None,
-    solver: Annotated[str, typer.Option(metavar="NAME", help="asgd (averaged), isgd-half, svrg, ...")] = "asgd",
-    step: Annotated[str, typer.Option(metavar="NAME|NUMBER", help="Step size; a number is constant.")] = "auto",
+    solver: Annotated[
+        str, typer.Option(metavar="NAME", help="auto tries step sizes and penalties; else asgd, isgd-half, svrg, ...")
+    ] = "auto",
+    step: Annotated[
+        str, typer.Option(metavar="NAME|NUMBER", help="Step size of a named solver, or of asgd; a number is constant.")
+    ] = "auto",
     stop: Annotated[str, typer.Option(metavar="NAME|N", help="Rule: margin, pflug, ...; N is N passes.")] = "auto",
+    tol: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER", help="auto ends when another pass would gain fewer standard errors of the loss."
+        ),
+    ] = 0.2,
     passes: Annotated[
-        float | None, typer.Option(metavar="N", help="N passes at most.  [default: 10]", show_default=False)
+        float | None,
+        typer.Option(
+            metavar="N",
+            help="N passes; with a named solver, at most N.  [default: as many as pay]",
+            show_default=False,
+        ),
     ] = None,
-    alpha: Annotated[str, typer.Option(metavar="NUMBER", help="L2 penalty; auto is 1/rows.")] = "auto",
+    alpha: Annotated[
+        str, typer.Option(metavar="NUMBER", help="L2 penalty; auto tries several, with a named solver it is 1/rows.")
+    ] = "auto",
     center: Annotated[
         bool, typer.Option("--center", help="Intercept from the midpoint of the class means, as margin wants it.")
     ] = False,
@@ -103,7 +120,7 @@ def fit(
     from sgdone.cli.fit import Request, fit_and_report
     from sgdone.cli.options import Options
 
-    options = Options(task.value, loss, solver, step, stop, passes, alpha, seed, center)
+    options = Options(task.value, loss, solver, step, stop, tol, passes, alpha, seed, center)
     fit_and_report(Request(data, test, label, zero_based, n_features, options, model, json, quiet))
 
 

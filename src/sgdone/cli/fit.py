@@ -22,6 +22,8 @@ from sgdone.cli.scores import Model
 from sgdone.data.table import DataError, listed
 from sgdone.datasets.base import Task
 from sgdone.estimators import LinearClassifier
+from sgdone.estimators.automatic import is_automatic
+from sgdone.estimators.specs import as_loss, as_rule
 from sgdone.verdict import Status
 
 
@@ -80,7 +82,9 @@ def fit_and_report(request: Request) -> None:
 def _train(model: Model, train: Rows, line: ProgressLine) -> float:
     """Train, and give the features their names; returns the seconds it took."""
     n_classes = len(np.unique(train.labels)) if isinstance(model, LinearClassifier) else 2
-    line.now("training", models=1 if n_classes == 2 else n_classes)
+    # A bank learns all classes at once.
+    at_once = is_automatic(model, as_loss(model.loss, model._task), as_rule(model.stop))
+    line.now("training", models=1 if n_classes == 2 or at_once else n_classes)
     model._progress_hook, model._feature_names = line.hook, train.feature_names
     start = time.perf_counter()
     with warnings.catch_warnings():

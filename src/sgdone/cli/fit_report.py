@@ -3,6 +3,7 @@
 from typing import Any
 
 from sgdone import __version__
+from sgdone.auto import AutoResult
 from sgdone.cli import console
 from sgdone.cli.data import Rows
 from sgdone.cli.scores import Model, score
@@ -23,7 +24,7 @@ def report_of(model: Model, train: Rows, tested: Rows | None, task: Task) -> dic
         "classes": None if classes is None else classes.tolist(),
         "class_names": train.class_names,
         "loss": model._results[0].state.problem.loss.name,
-        "solver": model.solver,
+        "solver": _solver_of(model),
         "alpha": model._results[0].state.problem.alpha,
         "seed": model.random_state,
         "passes": verdict.passes,
@@ -33,6 +34,12 @@ def report_of(model: Model, train: Rows, tested: Rows | None, task: Task) -> dic
         "verdict": verdict_as_json(verdict),
         "sgdone": __version__,
     }
+
+
+def _solver_of(model: Model) -> str:
+    """What the model was fitted by: where something else was named, "auto" has left it to a single method."""
+    single = not isinstance(model._results[0], AutoResult)
+    return "asgd" if single and model.solver == "auto" else str(model.solver)
 
 
 def show(report: dict[str, Any], verdict: Verdict) -> None:

@@ -9,7 +9,8 @@ from sgdone import losses, stopping
 from sgdone.cli.errors import usage
 from sgdone.datasets.base import Task
 from sgdone.estimators import LinearClassifier, LinearRegressor
-from sgdone.estimators.specs import as_alpha, as_loss, as_rule, as_solver, as_step
+from sgdone.estimators.automatic import is_automatic
+from sgdone.estimators.specs import as_alpha, as_loss, as_rule, as_solver, as_step, as_tol
 from sgdone.losses.base import Loss
 from sgdone.registry import by_name
 
@@ -24,6 +25,7 @@ class Options:
     solver: str
     step: str
     stop: str
+    tol: float
     passes: float | None
     alpha: str
     seed: int
@@ -38,6 +40,8 @@ class Options:
             as_solver(self.solver, None)
         with usage("--step"):
             as_step(_number_or_name(self.step))
+        with usage("--tol"):
+            as_tol(self.tol)
         with usage("--seed"):
             check_random_state(self.seed)
         with usage("--alpha"):
@@ -46,6 +50,7 @@ class Options:
             "solver": self.solver,
             "step": _number_or_name(self.step),
             "stop": self._rule(),
+            "tol": self.tol,
             "alpha": _number_or_name(self.alpha),
             "random_state": self.seed,
         }
@@ -60,7 +65,15 @@ class Options:
             if not isinstance(stop, str):
                 raise ValueError(f"--stop {self.stop} already says how many passes: leave one of them out")
             limit = stopping.MaxPasses(int(self.passes) if self.passes.is_integer() else self.passes)
-        return (stopping.ProgressiveLoss() if stop == "auto" else rule) | limit
+        if stop != "auto":
+            return rule | limit
+        return limit if self._left_to_itself() else stopping.ProgressiveLoss() | limit
+
+    def _left_to_itself(self) -> bool:
+        """Whether the fit chooses its own method: a rule that watches the progressive loss would choose another."""
+        model = LinearClassifier(solver=self.solver, step=_number_or_name(self.step), center=self.center)
+        loss = losses.Logistic() if self.loss is None else by_name(self.loss, Loss, losses, "loss")
+        return is_automatic(model, loss, as_rule("auto"))
 
     def suggested_task(self) -> Task | None:
         """The task, if an option tells it."""

@@ -39,6 +39,18 @@ class Block:
         rows = np.arange(self.rows.n_rows, dtype=np.uint64)
         return rows if self.sample_weight.size == 1 else rows[self.sample_weight != 0]
 
+    def position_after(self, first: int, count: int) -> int:
+        """The position in the order behind ``count`` rows of positive weight from ``first`` on, or its end."""
+        if self.sample_weight.size == 1:
+            return min(first + count, self.order.size)
+        used = np.flatnonzero(self.sample_weight[self.order[first:]])
+        return first + int(used[count - 1]) + 1 if used.size >= count else self.order.size
+
+    @property
+    def n_used(self) -> int:
+        """How many rows of the whole matrix have a positive weight."""
+        return self.rows.n_rows if self.sample_weight.size == 1 else int(np.count_nonzero(self.sample_weight))
+
     def weights_of(self, rows: NDArray[np.uint64]) -> NDArray[np.float64]:
         """Sample weights of some rows."""
         weights: NDArray[np.float64] = self.sample_weight[rows * self.weight_stride]

@@ -57,6 +57,15 @@ class Rows:
         boundaries = np.concatenate([[0], np.cumsum(ends - starts)])
         return sparse.csr_array((data[entries], columns.astype(np.int64), boundaries), (rows.size, self.n_features))
 
+    def whole(self) -> Any:
+        """All rows in the user's units, without a copy of their values."""
+        if self.access.vectors_first:
+            return self.arrays[0]
+        data, indices, indptr = self.arrays[:3]
+        signed = np.int32 if indices.dtype.itemsize == 4 else np.int64
+        shape = (self.n_rows, self.n_features)
+        return sparse.csr_array((data, indices.view(signed), indptr.astype(np.int64)), shape)
+
     def in_units(self, scaling: Scaling) -> "Rows":
         """The same rows in other units."""
         reach, arrays = _scaled(self.arrays, self.access.vectors_first, self.dtype, scaling)

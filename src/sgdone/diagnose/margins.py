@@ -135,7 +135,7 @@ def margins(
     >>> from sklearn.preprocessing import StandardScaler
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X = StandardScaler().fit_transform(X)
-    >>> model = LinearClassifier("margin-pursuit", stop=20, random_state=0).fit(X, y)
+    >>> model = LinearClassifier("margin-pursuit", solver="asgd", stop=20, random_state=0).fit(X, y)
     >>> print(diagnose.margins(model, X, y))
     Margins of 569 rows (the label times the score):
     3.51% are wrong (0 or less) and 71.18% below γ = 1.

@@ -12,11 +12,26 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sgdone.auto import AutoResult, Learner
+from sgdone.estimators.automatic import is_automatic
 from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin
 from sgdone.estimators.resuming import resumed, rule_for_rows
-from sgdone.estimators.specs import TaskName, as_alpha, as_l1_ratio, as_loss, as_monitors, as_rule, as_solver, as_step
+from sgdone.estimators.specs import (
+    TaskName,
+    as_alpha,
+    as_l1_ratio,
+    as_loss,
+    as_monitors,
+    as_rule,
+    as_solver,
+    as_step,
+    as_tol,
+)
 from sgdone.estimators.training import Plan, Start
+from sgdone.losses.base import Loss
 from sgdone.run import Hook, Result
+from sgdone.solvers.state import State
+from sgdone.stopping.base import StopRule
 from sgdone.trace import Trace
 from sgdone.verdict import Status, Verdict
 
@@ -33,18 +48,20 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
     coef_: NDArray[Any]
     intercept_: NDArray[Any]
     n_iter_: int
+    alpha_: float
     trace_: Trace
     verdict_: Verdict
-    _results: list[Result]
+    _results: Sequence[Result | AutoResult]
 
     def _plan(self, n_positive: int, *, partial: bool, resume: bool = False) -> Plan:
         """The parameters as objects, each checked."""
         l1_ratio = as_l1_ratio(self.penalty, self.l1_ratio)
+        loss, rule = as_loss(self.loss, self._task), as_rule(self.stop)
         return Plan(
-            as_loss(self.loss, self._task),
+            loss,
             as_solver(self.solver, self.average, l1_ratio),
             as_step(self.step),
-            rule_for_rows(self.stop, resume) if partial else as_rule(self.stop),
+            rule_for_rows(self.stop, resume) if partial else rule,
             as_alpha(self.alpha, n_positive),
             l1_ratio,
             _as_bool("fit_intercept", self.fit_intercept),
@@ -58,6 +75,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             progress=self._progress_hook,
             feature_names=getattr(self, "feature_names_in_", self._feature_names),
             monitors=as_monitors(getattr(self, "monitors", None)),
+            automatic=self._goes_on_as_bank(loss, rule) if partial else is_automatic(self, loss, rule),
+            given_alpha=None if _is_auto(self.alpha) else as_alpha(self.alpha, n_positive),
+            rule_given=not _is_auto(self.stop),
+            tol=as_tol(self.tol),
         )
 
     def _centered(self) -> bool:
@@ -87,7 +108,16 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def _resumed(self, resume: bool) -> list[Start]:
         """Where ``partial_fit`` goes on, with the same objective and solver as before."""
-        state = self._results[0].state
+        last = self._results[0]
+        if isinstance(last, AutoResult):
+            self._check_same(last.state)
+        else:
+            self._check_same_method(last.state)
+        same_rule = getattr(self, "_ruled_by", self.stop) == self.stop
+        return resumed(self._results, self.stop, resume=resume, same_rule=same_rule)
+
+    def _check_same_method(self, state: State) -> None:
+        """Refuse to go on with another objective or solver."""
         problem = state.problem
         l1_ratio = as_l1_ratio(self.penalty, self.l1_ratio)
         for what, before, now in (
@@ -100,10 +130,31 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         ):
             if before != now:
                 raise ValueError(f"{what} was {before} and is {now} now: partial_fit cannot go on, call fit anew")
-        same_rule = getattr(self, "_ruled_by", self.stop) == self.stop
-        return resumed(self._results, self.stop, resume=resume, same_rule=same_rule)
 
-    def _attributes(self, results: list[Result], labels: list[Any], n_features: int) -> dict[str, Any]:
+    def _goes_on_as_bank(self, loss: Loss, rule: StopRule) -> bool:
+        """Whether ``partial_fit`` is left to itself: the first call, or ``fit``, has settled it."""
+        known = getattr(self, "_results", None)
+        return isinstance(known[0], AutoResult) if known else is_automatic(self, loss, rule)
+
+    def _method(self) -> str:
+        """What a fit would be made by now."""
+        loss, l1_ratio = as_loss(self.loss, self._task), as_l1_ratio(self.penalty, self.l1_ratio)
+        if is_automatic(self, loss, as_rule(self.stop)):
+            return "auto"
+        return repr(as_solver(self.solver, self.average, l1_ratio))
+
+    def _check_same(self, learner: Learner) -> None:
+        """The same for a fit that is left to itself."""
+        for what, before, now in (
+            ("loss", repr(learner.task.loss), repr(as_loss(self.loss, self._task))),
+            ("alpha", learner.alpha, None if _is_auto(self.alpha) else as_alpha(self.alpha, 1)),
+            ("fit_intercept", learner.task.fit_intercept, self.fit_intercept),
+            ("solver", "auto", self._method()),
+        ):
+            if before != now:
+                raise ValueError(f"{what} was {before} and is {now} now: partial_fit cannot go on, call fit anew")
+
+    def _attributes(self, results: Sequence[Result | AutoResult], labels: list[Any], n_features: int) -> dict[str, Any]:
         """The fitted attributes that all linear models have."""
         shape, offset_shape = self._shapes(n_features)
         traces = [_named(result.trace, label) for result, label in zip(results, labels, strict=True)]
@@ -114,9 +165,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             "coef_": np.stack([result.coef for result in results]).reshape(shape),
             "intercept_": np.array([result.intercept for result in results]).reshape(offset_shape),
             "n_iter_": max(1, *(int(np.ceil(verdict.passes)) for verdict in verdicts)),
+            "alpha_": float(results[0].state.problem.alpha),
             "trace_": trace,
             "verdict_": verdict,
-            "_results": results,
+            "_results": list(results),
             "_ruled_by": self.stop,
         }
 

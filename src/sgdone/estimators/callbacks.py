@@ -39,7 +39,7 @@ def fit_data(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
 class FitTask:
     """The tasks of one fit, as callbacks see them; does nothing where there are none."""
 
-    def __init__(self, estimator: Any, n_models: int, rule: StopRule, data: dict[str, Any]) -> None:
+    def __init__(self, estimator: Any, n_models: int, rule: StopRule | None, data: dict[str, Any]) -> None:
         self._estimator, self._data = estimator, data
         self._n_models = n_models
         self._max_passes = _max_passes(rule)
@@ -128,7 +128,7 @@ def both(first: Hook | None, second: Hook | None) -> Hook | None:
     return hook
 
 
-def _max_passes(rule: StopRule) -> int | None:
+def _max_passes(rule: StopRule | None) -> int | None:
     """The most passes a rule allows, if it says."""
     if isinstance(rule, MaxPasses):
         return max(1, int(-(-rule.passes // 1))) if rule.passes < float("inf") else None

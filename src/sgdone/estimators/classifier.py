@@ -9,11 +9,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from sgdone.estimators.automatic import train_automatically
 from sgdone.estimators.base import LinearModel
 from sgdone.estimators.callbacks import FitTask, ModelTask, fit_data, with_callbacks
 from sgdone.estimators.inputs import check_rows_and_labels, check_rows_to_predict, linear_scores
 from sgdone.estimators.labels import check_classes, encode, encode_known, signs
-from sgdone.estimators.optimum import as_check_optimum, judged_by_optimum
+from sgdone.estimators.optimum import CheckOptimum, as_check_optimum, judged_automatically, judged_by_optimum
 from sgdone.estimators.probabilities import estimates_probabilities, log_probabilities, probabilities
 from sgdone.estimators.snapshots import snapshots
 from sgdone.estimators.specs import TaskName
@@ -22,71 +23,97 @@ from sgdone.estimators.weights import check_sample_weight, count_positive, with_
 
 
 class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # scikit-learn is not typed
-    """A linear classifier trained by stochastic gradients, with no step size to tune and no epochs to guess.
+    """A linear classifier trained by stochastic gradients, with nothing to scale, tune or guess.
 
-    Two classes make one model; more make one a class against the rest. Each fit stops by itself and says why
-    in ``verdict_``.
+    With the default ``solver="auto"`` features may come in any units: they are scaled inside the fit, and ``coef_`` is
+    in the user's units. Step sizes and penalties are tried side by side and judged by rows that the models judged have
+    not learnt from; more than two classes make one multinomial model. The fit ends by itself and says why in
+    ``verdict_``. A named solver runs alone, on the features as they are, one class against the rest.
 
     Parameters
     ----------
     loss : str or Loss, default="logistic"
         "logistic", "hinge", "squared_hinge", "squared", "exponential", or an object of `sgdone.losses`, or
         your own `sgdone.CustomLoss`. The default gives probabilities and is smooth.
-    solver : str or Solver, default="asgd"
-        "asgd" (averaged), "aisgd" (averaged implicit), "sgd", "isgd", "sgd_half", "isgd_half", "svrg", "gd", "sgd2",
-        "sgdqn", "pegasos", "olbfgs", "liblinear", "catoni", "median_of_means", "margin_moments", or an object of
-        `sgdone.solvers`, where each says what it does.
+    solver : str or Solver, default="auto"
+        "auto" tries several step sizes and penalties at once, on features scaled as the rows come. It is left, for
+        "asgd" (for "sgd" if there is an L1 penalty), if ``step``, ``average``, ``center``, ``monitors``, a ``penalty``
+        with L1 or a rule that watches the iterate or the progressive loss is given, or a loss that is not convex or
+        finds its scale from the rows. By name: "asgd" (averaged), "aisgd" (averaged implicit), "sgd", "isgd",
+        "sgd_half", "isgd_half", "svrg", "gd", "sgd2", "sgdqn", "pegasos", "olbfgs", "liblinear", "catoni",
+        "median_of_means", "margin_moments", or an object of `sgdone.solvers`, where each says what it does.
     step : str, float or StepSize, default="auto"
-        "auto" is the solver's own schedule, scaled by the largest of the first 1000 rows; a number is a
-        constant step; else "constant", "class_scale", "xu", "inverse_time", "inverse_sqrt", "root" or an object of
-        `sgdone.steps`.
+        "auto" is found by ``solver="auto"``; of another solver it is its own schedule, scaled by the largest of the
+        first 1000 rows. A number is a constant step; else "constant", "class_scale", "xu", "inverse_time",
+        "inverse_sqrt", "root" or an object of `sgdone.steps`.
     stop : str, int or StopRule, default="auto"
-        "auto" ends when a pass lowers the progressive loss by less than 0.1 %, after ten passes at most; a
-        number is that many passes; else "margin", "pflug", "distance", "small_validation_set", or an object of
-        `sgdone.stopping`, composed with ``|``, ``&`` and ``.then(c)``.
+        "auto" ends ``solver="auto"`` when going on would gain less than ``tol``, after 100 passes at most, and
+        another solver when a pass lowers the progressive loss by less than 0.1 %, after ten passes at most. A
+        number is that many passes; else "margin", "pflug", "distance", "small_validation_set", "progressive", or an
+        object of `sgdone.stopping`, composed with ``|``, ``&`` and ``.then(c)``. Budgets (passes, samples, seconds)
+        leave ``solver="auto"`` in place; other rules need a single method and choose one.
+    tol : float, default=0.2
+        When ``solver="auto"`` with ``stop="auto"`` ends: the least gain worth going on for, in standard errors of the
+        loss itself. Smaller ones read the rows more often for gains that the data can hardly show; 0 makes 100 passes.
+        Not used otherwise.
     alpha : float or "auto", default="auto"
-        L2 penalty: the mean loss + alpha/2·‖coef‖² is minimised. "auto" is 1/rows, which vanishes as data
-        grow: the same objective as ``LogisticRegression(C=1)``.
+        L2 penalty: the mean loss + alpha/2·‖coef‖² is minimised. With ``solver="auto"`` it acts on the coefficients
+        of scaled features, so that units do not matter, and "auto" chooses among 0.01/rows to 1000/rows by rows that
+        are not learnt from: ``alpha_`` is what it chose. With a named solver it acts on ``coef_`` as it is, and "auto"
+        is 1/rows, the objective of ``LogisticRegression(C=1)``.
     penalty : {"l2", "l1", "elasticnet"}, default="l2"
         "l1" penalises alpha·‖coef‖₁ and makes weights exactly 0, "elasticnet" both:
-        alpha·(l1_ratio·‖coef‖₁ + (1 − l1_ratio)/2·‖coef‖²). Both need ``solver="sgd"``: an average is not sparse.
+        alpha·(l1_ratio·‖coef‖₁ + (1 − l1_ratio)/2·‖coef‖²). Both are for ``solver="sgd"``, which they choose: an
+        average is not sparse. Features are not scaled then.
     l1_ratio : float, default=0.15
         The share of L1 of "elasticnet".
     average : bool or int, default=None
-        None leaves it to the solver; True averages; a number of samples is left out of the average first.
+        None leaves it to the solver; True averages; a number of samples is left out of the average first. Anything but
+        None chooses a single method; ``solver="auto"`` averages by itself.
     fit_intercept : bool, default=True
         Whether to learn an intercept; it is not penalised.
     center : bool, default=False
         Whether the intercept comes from putting the origin half-way between the means of the two classes,
         estimated from the first 100 rows, and is not learnt beside that: the set-up of the termination test
-        ``stop="margin"`` (Baghal et al. 2021). Sparse data stay sparse.
+        ``stop="margin"`` (Baghal et al. 2021). Sparse data stay sparse. It is not needed to centre features:
+        ``solver="auto"`` does that by itself if they are dense.
     shuffle : bool, default=True
-        Whether every pass is in a new random order. Data sorted by class must be shuffled.
+        Whether every pass is in a new random order. Without it data sorted by class, which no such method can
+        learn from, end as "stalled", and data sorted by a column with advice. ``partial_fit`` shuffles the rows of a
+        call and judges the order of calls in the same way.
     class_weight : dict, "balanced" or None, default=None
         Weights of classes, multiplied with those of rows.
     check_optimum : "fast", "thorough" or False, default="fast"
         Whether to ask, once ``fit`` has ended, if the loss has a minimum at all: "fast" by what the fit yields and a
         sample of rows, which may leave it open; "thorough" by `sgdone.diagnose.separation`, which names coefficients.
+        With a penalty there is one, and the verdict says if the penalty alone holds some coefficients.
     warm_start : bool, default=False
         Whether ``fit`` starts from the last solution.
     n_jobs : int or None, default=None
-        Threads for several classes.
+        Threads for several classes of a named solver; ``solver="auto"`` learns them together in one.
     random_state : int, RandomState or None, default=None
         Seed of the row order.
     verbose : int, default=0
         Whether to print a line a pass.
     monitors : list of str, default=None
         What ``trace_`` is to keep beside loss and error. "margins": mean, median, spread and skew of the margins y·z
-        of each block, every row predicted before it is learnt from; ``trace_.plot_margins()`` draws their course.
+        of each block, every row predicted before it is learnt from; ``trace_.plot_margins()`` draws their course. They
+        are those of a single method, ``solver="asgd"`` if none is named.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights.
+        Weights, in the units of ``X``.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     classes_ : ndarray
         The labels, sorted.
+    alpha_ : float
+        The penalty: the one given, 1/rows, or the one that ``solver="auto"`` chose (if its model is a mean of
+        candidates as good as each other, that of the best of them).
+    multinomial_ : bool
+        Whether the scores of more than two classes are those of one multinomial model, whose probabilities are their
+        softmax; else each is of a class against the rest.
     n_iter_ : int
         Passes, rounded up.
     trace_ : Trace
@@ -101,14 +128,12 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import StandardScaler
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = StandardScaler().fit_transform(X)
     >>> model = LinearClassifier(random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.97
     True
     >>> model.verdict_.status
-    <Status.BUDGET_SPENT: 'budget spent'>
+    <Status.CONVERGED: 'converged'>
     """
 
     _task: ClassVar[TaskName] = "classification"
@@ -118,9 +143,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         self,
         loss: Any = "logistic",
         *,
-        solver: Any = "asgd",
+        solver: Any = "auto",
         step: Any = "auto",
         stop: Any = "auto",
+        tol: float = 0.2,
         alpha: Any = "auto",
         penalty: str = "l2",
         l1_ratio: float = 0.15,
@@ -140,6 +166,7 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         self.solver = solver
         self.step = step
         self.stop = stop
+        self.tol = tol
         self.alpha = alpha
         self.penalty = penalty
         self.l1_ratio = l1_ratio
@@ -201,6 +228,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     ) -> Self:
         """Learn from some rows of a stream in one pass; the step-size clock runs on from call to call.
 
+        With ``solver="auto"`` units, candidates and their leader are kept up to date from call to call, and a penalty
+        that is not given shrinks as rows come.
+
         Parameters
         ----------
         X, y, sample_weight
@@ -256,6 +286,8 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     ) -> Self:
         """Train the models and become fitted; ``data`` is what callbacks see, ``None`` if there are none."""
         check = as_check_optimum(self.check_optimum) if data is not None else False
+        if plan.automatic:
+            return self._train_automatically(plan, X, classes, numbers, weight, starts, data, check)
         n_models = len(starts)
         positives = [1] if n_models == 1 else range(n_models)
         labels = [partial(signs, numbers, k) for k in positives]
@@ -269,7 +301,43 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
             hooks = [task.hook(k, names[k].strip(), snapshot) for k in range(n_models)]
         results = train(plan, X, labels, weight, starts, hooks, names)
         results = judged_by_optimum(check, results, plan, X, labels, weight)
-        attributes = self._attributes(results, keys, X.shape[1]) | {"classes_": classes}
+        attributes = self._attributes(results, keys, X.shape[1]) | {"classes_": classes, "multinomial_": False}
+        self._keep(attributes, partial=data is None)
+        if task is not None:
+            task.end(attributes)
+        return self
+
+    def _train_automatically(
+        self,
+        plan: Plan,
+        X: Any,
+        classes: NDArray[Any],
+        numbers: NDArray[np.integer[Any]],
+        weight: NDArray[np.float64] | None,
+        starts: list[Start],
+        data: dict[str, Any] | None,
+        check: CheckOptimum,
+    ) -> Self:
+        """The same for a fit that is left to itself: one bank for all classes."""
+        two = classes.size == 2
+        labels = signs(numbers, 1) if two else numbers.astype(np.float64)
+        shape, offset_shape = self._shapes(X.shape[1])
+
+        def snapshot(model: int, state: Any) -> dict[str, Any]:
+            coef, intercept = state.solution()
+            return {
+                "coef_": coef.astype(X.dtype).reshape(shape),
+                "intercept_": intercept.reshape(offset_shape),
+                "classes_": classes,
+                "multinomial_": not two and plan.loss.probabilistic,
+            }
+
+        task = None if data is None else FitTask(self, 1, plan.stop if plan.rule_given else None, data)
+        hook = None if task is None else task.hook(0, "", snapshot)
+        result = train_automatically(plan, X, labels, classes.size, weight, starts, hook)
+        result = judged_automatically(check, result, plan, X, labels, weight)
+        multinomial = not two and plan.loss.probabilistic
+        attributes = self._attributes([result], [None], X.shape[1]) | {"classes_": classes, "multinomial_": multinomial}
         self._keep(attributes, partial=data is None)
         if task is not None:
             task.end(attributes)
@@ -291,10 +359,13 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
 
     @available_if(estimates_probabilities)
     def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Probabilities of the classes; for more than two, the one-vs-rest probabilities made to sum to 1."""
-        return probabilities(self.decision_function(X))
+        """Probabilities of the classes; for more than two, the softmax of the scores if ``multinomial_``.
+
+        Else they are the one-vs-rest probabilities made to sum to 1.
+        """
+        return probabilities(self.decision_function(X), multinomial=getattr(self, "multinomial_", False))
 
     @available_if(estimates_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """Logarithms of the probabilities, exact where the probabilities themselves underflow."""
-        return log_probabilities(self.decision_function(X))
+        return log_probabilities(self.decision_function(X), multinomial=getattr(self, "multinomial_", False))

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, final
+from functools import partial
+from typing import Any, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.auto import AutoResult
 from sgdone.diagnose import Separation, fast_check, separation
 from sgdone.estimators.training import Plan
 from sgdone.run import Result
-from sgdone.verdict import Status
+from sgdone.verdict import Status, Verdict
 
 CheckOptimum = Literal["fast", "thorough", False]
 
@@ -25,10 +27,25 @@ _SIGNS = {-1: "−", 1: "+", 2: "±"}
 _MOST_SIGNS = 200
 #: What the check may cost beside the fit, in passes over the rows; more if no penalty holds the coefficients.
 _SHARE_OF_FIT, _SHARE_OF_UNPENALISED_FIT = 0.1, 1.0
+#: How much more a pass of a bank costs than one of a single model, about.
+_MODELS_IN_BANK = 10
 #: Coefficients that are named one by one.
 _NAMED = 5
 #: A direction's entry beside its largest, both times the size of their columns, below which it is rounding.
 _ROUNDING = 1e-6
+
+
+@final
+@dataclass(frozen=True)
+class TwoClasses:
+    """A model of two classes, and how its fit ended."""
+
+    coef: NDArray[Any]
+    intercept: float
+    verdict: Verdict
+
+
+Judged = TypeVar("Judged", Result, TwoClasses)
 
 
 @final
@@ -52,16 +69,16 @@ def as_check_optimum(value: Any) -> CheckOptimum:
 
 def judged_by_optimum(
     mode: CheckOptimum,
-    results: list[Result],
+    results: Sequence[Judged],
     plan: Plan,
     X: Any,
     labels: Sequence[Callable[[], NDArray[np.float64]]],
     weight: NDArray[np.float64] | None,
-) -> list[Result]:
+) -> list[Judged]:
     """The same results, their verdicts saying where there is no finite optimum, or none without the penalty."""
     # Centred rows have their intercept elsewhere.
     if mode is False or plan.center or not plan.loss.fades:
-        return results
+        return list(results)
     judged = list(results)
     try:
         for k, result in enumerate(results):
@@ -73,7 +90,31 @@ def judged_by_optimum(
     return judged
 
 
-def _is_asked(mode: CheckOptimum, result: Result, plan: Plan, n_rows: int) -> bool:
+def judged_automatically(
+    mode: CheckOptimum,
+    result: AutoResult,
+    plan: Plan,
+    X: Any,
+    labels: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+) -> AutoResult:
+    """The same for a fit that chose its penalty by itself; of several classes, each is asked against the rest.
+
+    A direction that separates one of them from the rest makes its probability grow without end, coupled or not.
+    """
+    chosen = replace(plan, alpha=result.state.problem.alpha)
+    spent = _MODELS_IN_BANK if _unpenalised(chosen, X.shape[0]) else 1
+    effort = replace(result.verdict, passes=spent * result.verdict.passes)
+    for k, (coef, intercept) in enumerate(zip(result.coef, result.intercept, strict=True)):
+        signs = labels if len(result.coef) == 1 else np.where(labels == k, 1.0, -1.0)
+        asked = TwoClasses(coef, float(intercept), effort)
+        told = judged_by_optimum(mode, [asked], chosen, X, [partial(np.asarray, signs)], weight)[0].verdict
+        if told is not effort:
+            return replace(result, verdict=replace(told, passes=result.verdict.passes))
+    return result
+
+
+def _is_asked(mode: CheckOptimum, result: Result | TwoClasses, plan: Plan, n_rows: int) -> bool:
     """Whether the end of a fit raises the question; not if it has not seen all rows, and a penalty answers it."""
     if result.verdict.status in _ON_THE_WAY:
         return False
@@ -82,7 +123,7 @@ def _is_asked(mode: CheckOptimum, result: Result, plan: Plan, n_rows: int) -> bo
 
 def _ask(
     mode: CheckOptimum,
-    result: Result,
+    result: Result | TwoClasses,
     plan: Plan,
     X: Any,
     labels: NDArray[np.float64],
@@ -145,7 +186,7 @@ def _entries(direction: NDArray[np.float64] | None, X: Any) -> NDArray[np.intp]:
     return np.flatnonzero(sizes > _ROUNDING * sizes.max(initial=0.0))
 
 
-def _with(result: Result, plan: Plan, answer: _Answer) -> Result:
+def _with(result: Judged, plan: Plan, answer: _Answer) -> Judged:
     """The result with a verdict that says it."""
     verdict = result.verdict
     if answer.kind == "complete":

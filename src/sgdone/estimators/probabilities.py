@@ -19,8 +19,8 @@ def estimates_probabilities(model: Any) -> bool:
     return True
 
 
-def probabilities(scores: NDArray[Any]) -> NDArray[Any]:
-    """A column a class; for more than two, the one-vs-rest probabilities made to sum to 1.
+def probabilities(scores: NDArray[Any], *, multinomial: bool = False) -> NDArray[Any]:
+    """A column a class; for more than two, the softmax, or the one-vs-rest probabilities made to sum to 1.
 
     Examples
     --------
@@ -29,12 +29,12 @@ def probabilities(scores: NDArray[Any]) -> NDArray[Any]:
     """
     if scores.ndim == 1:
         return np.column_stack([expit(-scores), expit(scores)])
-    return np.asarray(np.exp(log_probabilities(scores)))
+    return np.asarray(np.exp(log_probabilities(scores, multinomial=multinomial)))
 
 
-def log_probabilities(scores: NDArray[Any]) -> NDArray[Any]:
+def log_probabilities(scores: NDArray[Any], *, multinomial: bool = False) -> NDArray[Any]:
     """Logarithms of the same, exact where the probabilities themselves underflow."""
     if scores.ndim == 1:
         return np.column_stack([log_expit(-scores), log_expit(scores)])
-    logs = log_expit(scores)
+    logs = scores if multinomial else log_expit(scores)
     return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))

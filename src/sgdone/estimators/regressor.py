@@ -7,33 +7,39 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sgdone.estimators.automatic import train_automatically
 from sgdone.estimators.base import LinearModel
 from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
 from sgdone.estimators.inputs import check_rows_and_labels, check_rows_to_predict, linear_scores
 from sgdone.estimators.specs import TaskName
 from sgdone.estimators.training import Plan, Start, train
 from sgdone.estimators.weights import check_sample_weight, count_positive
-from sgdone.solvers.state import State
 
 
 class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # scikit-learn is not typed
-    """A linear regression trained by stochastic gradients, with no step size to tune and no epochs to guess.
+    """A linear regression trained by stochastic gradients, with nothing to scale, tune or guess.
+
+    With the default ``solver="auto"`` neither features nor targets need be scaled: steps and penalties go by their
+    spread, and ``coef_`` is in the user's units. The fit ends by itself and says why in ``verdict_``.
 
     Parameters
     ----------
     loss : str or Loss, default="squared"
         "squared", "huber", "epsilon_insensitive", "quantile", an object of `sgdone.losses`, or your own
         `sgdone.CustomLoss`. The default estimates the mean.
-    solver, step, stop, alpha, penalty, l1_ratio, average, fit_intercept, shuffle, warm_start, random_state, verbose
+    solver, step, stop, tol, penalty, l1_ratio, average, fit_intercept, shuffle, warm_start, random_state, verbose
         As in `LinearClassifier`; the solver "liblinear" is for classes alone.
+    alpha : float or "auto", default="auto"
+        As in `LinearClassifier`. What ``solver="auto"`` tries is in units of the loss's curvature, so that it does not
+        depend on those of the targets.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Weights.
+        Weights, in the units of ``X``.
     intercept_ : ndarray of shape (1,)
         Intercept.
-    n_iter_, trace_, verdict_, n_features_in_, feature_names_in_
+    alpha_, n_iter_, trace_, verdict_, n_features_in_, feature_names_in_
         As in `LinearClassifier`.
 
     Examples
@@ -50,9 +56,10 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         self,
         loss: Any = "squared",
         *,
-        solver: Any = "asgd",
+        solver: Any = "auto",
         step: Any = "auto",
         stop: Any = "auto",
+        tol: float = 0.2,
         alpha: Any = "auto",
         penalty: str = "l2",
         l1_ratio: float = 0.15,
@@ -67,6 +74,7 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
         self.solver = solver
         self.step = step
         self.stop = stop
+        self.tol = tol
         self.alpha = alpha
         self.penalty = penalty
         self.l1_ratio = l1_ratio
@@ -117,14 +125,18 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
     ) -> Self:
         """Train the model and become fitted; ``data`` is what callbacks see, ``None`` if there are none."""
 
-        def snapshot(model: int, state: State) -> dict[str, Any]:
+        def snapshot(model: int, state: Any) -> dict[str, Any]:
             coef, intercept = state.solution()
-            return {"coef_": coef, "intercept_": np.array([intercept])}
+            return {"coef_": np.ravel(coef), "intercept_": np.reshape(intercept, (1,))}
 
-        task = None if data is None else FitTask(self, 1, plan.stop, data)
+        rule = None if plan.automatic and not plan.rule_given else plan.stop
+        task = None if data is None else FitTask(self, 1, rule, data)
         hook = None if task is None else task.hook(0, "", snapshot)
         targets = np.ascontiguousarray(y, dtype=np.float64)
-        results = train(plan, X, [lambda: targets], weight, starts, [hook], [""])
+        if plan.automatic:
+            results: Any = [train_automatically(plan, X, targets, None, weight, starts, hook)]
+        else:
+            results = train(plan, X, [lambda: targets], weight, starts, [hook], [""])
         attributes = self._attributes(results, [None], X.shape[1])
         self._keep(attributes, partial=data is None)
         if task is not None:

@@ -2,12 +2,14 @@
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.auto import AutoResult
 from sgdone.estimators.specs import as_rule
 from sgdone.estimators.training import Start
 from sgdone.run import Result
@@ -50,7 +52,7 @@ def rule_for_rows(stop: Any, resume: bool) -> StopRule:
     return Silenced(as_rule(stop)) if resume or _is_default(stop) else as_rule(stop)
 
 
-def resumed(results: list[Result], stop: Any, *, resume: bool, same_rule: bool) -> list[Start]:
+def resumed(results: Sequence[Result | AutoResult], stop: Any, *, resume: bool, same_rule: bool) -> list[Start]:
     """Copies of runs to go on from; a run that the user's own rule has ended stays as it is.
 
     If it has ended all of them, that is an error. A rule that is not the one of the last call starts anew.
@@ -62,7 +64,8 @@ def resumed(results: list[Result], stop: Any, *, resume: bool, same_rule: bool) 
         reason = None
         if not (resume or _is_default(stop)):
             reason = _why_ended(result, rule, rule.start(None) if rule_state is None else rule_state, same_rule)
-        going_on = replace(result, state=result.state.copy(), rule_state=rule_state)
+        kept: Any = result.state.copy()  # of the result's own kind
+        going_on = replace(result, state=kept, rule_state=rule_state)
         starts.append(Start(resume=result if reason is not None else going_on, ended=reason is not None))
         reasons.append(reason)
     if all(reason is not None for reason in reasons):
@@ -73,7 +76,7 @@ def resumed(results: list[Result], stop: Any, *, resume: bool, same_rule: bool) 
     return starts
 
 
-def _why_ended(result: Result, rule: StopRule, rule_state: Any, same_rule: bool) -> str | None:
+def _why_ended(result: Result | AutoResult, rule: StopRule, rule_state: Any, same_rule: bool) -> str | None:
     """Why the rule has ended the run, or would before the next row; ``None`` if neither."""
     state = result.state
     now = Progress(

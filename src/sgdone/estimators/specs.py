@@ -42,6 +42,8 @@ def as_loss(loss: Any, task: TaskName) -> Loss:
 
 def as_solver(solver: Any, average: Any, l1_ratio: float = 0.0) -> Solver:
     """A solver by name or as it is, averaged as asked, with thresholds for L1; a contradiction is an error."""
+    if isinstance(solver, str) and solver == "auto":
+        solver = "sgd" if l1_ratio > 0 and average is None else "asgd"
     made = _averaged(solver, average)
     if l1_ratio == 0 or isinstance(made, Truncated):
         return made
@@ -97,6 +99,13 @@ def as_rule(stop: Any) -> StopRule:
     if not isinstance(stop, StopRule):
         raise TypeError(f"stop={stop!r} is neither a name, a number of passes nor a sgdone.stopping.StopRule")
     return stop
+
+
+def as_tol(tol: Any) -> float:
+    """The standard errors that another pass must promise."""
+    if not _is_number(tol) or not 0 <= tol < float("inf"):
+        raise ValueError(f"tol={tol!r} is not a non-negative number: give the standard errors of the loss that matter")
+    return float(tol)
 
 
 def as_alpha(alpha: Any, n_positive: int) -> float:

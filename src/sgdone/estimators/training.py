@@ -10,6 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from sgdone.auto import AutoResult
 from sgdone.data import ArraySource
 from sgdone.estimators.callbacks import ModelTask, both
 from sgdone.estimators.specs import TaskName
@@ -47,6 +48,11 @@ class Plan:
     feature_names: Sequence[str] | None = None
     #: What the trace keeps beside loss and error.
     monitors: Sequence[Monitor] = ()
+    #: Whether the fit is left to itself, and what the user has said nevertheless.
+    automatic: bool = False
+    given_alpha: float | None = None
+    rule_given: bool = False
+    tol: float = 0.2
 
 
 @final
@@ -56,7 +62,7 @@ class Start:
 
     coef: NDArray[Any] | None = None
     intercept: float = 0.0
-    resume: Result | None = None
+    resume: Result | AutoResult | None = None
     ended: bool = False
 
 
@@ -74,6 +80,8 @@ def train(
 
     def one(k: int) -> Result:
         done = starts[k].resume
+        if isinstance(done, AutoResult):
+            raise TypeError("a bank goes on by itself")
         if starts[k].ended and done is not None:
             return done
 
@@ -86,7 +94,7 @@ def train(
         if task is not None:
             task.begin()
         source = ArraySource(X, labels[k](), weight, shuffle=plan.shuffle, part_of_stream=plan.single_pass)
-        talk = _talk(names[k]) if plan.verbose else None
+        told = talk(names[k]) if plan.verbose else None
         result = run(
             source,
             plan.loss,
@@ -101,9 +109,9 @@ def train(
             rng=np.random.default_rng(plan.seed),
             coef=starts[k].coef,
             intercept=starts[k].intercept,
-            resume=starts[k].resume,
+            resume=done,
             single_pass=plan.single_pass,
-            hook=both(both(both(watch if len(labels) > 1 else None, talk), plan.progress), task),
+            hook=both(both(both(watch if len(labels) > 1 else None, told), plan.progress), task),
             feature_names=plan.feature_names,
             monitors=plan.monitors,
         )
@@ -128,12 +136,12 @@ def train(
             return [future.result() for future in futures]
 
 
-def _talk(name: str) -> Hook:
+def talk(name: str) -> Hook:
     """A line a pass."""
 
-    def talk(progress: Progress, state: State) -> str | None:
+    def tell(progress: Progress, state: State) -> str | None:
         if progress.pass_ended:
             print(f"{name}pass {progress.pass_number}: progressive loss {progress.loss:.6g}, {progress.seconds:.2f} s")
         return None
 
-    return talk
+    return tell

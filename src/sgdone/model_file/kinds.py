@@ -7,12 +7,12 @@ from dataclasses import is_dataclass
 from functools import lru_cache
 from types import ModuleType
 
-from sgdone import losses, solvers, steps, stopping
+from sgdone import auto, losses, solvers, steps, stopping
 from sgdone.data.rows import Scaling
 from sgdone.losses import CustomLoss
 from sgdone.verdict import Verdict
 
-_PACKAGES = (losses, solvers, steps, stopping)
+_PACKAGES = (auto, losses, solvers, steps, stopping)
 
 
 @lru_cache(maxsize=1)

@@ -18,7 +18,18 @@ from sgdone.model_file.progress import decode_results, encode_results
 
 _ESTIMATORS: dict[str, type[Model]] = {"LinearClassifier": LinearClassifier, "LinearRegressor": LinearRegressor}
 #: What ``fit`` leaves; those after the first six not in every model.
-ATTRIBUTES = ("coef_", "intercept_", "n_iter_", "n_features_in_", "verdict_", "trace_", "classes_", "feature_names_in_")
+ATTRIBUTES = (
+    "coef_",
+    "intercept_",
+    "n_iter_",
+    "n_features_in_",
+    "verdict_",
+    "trace_",
+    "classes_",
+    "feature_names_in_",
+    "multinomial_",
+    "alpha_",
+)
 
 #: What values that do not fit can cause.
 _UNUSABLE = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from sgdone.auto import AutoResult
+from sgdone.auto.checks import check_learner
 from sgdone.estimators.base import LinearModel
 from sgdone.estimators.specs import as_rule, as_solver
 from sgdone.kernels.model import LENGTH
@@ -29,8 +31,12 @@ def encode_results(model: LinearModel, encoder: Encoder) -> list[dict[str, Any]]
     ]
 
 
-def decode_results(model: LinearModel, codes: list[dict[str, Any]], decoder: Decoder) -> list[Result]:
+def decode_results(
+    model: LinearModel, codes: list[dict[str, Any]], decoder: Decoder
+) -> list[Result] | list[AutoResult]:
     """The runs again, with the weights, traces and verdicts that the model's attributes hold."""
+    if len(codes) == 1 and codes[0]["state"]["kind"] == "auto.Learner":
+        return [_decode_bank(model, codes[0], decoder)]
     keys = list(model.verdict_.per_class) or [None]
     verdicts = model.verdict_.per_class or {None: model.verdict_}
     coef = model.coef_.reshape(-1, model.n_features_in_)
@@ -59,6 +65,22 @@ def decode_results(model: LinearModel, codes: list[dict[str, Any]], decoder: Dec
     return results
 
 
+def _decode_bank(model: LinearModel, code: dict[str, Any], decoder: Decoder) -> AutoResult:
+    """The run of a fit that was left to itself."""
+    learner = decoder.decode(code["state"])
+    check_learner(learner, model.n_features_in_, model.intercept_.size, regression=model._task == "regression")
+    return AutoResult(
+        coef=model.coef_.reshape(-1, model.n_features_in_),
+        intercept=model.intercept_,
+        trace=Trace(list(model.trace_), model.verdict_, model.trace_.task),
+        verdict=model.verdict_,
+        state=learner,
+        rule_state=_decode_rule_state(model, code["rule_state"], decoder),
+        rows_read=int(code["rows_read"]),
+        passes_begun=int(code["passes_begun"]),
+    )
+
+
 def _encode_rule_state(model: LinearModel, state: Any, encoder: Encoder, place: str) -> Any:
     """The state, or nothing where it cannot be stored: the rule then starts anew."""
     try:
@@ -71,6 +93,8 @@ def _decode_rule_state(model: LinearModel, code: Any, decoder: Decoder) -> Any:
     if code is None:
         return None
     state = decoder.decode(code["known"])
+    if state is None:
+        return None
     try:
         as_rule(model.stop).check(state, model.n_features_in_)
     except (AttributeError, IndexError, TypeError) as error:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.data.base import Block
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
+from sgdone.losses.base import Loss
 from sgdone.losses.margin_pursuit import MarginPursuit
 from sgdone.losses.scales import AdaptiveScale, AutoScale, ScaleRule
 from sgdone.solvers.base import BlockReport, Solver
@@ -25,6 +26,11 @@ _WHOLE_PASSES = 10
 
 class UnusableRow(Exception):  # noqa: N818
     """A row that cannot be predicted for; its number is the argument."""
+
+
+def rescales(loss: Loss) -> bool:
+    """Whether the scale of a loss is found from the rows."""
+    return isinstance(loss, MarginPursuit) and loss.rule is not None
 
 
 def first_scale(problem: Problem, block: Block, solver: Solver, coef: NDArray[Any], intercept: float) -> Problem:

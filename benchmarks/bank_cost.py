@@ -1,0 +1,79 @@
+"""What a bank of six models costs beside one model alone: each row is read once and used for all.
+
+Run as ``python benchmarks/bank_cost.py``. Ratios are medians of alternating pairs within one run; the ratio of a bank
+of one to itself stands beside them.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from scipy import sparse
+
+from sgdone.auto.bank import Bank
+from sgdone.auto.candidates import Candidate
+from sgdone.auto.folds import Folds
+from sgdone.auto.task import Task
+from sgdone.data import ArraySource
+from sgdone.data.base import Block
+from sgdone.data.rows import Scaling
+from sgdone.losses import Logistic
+
+
+def problems(rng: np.random.Generator) -> dict[str, tuple[object, int]]:
+    """Rows in the shapes of covertype, MNIST and text; and how many classes."""
+    dense = rng.standard_normal((100_000, 54))
+    images = rng.standard_normal((10_000, 784))
+    text = sparse.random_array((40_000, 20_000), density=80 / 20_000, format="csr", rng=rng)
+    return {
+        "dense 100,000 × 54": (dense, 2),
+        "dense 10,000 × 784": (images, 2),
+        "sparse 40,000 × 20,000, 80 a row": (text, 2),
+        "dense 10,000 × 784, 10 classes": (images, 10),
+    }
+
+
+def bank_of(count: int, task: Task, n_features: int) -> Bank:
+    candidates = [Candidate(1.0 + k / 100, 1.0) for k in range(count)]
+    weights, intercept = np.zeros((task.n_outputs, n_features)), np.zeros(task.n_outputs)
+    bank = Bank.at(task, candidates, np.dtype(np.float64), weights, intercept)
+    bank.set_steps(0.25, float(n_features), 1.0, [1e-4] * count)
+    return bank
+
+
+def seconds(bank: Bank, block: Block, folds: Folds) -> float:
+    copy = bank.copy()
+    start = time.perf_counter()
+    copy.advance(block, folds.of_row, 0, block.order.size)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--models", type=int, default=6)
+    options = parser.parse_args()
+    rng = np.random.default_rng(0)
+    for name, (X, n_classes) in problems(rng).items():
+        n_rows, n_features = X.shape
+        labels = rng.integers(0, n_classes, n_rows).astype(float)
+        task = Task.of(Logistic(), n_classes, True)
+        shift = None if sparse.issparse(X) else np.zeros(n_features)
+        source = ArraySource(
+            X, labels if n_classes > 2 else 2 * labels - 1, scaling=Scaling(np.ones(n_features), shift)
+        )
+        order = np.concatenate([block.order for block in source.blocks(rng)])
+        block = Block(source.rows, source.labels, source.sample_weight, order, order)
+        folds = Folds.none(n_rows)
+        one, many = bank_of(1, task, n_features), bank_of(options.models, task, n_features)
+        times = [[seconds(bank, block, folds) for bank in (one, many, one)] for _ in range(options.pairs + 1)][1:]
+        first, bank, again = np.array(times).T
+        ratio, itself = np.median(bank / first), np.median(again / first)
+        print(
+            f"{name}: one {np.median(first):.3f} s, {options.models} models {np.median(bank):.3f} s, "
+            f"ratio {ratio:.2f} (one to itself {itself:.2f})"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Losses of candidates added up row by row, so that they can be compared however the rows come."""
+
+from dataclasses import dataclass, field, replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.auto.judge import is_behind
+
+
+@final
+@dataclass
+class Tally:
+    """Sums over rows of weights v, losses ℓ of the candidates, and of v², v²ℓ and v²ℓℓᵀ: how differences scatter."""
+
+    rows: int = 0
+    #: What losses are measured in, so that their squares stay finite.
+    unit: float = 1.0
+    weight: float = 0.0
+    heavy: float = 0.0
+    sums: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    heavy_sums: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    products: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+
+    def add(self, losses: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
+        """Add rows; their losses are a column a candidate, always the same ones until `clear`."""
+        if not self.rows:
+            count = losses.shape[1]
+            self.sums, self.heavy_sums, self.products = np.zeros(count), np.zeros(count), np.zeros((count, count))
+            self.unit = float(np.abs(losses).max(initial=0.0)) or 1.0
+        weighted = losses / self.unit * weights[:, None]
+        self.rows += len(losses)
+        self.weight += float(weights.sum())
+        self.heavy += float((weights * weights).sum())
+        self.sums += weighted.sum(axis=0)
+        self.heavy_sums += (weighted * weights[:, None]).sum(axis=0)
+        # NumPy's own sums: a product of this shape would wake the threads of a BLAS.
+        self.products += np.einsum("ij,ik->jk", weighted, weighted, optimize=False)
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.rows, self.weight, self.heavy = 0, 0.0, 0.0
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """The mean loss of each candidate, in units of its own."""
+        return self.sums / self.weight
+
+    @property
+    def lead(self) -> int:
+        """The place of the best candidate."""
+        return int(np.argmin(self.means))
+
+    def errors(self, lead: int) -> NDArray[np.float64]:
+        """Standard errors of the differences between the candidates' means and the leader's."""
+        squares = np.diag(self.products)
+        difference = self.means - self.means[lead]
+        scatter = squares - 2.0 * self.products[lead] + squares[lead]
+        scatter += difference * (difference * self.heavy - 2.0 * (self.heavy_sums - self.heavy_sums[lead]))
+        errors: NDArray[np.float64] = np.sqrt(np.maximum(scatter, 0.0)) / self.weight
+        return errors
+
+    def clear_losers(self) -> NDArray[np.bool_]:
+        """Which candidates are worse than the leader beyond doubt."""
+        lead = self.lead
+        return is_behind(self.means - self.means[lead], self.errors(lead), self.means[lead])
+
+    def copy(self) -> "Tally":
+        """A copy that shares nothing that changes."""
+        arrays = {name: getattr(self, name).copy() for name in ("sums", "heavy_sums", "products")}
+        return replace(self, **arrays)

@@ -1,0 +1,91 @@
+"""Rows for many models at once: weights are kept feature by feature, so that a row's entry meets all models together.
+
+Each way of reaching rows has
+
+- ``dots(rows, i, weights, row, sums)``: writes to ``sums`` the inner product of row ``i`` with every column of
+  ``weights`` and returns ‖x‖²; ``row`` is room for the row in the units that are learnt in;
+- ``adds(rows, i, weights, row, amounts)``: column ``p`` += ``amounts[p]`` × row ``i``, after ``dots`` of the same row;
+- ``sound``, ``locate`` and ``fetch`` as in `sgdone.kernels.rows_dense`.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sgdone.kernels import rows_csr_scaled, rows_dense_scaled
+from sgdone.kernels.jit import inlined
+
+
+class BankAccess(NamedTuple):
+    """What a bank's loop does with row ``i``."""
+
+    dots: Callable[..., Any]
+    adds: Callable[..., Any]
+    sound: Callable[..., Any]
+    locate: Callable[..., Any]
+    fetch: Callable[..., Any]
+
+
+@inlined
+def _dense_dots(rows: Any, i: Any, weights: Any, row: Any, sums: Any) -> Any:
+    matrix, shift, inverse_scale = rows
+    n_features = matrix.shape[1]
+    norm = matrix.dtype.type(0)
+    for j in range(n_features):
+        x = (matrix[i, j] - shift[j]) * inverse_scale[j]
+        row[j] = x
+    # In a loop of its own: whether one that also writes runs in steps of several would depend on where arrays lie.
+    for j in range(n_features):
+        norm += row[j] * row[j]
+    for p in range(sums.size):
+        sums[p] = 0
+    j = 0
+    # Four features at a time: the sums are read and written a quarter as often.
+    while j + 4 <= n_features:
+        x0, x1, x2, x3 = row[j], row[j + 1], row[j + 2], row[j + 3]
+        for p in range(sums.size):
+            sums[p] += (x0 * weights[j, p] + x1 * weights[j + 1, p]) + (x2 * weights[j + 2, p] + x3 * weights[j + 3, p])
+        j += 4
+    while j < n_features:
+        for p in range(sums.size):
+            sums[p] += row[j] * weights[j, p]
+        j += 1
+    return norm
+
+
+@inlined
+def _dense_adds(rows: Any, i: Any, weights: Any, row: Any, amounts: Any) -> None:
+    for j in range(row.size):
+        x = row[j]
+        for p in range(amounts.size):
+            weights[j, p] += x * amounts[p]
+
+
+@inlined
+def _csr_dots(rows: Any, i: Any, weights: Any, row: Any, sums: Any) -> Any:
+    data, indices, indptr, _, inverse_scale = rows
+    norm = data.dtype.type(0)
+    for p in range(sums.size):
+        sums[p] = 0
+    for k in range(indptr[i], indptr[i + np.uint64(1)]):
+        j = indices[k]
+        x = data[k] * inverse_scale[j]
+        norm += x * x
+        for p in range(sums.size):
+            sums[p] += x * weights[j, p]
+    return norm
+
+
+@inlined
+def _csr_adds(rows: Any, i: Any, weights: Any, row: Any, amounts: Any) -> None:
+    data, indices, indptr, _, inverse_scale = rows
+    for k in range(indptr[i], indptr[i + np.uint64(1)]):
+        j = indices[k]
+        x = data[k] * inverse_scale[j]
+        for p in range(amounts.size):
+            weights[j, p] += x * amounts[p]
+
+
+DENSE = BankAccess(_dense_dots, _dense_adds, rows_dense_scaled.sound, rows_dense_scaled.locate, rows_dense_scaled.fetch)
+CSR = BankAccess(_csr_dots, _csr_adds, rows_csr_scaled.sound, rows_csr_scaled.locate, rows_csr_scaled.fetch)

@@ -1,0 +1,67 @@
+"""Sums over the columns of rows, from which their units are made."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sgdone.kernels.fingerprint import fingerprint
+from sgdone.kernels.jit import compiled
+from sgdone.kernels.rows_csr import sound
+
+
+@lru_cache(maxsize=8)
+def make_dense_statistics(types: str) -> Callable[..., int]:
+    """A loop that adds, for rows of positive weight, x − pivot and its square to the sums of each column."""
+    mark = fingerprint(types)
+
+    @compiled(mark)
+    def dense_statistics(
+        rows: Any, sample_weight: Any, stride: Any, order: Any, pivot: Any, firsts: Any, squares: Any
+    ) -> int:
+        _ = mark
+        matrix = rows[0]
+        used = 0
+        for position in range(order.size):
+            i = order[position]
+            if sample_weight[i * stride] == 0.0:
+                continue
+            used += 1
+            for j in range(matrix.shape[1]):
+                x = matrix[i, j] - pivot[j]
+                firsts[j] += x
+                squares[j] += x * x
+        return used
+
+    return dense_statistics
+
+
+@lru_cache(maxsize=8)
+def make_csr_statistics(types: str) -> Callable[..., int]:
+    """A loop that counts, for rows of positive weight, the entries of each column that are not 0, and adds squares.
+
+    A row that is not sound is left out: the loop that learns will find it.
+    """
+    mark = fingerprint(types)
+
+    @compiled(mark)
+    def csr_statistics(
+        rows: Any, sample_weight: Any, stride: Any, order: Any, weights: Any, counts: Any, squares: Any
+    ) -> int:
+        _ = mark
+        data, indices, indptr, _reach = rows
+        used = 0
+        for position in range(order.size):
+            i = order[position]
+            if sample_weight[i * stride] == 0.0 or not sound(rows, i, weights):
+                continue
+            used += 1
+            for k in range(indptr[i], indptr[i + np.uint64(1)]):
+                j = indices[k]
+                x = np.float64(data[k])
+                counts[j] += 1.0 if x != 0.0 else 0.0
+                squares[j] += x * x
+        return used
+
+    return csr_statistics

@@ -1,0 +1,48 @@
+"""Rows for tests of fits that are left to themselves, and how to fit and ask any of the two estimators."""
+
+import numpy as np
+
+from sgdone import LinearClassifier, LinearRegressor
+
+#: Two classes, three classes, and numbers.
+TASKS = ["two", "three", "numbers"]
+SLOPES = np.array([1.0, -0.5, 2.0, 0.0, 0.7, -0.3])
+
+
+def problem(task, n_rows=600, seed=0, density=1.0):
+    """Rows of six columns of different means and spreads, and their labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, 6)) * [1.0, 2.0, 0.5, 1.0, 1.0, 3.0]
+    if density == 1.0:
+        X += [0.0, 1.0, 0.0, -2.0, 0.0, 0.0]
+    else:
+        X *= rng.random(X.shape) < density
+    scores = X @ SLOPES
+    noisy = scores + rng.logistic(size=n_rows)
+    if task == "two":
+        return X, (noisy > 0).astype(int)
+    if task == "three":
+        return X, np.digitize(noisy, [-2.0, 2.0])
+    return X, scores + rng.standard_normal(n_rows)
+
+
+def fitted(task, X, y, chunk=None, **options):
+    """An estimator of the task after ``fit``, or after ``partial_fit`` of chunks."""
+    make = LinearRegressor if task == "numbers" else LinearClassifier
+    model = make(**{"random_state": 0} | options)
+    if chunk is None:
+        return model.fit(X, y)
+    classes = {} if task == "numbers" else {"classes": np.unique(y)}
+    for first in range(0, X.shape[0], chunk):
+        model.partial_fit(X[first : first + chunk], y[first : first + chunk], **classes)
+    return model
+
+
+def scores_of(model, X):
+    """What the model is sure of: predicted numbers, or scores of classes."""
+    return model.predict(X) if isinstance(model, LinearRegressor) else model.decision_function(X)
+
+
+def assert_same_scores(found, expected, tolerance=1e-6):
+    """Equal beside their spread."""
+    assert np.abs(found - expected).max() <= tolerance * expected.std()

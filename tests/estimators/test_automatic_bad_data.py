@@ -1,0 +1,106 @@
+"""NaN and infinity: the error says where, and the model stays as it was."""
+
+import copy
+
+import numpy as np
+import pytest
+from automatic_problems import TASKS, fitted, problem
+from scipy import sparse
+
+from sgdone import LinearClassifier, LinearRegressor
+
+FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+VALUES = pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+
+
+@VALUES
+@FORMS
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("row", [0, 123, 599])
+def test_fit(row, task, form, value, name):
+    X, y = problem(task)
+    good = fitted(task, form(X), y)
+    before = copy.deepcopy(good)
+    X[row, 4] = value
+    with pytest.raises(ValueError, match=f"row {row} of X holds {name} in column 4"):
+        good.fit(form(X), y)
+    assert good.coef_.tobytes() == before.coef_.tobytes()
+    assert str(good.verdict_) == str(before.verdict_)
+    fresh = (LinearRegressor if task == "numbers" else LinearClassifier)()
+    with pytest.raises(ValueError, match=f"row {row} of X holds {name} in column 4"):
+        fresh.fit(form(X), y)
+    assert not hasattr(fresh, "coef_")
+
+
+@VALUES
+@FORMS
+@pytest.mark.parametrize("task", TASKS)
+def test_partial_fit(task, form, value, name, same_model):
+    X, y = problem(task)
+    model = fitted(task, form(X), y, 200)
+    untouched = copy.deepcopy(model)
+    broken = X.copy()
+    broken[99, 0] = value
+    for _ in range(2):
+        with pytest.raises(ValueError, match=f"row 99 of X holds {name} in column 0"):
+            model.partial_fit(form(broken), y)
+        same_model(model, untouched)
+    assert model.verdict_.step == 600
+    same_model(model.partial_fit(form(X), y), untouched.partial_fit(form(X), y))
+
+
+@FORMS
+def test_in_a_later_block(form, rng):
+    X = rng.standard_normal((9000, 3))
+    X[8000, 1] = np.nan
+    y = np.arange(9000) % 2
+    for shuffle in (True, False):
+        with pytest.raises(ValueError, match="row 8000 of X holds NaN in column 1"):
+            LinearClassifier(shuffle=shuffle, random_state=0).fit(form(X), y)
+
+
+@pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_targets(value, name, same_model):
+    X, y = problem("numbers")
+    model = fitted("numbers", X, y, 200)
+    untouched = copy.deepcopy(model)
+    bad = y.copy()
+    bad[7] = value
+    with pytest.raises(ValueError, match=f"Input y contains {name}"):
+        LinearRegressor().fit(X, bad)
+    with pytest.raises(ValueError, match=f"Input y contains {name}"):
+        model.partial_fit(X, bad)
+    same_model(model.partial_fit(X, y), untouched.partial_fit(X, y))
+
+
+@pytest.mark.parametrize("size", [1e160, 1e300])
+def test_targets_whose_squares_overflow(size, same_model):
+    X, y = problem("numbers")
+    model = fitted("numbers", X, y, 200)
+    untouched = copy.deepcopy(model)
+    bad = y.copy()
+    bad[7] = size
+    for call in (LinearRegressor(random_state=0).fit, model.partial_fit):
+        with pytest.raises(ValueError, match=r"row 7 cannot be learnt from: .* too large"):
+            call(X, bad)
+    same_model(model.partial_fit(X, y), untouched.partial_fit(X, y))
+
+
+@pytest.mark.parametrize("size", [1e80, 1e-80, 1e120, 1e-120])
+def test_targets_of_unlikely_units_raise_no_warning(size):
+    X, y = problem("numbers")
+    assert fitted("numbers", X, y * size).coef_ == pytest.approx(fitted("numbers", X, y).coef_ * size, rel=0.1)
+
+
+def test_a_row_that_is_not_sound():
+    X, y = problem("two")
+    rows = sparse.csr_array(X)
+    model = fitted("two", rows, y, 200)
+    untouched = copy.deepcopy(model)
+    broken = rows.copy()
+    broken.indices[5] = 60
+    with pytest.raises(ValueError, match="index"):
+        LinearClassifier(random_state=0).fit(broken, y)
+    with pytest.raises(ValueError, match="index"):
+        model.partial_fit(broken, y)
+    np.testing.assert_array_equal(model.coef_, untouched.coef_)

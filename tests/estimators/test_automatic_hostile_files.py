@@ -1,0 +1,210 @@
+"""Model files of a bank made with care: their SHA-256 is right, and what they hold is not."""
+
+import copy
+from functools import reduce
+
+import numpy as np
+import pytest
+from automatic_problems import fitted, problem
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import sgdone
+from sgdone.model_file import ModelFileError, container
+
+
+def parts_of(task, path, form=np.asarray):
+    X, y = problem(task, 60)
+    sgdone.save(fitted(task, form(X), y, 30), path)
+    return container.read(path)
+
+
+@pytest.fixture(scope="module")
+def all_parts(tmp_path_factory):
+    path = tmp_path_factory.mktemp("hostile") / "m"
+    found = {task: parts_of(task, path) for task in ("two", "three", "numbers")}
+    return found | {"csr": parts_of("two", path, sparse.csr_array)}
+
+
+@pytest.fixture
+def refused(all_parts, tmp_path):
+    """Change the parts of a file; loading it is an error that names the file."""
+
+    def check(task, change):
+        content, tensors = copy.deepcopy(all_parts[task])
+        change(content["results"][0]["state"]["fields"], tensors)
+        container.write(tmp_path / "m", content, tensors)
+        with pytest.raises(ModelFileError, match=r"holds no model that sgdone .* can use") as caught:
+            sgdone.load(tmp_path / "m")
+        assert str(tmp_path) in str(caught.value)
+
+    return check
+
+
+def test_the_files_themselves_are_sound(all_parts, tmp_path):
+    for task, (content, tensors) in all_parts.items():
+        container.write(tmp_path / "m", content, tensors)
+        X, y = problem("two" if task == "csr" else task, 60)
+        sgdone.load(tmp_path / "m").partial_fit(sparse.csr_array(X) if task == "csr" else X, y)
+
+
+CHANGES = {
+    "shorter": lambda array: array[:-1].copy(),
+    "longer": lambda array: np.concatenate([array, array]),
+    "empty": lambda array: array[:0].copy(),
+    "flat": lambda array: array.ravel() if array.ndim > 1 else array[:, None],
+    "deeper": lambda array: array[None].copy(),
+    "float32": lambda array: array.astype(np.float32),
+    "int64": lambda array: array.astype(np.int64),
+}
+ARRAYS = ["bank.weights", "bank.intercepts", "bank.numbers", "bank.plans"]
+ARRAYS += [f"units.{name}" for name in ("pivot", "firsts", "squares", "scale", "shift")]
+GROUPS = [f"{owner}.groups.{name}" for owner in ("units", "order") for name in ("sums", "squares", "between")]
+
+
+def with_array(name, change):
+    def spoil(_, tensors):
+        full = f"results.0.state.{name}"
+        tensors[full] = change(tensors[full])
+
+    return spoil
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize("task", ["two", "three", "numbers"])
+def test_arrays_of_other_shapes_and_types(task, name, change, refused):
+    refused(task, with_array(name, CHANGES[change]))
+
+
+@pytest.mark.parametrize("change", ["shorter", "longer", "deeper"])
+@pytest.mark.parametrize("name", GROUPS)
+def test_sums_over_groups_of_other_shapes(name, change, refused):
+    refused("three", with_array(name, CHANGES[change]))
+
+
+@pytest.mark.parametrize("name", ARRAYS + GROUPS)
+def test_arrays_that_are_missing(name, refused):
+    refused("three", lambda _, tensors: tensors.pop(f"results.0.state.{name}"))
+
+
+def set_to(*path, value):
+    """A change of one field, given by the names that lead to it."""
+
+    def change(state, _):
+        *way, last = path
+        reduce(lambda fields, name: fields[name]["fields"], way, state)[last] = value
+
+    return change
+
+
+def both_tasks(**values):
+    def change(state, _):
+        for fields in (state["task"]["fields"], state["bank"]["fields"]["task"]["fields"]):
+            fields.update(values)
+
+    return change
+
+
+@pytest.mark.parametrize("kind", ["softmax", "one_vs_rest", "target", "nonsense", 3, None])
+def test_two_classes_of_another_kind(kind, refused):
+    """A loop for several classes would take the labels ±1 for places in an array."""
+    refused("two", both_tasks(kind=kind))
+    refused("two", set_to("task", "kind", value=kind))
+    refused("two", set_to("bank", "task", "kind", value=kind))
+
+
+@pytest.mark.parametrize("kind", ["softmax", "one_vs_rest", "two_classes"])
+def test_numbers_of_another_kind(kind, refused):
+    refused("numbers", both_tasks(kind=kind))
+    refused("numbers", set_to("bank", "task", "kind", value=kind))
+
+
+@pytest.mark.parametrize("kind", ["target", "two_classes"])
+def test_three_classes_of_another_kind(kind, refused):
+    refused("three", both_tasks(kind=kind))
+    refused("three", set_to("bank", "task", "kind", value=kind))
+
+
+@pytest.mark.parametrize("outputs", [0, -1, 2, 6, 1.5, "1", None, 2**40])
+def test_other_numbers_of_outputs(outputs, refused):
+    refused("two", both_tasks(n_outputs=outputs))
+    refused("three", both_tasks(n_outputs=outputs))
+    refused("three", set_to("bank", "task", "n_outputs", value=outputs))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("units", "dense"), False),
+        (("units", "n_features"), 7),
+        (("units", "rows"), "many"),
+        (("units", "made_from"), "many"),
+        (("units", "groups"), None),
+        (("units",), None),
+        (("bank", "folds"), []),
+        (("bank", "folds"), "all"),
+        (("bank", "candidates"), []),
+        (("bank", "candidates"), [1, 2]),
+        (("bank", "task"), None),
+        (("bank",), None),
+        (("lead",), None),
+        (("lead", "gain"), 3.25),
+        (("order",), None),
+        (("order", "pivot"), "first"),
+        (("energy",), "large"),
+        (("smoothness",), None),
+        (("task",), 4),
+    ],
+    ids=str,
+)
+def test_fields_that_are_something_else(path, value, refused):
+    refused("two", set_to(*path, value=value))
+
+
+def test_sparse_units_that_say_they_are_dense(refused):
+    refused("csr", set_to("units", "dense", value=True))
+    refused("csr", set_to("units", "centred", value=True))
+
+
+def test_a_leader_that_learns_from_some_rows_only(refused):
+    def change(state, _):
+        folds = state["bank"]["fields"]["folds"]
+        folds[:] = [0] * len(folds)
+
+    refused("two", change)
+
+
+def test_fewer_folds_than_models(refused):
+    refused("two", lambda state, _: state["bank"]["fields"]["folds"].pop())
+    refused("two", lambda state, _: state["bank"]["fields"]["candidates"].pop())
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["kind", "fields", "value", "x"]), inner)
+    ),
+    max_leaves=5,
+)
+
+
+def places(code, path=()):
+    yield path
+    inner = code.items() if isinstance(code, dict) else enumerate(code) if isinstance(code, list) else ()
+    for key, value in inner:
+        yield from places(value, (*path, key))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data(), anything)
+def test_anything_in_any_place_is_a_model_or_a_clear_error(all_parts, tmp_path, data, value):
+    content, tensors = copy.deepcopy(all_parts["three"])
+    *path, last = data.draw(st.sampled_from([path for path in places(content) if path]))
+    reduce(lambda spot, key: spot[key], path, content)[last] = value
+    container.write(tmp_path / "m", content, tensors)
+    try:
+        sgdone.load(tmp_path / "m").predict_proba(problem("three", 3)[0])
+    except ModelFileError as error:
+        assert str(tmp_path) in str(error)  # noqa: PT017

@@ -1,0 +1,184 @@
+"""Ctrl-C keeps the model so far."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from automatic_problems import TASKS, problem
+
+from sgdone import LinearClassifier, LinearRegressor, stopping
+from sgdone.auto import Learner
+from sgdone.verdict import Status
+
+
+def pressing_at(call):
+    """A hook that presses Ctrl-C when it is called for that time."""
+    calls = []
+
+    def hook(progress, state):
+        calls.append(progress)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+
+    return hook
+
+
+def model_of(task, **options):
+    return (LinearRegressor if task == "numbers" else LinearClassifier)(random_state=0, **options)
+
+
+@dataclass(frozen=True)
+class InterruptingBudget(stopping.StopRule):
+    """Presses Ctrl-C at the end of a pass; otherwise as a budget is."""
+
+    at_pass: int
+    name = "interrupting"
+
+    @property
+    def at_looks_alone(self):
+        return True
+
+    def start(self, n_rows):
+        return None
+
+    def observe(self, state, progress):
+        if progress.pass_ended and progress.pass_number == self.at_pass:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("call", [1, 2, 3])
+def test_in_a_hook(call, task):
+    X, y = problem(task)
+    model = model_of(task, stop=50)
+    model._progress_hook = pressing_at(call)
+    model.fit(X, y)
+    assert model.verdict_.status is Status.INTERRUPTED
+    assert model.verdict_.rule == "Ctrl-C"
+    assert model.verdict_.step == 600 * call
+    assert model.score(X, y) > 0.5
+    assert str(model.verdict_).endswith("Go on with partial_fit, or fit again with warm_start=True.")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_in_the_middle_of_a_first_pass(task):
+    X, y = problem(task, 9000)
+    model = model_of(task)
+    model._progress_hook = pressing_at(2)
+    model.fit(X, y)
+    assert model.verdict_.status is Status.INTERRUPTED
+    assert 0 < model.verdict_.step < 9000
+    assert model.score(X, y) > 0.5
+    del model._progress_hook
+    steps = model.verdict_.step
+    assert model.partial_fit(X, y).verdict_.step == steps + 9000
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_in_a_stopping_rule(task, same_model):
+    X, y = problem(task)
+    model = model_of(task, stop=InterruptingBudget(3)).fit(X, y)
+    same_model(model, model_of(task, stop=3).fit(X, y))
+    assert model.verdict_.status is Status.INTERRUPTED
+    assert (model.verdict_.step, model.n_iter_) == (1800, 3)
+    assert isinstance(model._results[0].state, Learner)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_in_partial_fit(task):
+    X, y = problem(task)
+    classes = {} if task == "numbers" else {"classes": np.unique(y)}
+    model = model_of(task).partial_fit(X, y, **classes)
+    model._progress_hook = pressing_at(1)
+    model.partial_fit(X, y)
+    assert model.verdict_.status is Status.INTERRUPTED
+    steps = model.verdict_.step
+    assert 600 < steps <= 1200
+    del model._progress_hook
+    assert model.partial_fit(X, y).verdict_.step == steps + 600
+
+
+def test_before_the_first_row_there_is_no_model(monkeypatch):
+    from sgdone.auto import driver
+
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(driver.Learner, "over", interrupt)
+    X, y = problem("two")
+    model = LinearClassifier()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert not hasattr(model, "coef_")
+
+
+def test_an_interrupted_model_can_be_warm_started(same_model):
+    X, y = problem("two")
+    model = LinearClassifier(warm_start=True, random_state=0)
+    model._progress_hook = pressing_at(1)
+    model.fit(X, y)
+    del model._progress_hook
+    model.fit(X, y)
+    assert model.verdict_.status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_in_a_callback(task):
+    pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks")
+    events = []
+
+    class Recorder:
+        def setup(self, estimator, context):
+            events.append("setup")
+
+        def teardown(self, estimator, context):
+            events.append("teardown")
+
+        def on_fit_task_begin(self, estimator, context):
+            events.append(("begin", context.task_name, context.task_id))
+
+        def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
+            events.append(("end", context.task_name, context.task_id))
+            assert fitted_estimator.score(X, y) > 0.3
+            if (context.task_name, context.task_id) == ("pass", 1):
+                raise KeyboardInterrupt
+
+    X, y = problem(task)
+    model = model_of(task).set_callbacks(Recorder()).fit(X, y)
+    assert model.verdict_.status is Status.INTERRUPTED
+    assert model.verdict_.passes == 2.0
+    passes = [(what, "pass", k) for k in range(2) for what in ("begin", "end")]
+    assert events == ["setup", ("begin", "fit", 0), *passes, ("end", "fit", 0), "teardown"]
+
+
+CHILD = """
+    import numpy as np
+    from sgdone import LinearClassifier
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30_000, 20))
+    y = (X[:, 0] > 0).astype(int) + (X[:, 0] > 1)
+    LinearClassifier(stop=1).fit(X, y)
+    print("ready", flush=True)
+    model = LinearClassifier(stop=10**9, random_state=0).fit(X, y)
+    print(model.verdict_.status, model.verdict_.step > 0, np.isfinite(model.coef_).all(), model.score(X, y) > 0.6)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_a_real_one():
+    code = [sys.executable, "-c", textwrap.dedent(CHILD)]
+    child = subprocess.Popen(code, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        child.send_signal(signal.SIGINT)
+        out, errors = child.communicate(timeout=30)
+    finally:
+        child.kill()
+    assert child.returncode == 0, errors
+    assert out == "interrupted True True True\n"

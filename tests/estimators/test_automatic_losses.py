@@ -1,0 +1,91 @@
+"""Other losses than the default: any units of the targets, any number of classes."""
+
+import numpy as np
+import pytest
+from automatic_problems import fitted, problem
+from scipy import sparse
+
+from sgdone import CustomLoss, LinearClassifier, LinearRegressor, losses
+
+UNITS = pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+
+
+@UNITS
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+def test_huber(unit, form):
+    """Whether all residuals are on its straight part, or all on its parabola."""
+    X, y = problem("numbers")
+    best = fitted("numbers", X, y).score(X, y)
+    model = LinearRegressor("huber", random_state=0).fit(form(X), unit * (y + 50.0))
+    assert model.score(form(X), unit * (y + 50.0)) > best - 0.03
+
+
+@UNITS
+@pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
+def test_quantiles(unit, q):
+    X, y = problem("numbers", 2000)
+    model = LinearRegressor(losses.Quantile(q), random_state=0).fit(X, unit * (y - 50.0))
+    assert np.mean(unit * (y - 50.0) < model.predict(X)) == pytest.approx(q, abs=0.03)
+    slopes = model.coef_ / unit
+    np.testing.assert_allclose(slopes, fitted("numbers", X, y).coef_, atol=0.25)
+
+
+@UNITS
+def test_epsilon_insensitive(unit):
+    """Its ε is in the targets' units: what lies within is as good as met."""
+    X, y = problem("numbers")
+    best = fitted("numbers", X, y).score(X, y)
+    model = LinearRegressor(losses.EpsilonInsensitive(0.1 * unit), random_state=0).fit(X, unit * y)
+    assert model.score(X, unit * y) > best - 0.03
+
+
+@pytest.mark.parametrize("size", [1e2, 1e4, 1e6])
+@pytest.mark.parametrize("loss", ["huber", losses.Quantile(0.5), losses.EpsilonInsensitive(0.01)], ids=str)
+def test_outliers_among_the_targets(loss, size):
+    X, y = problem("numbers", 2000)
+    spoilt = y.copy()
+    spoilt[::20] += size
+    model, expected = LinearRegressor(loss, random_state=0).fit(X, spoilt), fitted("numbers", X, y)
+    assert np.median(np.abs(model.predict(X) - y)) < 1.2 * np.median(np.abs(expected.predict(X) - y))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared", "exponential"])
+@pytest.mark.parametrize("task", ["two", "three"])
+def test_classes(task, loss):
+    X, y = problem(task)
+    model = fitted(task, X, y, loss=loss)
+    assert model.verdict_.rule == "Gain"
+    assert model.multinomial_ is False
+    assert not hasattr(model, "predict_proba")
+    # One class against the rest cannot tell the middle one of three in a row.
+    assert model.score(X, y) > fitted(task, X, y).score(X, y) - (0.05 if task == "two" else 0.2)
+
+
+@pytest.mark.parametrize("chunk", [None, 100], ids=["fit", "partial_fit"])
+def test_hinge_of_clusters(chunk, several):
+    X, y = several
+    model = fitted("three", X * [1e6, 1, 1, 1e-6, 1, 1], y, chunk, loss="hinge")
+    assert model.coef_.shape == (4, 6)
+    assert model.score(X * [1e6, 1, 1, 1e-6, 1, 1], y) > 0.9
+
+
+def cubed(z, y):
+    return max(0.0, 1.0 - y * z) ** 3
+
+
+def slope_of_cubed(z, y):
+    return -3.0 * y * max(0.0, 1.0 - y * z) ** 2
+
+
+def test_a_loss_of_the_users_own():
+    X, y = problem("two")
+    loss = CustomLoss(value=cubed, slope=slope_of_cubed, task="classification", name="cubed")
+    model = LinearClassifier(loss, random_state=0).fit(X * [1e6, 1, 1, 1, 1, 1e-6], y)
+    assert model.score(X * [1e6, 1, 1, 1, 1, 1e-6], y) > fitted("two", X, y).score(X, y) - 0.05
+
+
+def test_margin_pursuit():
+    X, y = problem("two")
+    model = fitted("two", X * [1e6, 1, 1, 1, 1, 1e-6], y, loss="margin_pursuit")
+    assert model.verdict_.rule == "Gain"
+    assert model.score(X * [1e6, 1, 1, 1, 1, 1e-6], y) > fitted("two", X, y).score(X, y) - 0.05

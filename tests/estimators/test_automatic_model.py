@@ -1,0 +1,168 @@
+"""What a fit that is left to itself leaves: weights in the user's units, probabilities, the penalty that it chose."""
+
+import numpy as np
+import pytest
+from automatic_problems import TASKS, fitted, problem, scores_of
+from scipy import sparse
+from scipy.special import expit, log_softmax, softmax
+
+from sgdone import LinearClassifier, LinearRegressor
+from sgdone.auto import CANDIDATES
+from sgdone.stopping import MaxSamples
+
+FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+WAYS = pytest.mark.parametrize("chunk", [None, 150], ids=["fit", "partial_fit"])
+
+
+@WAYS
+@FORMS
+@pytest.mark.parametrize("task", TASKS)
+def test_weights_are_in_the_users_units(task, form, chunk):
+    X, y = problem(task)
+    X = (X + 5.0) * [1e4, 1e-4, 1.0, 1.0, 1e6, 1.0]
+    model = fitted(task, form(X), y, chunk)
+    by_hand = X @ model.coef_.T + (model.intercept_[0] if task != "three" else model.intercept_)
+    np.testing.assert_allclose(scores_of(model, form(X)), by_hand.reshape(scores_of(model, X).shape), rtol=1e-9)
+
+
+def test_shapes_and_types():
+    for dtype in (np.float32, np.float64):
+        for task, shape, offset_shape in (("two", (1, 6), (1,)), ("three", (3, 6), (3,)), ("numbers", (6,), (1,))):
+            X, y = problem(task)
+            model = fitted(task, X.astype(dtype), y)
+            assert (model.coef_.dtype, model.coef_.shape, model.intercept_.shape) == (dtype, shape, offset_shape)
+
+
+def test_two_classes_are_the_sigmoid_of_the_score():
+    X, y = problem("two")
+    model = fitted("two", X, y)
+    assert model.multinomial_ is False
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(model.decision_function(X)), rtol=1e-14)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=1e-14)
+
+
+@WAYS
+@FORMS
+def test_several_classes_are_the_softmax_of_the_scores(form, chunk):
+    X, y = problem("three")
+    model = fitted("three", form(X), y, chunk)
+    assert model.multinomial_ is True
+    assert model.verdict_.per_class == {}
+    scores = model.decision_function(form(X))
+    assert scores.shape == (600, 3)
+    np.testing.assert_allclose(model.predict_proba(form(X)), softmax(scores, axis=1), rtol=1e-12)
+    np.testing.assert_allclose(model.predict_log_proba(form(X)), log_softmax(scores, axis=1), rtol=1e-9)
+    np.testing.assert_allclose(model.predict_proba(form(X)).sum(axis=1), 1.0, rtol=1e-14)
+    np.testing.assert_array_equal(model.predict(form(X)), scores.argmax(axis=1))
+
+
+def test_logarithms_are_finite_where_probabilities_underflow():
+    X, y = problem("three")
+    model = fitted("three", X, y)
+    logs = model.predict_log_proba(1e6 * X)
+    assert np.isfinite(logs).all()
+    assert model.predict_proba(1e6 * X).min() == 0.0
+
+
+@pytest.mark.parametrize("options", [{"loss": "hinge"}, {"loss": "squared_hinge"}, {"loss": "squared"}])
+def test_losses_without_probabilities_are_one_against_the_rest(options):
+    X, y = problem("three")
+    model = fitted("three", X, y, **options)
+    assert model.multinomial_ is False
+    assert model.coef_.shape == (3, 6)
+    assert not hasattr(model, "predict_proba")
+    np.testing.assert_array_equal(model.predict(X), model.decision_function(X).argmax(axis=1))
+    # The class in the middle is not linear against the rest; the others are.
+    assert model.score(X, y) > 0.6
+    assert np.mean((model.predict(X) == 2) == (y == 2)) > 0.75
+
+
+def test_one_model_against_the_rest_if_a_solver_is_named():
+    X, y = problem("three")
+    assert fitted("three", X, y, solver="asgd").multinomial_ is False
+
+
+@FORMS
+@WAYS
+@pytest.mark.parametrize("task", TASKS)
+def test_without_an_intercept(task, chunk, form):
+    X, y = problem(task)
+    model = fitted(task, form(X), y, chunk, fit_intercept=False)
+    np.testing.assert_array_equal(model.intercept_, 0.0)
+    assert model.score(form(X), y) > (0.5 if task == "numbers" else 0.6)
+
+
+@WAYS
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("alpha", [0, 1e-4, 0.5])
+def test_a_given_penalty_is_used(alpha, task, chunk):
+    X, y = problem(task)
+    model = fitted(task, X, y, chunk, alpha=alpha)
+    assert model.alpha_ == alpha
+
+
+def test_a_larger_penalty_makes_smaller_weights():
+    X, y = problem("two")
+    sizes = [np.linalg.norm(fitted("two", X, y, alpha=alpha).coef_ * X.std(axis=0)) for alpha in (0.0, 0.1, 10.0)]
+    assert sizes[0] > 2 * sizes[1] > 4 * sizes[2]
+
+
+@pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor])
+def test_a_penalty_that_is_left_to_the_fit_is_one_of_the_candidates(make):
+    X, y = problem("two")
+    model = make(random_state=0).fit(X, y)
+    # Of the squared loss too, whose curvature is 1.
+    tried = {candidate.penalty for candidate in CANDIDATES} | {1000.0}
+    assert min(abs(model.alpha_ * 600 / penalty - 1) for penalty in tried) < 1e-9
+    assert model.verdict_.evidence["alpha"] == model.alpha_
+
+
+def test_noise_is_penalised_and_certainty_is_not():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 30))
+    noise = LinearClassifier(random_state=0).fit(X, rng.integers(0, 2, 500))
+    certain = LinearClassifier(random_state=0).fit(X, X[:, 0] > 0)
+    assert noise.alpha_ >= 100 * certain.alpha_
+    assert np.abs(noise.predict_proba(X)[:, 1] - 0.5).max() < 0.25
+    assert certain.predict_proba(X).max(axis=1).mean() > 0.9
+
+
+@FORMS
+@pytest.mark.parametrize("task", TASKS)
+def test_a_start_predicts_the_first_row_as_it_would_have(task, form):
+    """The trace measures rows before they are learnt from: one row read is the start's own loss."""
+    X, y = problem(task)
+    X = (X + 3.0) * [1e3, 1.0, 1e-3, 1.0, 1.0, 1.0]
+    good = fitted(task, X, y)
+    make = LinearRegressor if task == "numbers" else LinearClassifier
+    options = {"coef_init": good.coef_, "intercept_init": good.intercept_}
+    whole = make(stop=1, shuffle=False, random_state=0).fit(form(X[:30]), y[:30], **options)
+    first = make(stop=MaxSamples(1), shuffle=False, random_state=0).fit(form(X[:30]), y[:30], **options)
+    assert first.verdict_.step == 1
+    assert first.trace_[0].loss == pytest.approx(_loss(task, good, X[:1], y[:1]), rel=1e-6)
+    assert whole.verdict_.step == 30
+
+
+def test_a_warm_start_goes_on_from_the_last_fit():
+    X, y = problem("two")
+    model = LinearClassifier(warm_start=True, stop=MaxSamples(1), shuffle=False, random_state=0)
+    good = fitted("two", X, y)
+    model.fit(X, y, coef_init=good.coef_, intercept_init=good.intercept_)
+    again = _loss("two", model, X[:1], y[:1])
+    assert model.fit(X, y).trace_[0].loss == pytest.approx(again, rel=1e-6)
+
+
+def test_a_warm_start_of_another_shape_is_refused():
+    X, y = problem("two")
+    model = fitted("two", X, y, warm_start=True)
+    with pytest.raises(ValueError, match="warm_start=True: coef_ of the last fit has shape"):
+        model.fit(X[:, :4], y)
+
+
+def _loss(task, model, X, y):
+    if task == "numbers":
+        return float(np.mean((model.predict(X) - y) ** 2) / 2)
+    if task == "three":
+        return float(-model.predict_log_proba(X)[np.arange(len(y)), y].mean())
+    margins = model.decision_function(X) * np.where(y, 1.0, -1.0)
+    return float(np.logaddexp(0.0, -margins).mean())

@@ -1,0 +1,239 @@
+"""Columns without spread, too few rows, and numbers of any size and kind."""
+
+import numpy as np
+import pytest
+from automatic_problems import TASKS, assert_same_scores, fitted, problem, scores_of
+from scipy import sparse
+
+from sgdone import LinearClassifier, LinearRegressor
+from storage_forms import FORMS as STORED
+
+FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+WAYS = pytest.mark.parametrize("chunk", [None, 150], ids=["fit", "partial_fit"])
+
+
+@WAYS
+@pytest.mark.parametrize("task", TASKS)
+def test_constant_columns_count_for_nothing(task, chunk):
+    X, y = problem(task)
+    constants = np.array([7.0, 0.0, 1e20, -1e-20, 0.1, 1.0 / 3.0, -1e6])
+    more = np.column_stack([X[:, :3], np.tile(constants, (600, 1)), X[:, 3:]])
+    model, plain = fitted(task, more, y, chunk), fitted(task, X, y, chunk)
+    np.testing.assert_array_equal(model.coef_[..., 3:10], 0.0)
+    np.testing.assert_allclose(np.delete(model.coef_, np.s_[3:10], axis=-1), plain.coef_, rtol=1e-9, atol=1e-12)
+
+
+@WAYS
+@pytest.mark.parametrize("task", TASKS)
+def test_columns_of_zeros_in_sparse_rows(task, chunk):
+    X, y = problem(task, density=0.4)
+    more = np.column_stack([X[:, :3], np.zeros((600, 2)), X[:, 3:]])
+    model, plain = fitted(task, sparse.csr_array(more), y, chunk), fitted(task, sparse.csr_array(X), y, chunk)
+    np.testing.assert_array_equal(model.coef_[..., 3:5], 0.0)
+    np.testing.assert_allclose(np.delete(model.coef_, [3, 4], axis=-1), plain.coef_, rtol=1e-9, atol=1e-12)
+
+
+@FORMS
+@pytest.mark.parametrize("task", TASKS)
+def test_columns_that_are_there_twice_share_their_weight(task, form):
+    X, y = problem(task)
+    twice = np.column_stack([X, X])
+    model, plain = fitted(task, form(twice), y), fitted(task, form(X), y)
+    np.testing.assert_allclose(model.coef_[..., :6], model.coef_[..., 6:], rtol=1e-9)
+    assert model.score(form(twice), y) > plain.score(form(X), y) - 0.02
+
+
+@FORMS
+@pytest.mark.parametrize("task", TASKS)
+def test_one_feature(task, form):
+    X, y = problem(task)
+    model = fitted(task, form(X[:, [2]]), y)
+    assert model.coef_.size == (3 if task == "three" else 1)
+    assert model.score(form(X[:, [2]]), y) > (0.1 if task == "numbers" else 0.5)
+
+
+@FORMS
+def test_one_row_a_class(form, rng):
+    X = rng.standard_normal((4, 3))
+    for labels in (["a", "b"], ["a", "b", "c"], ["a", "b", "c", "d"]):
+        model = LinearClassifier(random_state=0).fit(form(X[: len(labels)]), labels)
+        assert model.predict(form(X[: len(labels)])).tolist() == labels
+
+
+@FORMS
+def test_one_and_two_rows_of_numbers(form, rng):
+    X = rng.standard_normal((2, 3))
+    model = LinearRegressor(random_state=0).fit(form(X), [1.0, 3.0])
+    low, high = model.predict(form(X))
+    assert 0.5 < low < 2.0 < high < 3.5
+    model = LinearRegressor(random_state=0).fit(form(X[:1]), [3.0])
+    np.testing.assert_allclose(model.predict(form(X[:1])), 3.0)
+
+
+@FORMS
+@pytest.mark.parametrize("rows", range(2, 25))
+def test_any_small_number_of_rows(rows, form, rng):
+    X = rng.standard_normal((rows, 3))
+    y = np.arange(rows) % 2
+    for model in (LinearClassifier(random_state=0).fit(form(X), y), LinearRegressor(random_state=0).fit(form(X), y)):
+        assert np.isfinite(scores_of(model, form(X))).all()
+        assert np.isfinite(model.verdict_.evidence["loss"])
+
+
+@FORMS
+def test_more_features_than_rows(form, rng):
+    X = rng.standard_normal((80, 400))
+    y = X[:, :10].sum(axis=1)
+    model = LinearRegressor(random_state=0).fit(form(X), y)
+    assert model.score(form(X), y) > 0.5
+    new = rng.standard_normal((500, 400))
+    assert model.score(form(new), new[:, :10].sum(axis=1)) > 0.0
+    assert LinearClassifier(random_state=0).fit(form(X), y > 0).score(form(X), y > 0) > 0.9
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_empty_sparse_rows(task):
+    X, y = problem(task, density=0.4)
+    X[::7] = 0.0
+    model = fitted(task, sparse.csr_array(X), y)
+    empty = scores_of(model, sparse.csr_array((1, 6)))
+    np.testing.assert_allclose(empty.ravel(), model.intercept_)
+    assert model.score(sparse.csr_array(X), y) > (0.3 if task == "numbers" else 0.5)
+
+
+def test_no_stored_entries_at_all():
+    y = np.tile([0, 0, 0, 1], 100)
+    for rows in (sparse.csr_array((400, 3)), np.zeros((400, 3)), np.full((400, 3), 5.0)):
+        model = LinearClassifier(random_state=0).fit(rows, y)
+        np.testing.assert_array_equal(model.coef_, 0.0)
+        assert model.predict_proba(rows[:1])[0, 1] == pytest.approx(0.25, abs=0.05)
+        numbers = LinearRegressor(random_state=0).fit(rows, y)
+        np.testing.assert_array_equal(numbers.coef_, 0.0)
+        assert numbers.intercept_[0] == pytest.approx(0.25, abs=0.05)
+
+
+@pytest.mark.parametrize("value", [0.0, 5.0, -1e9, 1e-9])
+def test_a_target_that_never_changes(value):
+    X, _ = problem("numbers")
+    model = LinearRegressor(random_state=0).fit(X, np.full(600, value))
+    np.testing.assert_allclose(model.predict(X), value, rtol=1e-9, atol=0.0)
+    assert model.verdict_.status == "converged"
+
+
+@pytest.mark.parametrize("form", [form for form in STORED if form != "dense"])
+@pytest.mark.parametrize("task", ["two", "numbers"])
+def test_the_same_rows_stored_otherwise(form, task):
+    X, y = problem(task, density=0.4)
+    rows, plain = STORED[form](X), X if form == "read-only" else sparse.csr_array(X)
+    y.flags.writeable = False
+    for chunk in (None, 150):
+        model, expected = fitted(task, rows, y, chunk), fitted(task, plain, y, chunk)
+        np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
+        np.testing.assert_allclose(model.intercept_, expected.intercept_, rtol=1e-9)
+
+
+def test_stored_zeros_are_no_entries():
+    X, y = problem("two", density=0.4)
+    stored = sparse.csr_array(np.ones_like(X))
+    stored.data[:] = X.ravel()
+    model, expected = fitted("two", stored, y), fitted("two", sparse.csr_array(X), y)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
+
+
+@FORMS
+@WAYS
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("size", [1e100, 1e-100])
+def test_huge_and_tiny_columns(size, task, chunk, form):
+    X, y = problem(task)
+    other = X * [size, 1.0, 1.0, 1.0, 1.0 / size, 1.0]
+    assert_same_scores(
+        scores_of(fitted(task, form(other), y, chunk), form(other)), scores_of(fitted(task, form(X), y, chunk), form(X))
+    )
+
+
+@FORMS
+def test_columns_whose_squares_overflow_are_refused_by_name(form):
+    X, y = problem("two")
+    X[17, 2] = 1e300
+    with pytest.raises(ValueError, match="row 17 of X is too large"):
+        LinearClassifier(random_state=0).fit(form(X), y)
+
+
+@FORMS
+@pytest.mark.parametrize("task", TASKS)
+def test_one_huge_value_costs_little(task, form):
+    """A broken sensor once in 600 rows."""
+    X, y = problem(task)
+    expected = fitted(task, form(X), y).score(X, y)
+    broken = X.copy()
+    broken[100, 0] = 1e6
+    model = fitted(task, form(broken), y)
+    # The column is lost, its neighbours are not.
+    without = fitted(task, form(X[:, 1:]), y).score(X[:, 1:], y)
+    kept = np.arange(600) != 100
+    assert model.score(form(broken)[kept], y[kept]) > min(expected, without) - 0.05
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("task", TASKS)
+def test_rows_of_weight_zero_may_hold_anything(task, shuffle):
+    X, y = problem(task)
+    weight = np.ones(600)
+    weight[[0, 5, 77, 599]] = 0.0
+    X[[0, 5, 77, 599]] = np.nan
+    model = (LinearRegressor if task == "numbers" else LinearClassifier)(random_state=0, shuffle=shuffle)
+    used = weight > 0
+    assert model.fit(X, y, sample_weight=weight).score(X[used], y[used]) > (0.7 if task == "numbers" else 0.6)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("rows", [600, 6000])
+@pytest.mark.parametrize("share", [0.9, 0.1])
+def test_rows_of_weight_zero_are_as_if_absent(share, rows, task):
+    X, y = problem(task, rows)
+    used = np.random.default_rng(1).random(rows) < share
+    make = LinearRegressor if task == "numbers" else LinearClassifier
+    zeros = make(shuffle=False, random_state=0).fit(X, y, sample_weight=used)
+    absent = make(shuffle=False, random_state=0).fit(X[used], y[used])
+    assert zeros.verdict_.step == absent.verdict_.step
+    assert zeros.verdict_.evidence["loss"] == pytest.approx(absent.verdict_.evidence["loss"], rel=1e-9)
+    assert_same_scores(scores_of(zeros, X), scores_of(absent, X))
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("unit", [1.0 / 600, 1e3])
+def test_the_unit_of_weights_is_of_no_consequence(unit, task):
+    """Weights that sum to 1, say: a penalty that is left to the fit goes with them."""
+    X, y = problem(task)
+    make = LinearRegressor if task == "numbers" else LinearClassifier
+    weighted = make(random_state=0).fit(X, y, sample_weight=np.full(600, unit))
+    assert_same_scores(scores_of(weighted, X), scores_of(fitted(task, X, y), X))
+
+
+@pytest.mark.parametrize(
+    "labels", [["no", "perhaps", "yes"], [-5, 2, 10**12], [0.0, 1.0, 2.0]], ids=["text", "ints", "floats"]
+)
+def test_labels_of_any_kind(labels, same_model):
+    X, y = problem("three")
+    labels = np.array(labels)
+    model = LinearClassifier(random_state=0).fit(X, labels[y])
+    assert model.classes_.tolist() == labels.tolist()
+    assert set(model.predict(X)) <= set(labels)
+    same_model(model, fitted("three", X, y))
+
+
+def test_booleans(same_model):
+    X, y = problem("two")
+    model = LinearClassifier(random_state=0).fit(X, y.astype(bool))
+    assert model.predict(X).dtype == bool
+    same_model(model, fitted("two", X, y))
+
+
+def test_a_class_that_has_no_rows_in_a_stream():
+    X, y = problem("two")
+    model = LinearClassifier(random_state=0)
+    for first in range(0, 600, 100):
+        model.partial_fit(X[first : first + 100], y[first : first + 100], classes=[0, 1, 2])
+    assert model.predict_proba(X)[:, 2].mean() < 0.05
+    assert np.mean(model.predict(X) == y) > 0.75

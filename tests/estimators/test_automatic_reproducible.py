@@ -1,0 +1,168 @@
+"""The same bits again, in copies and from files."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from automatic_problems import TASKS, fitted, problem, scores_of
+from scipy import sparse
+
+import sgdone
+from sgdone import LinearClassifier, losses, stopping
+from sgdone.auto import bank
+
+FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+
+
+def through_a_file(model, tmp_path):
+    sgdone.save(model, tmp_path / "model.safetensors")
+    return sgdone.load(tmp_path / "model.safetensors")
+
+
+COPIES = {
+    "deepcopy": lambda model, tmp_path: copy.deepcopy(model),
+    "pickle": lambda model, tmp_path: pickle.loads(pickle.dumps(model)),
+    "file": through_a_file,
+}
+DUPLICATES = pytest.mark.parametrize("duplicate", COPIES.values(), ids=list(COPIES))
+
+
+@FORMS
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("chunk", [None, 150], ids=["fit", "partial_fit"])
+def test_the_same_seed_the_same_bits(chunk, task, form, same_model):
+    X, y = problem(task)
+    first = fitted(task, form(X), y, chunk)
+    same_model(first, fitted(task, form(X), y, chunk))
+    if chunk is None:
+        same_model(first, fitted(task, form(X), y, random_state=np.random.RandomState(0)))
+    assert fitted(task, form(X), y, chunk, random_state=1).coef_.tobytes() != first.coef_.tobytes()
+
+
+@FORMS
+@pytest.mark.parametrize("task", TASKS)
+def test_without_shuffling_there_is_nothing_to_draw(task, form, same_model):
+    """As with any other solver: the order is the user's, and a seed is not asked for."""
+    X, y = problem(task)
+    first, *others = (fitted(task, form(X), y, shuffle=False, random_state=seed) for seed in (None, None, 0, 1))
+    for other in others:
+        same_model(first, other)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("columns", [3, 5, 6])
+def test_where_arrays_lie_in_memory_changes_no_bit(columns, task, monkeypatch, same_model):
+    """Compiled loops take another way where two arrays are so close that they might overlap."""
+    X, y = problem(task)
+    X = X[:, :columns].copy()
+    expected = fitted(task, X, y)
+    make_bank = bank.make_bank
+
+    def make_crowded(*arguments):
+        loop = make_bank(*arguments)
+
+        def crowded(rows, *others):
+            *given, weights, intercepts, numbers, losses, misses, row, sums, amounts, room = others
+            matrix, *units = rows
+            # What is written to lies right behind what is read.
+            shift, scale, row, sums, amounts, there = _side_by_side(*units, row, sums, amounts, weights)
+            rest = (intercepts, numbers, losses, misses, row, sums, amounts, room)
+            outcome = loop((matrix, shift, scale), *given, there, *rest)
+            weights[...] = there
+            return outcome
+
+        return crowded
+
+    monkeypatch.setattr(bank, "make_bank", make_crowded)
+    same_model(fitted(task, X, y), expected)
+
+
+def _side_by_side(*arrays):
+    memory = np.empty(sum(array.nbytes for array in arrays), np.uint8)
+    copies, begin = [], 0
+    for array in arrays:
+        there = memory[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
+        there[...] = array
+        copies.append(there)
+        begin += array.nbytes
+    return copies
+
+
+@DUPLICATES
+@FORMS
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("task", TASKS)
+def test_copies_predict_the_same_bits_and_go_on_with_them(task, dtype, form, duplicate, tmp_path, same_model):
+    X, y = problem(task)
+    X = X.astype(dtype)
+    for chunk in (None, 150):
+        model = fitted(task, form(X), y, chunk)
+        again = duplicate(model, tmp_path)
+        same_model(again, model)
+        assert scores_of(again, form(X)).tobytes() == scores_of(model, form(X)).tobytes()
+        if task != "numbers":
+            assert again.predict_proba(form(X)).tobytes() == model.predict_proba(form(X)).tobytes()
+            assert again.multinomial_ is model.multinomial_
+        assert again.alpha_ == model.alpha_
+        assert str(again.verdict_) == str(model.verdict_)
+        assert again.verdict_ == model.verdict_
+        before = model.coef_.copy()
+        for first in (0, 200, 400):
+            again.partial_fit(form(X[first : first + 200]), y[first : first + 200])
+        np.testing.assert_array_equal(model.coef_, before)
+        for first in (0, 200, 400):
+            model.partial_fit(form(X[first : first + 200]), y[first : first + 200])
+        same_model(again, model)
+        assert again.verdict_.step == model.verdict_.step
+
+
+@DUPLICATES
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"stop": stopping.MaxSamples(700)},
+        {"stop": stopping.MaxPasses(30) | stopping.MaxSamples(5000)},
+        {"loss": losses.SquaredHinge(), "alpha": 0.01, "tol": 0.5},
+        {"loss": "hinge", "fit_intercept": False, "shuffle": False},
+        {"class_weight": {0: 2.0, 1: 1.0, 2: 0.5}},
+    ],
+    ids=str,
+)
+def test_copies_of_other_models(options, duplicate, tmp_path, same_model):
+    X, y = problem("three")
+    model = fitted("three", X[:300], y[:300], 100, **options)
+    again = duplicate(model, tmp_path)
+    assert again.get_params().keys() == model.get_params().keys()
+    for part in (slice(300, 450), slice(450, 600)):
+        same_model(again.partial_fit(X[part], y[part]), model.partial_fit(X[part], y[part]))
+
+
+def test_a_file_of_every_step(tmp_path, same_model):
+    """Saved and loaded after every chunk, as a service would."""
+    X, y = problem("three", 3000)
+    whole = fitted("three", X, y, 300)
+    model = LinearClassifier(random_state=0)
+    for first in range(0, 3000, 300):
+        model.partial_fit(X[first : first + 300], y[first : first + 300], classes=[0, 1, 2])
+        model = through_a_file(model, tmp_path)
+    same_model(model, whole)
+
+
+def test_a_warm_start_from_a_file(tmp_path, same_model):
+    X, y = problem("two")
+    model = fitted("two", X, y, warm_start=True)
+    again = through_a_file(model, tmp_path)
+    same_model(again.fit(X, y), model.fit(X, y))
+
+
+def test_a_shallow_copy_is_not_trained_along():
+    X, y = problem("two")
+    model = fitted("two", X, y, 200)
+    before, scores = model.coef_.copy(), model.decision_function(X)
+    other = copy.copy(model)
+    other.partial_fit(X, y)
+    np.testing.assert_array_equal(model.coef_, before)
+    expected = fitted("two", X, y, 200).partial_fit(X, y)
+    np.testing.assert_array_equal(model.partial_fit(X, y).coef_, expected.coef_)
+    assert scores.shape == (600,)

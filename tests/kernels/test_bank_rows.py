@@ -1,0 +1,74 @@
+"""Rows for many models at once: inner products and sums as NumPy has them, and the same bits wherever arrays lie."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sgdone.data.rows import Rows, Scaling
+from sgdone.kernels.bank_rows import CSR, DENSE
+from sgdone.kernels.fingerprint import fingerprint
+from sgdone.kernels.jit import compiled
+
+dense_or_csr = pytest.mark.parametrize("dense", [True, False], ids=["dense", "csr"])
+
+
+def make_loop(access, types):
+    dots, adds = access.dots, access.adds
+    mark = fingerprint(dots, types)
+
+    @compiled(mark)
+    def loop(rows, order, weights, row, amounts, sums, norms):
+        _ = mark
+        for position in range(order.size):
+            norms[position] = dots(rows, order[position], weights, row, sums[position])
+            adds(rows, order[position], weights, row, amounts)
+
+    return loop
+
+
+def run(rows, arrays, dense, weights, amounts, row):
+    """Inner products and squared norms of all rows, each added to the weights after."""
+    order = np.arange(rows.n_rows, dtype=np.uint64)
+    sums, norms = np.full((rows.n_rows, weights.shape[1]), np.nan, rows.dtype), np.empty(rows.n_rows)
+    make_loop(DENSE if dense else CSR, rows.types)(arrays, order, weights, row, amounts, sums, norms)
+    return sums, norms
+
+
+@dense_or_csr
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("n_features", "width"), [(1, 1), (3, 2), (4, 7), (9, 4), (37, 18)])
+def test_products_norms_and_sums(n_features, width, dtype, dense, rng):
+    X = (rng.standard_normal((12, n_features)) * (rng.random((12, n_features)) < 0.7)).astype(dtype)
+    scaling = Scaling(rng.uniform(0.5, 2.0, n_features), rng.standard_normal(n_features) if dense else None)
+    weights = rng.standard_normal((n_features, width)).astype(dtype)
+    amounts = 0.1 * rng.standard_normal(width).astype(dtype)
+    expected = weights.astype(np.float64)
+    rows = Rows.of(X if dense else sparse.csr_array(X), scaling)
+    found, norms = run(rows, rows.arrays, dense, weights, amounts, np.empty(n_features if dense else 0, dtype))
+    close = {"rtol": 1e-12, "atol": 1e-12} if dtype == np.float64 else {"rtol": 1e-4, "atol": 1e-4}
+    for i, x in enumerate((X - (scaling.shift if dense else 0.0)) / scaling.scale):
+        np.testing.assert_allclose(found[i], x @ expected, **close)
+        np.testing.assert_allclose(norms[i], x @ x, **close)
+        expected += np.outer(x, amounts)
+    np.testing.assert_allclose(weights, expected, **close)
+
+
+@pytest.mark.parametrize("gap", [0, 2, 16])
+@pytest.mark.parametrize("which", ["matrix", "shift", "inverse_scale", "weights"])
+def test_the_same_bits_wherever_arrays_lie(which, gap, rng):
+    """Vectorised loops may go number by number where one array begins shortly after another, and sum in that order."""
+    X = rng.standard_normal((1, 11))
+    weights, amounts = rng.standard_normal((11, 3)), rng.standard_normal(3)
+    for _ in range(20):
+        X[:] = rng.standard_normal(11)
+        rows = Rows.of(X, Scaling(rng.uniform(0.5, 2.0, 11), rng.standard_normal(11)))
+        arrays = dict(zip(("matrix", "shift", "inverse_scale"), rows.arrays, strict=True), weights=weights.copy())
+        expected = run(rows, rows.arrays, True, arrays["weights"].copy(), amounts, np.empty(1024)[512:523])
+        pool = np.empty(1024)
+        near = pool[512 - gap - arrays[which].size : 512 - gap].reshape(arrays[which].shape)
+        near[:] = arrays[which]
+        near.flags.writeable = which != "matrix"
+        moved = {**arrays, which: near}
+        given = moved["matrix"], moved["shift"], moved["inverse_scale"]
+        found = run(rows, given, True, moved["weights"], amounts, pool[512:523])
+        assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))
