@@ -92,7 +92,7 @@ def test_the_reader_may_go_away(model, columns, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 def test_ctrl_c_in_a_terminal(tmp_path):
     model = tmp_path / "m"
-    code, shown = in_terminal("fit", "digits", "--stop", 1e9, "--model", model, until=b"samples")
+    code, shown = in_terminal("fit", "digits", "--solver", "asgd", "--stop", 1e9, "--model", model, until=b"samples")
     assert code == 130
     assert re.search(
         r"training · class \d+ of 10 · [\d,]+ samples · [\d.]+ passes · progressive loss \S+ · \d+ s", shown

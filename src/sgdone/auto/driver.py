@@ -1,9 +1,5 @@
 """From rows to a model: what a fit without knobs does, window by window."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, final
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,16 +9,15 @@ from sgdone.auto.course import Course
 from sgdone.auto.folds import JUDGED, Folds
 from sgdone.auto.intercept import balanced
 from sgdone.auto.learner import Learner
-from sgdone.auto.looks import Looks, Weights
+from sgdone.auto.looks import Looks
 from sgdone.auto.order import drift_advice
-from sgdone.auto.task import Task
+from sgdone.auto.request import AutoResult, Request
 from sgdone.bad_rows import check_rows
 from sgdone.data.arrays import ArraySource
 from sgdone.data.base import Block
 from sgdone.data.passes import Passes
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
-from sgdone.stopping.base import Progress, Stop, StopRule
-from sgdone.trace import Trace
+from sgdone.stopping.base import Stop, StopRule
 from sgdone.verdict import Status, Verdict
 
 #: Rows that are seen together before they are learnt from; data with no more of them are small.
@@ -36,59 +31,6 @@ _ENOUGH = 256
 #: The last pass after which other candidates are tried beside the leader.
 _LAST_BRANCH = 16
 
-#: Called after each stretch of rows; a returned text stops the fit.
-Hook = Callable[[Progress, Learner], str | None]
-
-
-@final
-@dataclass(frozen=True)
-class AutoResult:
-    """What a fit leaves: the model in the user's units, how it came about, and what it takes to go on."""
-
-    coef: NDArray[Any]
-    intercept: NDArray[np.float64]
-    trace: Trace
-    verdict: Verdict
-    state: Learner
-    rule_state: Any
-    rows_read: int
-    passes_begun: int
-
-
-@final
-@dataclass(frozen=True)
-class Request:
-    """What is asked of a fit, beside the rows.
-
-    Parameters
-    ----------
-    task : Task
-        What to predict.
-    alpha : float, optional
-        The penalty on coefficients in the units learnt in; left to the candidates if not given.
-    stop : StopRule, optional
-        A budget; if not given, the fit ends when another pass would gain too little.
-    tol : float
-        Standard errors of the loss that another pass must promise.
-    single_pass : bool
-        One pass over rows of a stream, of which there will be more.
-    start : (coef, intercept), optional
-        Where to start, in the user's units, an output a row.
-    hook : callable, optional
-        Called after each stretch of rows; a returned text stops the fit.
-    feature_names : sequence of str, optional
-        What the verdict calls the columns.
-    """
-
-    task: Task
-    alpha: float | None = None
-    stop: StopRule | None = None
-    tol: float = 0.2
-    single_pass: bool = False
-    start: Weights | None = None
-    hook: Hook | None = None
-    feature_names: Sequence[str] | None = None
-
 
 def train_bank(
     source: ArraySource, request: Request, rng: np.random.Generator, resume: AutoResult | None = None
@@ -97,6 +39,7 @@ def train_bank(
 
     Examples
     --------
+    >>> from sgdone.auto import Task
     >>> from sgdone.losses import Squared
     >>> X = np.random.default_rng(0).standard_normal((500, 2)) * [1.0, 1000.0] + [0.0, 1e6]
     >>> source = ArraySource(X, X @ [1.0, 0.01])

@@ -15,7 +15,7 @@ from sgdone.kernels.row_keys import make_row_keys
 _LEAST_JUDGED, JUDGED, _MOST_JUDGED = 1024, 4096, 32768
 #: Copies of a row are looked for where they are more than this share of so many rows, and matter where there are so
 #: many different ones.
-_FEW_COPIES, _SAMPLE, _MANY_DIFFERENT = 0.02, 16384, 200
+_FEW_COPIES, _SAMPLE, _MANY_DIFFERENT = 0.02, 8192, 200
 #: Copies of one row that are more than this share of all rows are not kept together.
 _LARGE_GROUP = 0.01
 #: A fold is no larger than this share of all rows.
@@ -72,7 +72,9 @@ def _copies(block: Block, rows: NDArray[np.uint64], rng: np.random.Generator) ->
     groups[large] = first.size + np.arange(np.count_nonzero(large))
     first = np.concatenate([first, np.flatnonzero(large)])
     # Numbered as they come, not by their keys: units must not matter.
-    return np.argsort(np.argsort(first))[groups] if first.size >= _MANY_DIFFERENT else None
+    numbers = np.empty(first.size, dtype=np.intp)
+    numbers[np.argsort(first)] = np.arange(first.size)
+    return numbers[groups] if first.size >= _MANY_DIFFERENT else None
 
 
 def _is_mostly_different(keys: NDArray[np.float64]) -> bool:
