@@ -27,9 +27,8 @@ def check_learner(learner: Any, n_features: int, n_outputs: int, *, regression: 
     _check_units(learner.units, n_features)
     _require(isinstance(learner.order, LabelOrder) and _is_number(learner.order.pivot), "an order of labels")
     _check_groups(learner.order.groups, n_outputs)
-    tried = learner.tried
-    _require(isinstance(tried, dict), "candidates tried")
-    _require(all(isinstance(c, Candidate) and _is_count(t) for c, t in tried.items()), "candidates tried")
+    _require(isinstance(learner.tried, list), "candidates tried")
+    _require(all(isinstance(found, Candidate) for found in learner.tried), "candidates tried")
     _check_tally(learner.tally, len(learner.bank.alive))
 
 

@@ -64,7 +64,7 @@ class _Fit:
         self.learner: Learner | None = None if resume is None else resume.state
         rows_read = 0 if resume is None else resume.rows_read
         self.course = Course(source.n_rows, rows_read, regression=request.task.is_regression)
-        self.looks = Looks(self.n_rows, request.tol)
+        self.looks = Looks(self.n_rows, request.tol, small=self._is_small)
         self.folds = Folds.none(source.rows.n_rows)
         self.seen = 0
         self.rule_state = None if resume is None else resume.rule_state

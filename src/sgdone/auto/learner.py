@@ -57,8 +57,8 @@ class Learner:
     bank: Bank
     lead: Candidate
     order: LabelOrder = field(default_factory=LabelOrder)
-    #: Candidates that were tried beside a leader, those left behind included, and the rows learnt from before.
-    tried: dict[Candidate, int] = field(default_factory=dict)
+    #: Candidates that were tried beside a leader, those left behind included.
+    tried: list[Candidate] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     #: What a row costs a step: typical ‖x‖² + 1, and curvature.
     energy: float = 0.0
@@ -155,7 +155,7 @@ class Learner:
         The loss is convex: that of the mean is no larger than the mean of theirs, and usually smaller than the least.
         """
         chosen = [look.candidates[k] for k in ties(look.losses, look.weights, look.lead)]
-        models = [self.bank.main(candidate) for candidate in chosen]
+        models = [self.bank.main(candidate) for candidate in chosen if candidate in self.bank.alive]
         solutions = [self.bank.solution(model, self.units.scaling) for model in models]
         coef = np.mean([coef for coef, _ in solutions], axis=0)
         return coef, np.mean([intercept for _, intercept in solutions], axis=0)
@@ -207,17 +207,16 @@ class Learner:
             losses = np.minimum(losses, _FAR_AWAY * np.median(losses, axis=0))
         return Look(self.bank.steps, alive, losses, block.weights_of(rows))
 
-    def judge_look(self, before: Look | None, now: Look) -> None:
-        """Find the leader from a look; leave behind who has lost and is not about to catch up."""
+    def judge_look(self, before: Look | None, now: Look, most: int) -> None:
+        """Find the leader from a look; leave behind who has lost and is not about to catch up, and all but so many."""
         self.lead = now.candidates[now.lead]
         if before is None or now.steps <= before.steps or len(now.candidates) == 1:
             return
         losers = clear_losers(now.losses, now.weights, now.lead)
-        hopeless = limits(before, now) > now.means[now.lead]
-        # Bolder steps make an average worse before it has forgotten the others.
-        young = [found.gain > self.lead.gain and now.steps <= 2 * self.tried.get(found, 0) for found in now.candidates]
-        lost = losers & hopeless & ~np.array(young)
-        self._keep([found for k, found in enumerate(now.candidates) if not lost[k]])
+        heading = limits(before, now)
+        hopeless = heading > heading[now.lead]
+        best = set(np.argsort(heading)[:most].tolist()) | {now.lead}
+        self._keep([c for k, c in enumerate(now.candidates) if k in best and not (losers[k] and hopeless[k])])
 
     def branch(self, n_rows: int, *, bolder: bool, first: bool) -> None:
         """Beside the leader, what was not tried yet: bolder steps and, after the first pass, larger penalties.
@@ -232,7 +231,7 @@ class Learner:
         share = len(others) * len(self.bank.models_of(lead)) / self.bank.n_models
         if others and share * weights.nbytes <= _MOST_MEMORY:
             self.bank.branch(lead, others)
-            self.tried |= dict.fromkeys(others, self.steps)
+            self.tried.extend(others)
             self.set_penalties(n_rows)
 
     def copy(self) -> "Learner":

@@ -5,6 +5,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.auto import schedule
 from sgdone.auto.folds import Folds
 from sgdone.auto.gain import Look, Outlook, outlook
 from sgdone.auto.learner import Learner
@@ -23,8 +24,8 @@ Weights = tuple[NDArray[np.float64], NDArray[np.float64]]
 class Looks:
     """The last look, the best one with the weights it was at, and what another pass would gain."""
 
-    def __init__(self, n_rows: int, tol: float) -> None:
-        self._n_rows, self._tol = n_rows, tol
+    def __init__(self, n_rows: int, tol: float, *, small: bool) -> None:
+        self._n_rows, self._tol, self._small = n_rows, tol, small
         self._last: Look | None = None
         self._best: tuple[Look, Weights] | None = None
         self._calm = False
@@ -33,7 +34,7 @@ class Looks:
     def take(self, learner: Learner, block: Block, folds: Folds, passes: int) -> Stop | None:
         """Compare the candidates; the end, if another pass would gain too little to tell."""
         before, now = self._last, learner.look(block, folds)
-        learner.judge_look(before, now)
+        learner.judge_look(before, now, schedule.most_candidates(passes, small=self._small))
         self._last = now
         if self._best is None or not now.is_worse_than(self._best[0]):
             self._best = (now, learner.blend(now))

@@ -10,6 +10,13 @@ _SMALL = frozenset({1, 2, 4, 8, 16, 32, 64, MOST_PASSES})
 _LARGE = _SMALL | {3, 6, 12, 24, 48}
 
 
+def most_candidates(passes: int, *, small: bool) -> int:
+    """How many candidates are worth the time of further passes: all, where passes are cheap or not yet made."""
+    if small or passes < 2:
+        return 1000
+    return 2 if passes < 6 else 1
+
+
 def next_in_stream(steps: int) -> int:
     """The next number of rows after which the candidates of a first pass are compared."""
     look = FIRST

@@ -100,9 +100,12 @@ def judged_automatically(
 ) -> AutoResult:
     """The same for a fit that chose its penalty by itself; of several classes, each is asked against the rest.
 
-    A direction that separates one of them from the rest makes its probability grow without end, coupled or not.
+    A direction that separates one of them from the rest makes its probability grow without end, coupled or not. With a
+    penalty that is but a remark, which as many checks as classes are too dear for: it must be asked for.
     """
     chosen = replace(plan, alpha=result.state.problem.alpha)
+    if mode == "fast" and len(result.coef) > 1 and not _unpenalised(chosen, X.shape[0]):
+        return result
     spent = _MODELS_IN_BANK if _unpenalised(chosen, X.shape[0]) else 1
     effort = replace(result.verdict, passes=spent * result.verdict.passes)
     for k, (coef, intercept) in enumerate(zip(result.coef, result.intercept, strict=True)):
