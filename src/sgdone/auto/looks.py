@@ -34,10 +34,10 @@ class Looks:
     def take(self, learner: Learner, block: Block, folds: Folds, passes: int) -> Stop | None:
         """Compare the candidates; the end, if another pass would gain too little to tell."""
         before, now = self._last, learner.look(block, folds)
-        learner.judge_look(before, now, schedule.most_candidates(passes, small=self._small))
         self._last = now
         if self._best is None or not now.is_worse_than(self._best[0]):
             self._best = (now, learner.blend(now))
+        learner.judge_look(before, now, schedule.most_candidates(passes, small=self._small))
         if before is None or now.steps <= before.steps:
             return None
         self.expected = outlook(before, now, self._n_rows)

@@ -11,7 +11,7 @@ _LARGE = _SMALL | {3, 6, 12, 24, 48}
 
 
 def most_candidates(passes: int, *, small: bool) -> int:
-    """How many candidates are worth the time of further passes: all, where passes are cheap or not yet made."""
+    """How many candidates are worth further passes: all of them at first, and always where passes are cheap."""
     if small or passes < 2:
         return 1000
     return 2 if passes < 6 else 1
