@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.data.base import Block
 from sgdone.data.class_means import scale_of_classes
+from sgdone.data.rows import Rows
 from sgdone.kernels.outcome import CONTINUE
 from sgdone.kernels.scan import make_scan
 from sgdone.margin_statistics import MarginStatistics
@@ -23,11 +24,7 @@ from sgdone.trace import TraceRow
 def look_ahead(problem: Problem, block: Block, *, at_all: bool = False) -> Preliminary:
     """The sizes of the first rows, or of all rows at hand, which are then trained on like the others."""
     rows = block.all_used() if at_all else block.used(0, block.order.size)[:PRELIMINARY_ROWS]
-    shape = (1, problem.n_features) if problem.access.vectors_first else (problem.n_features, 1)
-    norms = np.empty(rows.size)
-    make_scan(problem.access, block.rows.types)(
-        block.rows.arrays, rows, np.zeros(shape, problem.dtype), np.zeros((1, 2)), norms
-    )
+    norms = squared_norms(block.rows, rows)
     energies = block.weights_of(rows) * (norms + float(problem.fit_intercept))
     finite = np.isfinite(energies)
     return Preliminary(
@@ -39,6 +36,14 @@ def look_ahead(problem: Problem, block: Block, *, at_all: bool = False) -> Preli
         typical_energy=typical(energies[finite]),
         mean_energy=float(np.mean(energies[finite])) if finite.any() else 0.0,
     )
+
+
+def squared_norms(rows: Rows, some: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """‖x‖² of some rows, in the units that they are reached in."""
+    shape = (1, rows.n_features) if rows.access.vectors_first else (rows.n_features, 1)
+    norms = np.empty(some.size)
+    make_scan(rows.access, rows.types)(rows.arrays, some, np.zeros(shape, rows.dtype), np.zeros((1, 2)), norms)
+    return norms
 
 
 def typical(energies: NDArray[np.float64]) -> float:

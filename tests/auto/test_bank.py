@@ -417,7 +417,7 @@ def test_rows_held_out_are_learnt_from_by_none_until_they_are_released():
     advance(never, case)
     without = solutions(never, case)[3:]
     assert_same_solutions(solutions(bank, case), without)
-    bank.release()
+    bank.fork(1)
     assert not bank.holds_out
     assert bank.candidates == [*CANDIDATES] * 2
     assert bank.folds == [ALL_ROWS] * 3 + [0] * 3

@@ -6,12 +6,12 @@ from functools import reduce
 import numpy as np
 import pytest
 from automatic_problems import fitted, problem
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 
 import sgdone
-from sgdone.model_file import ModelFileError, container
+from hostile_files import loaded_or_refused
+from hostile_files import refused as is_refused
+from sgdone.model_file import container
 
 
 def parts_of(task, path, form=np.asarray):
@@ -34,10 +34,7 @@ def refused(all_parts, tmp_path):
     def check(task, change):
         content, tensors = copy.deepcopy(all_parts[task])
         change(content["results"][0]["state"]["fields"], tensors)
-        container.write(tmp_path / "m", content, tensors)
-        with pytest.raises(ModelFileError, match=r"holds no model that sgdone .* can use") as caught:
-            sgdone.load(tmp_path / "m")
-        assert str(tmp_path) in str(caught.value)
+        is_refused(tmp_path / "m", content, tensors)
 
     return check
 
@@ -72,16 +69,16 @@ def with_array(name, change):
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("name", ARRAYS)
 @pytest.mark.parametrize("task", ["two", "three", "numbers"])
-def test_arrays_of_other_shapes_and_types(task, name, change, refused):
-    refused(task, with_array(name, CHANGES[change]))
+def test_arrays_of_other_shapes_and_types(task, change, refused):
+    for name in ARRAYS:
+        refused(task, with_array(name, CHANGES[change]))
 
 
 @pytest.mark.parametrize("change", ["shorter", "longer", "deeper"])
-@pytest.mark.parametrize("name", GROUPS)
-def test_sums_over_groups_of_other_shapes(name, change, refused):
-    refused("three", with_array(name, CHANGES[change]))
+def test_sums_over_groups_of_other_shapes(change, refused):
+    for name in GROUPS:
+        refused("three", with_array(name, CHANGES[change]))
 
 
 @pytest.mark.parametrize("name", ARRAYS + GROUPS)
@@ -181,30 +178,8 @@ def test_fewer_folds_than_models(refused):
     refused("two", lambda state, _: state["bank"]["fields"]["candidates"].pop())
 
 
-anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["kind", "fields", "value", "x"]), inner)
-    ),
-    max_leaves=5,
-)
-
-
-def places(code, path=()):
-    yield path
-    inner = code.items() if isinstance(code, dict) else enumerate(code) if isinstance(code, list) else ()
-    for key, value in inner:
-        yield from places(value, (*path, key))
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.data(), anything)
-def test_anything_in_any_place_is_a_model_or_a_clear_error(all_parts, tmp_path, data, value):
-    content, tensors = copy.deepcopy(all_parts["three"])
-    *path, last = data.draw(st.sampled_from([path for path in places(content) if path]))
-    reduce(lambda spot, key: spot[key], path, content)[last] = value
-    container.write(tmp_path / "m", content, tensors)
-    try:
-        sgdone.load(tmp_path / "m").predict_proba(problem("three", 3)[0])
-    except ModelFileError as error:
-        assert str(tmp_path) in str(error)  # noqa: PT017
+@pytest.mark.parametrize("seeds", [range(start, start + 50) for start in (0, 50, 100)], ids=str)
+def test_anything_in_any_place_is_a_model_or_a_clear_error(seeds, all_parts, tmp_path):
+    X, _ = problem("three", 3)
+    for seed in seeds:
+        loaded_or_refused(tmp_path / "m", all_parts["three"], seed, lambda model: model.predict_proba(X))

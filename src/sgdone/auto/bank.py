@@ -57,7 +57,7 @@ class Bank:
         intercept: NDArray[np.float64],
     ) -> "Bank":
         """All candidates at the same start: ``coef`` (outputs × features) in the units learnt in."""
-        count, outputs = len(candidates), task.n_outputs
+        count = len(candidates)
         weights = np.tile(coef.T, (1, 2 * count)).astype(dtype)
         numbers = np.zeros((count, 4))
         numbers[:, [SCALE, OWN]] = 1.0
@@ -65,7 +65,6 @@ class Bank:
         plans[:, LEAVES_OUT] = ALL_ROWS
         plans[:, TOLD] = 1.0
         intercepts = np.tile(intercept, (2, count))
-        assert weights.shape[1] == 2 * count * outputs
         return cls(task, list(candidates), [ALL_ROWS] * count, weights, intercepts, numbers, plans)
 
     @property
@@ -174,15 +173,13 @@ class Bank:
     def fork(self, n_folds: int) -> None:
         """Beside every model, one for each fold that does not learn from that fold's rows."""
         count = self.n_models
-        models = np.concatenate([np.arange(count), *[np.arange(count)] * n_folds])
-        self._select(models)
-        folds = np.repeat(np.arange(-1, n_folds), count)
-        self.folds = [ALL_ROWS if fold < 0 else int(fold) for fold in folds]
+        self._select(np.tile(np.arange(count), 1 + n_folds))
+        self.folds = [fold for fold in (ALL_ROWS, *range(n_folds)) for _ in range(count)]
         self.plans[:, LEAVES_OUT] = self.folds
         self.plans[count:, TOLD] = 0.0
 
     def hold_out(self) -> None:
-        """Keep the rows of the only fold from all models, until `release`."""
+        """Keep the rows of the only fold from all models, until they are forked."""
         self.folds = [0] * self.n_models
         self.plans[:, LEAVES_OUT] = 0.0
 
@@ -190,14 +187,6 @@ class Bank:
     def holds_out(self) -> bool:
         """Whether there are rows that no model learns from yet."""
         return ALL_ROWS not in self.folds
-
-    def release(self) -> None:
-        """Beside every model, one that will learn from all rows."""
-        count = self.n_models
-        self._select(np.concatenate([np.arange(count), np.arange(count)]))
-        self.folds = [ALL_ROWS] * count + [0] * count
-        self.plans[:, LEAVES_OUT] = self.folds
-        self.plans[count:, TOLD] = 0.0
 
     def main(self, candidate: Candidate) -> int:
         """The model of a candidate that learns from the most rows."""

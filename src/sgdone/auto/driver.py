@@ -56,7 +56,7 @@ class _Fit:
     def __init__(
         self, source: ArraySource, request: Request, rng: np.random.Generator, resume: AutoResult | None
     ) -> None:
-        self.source, self.request, self.rng = source, request, rng
+        self.source, self.request = source, request
         weights = source.sample_weight
         self.n_rows = source.rows.n_rows if weights.size == 1 else int(np.count_nonzero(weights))
         self.blocks = Passes(source, rng, 0 if resume is None else resume.passes_begun)
@@ -66,7 +66,7 @@ class _Fit:
         self.course = Course(source.n_rows, rows_read, regression=request.task.is_regression)
         self.looks = Looks(self.n_rows, request.tol, small=self._is_small)
         self.folds = Folds.none(source.rows.n_rows)
-        self.seen = 0
+        self.seen, self.all_seen = 0, False
         self.rule_state = None if resume is None else resume.rule_state
         if request.stop is not None and self.rule_state is None:
             self.rule_state = request.stop.start(source.n_rows)
@@ -134,12 +134,15 @@ class _Fit:
             check_rows(block, window)
         if self.learner is None:
             candidates = PLAIN if used < FEWEST and not request.single_pass else CANDIDATES
+            # What a start has learnt of a column that comes late must not be lost: then all rows are seen at once.
+            self.all_seen = request.start is not None and not request.single_pass
+            seen = block.all_used() if self.all_seen else window
             self.learner = Learner.over(
-                block, window, request.task, request.alpha, request.start, candidates, ordered=self._ordered
+                block, window, request.task, request.alpha, request.start, candidates, seen=seen, ordered=self._ordered
             )
             if self._is_small:
                 self._fork(block)
-        else:
+        elif not self.all_seen:
             self.learner.see(block, window)
         self.learner.set_penalties(self.learner.units.rows if request.single_pass else used)
         if self._ordered:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.bank import Bank
-from sgdone.auto.candidates import Candidate
+from sgdone.auto.candidates import FEWEST, Candidate
 from sgdone.auto.folds import Folds
 from sgdone.auto.gain import Look, limits
 from sgdone.auto.judge import clear_losers, ties, worth_keeping
@@ -19,14 +19,11 @@ from sgdone.auto.units import Units
 from sgdone.data.base import Block
 from sgdone.data.preparation import InUnits
 from sgdone.kernels.bank import ALL_ROWS, PENALTY
-from sgdone.kernels.scan import make_scan
 from sgdone.losses.base import Loss
-from sgdone.measure import typical
+from sgdone.measure import squared_norms, typical
 
 #: Rows whose sizes make the step size.
 _SIZED = 1024
-#: Fewer rows than this say little about the spread of their labels.
-_FEWEST = 20
 #: Penalties that are tried from the second pass on, if larger than the leader's, unless they take so many bytes.
 _PENALTIES = (0.1, 1.0, 10.0, 100.0, 1000.0)
 #: Losses of robust regression beyond so many times their median are cut to that where candidates are compared.
@@ -77,13 +74,14 @@ class Learner:
         start: tuple[NDArray[np.float64], NDArray[np.float64]] | None,
         candidates: Sequence[Candidate],
         *,
+        seen: NDArray[np.uint64],
         ordered: bool,
     ) -> "Learner":
-        """A bank that has learnt nothing yet; a window of rows has been seen."""
+        """A bank that has learnt nothing yet; its units are those of the rows seen, a window or more."""
         rows = block.rows
         dense = rows.access.vectors_first
         units = Units(dense, dense and task.fit_intercept, rows.n_features, ordered=ordered)
-        units.observe(block, window)
+        units.observe(block, seen)
         units.renew()
         labels = block.labels[window]
         if start is None:
@@ -113,7 +111,7 @@ class Learner:
         if self.units.renew():
             self.bank.change_units(before, self.units.scaling)
             self._size_up(self.scaled(block), window)
-            if window.size >= _FEWEST:
+            if window.size >= FEWEST:
                 self.smoothness = self.task.smoothness(block.labels[window])
 
     def set_penalties(self, n_rows: int) -> None:
@@ -186,7 +184,7 @@ class Learner:
     def release(self, block: Block, folds: Folds) -> None:
         """Let models learn from the rows that were held out, if there are any: the last of the first pass."""
         if self.bank.holds_out:
-            self.bank.release()
+            self.bank.fork(folds.count)
             rows = folds.rows
             self.bank.advance(replace(self.scaled(block), order=rows, upcoming=rows), folds.of_row, 0, rows.size)
 
@@ -253,15 +251,9 @@ class Learner:
 
     def _size_up(self, block: Block, window: NDArray[np.uint64]) -> None:
         """Step sizes for the typical row of a window, unless it is but a few rows of a stream that is known."""
-        if self.energy and window.size < _FEWEST:
+        if self.energy and window.size < FEWEST:
             return
-        rows = block.rows
-        some = window[:_SIZED]
-        norms = np.empty(some.size)
-        shape = (1, rows.n_features) if rows.access.vectors_first else (rows.n_features, 1)
-        scan = make_scan(rows.access, rows.types)
-        scan(rows.arrays, some, np.zeros(shape, rows.dtype), np.zeros((1, 2)), norms)
-        energies = norms + float(self.task.fit_intercept)
+        energies = squared_norms(block.rows, window[:_SIZED]) + float(self.task.fit_intercept)
         # Weights may differ by any factor, and then a few rows carry all of the loss: their mean is what counts.
         self.weight = float(block.weights_of(window).mean())
         self.energy = typical(energies[np.isfinite(energies)]) or 1.0

@@ -9,7 +9,6 @@ from sgdone.auto import schedule
 from sgdone.auto.folds import Folds
 from sgdone.auto.gain import Look, Outlook, outlook
 from sgdone.auto.learner import Learner
-from sgdone.auto.schedule import MOST_PASSES
 from sgdone.data.base import Block
 from sgdone.stopping.base import Stop
 from sgdone.verdict import Status
@@ -48,8 +47,8 @@ class Looks:
         enough = folds.count > 0 or passes >= _BLIND_PASSES
         if enough and self._calm and (calm or self.expected.surely_below(self._tol)):
             return Stop("Gain", Status.CONVERGED, self._in_words(self.expected), self._evidence(learner))
-        if passes >= MOST_PASSES:
-            reason = f"{MOST_PASSES} passes made; {self._in_words(self.expected)}"
+        if passes >= schedule.MOST_PASSES:
+            reason = f"{schedule.MOST_PASSES} passes made; {self._in_words(self.expected)}"
             return Stop("Gain", Status.BUDGET_SPENT, reason, self._evidence(learner))
         return None
 

@@ -1,6 +1,5 @@
 """Linear classification."""
 
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,17 +8,16 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from sgdone.estimators.automatic import train_automatically
 from sgdone.estimators.base import LinearModel
-from sgdone.estimators.callbacks import FitTask, ModelTask, fit_data, with_callbacks
+from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
+from sgdone.estimators.class_training import LabelledRows, is_multinomial, train_classes
 from sgdone.estimators.inputs import check_rows_and_labels, check_rows_to_predict, linear_scores
-from sgdone.estimators.labels import check_classes, encode, encode_known, signs
-from sgdone.estimators.optimum import CheckOptimum, as_check_optimum, judged_automatically, judged_by_optimum
+from sgdone.estimators.labels import check_classes, encode, encode_known, known_classes
+from sgdone.estimators.optimum import as_check_optimum
 from sgdone.estimators.probabilities import estimates_probabilities, log_probabilities, probabilities
-from sgdone.estimators.snapshots import snapshots
 from sgdone.estimators.specs import TaskName
-from sgdone.estimators.training import Plan, Start, train
-from sgdone.estimators.weights import check_sample_weight, count_positive, with_class_weight
+from sgdone.estimators.training import Plan, Start
+from sgdone.estimators.weights import check_sample_weight, count_positive, refuse_balanced, with_class_weight
 
 
 class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # scikit-learn is not typed
@@ -246,18 +244,10 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
             Fitted so far.
         """
         first = not hasattr(self, "_results")
-        if first and classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit: all labels that will come")
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all labels at once: compute the weights with "
-                "sklearn.utils.class_weight.compute_class_weight and pass them as a dict"
-            )
+        known = known_classes(classes, None if first else self.classes_)
+        refuse_balanced(self.class_weight)
         dtype = None if first else self._results[0].state.problem.dtype
         X, y = check_rows_and_labels(self, X, y, dtype=dtype, reset=first, numeric=False)
-        known = np.unique(np.asarray(classes)) if first else self.classes_
-        if not first and classes is not None and not np.array_equal(np.unique(np.asarray(classes)), known):
-            raise ValueError(f"classes={np.asarray(classes).tolist()} differs from the first call's {known.tolist()}")
         numbers = encode_known(y, known)
         weight = check_sample_weight(sample_weight, X.shape[0])
         check_classes(known, numbers, None)
@@ -286,58 +276,11 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     ) -> Self:
         """Train the models and become fitted; ``data`` is what callbacks see, ``None`` if there are none."""
         check = as_check_optimum(self.check_optimum) if data is not None else False
-        if plan.automatic:
-            return self._train_automatically(plan, X, classes, numbers, weight, starts, data, check)
-        n_models = len(starts)
-        positives = [1] if n_models == 1 else range(n_models)
-        labels = [partial(signs, numbers, k) for k in positives]
-        names = [""] if n_models == 1 else [f"class {label!r} " for label in classes.tolist()]
-        keys = [None] if n_models == 1 else classes.tolist()
-        hooks: list[ModelTask | None] = [None] * n_models
-        task = None
-        if data is not None:
-            task = FitTask(self, n_models, plan.stop, data)
-            snapshot = snapshots(starts, X.dtype, classes)
-            hooks = [task.hook(k, names[k].strip(), snapshot) for k in range(n_models)]
-        results = train(plan, X, labels, weight, starts, hooks, names)
-        results = judged_by_optimum(check, results, plan, X, labels, weight)
-        attributes = self._attributes(results, keys, X.shape[1]) | {"classes_": classes, "multinomial_": False}
-        self._keep(attributes, partial=data is None)
-        if task is not None:
-            task.end(attributes)
-        return self
-
-    def _train_automatically(
-        self,
-        plan: Plan,
-        X: Any,
-        classes: NDArray[Any],
-        numbers: NDArray[np.integer[Any]],
-        weight: NDArray[np.float64] | None,
-        starts: list[Start],
-        data: dict[str, Any] | None,
-        check: CheckOptimum,
-    ) -> Self:
-        """The same for a fit that is left to itself: one bank for all classes."""
-        two = classes.size == 2
-        labels = signs(numbers, 1) if two else numbers.astype(np.float64)
-        shape, offset_shape = self._shapes(X.shape[1])
-
-        def snapshot(model: int, state: Any) -> dict[str, Any]:
-            coef, intercept = state.solution()
-            return {
-                "coef_": coef.astype(X.dtype).reshape(shape),
-                "intercept_": intercept.reshape(offset_shape),
-                "classes_": classes,
-                "multinomial_": not two and plan.loss.probabilistic,
-            }
-
-        task = None if data is None else FitTask(self, 1, plan.stop if plan.rule_given else None, data)
-        hook = None if task is None else task.hook(0, "", snapshot)
-        result = train_automatically(plan, X, labels, classes.size, weight, starts, hook)
-        result = judged_automatically(check, result, plan, X, labels, weight)
-        multinomial = not two and plan.loss.probabilistic
-        attributes = self._attributes([result], [None], X.shape[1]) | {"classes_": classes, "multinomial_": multinomial}
+        n_models = 1 if plan.automatic else len(starts)
+        task = None if data is None else FitTask(self, n_models, plan.rule_for_callbacks, data)
+        results, keys = train_classes(plan, LabelledRows(X, classes, numbers, weight), starts, task, check)
+        attributes = self._attributes(results, keys, X.shape[1])
+        attributes |= {"classes_": classes, "multinomial_": is_multinomial(results)}
         self._keep(attributes, partial=data is None)
         if task is not None:
             task.end(attributes)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
 _PEEK = 1000
@@ -24,6 +24,16 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
     check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)
     return classes, numbers.reshape(-1)
+
+
+def known_classes(classes: ArrayLike | None, first: NDArray[Any] | None) -> NDArray[Any]:
+    """The classes of a stream, sorted: as told in its first call, which later calls may repeat but not change."""
+    told = first if classes is None else np.unique(np.asarray(classes))
+    if told is None:
+        raise ValueError("classes must be passed on the first call to partial_fit: all labels that will come")
+    if first is not None and not np.array_equal(told, first):
+        raise ValueError(f"classes={np.asarray(classes).tolist()} differs from the first call's {first.tolist()}")
+    return told
 
 
 def encode_known(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.integer[Any]]:

@@ -129,8 +129,7 @@ class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # sci
             coef, intercept = state.solution()
             return {"coef_": np.ravel(coef), "intercept_": np.reshape(intercept, (1,))}
 
-        rule = None if plan.automatic and not plan.rule_given else plan.stop
-        task = None if data is None else FitTask(self, 1, rule, data)
+        task = None if data is None else FitTask(self, 1, plan.rule_for_callbacks, data)
         hook = None if task is None else task.hook(0, "", snapshot)
         targets = np.ascontiguousarray(y, dtype=np.float64)
         if plan.automatic:

@@ -54,6 +54,11 @@ class Plan:
     rule_given: bool = False
     tol: float = 0.2
 
+    @property
+    def rule_for_callbacks(self) -> StopRule | None:
+        """The rule that says how many passes there may be; none of a fit that ends by itself."""
+        return None if self.automatic and not self.rule_given else self.stop
+
 
 @final
 @dataclass(frozen=True)

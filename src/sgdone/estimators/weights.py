@@ -35,6 +35,15 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray
     return weight
 
 
+def refuse_balanced(class_weight: Any) -> None:
+    """Refuse weights that cannot be known before the last row of a stream."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        raise ValueError(
+            "class_weight='balanced' needs all labels at once: compute the weights with "
+            "sklearn.utils.class_weight.compute_class_weight and pass them as a dict"
+        )
+
+
 def with_class_weight(
     class_weight: Any,
     weight: NDArray[np.float64] | None,

@@ -65,7 +65,7 @@ def _less_time(table: Table, loss: str, sets: Sequence[str]) -> Claim:
     for data in sets:
         goal = table.optima[data, loss][0] + GOOD
         seconds = {m: table.courses[data, loss, m].seconds_to(goal) for m in table.methods(loss)}
-        best = min(seconds, key=lambda method, seconds=seconds: seconds[method])  # type: ignore[misc]
+        best = min(seconds, key=lambda method, seconds=seconds: seconds[method])  # type: ignore[misc]  # its default
         first += np.isfinite(seconds[ASGD]) and best == ASGD
         never += not np.isfinite(seconds[best])
         if np.isfinite(seconds[best]) and best != ASGD:

@@ -16,7 +16,7 @@ from sgdone.experiments.claims import Claim
 def require_matplotlib() -> None:
     """Say how to get matplotlib if it is not there, better before the measurements than after."""
     try:
-        import matplotlib.figure  # noqa: F401
+        import matplotlib.figure  # noqa: F401 - whether it can be
     except ImportError as error:
         raise ImportError("an experiment draws a picture with matplotlib: pip install 'sgdone[plot]'") from error
 

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
+from sgdone.kernels.ahead import make_ask_ahead
 from sgdone.kernels.bank_rows import BankAccess
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled, inlined
 from sgdone.kernels.model import AVERAGE_FLOOR
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
 from sgdone.kernels.outputs import Outputs
-from sgdone.kernels.prefetch import AHEAD, FAR_AHEAD, prefetch
 
 #: Columns of a bank's ``numbers``, a row a model.
 SCALE, OWN, SHARE, STEPS = range(4)
@@ -48,6 +48,7 @@ def make_bank(
     outputs = make_outputs(value, implicit)
     model_step = _make_model_step(outputs)
     dots, adds, sound, locate, fetch = access
+    ask_ahead = make_ask_ahead(fetch, locate)
     mark = fingerprint(access.dots, make_outputs, value, implicit, types)
 
     @compiled(mark)
@@ -81,13 +82,7 @@ def make_bank(
         used = 0
         while position < last and outcome == CONTINUE:
             i = order[position]
-            fetch(rows, upcoming[position])
-            if position + FAR_AHEAD < last:
-                far = order[position + FAR_AHEAD]
-                prefetch(labels, far)
-                locate(rows, far)
-            if position + AHEAD < last:
-                fetch(rows, order[position + AHEAD])
+            ask_ahead(rows, labels, order, upcoming, position, last)
             v = sample_weight[i * weight_stride]
             if v != 0.0:
                 if not sound(rows, i, weights):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from sgdone.kernels.ahead import make_ask_ahead
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled, inlined
 from sgdone.kernels.model import Numbers, load, store
@@ -17,7 +18,6 @@ from sgdone.kernels.outcome import (
     NOT_FINITE,
     NOT_SOUND,
 )
-from sgdone.kernels.prefetch import AHEAD, FAR_AHEAD, prefetch
 from sgdone.kernels.probes import FIRE, GO, LEAVE_OUT, Probe, ProbeMaker, make_probes
 from sgdone.kernels.rows import RowAccess
 from sgdone.kernels.storage import Storage
@@ -119,8 +119,7 @@ def make_loop(
     """
     row_step = make_row_step(make_storage(access, value), make_update(slope), value, make_probes(probes, access))
     sound = access.sound
-    fetch = access.fetch
-    locate = access.locate
+    ask_ahead = make_ask_ahead(access.fetch, access.locate)
     mark = fingerprint(access.dot, make_storage, make_update, value, slope, types, *probes)
 
     @compiled(mark)
@@ -152,13 +151,7 @@ def make_loop(
         used = 0
         while position < last and used < steps.size:
             i = order[position]
-            fetch(rows, upcoming[position])
-            if position + FAR_AHEAD < last:
-                far = order[position + FAR_AHEAD]
-                prefetch(labels, far)
-                locate(rows, far)
-            if position + AHEAD < last:
-                fetch(rows, order[position + AHEAD])
+            ask_ahead(rows, labels, order, upcoming, position, last)
             v = sample_weight[i * weight_stride]
             if v != 0.0:
                 if not sound(rows, i, weights):

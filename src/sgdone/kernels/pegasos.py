@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from sgdone.kernels.ahead import make_ask_ahead
 from sgdone.kernels.bookkeeping import after_update
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled, inlined
 from sgdone.kernels.loop import LARGEST, UNIT
 from sgdone.kernels.model import CEILING, FLOOR, load, store
 from sgdone.kernels.outcome import CONTINUE, FIRED_AFTER, FIRED_AT_LEFT_OUT, FIRED_BEFORE, NOT_FINITE, NOT_SOUND
-from sgdone.kernels.prefetch import AHEAD, FAR_AHEAD, prefetch
 from sgdone.kernels.probes import FIRE, GO, LEAVE_OUT, ProbeMaker, make_probes
 from sgdone.kernels.rows import CSR_SHIFTED, RowAccess
 
@@ -82,7 +82,7 @@ def make_projected_loop(
     ``probes`` are for minibatches of one row.
     """
     dot, add, rescale, sound = access.dot, access.add, access.rescale, access.sound
-    fetch, locate = access.fetch, access.locate
+    ask_ahead = make_ask_ahead(access.fetch, access.locate)
     squared_norm = make_squared_norm(access)
     before, after = make_probes(probes, access)
     mark = fingerprint(access.dot, value, slope, types, *probes)
@@ -125,13 +125,7 @@ def make_projected_loop(
         total_z = total_s = total_loss = total_v = total_wrong = total_squares = 0.0
         while position < last and used < steps.size:
             i = order[position]
-            fetch(rows, upcoming[position])
-            if position + FAR_AHEAD < last:
-                far = order[position + FAR_AHEAD]
-                prefetch(labels, far)
-                locate(rows, far)
-            if position + AHEAD < last:
-                fetch(rows, order[position + AHEAD])
+            ask_ahead(rows, labels, order, upcoming, position, last)
             v = sample_weight[i * weight_stride]
             if v == 0.0:
                 position += 1

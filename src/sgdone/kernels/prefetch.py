@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from sgdone.kernels.jit import INTERPRETED
+from sgdone.kernels.jit import INTERPRETED, inlined
 
 #: Rows between a row's prefetch and its use; a window ahead of that, rows are fetched in the order they lie in.
 AHEAD = 6
@@ -43,5 +43,11 @@ if not INTERPRETED:
         return types.void(array, index), emit
 
 
-#: ``prefetch(array, index)``: the cache line of ``array[index]``, which may lie beyond the array's end.
-prefetch = _prefetch
+@inlined
+def prefetch(array: Any, index: Any) -> None:
+    """Ask for the cache line of ``array[index]``, which may lie beyond the array's end.
+
+    A function around the intrinsic: Numba names an intrinsic anew in every process, and a closure that holds one
+    would never be found on disk.
+    """
+    _prefetch(array, index)

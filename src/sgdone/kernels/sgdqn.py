@@ -8,13 +8,13 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
+from sgdone.kernels.ahead import make_ask_ahead
 from sgdone.kernels.bookkeeping import after_update
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
 from sgdone.kernels.loop import LARGEST, UNIT
 from sgdone.kernels.model import load, store
 from sgdone.kernels.outcome import CONTINUE, FIRED_AFTER, FIRED_AT_LEFT_OUT, FIRED_BEFORE, NOT_FINITE, NOT_SOUND
-from sgdone.kernels.prefetch import AHEAD, FAR_AHEAD, prefetch
 from sgdone.kernels.probes import FIRE, GO, LEAVE_OUT, ProbeMaker, make_probes
 from sgdone.kernels.rows import RowAccess
 from sgdone.kernels.rows_rescaled import rescaled
@@ -37,7 +37,8 @@ def make_rescaling_loop(
     probes: tuple[ProbeMaker, ...] = (),
 ) -> Callable[..., tuple[int, int, int]]:
     """A loop of at most ``updates`` steps θ ← θ − v·ℓ′·B∘(x, 1); see `sgdone.kernels.loop` for what it shares."""
-    dot, sound, fetch, locate = access.dot, access.sound, access.fetch, access.locate
+    dot, sound = access.dot, access.sound
+    ask_ahead = make_ask_ahead(access.fetch, access.locate)
     move, learn, age, keep = rescaled(access)
     before, after = make_probes(probes, access)
     mark = fingerprint(access.dot, value, slope, types, *probes)
@@ -73,13 +74,7 @@ def make_rescaling_loop(
         used = 0
         while position < last and used < updates:
             i = order[position]
-            fetch(rows, upcoming[position])
-            if position + FAR_AHEAD < last:
-                far = order[position + FAR_AHEAD]
-                prefetch(labels, far)
-                locate(rows, far)
-            if position + AHEAD < last:
-                fetch(rows, order[position + AHEAD])
+            ask_ahead(rows, labels, order, upcoming, position, last)
             v = sample_weight[i * weight_stride]
             if v == 0.0:
                 position += 1
