@@ -218,8 +218,8 @@ class _Fit:
             stop = None
         if pass_ended or stop is not None:
             self.course.rows_read += 0 if pass_ended else learner.held_out(self.folds)
-            learner.release(block, self.folds)
-            self.looks.renew(learner)
+            if learner.release(block, self.folds):
+                self.looks.renew(learner)
         if stop is not None:
             return stop
         if pass_ended and passes <= _LAST_BRANCH:

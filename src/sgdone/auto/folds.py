@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sgdone.auto.candidates import FEWEST
 from sgdone.data.base import Block
 from sgdone.kernels.bank import NO_FOLD
-from sgdone.kernels.row_keys import make_row_keys
+from sgdone.kernels.row_keys import make_row_keys, number_copies
 
 #: Rows that are judged by: half of few rows, but so many at least if there are, and a sixteenth of many.
 _LEAST_JUDGED, JUDGED, _MOST_JUDGED = 1024, 4096, 32768
@@ -51,11 +51,17 @@ class Folds:
         if groups is None:
             rows = rng.choice(unread, needed, replace=False)
         else:
-            place = rng.permutation(int(groups.max()) + 1)[groups]
-            rows = unread[np.argsort(place, kind="stable")][:needed]
+            rows = unread[_first_of_groups(rng.permutation(int(groups.max()) + 1)[groups], needed)]
         of_row = np.full(block.rows.n_rows, NO_FOLD, np.uint8)
         of_row[rows] = np.minimum(np.arange(rows.size) // size, count - 1)
         return cls(of_row, rows[np.argsort(of_row[rows], kind="stable")], count)
+
+
+def _first_of_groups(places: NDArray[np.intp], needed: int) -> NDArray[np.intp]:
+    """The rows whose groups have the first places, so many of them, group after group."""
+    last = int(np.searchsorted(np.cumsum(np.bincount(places)), needed))
+    few = np.flatnonzero(places <= last)
+    return few[np.argsort(places[few], kind="stable")][:needed]
 
 
 def _copies(block: Block, rows: NDArray[np.uint64], rng: np.random.Generator) -> NDArray[np.intp] | None:
@@ -66,19 +72,15 @@ def _copies(block: Block, rows: NDArray[np.uint64], rng: np.random.Generator) ->
     """
     if rows.size > _SAMPLE and _is_mostly_different(_keys(block, rng.choice(rows, _SAMPLE, replace=False))):
         return None
-    _, first, groups = np.unique(_keys(block, rows), return_index=True, return_inverse=True)
+    groups, count = number_copies(_keys(block, rows))
     # A large group would fill a fold alone: its rows are as good as apart.
     large = (np.bincount(groups) > _LARGE_GROUP * rows.size)[groups]
-    groups[large] = first.size + np.arange(np.count_nonzero(large))
-    first = np.concatenate([first, np.flatnonzero(large)])
-    # Numbered as they come, not by their keys: units must not matter.
-    numbers = np.empty(first.size, dtype=np.intp)
-    numbers[np.argsort(first)] = np.arange(first.size)
-    return numbers[groups] if first.size >= _MANY_DIFFERENT else None
+    groups[large] = count + np.arange(np.count_nonzero(large))
+    return groups if groups.max() >= _MANY_DIFFERENT else None
 
 
 def _is_mostly_different(keys: NDArray[np.float64]) -> bool:
-    return np.unique(keys).size > (1.0 - _FEW_COPIES) * keys.size
+    return number_copies(keys)[1] > (1.0 - _FEW_COPIES) * keys.size
 
 
 def _keys(block: Block, rows: NDArray[np.uint64]) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ is the gain of another pass or, where passes are cheap, of as many again: after 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -31,12 +32,12 @@ class Look:
     losses: NDArray[np.float64]
     weights: NDArray[np.float64]
 
-    @property
+    @cached_property
     def means(self) -> NDArray[np.float64]:
         """The mean loss of each candidate."""
         return means(self.losses, self.weights)
 
-    @property
+    @cached_property
     def lead(self) -> int:
         """The place of the best candidate."""
         return int(np.argmin(self.means))

@@ -152,8 +152,9 @@ class Learner:
 
         The loss is convex: that of the mean is no larger than the mean of theirs, and usually smaller than the least.
         """
+        alive = self.bank.alive
         chosen = [look.candidates[k] for k in ties(look.losses, look.weights, look.lead)]
-        models = [self.bank.main(candidate) for candidate in chosen if candidate in self.bank.alive]
+        models = [self.bank.main(candidate) for candidate in chosen if candidate in alive]
         solutions = [self.bank.solution(model, self.units.scaling) for model in models]
         coef = np.mean([coef for coef, _ in solutions], axis=0)
         return coef, np.mean([intercept for _, intercept in solutions], axis=0)
@@ -181,12 +182,14 @@ class Learner:
         """Rows that no model has learnt from yet."""
         return folds.rows.size if self.bank.holds_out else 0
 
-    def release(self, block: Block, folds: Folds) -> None:
-        """Let models learn from the rows that were held out, if there are any: the last of the first pass."""
-        if self.bank.holds_out:
+    def release(self, block: Block, folds: Folds) -> bool:
+        """Let models learn from the rows that were held out: the last of the first pass. Whether there were any."""
+        waited = self.bank.holds_out
+        if waited:
             self.bank.fork(folds.count)
             rows = folds.rows
             self.bank.advance(replace(self.scaled(block), order=rows, upcoming=rows), folds.of_row, 0, rows.size)
+        return waited
 
     def look(self, block: Block, folds: Folds) -> Look:
         """Losses of all candidates on the rows of the folds, or on the rows of the block if there are none."""

@@ -1,14 +1,18 @@
-"""Numbers that tell rows apart by what they hold."""
+"""Numbers that tell rows apart by what they hold, and how many rows are the same."""
 
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
 from sgdone.kernels.rows_csr import sound
+
+#: 2⁶⁴ over the golden ratio: the upper bits of its multiples lie evenly.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @lru_cache(maxsize=8)
@@ -43,3 +47,37 @@ def make_row_keys(types: str, dense: bool) -> Callable[..., None]:
             keys[position] = total
 
     return dense_keys if dense else csr_keys
+
+
+def number_copies(keys: NDArray[np.float64]) -> tuple[NDArray[np.intp], int]:
+    """A number for each key, 0, 1, … as they come, the same for the same key; and how many there are.
+
+    Examples
+    --------
+    >>> number_copies(np.array([0.5, 7.0, 0.5, 2.0, 7.0]))
+    (array([0, 1, 0, 2, 1]), 3)
+    """
+    bits = (keys + 0.0).view(np.uint64)
+    size = max(2, 2 * keys.size - 1).bit_length()
+    starts = (bits * _GOLDEN) >> np.uint64(64 - size)
+    numbers = np.empty(keys.size, np.intp)
+    count = _number(bits, starts.astype(np.intp), np.full(1 << size, -1, np.intp), numbers)
+    return numbers, count
+
+
+@compiled()
+def _number(bits: Any, starts: Any, table: Any, numbers: Any) -> Any:
+    """A hash table with open addressing: each key is looked for from its place in ``starts`` on."""
+    count = 0
+    for i in range(bits.size):
+        place = starts[i]
+        while table[place] >= 0 and bits[table[place]] != bits[i]:
+            place = (place + 1) & (table.size - 1)
+        known = table[place]
+        if known >= 0:
+            numbers[i] = numbers[known]
+        else:
+            table[place] = i
+            numbers[i] = count
+            count += 1
+    return count
