@@ -257,7 +257,7 @@ class _Fit:
         coef, intercept = learner.solution()
         if ended.rule == "Gain" and self.looks.best is not None:
             coef, intercept = self.looks.best
-            intercept = balanced(self.request.task, coef, intercept, self.block)
+            intercept = balanced(self.request.task, coef, intercept, self.block, self.course.rows_read)
             learner.adopt(coef, intercept)
         verdict = self._verdict(ended, learner)
         self.course.trace.verdict = verdict

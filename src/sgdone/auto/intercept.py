@@ -7,69 +7,67 @@ steps come close to that, and rare classes feel the difference; one more look at
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, softmax
 
 from sgdone.auto.task import Task
 from sgdone.data.base import Block
 from sgdone.losses.squared import Squared
 
 _MAX_ITERATIONS = 50
-_CLOSE = 1e-10
-#: Larger matrices are not read once more.
-_MOST_ENTRIES = 1 << 28
+_CLOSE = 1e-12
+#: Predictions of so many rows and classes are held at once.
+_MOST_SCORES = 1 << 24
 
 
 def balanced(
-    task: Task, coef: NDArray[np.float64], intercept: NDArray[np.float64], block: Block
+    task: Task, coef: NDArray[np.float64], intercept: NDArray[np.float64], block: Block, most_rows: int
 ) -> NDArray[np.float64]:
-    """The intercept at which predictions of all rows are right on average; as it is where that is not known."""
+    """The intercept at which predictions are right on average; as it is where that is not known.
+
+    All rows are asked, or one in so many: more than were learnt from would tell no more.
+    """
     known = task.loss.probabilistic or isinstance(task.loss, Squared)
     if not (task.fit_intercept and known and task.kind != "one_vs_rest"):
         return intercept
-    if block.rows.n_rows * block.rows.typical_length > _MOST_ENTRIES:
-        return intercept
-    weights = np.broadcast_to(block.sample_weight, block.labels.shape)
+    most_rows = min(most_rows, _MOST_SCORES // task.n_outputs)
+    rows = slice(None, None, max(1, round(block.rows.n_rows / most_rows)))
+    weights = np.broadcast_to(block.sample_weight, block.labels.shape)[rows]
     used = weights > 0
-    labels, weights = block.labels[used], weights[used]
-    scores = np.asarray(block.rows.whole() @ coef.T + intercept)[used]
-    if task.kind == "softmax":
-        shift = _shift_of_classes(scores, labels.astype(np.intp), weights)
-    elif isinstance(task.loss, Squared):
-        shift = np.array([np.average(labels - scores[:, 0], weights=weights)])
+    labels, weights = block.labels[rows][used], weights[used]
+    scores = np.asarray(block.rows.whole()[rows] @ coef.T + intercept)[used].T
+    if isinstance(task.loss, Squared):
+        shift = np.array([np.average(labels - scores[0], weights=weights)])
+    elif task.kind == "softmax":
+        shift = _shift_of_classes(np.array(scores), labels.astype(np.intp), weights)
     else:
-        shift = np.array([_shift_of_two(scores[:, 0], labels > 0, weights)])
+        classes = np.vstack([np.zeros(labels.size), scores])
+        low, high = _shift_of_classes(classes, (labels > 0).astype(np.intp), weights)
+        shift = np.array([high - low])
     return intercept + shift if np.all(np.isfinite(shift)) else intercept
-
-
-def _shift_of_two(scores: NDArray[np.float64], positive: NDArray[np.bool_], weights: NDArray[np.float64]) -> float:
-    """Newton's method for the shift at which the mean probability is the share of the class."""
-    wanted, shift = float(weights[positive].sum()), 0.0
-    for _ in range(_MAX_ITERATIONS):
-        shares = expit(scores + shift)
-        curvature = float((weights * shares * (1.0 - shares)).sum())
-        if not curvature > 0:
-            break
-        step = np.clip((wanted - float((weights * shares).sum())) / curvature, -1.0, 1.0)
-        shift += float(step)
-        if abs(step) < _CLOSE:
-            break
-    return shift
 
 
 def _shift_of_classes(
     scores: NDArray[np.float64], numbers: NDArray[np.intp], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The same for several classes, each in turn moved by the logarithm of what it lacks."""
-    count = scores.shape[1]
+    """Newton's method for the shifts at which mean probabilities are the shares of the classes (rows of ``scores``).
+
+    Exponentials are taken once: shares with a shift are products with its exponentials. A class without rows, which
+    any share would be too large for, stays as it is. No step exceeds 1, beyond which a logistic function may overshoot.
+    """
+    count = len(scores)
     wanted = np.bincount(numbers, weights, minlength=count)
     present = wanted > 0
+    scores -= scores.max(axis=0)
+    sizes = np.exp(scores, out=scores)
     shift = np.zeros(count)
     for _ in range(_MAX_ITERATIONS):
-        found = (softmax(scores + shift, axis=1) * weights[:, None]).sum(axis=0)
-        step = np.zeros(count)
-        step[present] = np.clip(np.log(wanted[present] / found[present]), -1.0, 1.0)
-        shift += step
-        if np.abs(step).max() < _CLOSE:
+        factors = np.exp(shift)
+        totals = factors @ sizes
+        found = factors * (sizes @ (weights / totals))
+        lacks = np.where(present, wanted - found, 0.0)
+        if np.abs(lacks).max() < _CLOSE * wanted.sum():
             break
+        curvature = np.diag(found) - np.outer(factors, factors) * ((sizes * (weights / totals**2)) @ sizes.T)
+        step = np.linalg.lstsq(np.where(present[:, None] & present, curvature, 0.0), lacks)[0]
+        shift += step / max(1.0, np.abs(step).max())
     centred: NDArray[np.float64] = shift - shift.mean()
     return centred
