@@ -216,14 +216,15 @@ class _Fit:
         stop = self.looks.take(learner, block, self.folds, passes)
         if self.request.stop is not None:
             stop = None
-        if pass_ended or stop is not None:
+        overfits = self.looks.may_overfit(learner)
+        if stop is not None or (pass_ended and overfits):
             self.course.rows_read += 0 if pass_ended else learner.held_out(self.folds)
             if learner.release(block, self.folds):
                 self.looks.renew(learner)
         if stop is not None:
             return stop
         if pass_ended and passes <= _LAST_BRANCH:
-            learner.branch(block.n_used, bolder=self.looks.promise, first=passes == 1)
+            learner.branch(block.n_used, bolder=self.looks.promise, penalties=passes == 1 and overfits)
             learner.bank.tell_of(learner.model)
         return None
 

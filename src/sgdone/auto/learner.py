@@ -139,6 +139,15 @@ class Learner:
         """Rows learnt from."""
         return self.bank.steps
 
+    def excess(self, loss: float, n_rows: int) -> float:
+        """By how much the optimum on so many rows is expected to exceed the least loss there is, without a penalty.
+
+        It is p/(2n) of a loss that is a negative log-likelihood with p parameters (Akaike 1974), and in units of the
+        residuals' variance, twice the loss, where targets are predicted.
+        """
+        parameters = int(np.count_nonzero(self.units.scale)) * self.task.n_free_outputs
+        return parameters / (2.0 * n_rows) * (2.0 * loss if self.task.is_regression else 1.0)
+
     def running(self) -> tuple[NDArray[np.float64], float]:
         """What rules that watch an iterate would ask for: none of them takes part."""
         return np.empty(0), 0.0
@@ -219,14 +228,14 @@ class Learner:
         best = set(np.argsort(heading)[:most].tolist()) | {now.lead}
         self._keep([c for k, c in enumerate(now.candidates) if k in best and not (losers[k] and hopeless[k])])
 
-    def branch(self, n_rows: int, *, bolder: bool, first: bool) -> None:
-        """Beside the leader, what was not tried yet: bolder steps and, after the first pass, larger penalties.
+    def branch(self, n_rows: int, *, bolder: bool, penalties: bool) -> None:
+        """Beside the leader, what was not tried yet: bolder steps, larger penalties.
 
         Penalties begin to tell then; and steps that were too bold for the first rows may be the best for what is left.
         """
         lead, weights = self.lead, self.bank.weights
         others = [Candidate(_BOLDER * lead.gain, lead.penalty)] if bolder and lead.gain < _BOLDEST else []
-        if first and self.alpha is None:
+        if penalties and self.alpha is None:
             others += [Candidate(lead.gain, a) for a in _PENALTIES if lead.penalty < a <= 100 * lead.penalty]
         others = [other for other in others if other not in self.tried and other not in self.bank.alive]
         share = len(others) * len(self.bank.models_of(lead)) / self.bank.n_models

@@ -67,6 +67,15 @@ class Looks:
         """Whether the last look promised a gain that matters."""
         return self.expected is not None and self.expected.in_errors > self._tol
 
+    def may_overfit(self, learner: Learner) -> bool:
+        """Whether what is learnt from these rows alone could cost more than noise hides.
+
+        Of the excess at the optimum a penalty wins back half at best, unless the labels depend on nothing at all. Below
+        ``tol`` it does not show whether there is a penalty, nor whether rows that are judged by were learnt from.
+        """
+        found = self.expected
+        return found is None or learner.excess(found.loss, self._n_rows) / 2.0 > self._tol * found.noise
+
     def _in_words(self, found: Outlook) -> str:
         more = "another pass" if round(found.passes) == 1 else f"another {found.passes:.0f} passes"
         return (

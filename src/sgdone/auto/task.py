@@ -45,6 +45,11 @@ class Task:
         return _MAKERS[self.kind]
 
     @property
+    def n_free_outputs(self) -> int:
+        """Outputs that matter: a softmax takes no note of what all have in common."""
+        return self.n_outputs - 1 if self.kind == "softmax" else self.n_outputs
+
+    @property
     def is_regression(self) -> bool:
         """Whether targets are predicted."""
         return self.kind == "target"
