@@ -36,7 +36,7 @@ def run(rows, arrays, dense, weights, amounts, row):
 
 @dense_or_csr
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize(("n_features", "width"), [(1, 1), (3, 2), (4, 7), (9, 4), (37, 18)])
+@pytest.mark.parametrize(("n_features", "width"), [(1, 2), (3, 2), (21, 2), (1, 4), (9, 4), (37, 4), (4, 7), (37, 18)])
 def test_products_norms_and_sums(n_features, width, dtype, dense, rng):
     X = (rng.standard_normal((12, n_features)) * (rng.random((12, n_features)) < 0.7)).astype(dtype)
     scaling = Scaling(rng.uniform(0.5, 2.0, n_features), rng.standard_normal(n_features) if dense else None)
@@ -53,22 +53,23 @@ def test_products_norms_and_sums(n_features, width, dtype, dense, rng):
     np.testing.assert_allclose(weights, expected, **close)
 
 
+@pytest.mark.parametrize(("count", "width"), [(11, 3), (43, 2), (43, 4)])
 @pytest.mark.parametrize("gap", [0, 2, 16])
 @pytest.mark.parametrize("which", ["matrix", "shift", "inverse_scale", "weights"])
-def test_the_same_bits_wherever_arrays_lie(which, gap, rng):
+def test_the_same_bits_wherever_arrays_lie(which, gap, count, width, rng):
     """Vectorised loops may go number by number where one array begins shortly after another, and sum in that order."""
-    X = rng.standard_normal((1, 11))
-    weights, amounts = rng.standard_normal((11, 3)), rng.standard_normal(3)
+    X = rng.standard_normal((1, count))
+    weights, amounts = rng.standard_normal((count, width)), rng.standard_normal(width)
     for _ in range(20):
-        X[:] = rng.standard_normal(11)
-        rows = Rows.of(X, Scaling(rng.uniform(0.5, 2.0, 11), rng.standard_normal(11)))
+        X[:] = rng.standard_normal(count)
+        rows = Rows.of(X, Scaling(rng.uniform(0.5, 2.0, count), rng.standard_normal(count)))
         arrays = dict(zip(("matrix", "shift", "inverse_scale"), rows.arrays, strict=True), weights=weights.copy())
-        expected = run(rows, rows.arrays, True, arrays["weights"].copy(), amounts, np.empty(1024)[512:523])
+        expected = run(rows, rows.arrays, True, arrays["weights"].copy(), amounts, np.empty(1024)[512 : 512 + count])
         pool = np.empty(1024)
         near = pool[512 - gap - arrays[which].size : 512 - gap].reshape(arrays[which].shape)
         near[:] = arrays[which]
         near.flags.writeable = which != "matrix"
         moved = {**arrays, which: near}
         given = moved["matrix"], moved["shift"], moved["inverse_scale"]
-        found = run(rows, given, True, moved["weights"], amounts, pool[512:523])
+        found = run(rows, given, True, moved["weights"], amounts, pool[512 : 512 + count])
         assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))

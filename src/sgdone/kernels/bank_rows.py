@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sgdone.kernels import rows_csr_scaled, rows_dense_scaled
+from sgdone.kernels.bank_columns import adds_to_one, adds_to_two, dots_of_one, dots_of_two
 from sgdone.kernels.jit import inlined
 
 
@@ -38,6 +39,12 @@ def _dense_dots(rows: Any, i: Any, weights: Any, row: Any, sums: Any) -> Any:
     # In a loop of its own: whether one that also writes runs in steps of several would depend on where arrays lie.
     for j in range(n_features):
         norm += row[j] * row[j]
+    if sums.size == 2:
+        dots_of_one(weights.reshape(weights.size), row, sums)
+        return norm
+    if sums.size == 4:
+        dots_of_two(weights.reshape(weights.size), row, sums)
+        return norm
     for p in range(sums.size):
         sums[p] = 0
     j = 0
@@ -56,6 +63,12 @@ def _dense_dots(rows: Any, i: Any, weights: Any, row: Any, sums: Any) -> Any:
 
 @inlined
 def _dense_adds(rows: Any, i: Any, weights: Any, row: Any, amounts: Any) -> None:
+    if amounts.size == 2:
+        adds_to_one(weights.reshape(weights.size), row, amounts)
+        return
+    if amounts.size == 4:
+        adds_to_two(weights.reshape(weights.size), row, amounts)
+        return
     for j in range(row.size):
         x = row[j]
         for p in range(amounts.size):
@@ -66,6 +79,18 @@ def _dense_adds(rows: Any, i: Any, weights: Any, row: Any, amounts: Any) -> None
 def _csr_dots(rows: Any, i: Any, weights: Any, row: Any, sums: Any) -> Any:
     data, indices, indptr, _, inverse_scale = rows
     norm = data.dtype.type(0)
+    if sums.size == 2:
+        iterate = data.dtype.type(0)
+        average = data.dtype.type(0)
+        for k in range(indptr[i], indptr[i + np.uint64(1)]):
+            j = indices[k]
+            x = data[k] * inverse_scale[j]
+            norm += x * x
+            iterate += x * weights[j, 0]
+            average += x * weights[j, 1]
+        sums[0] = iterate
+        sums[1] = average
+        return norm
     for p in range(sums.size):
         sums[p] = 0
     for k in range(indptr[i], indptr[i + np.uint64(1)]):
@@ -80,11 +105,17 @@ def _csr_dots(rows: Any, i: Any, weights: Any, row: Any, sums: Any) -> Any:
 @inlined
 def _csr_adds(rows: Any, i: Any, weights: Any, row: Any, amounts: Any) -> None:
     data, indices, indptr, _, inverse_scale = rows
+    one = amounts.size == 2
+    to_iterate, to_average = amounts[0], amounts[1]
     for k in range(indptr[i], indptr[i + np.uint64(1)]):
         j = indices[k]
         x = data[k] * inverse_scale[j]
-        for p in range(amounts.size):
-            weights[j, p] += x * amounts[p]
+        if one:
+            weights[j, 0] += x * to_iterate
+            weights[j, 1] += x * to_average
+        else:
+            for p in range(amounts.size):
+                weights[j, p] += x * amounts[p]
 
 
 DENSE = BankAccess(_dense_dots, _dense_adds, rows_dense_scaled.sound, rows_dense_scaled.locate, rows_dense_scaled.fetch)
