@@ -63,12 +63,12 @@ def test_where_arrays_lie_in_memory_changes_no_bit(columns, task, monkeypatch, s
         loop = make_bank(*arguments)
 
         def crowded(rows, *others):
-            *given, weights, intercepts, numbers, losses, misses, row, sums, amounts, room = others
+            *given, weights, _, intercepts, numbers, losses, misses, row, sums, amounts, room = others
             matrix, *units = rows
             # What is written to lies right behind what is read.
             shift, scale, row, sums, amounts, there = _side_by_side(*units, row, sums, amounts, weights)
             rest = (intercepts, numbers, losses, misses, row, sums, amounts, room)
-            outcome = loop((matrix, shift, scale), *given, there, *rest)
+            outcome = loop((matrix, shift, scale), *given, there, there.reshape(-1), *rest)
             weights[...] = there
             return outcome
 

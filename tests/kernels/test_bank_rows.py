@@ -17,11 +17,11 @@ def make_loop(access, types):
     mark = fingerprint(dots, types)
 
     @compiled(mark)
-    def loop(rows, order, weights, row, amounts, sums, norms):
+    def loop(rows, order, weights, flat, row, amounts, sums, norms):
         _ = mark
         for position in range(order.size):
-            norms[position] = dots(rows, order[position], weights, row, sums[position])
-            adds(rows, order[position], weights, row, amounts)
+            norms[position] = dots(rows, order[position], weights, flat, row, sums[position])
+            adds(rows, order[position], weights, flat, row, amounts)
 
     return loop
 
@@ -30,7 +30,8 @@ def run(rows, arrays, dense, weights, amounts, row):
     """Inner products and squared norms of all rows, each added to the weights after."""
     order = np.arange(rows.n_rows, dtype=np.uint64)
     sums, norms = np.full((rows.n_rows, weights.shape[1]), np.nan, rows.dtype), np.empty(rows.n_rows)
-    make_loop(DENSE if dense else CSR, rows.types)(arrays, order, weights, row, amounts, sums, norms)
+    loop = make_loop(DENSE if dense else CSR, rows.types)
+    loop(arrays, order, weights, weights.reshape(-1), row, amounts, sums, norms)
     return sums, norms
 
 

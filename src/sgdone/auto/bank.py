@@ -116,6 +116,7 @@ class Bank:
             np.array([float(task.fit_intercept), LARGEST[dtype], DECAY, float(learn)]),
             loss.parameters,
             self.weights,
+            self.weights.reshape(-1),
             self.intercepts,
             self.numbers,
             losses,

@@ -66,6 +66,7 @@ def make_bank(
         settings: Any,
         parameters: Any,
         weights: Any,
+        flat: Any,
         intercepts: Any,
         numbers: Any,
         losses: Any,
@@ -88,7 +89,7 @@ def make_bank(
                 if not sound(rows, i, weights):
                     outcome = NOT_SOUND
                     break
-                norm = dots(rows, i, weights, row, sums)
+                norm = dots(rows, i, weights, flat, row, sums)
                 # A prediction that is no number shows in every model, so that none has learnt from the row.
                 if not abs(norm) <= settings[LARGEST] or not abs(labels[i]) <= settings[LARGEST]:
                     outcome = NOT_FINITE
@@ -114,7 +115,7 @@ def make_bank(
                         room,
                     )
                 if settings[LEARNS] != 0.0:
-                    adds(rows, i, weights, row, amounts)
+                    adds(rows, i, weights, flat, row, amounts)
                 used += 1
             position += 1
         return position, used, outcome
@@ -124,7 +125,7 @@ def make_bank(
 
 def _make_model_step(outputs: Outputs) -> Callable[..., None]:
     """What a row does to one model: its loss, and the amounts of the row that its columns take."""
-    cost, slopes, miss = outputs
+    cost, slopes, miss, single = outputs
 
     @inlined
     def model_step(
@@ -148,7 +149,7 @@ def _make_model_step(outputs: Outputs) -> Callable[..., None]:
     ) -> None:
         predictions = room[0]
         slope = room[1]
-        count = predictions.size
+        count = 1 if single else predictions.size
         begin = model * count
         averages = n_models * count + begin
         scale, own, share = numbers[model, SCALE], numbers[model, OWN], numbers[model, SHARE]

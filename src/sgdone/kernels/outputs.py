@@ -31,6 +31,8 @@ class Outputs(NamedTuple):
     cost: Callable[..., Any]
     slopes: Callable[..., Any]
     miss: Callable[..., Any]
+    #: Whether there is but one prediction: loops over it are none then.
+    single: bool = False
 
 
 def make_two_classes(value: Callable[..., float], implicit: Callable[..., float]) -> Outputs:
@@ -53,7 +55,7 @@ def _make_single(value: Callable[..., float], implicit: Callable[..., float], mi
     def slopes(z: Any, count: Any, label: Any, q: Any, parameters: Any, out: Any) -> None:
         out[0] = implicit(z[0], label, q, parameters)
 
-    return Outputs(cost, slopes, miss)
+    return Outputs(cost, slopes, miss, single=True)
 
 
 def make_one_vs_rest(value: Callable[..., float], implicit: Callable[..., float]) -> Outputs:
