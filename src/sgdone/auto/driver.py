@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from sgdone.auto import schedule
 from sgdone.auto.candidates import CANDIDATES, FEWEST, PLAIN
 from sgdone.auto.course import Course
-from sgdone.auto.folds import JUDGED, Folds
+from sgdone.auto.folds import Folds
 from sgdone.auto.intercept import balanced
 from sgdone.auto.learner import Learner
 from sgdone.auto.looks import Looks
@@ -203,8 +203,9 @@ class _Fit:
             self._fork(block)
             learner.set_penalties(block.n_used)
             return None
-        # Rows that are sorted, perhaps, say nothing before all of them have come.
-        if not pass_ended and (self._ordered or learner.steps < JUDGED):
+        # Rows that are sorted, perhaps, say nothing before all of them have come; and judging is not to take longer
+        # than learning.
+        if not pass_ended and (self._ordered or learner.steps < self.folds.rows.size):
             return None
         return self._look(block, pass_ended)
 

@@ -12,7 +12,7 @@ from sgdone.kernels.bank import NO_FOLD
 from sgdone.kernels.row_keys import make_row_keys, number_copies
 
 #: Rows that are judged by: half of few rows, but so many at least if there are, and a sixteenth of many.
-_LEAST_JUDGED, JUDGED, _MOST_JUDGED = 1024, 4096, 32768
+_LEAST_JUDGED, _JUDGED, _MOST_JUDGED = 1024, 4096, 32768
 #: Copies of a row are looked for where they are more than this share of so many rows, and matter where there are so
 #: many different ones.
 _FEW_COPIES, _SAMPLE, _MANY_DIFFERENT = 0.02, 8192, 200
@@ -42,7 +42,7 @@ class Folds:
         n_rows = block.n_used
         if n_rows < FEWEST or not unread.size:
             return cls.none(block.rows.n_rows)
-        wanted = int(min(max(_LEAST_JUDGED, min(n_rows / 2, JUDGED), n_rows / 16), _MOST_JUDGED))
+        wanted = int(min(max(_LEAST_JUDGED, min(n_rows / 2, _JUDGED), n_rows / 16), _MOST_JUDGED))
         size = max(1, min(wanted, int(_SHARE * n_rows)))
         count = int(min(round(1.0 / _SHARE), np.ceil(wanted / size), np.ceil(unread.size / size)))
         # The last of five small folds takes what is left over.
