@@ -113,7 +113,8 @@ def _criteria(outcomes: Sequence[Outcome]) -> Sheet:
         marks = [_MARKS[met] for _, met in one.criteria().values()]
         rows.append([one.name, *(f"{text} {mark}".strip() for text, mark in zip(texts, marks, strict=True))])
     asked = (f"loss / best ≤ {LOSS_RATIO:g}", f"error − best ≤ {100 * ERROR_EXCESS:g}", f"time / five ≤ {TIME_RATIO:g}")
-    return Sheet(f"Criteria (that of time above {MANY_ROWS:,} rows)", ["set", *asked], rows)
+    title = f"Criteria (that of time above {MANY_ROWS:,} rows; of small sets, or within a standard error)"
+    return Sheet(title, ["set", *asked], rows)
 
 
 _MARKS = {True: "pass", False: "FAIL", None: ""}

@@ -166,3 +166,20 @@ def _loss(task, model, X, y):
         return float(-model.predict_log_proba(X)[np.arange(len(y)), y].mean())
     margins = model.decision_function(X) * np.where(y, 1.0, -1.0)
     return float(np.logaddexp(0.0, -margins).mean())
+
+
+@pytest.mark.parametrize("given", ["coef_init", "warm_start"])
+def test_a_start_keeps_what_it_knows_of_columns_that_come_late(given, rng):
+    """Units are made of the first rows; a column without an entry there would have none, and no weight."""
+    X = rng.standard_normal((6000, 4)) * (rng.random((6000, 4)) < 0.3)
+    X[:5500, 3] = 0.0
+    y = X @ [1.0, -1.0, 0.5, 2.0] + rng.logistic(size=6000) > 0
+    start = np.array([[1.0, -1.0, 0.5, 2.0]])
+    model = LinearClassifier(shuffle=False, stop=MaxSamples(300), random_state=0, warm_start=True)
+    if given == "coef_init":
+        model.fit(sparse.csr_array(X), y, coef_init=start, intercept_init=[0.0])
+    else:
+        model.fit(sparse.csr_array(X), y)
+        model.coef_ = start
+        model.fit(sparse.csr_array(X), y)
+    assert model.coef_[0, 3] == pytest.approx(2.0, rel=0.2)

@@ -16,6 +16,7 @@ from sgdone.bad_rows import check_rows
 from sgdone.data.arrays import ArraySource
 from sgdone.data.base import Block
 from sgdone.data.passes import Passes
+from sgdone.kernels.bank import NO_FOLD
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
 from sgdone.stopping.base import Stop, StopRule
 from sgdone.verdict import Status, Verdict
@@ -119,11 +120,22 @@ class _Fit:
         if self.learner is None:
             return end
         steps = self.learner.steps
-        ahead = schedule.next_in_stream(steps) - steps if self._in_first_pass else end
+        to_read, to_learn = end - position, schedule.next_in_stream(steps) - steps if self._in_first_pass else end
         if self.request.stop is not None:
             look = self.request.stop.next_look(self.rule_state)
-            ahead = min(ahead, look.rows_read - self.course.rows_read, look.step - steps)
-        return min(end, position + max(1, ahead))
+            to_read, to_learn = min(to_read, look.rows_read - self.course.rows_read), min(to_learn, look.step - steps)
+        return self._behind(block, position, position + max(1, to_read), max(1, to_learn))
+
+    def _behind(self, block: Block, first: int, last: int, count: int) -> int:
+        """The position behind so many rows that models learn from, or ``last``."""
+        if count >= last - first:
+            return last
+        rows = block.order[first:last]
+        learnt = block.weights_of(rows) != 0
+        if self.learner is not None and self.learner.bank.holds_out:
+            learnt &= self.folds.of_row[rows] == NO_FOLD
+        places = np.flatnonzero(learnt)
+        return first + int(places[count - 1]) + 1 if places.size >= count else last
 
     def _see(self, block: Block, window: NDArray[np.uint64]) -> None:
         """Units, step sizes and penalties for rows that are about to be learnt from."""
