@@ -19,14 +19,14 @@ from sgdone.reference.bank import coupled, softmax_implicit
 def make_loops(make_outputs, loss):
     """The three functions over rows, each row with two numbers before its predictions where those may begin later."""
     kernel = loss.kernel
-    cost, slopes, miss = make_outputs(kernel.value, kernel.implicit)
+    cost, slopes, miss, _ = make_outputs(kernel.value, kernel.implicit)
     mark = fingerprint(make_outputs, kernel.value, kernel.implicit)
 
     @compiled(mark)
-    def all_slopes(Z, labels, q, parameters, out):
+    def all_slopes(Z, labels, q, parameters, out, room):
         _ = mark
         for i in range(labels.size):
-            slopes(Z[i], Z.shape[1], labels[i], q[i], parameters, out[i])
+            slopes(Z[i], Z.shape[1], labels[i], q[i], parameters, out[i], room)
 
     @compiled(mark)
     def all_costs(Z, labels, parameters, costs, misses):
@@ -52,7 +52,8 @@ def slopes_of(name, z, label, q):
     Z = np.ascontiguousarray(np.atleast_2d(z), dtype=np.float64)
     labels = np.broadcast_to(np.asarray(label, dtype=np.float64), len(Z)).copy()
     out = np.empty_like(Z)
-    LOOPS[name][0](Z, labels, np.broadcast_to(np.asarray(q, dtype=np.float64), len(Z)).copy(), np.empty(0), out)
+    q = np.broadcast_to(np.asarray(q, dtype=np.float64), len(Z)).copy()
+    LOOPS[name][0](Z, labels, q, np.empty(0), out, np.empty(Z.shape[1]))
     return out[0] if np.ndim(z) == 1 else out
 
 
@@ -207,3 +208,15 @@ def test_two_classes(z, label):
 def test_targets():
     assert slopes_of("target", np.array([5.0]), 2.0, 0.5)[0] == pytest.approx(3.0 / 1.5, rel=1e-15)
     assert cost_and_miss("target", [5.0], 2.0) == (4.5, 9.0)
+
+
+@pytest.mark.parametrize("count", [2, 7])
+def test_slopes_do_not_jump_where_another_method_takes_over(count, rng):
+    """At q = 16, and where the label is 600 behind the first."""
+    for _ in range(20):
+        z = 4.0 * rng.standard_normal(count)
+        below, above = (slopes_of("softmax", z, 0, 16.0 * (1.0 + sign * 1e-15)) for sign in (-1, 1))
+        np.testing.assert_allclose(below, above, rtol=0.0, atol=1e-12)
+        z[0] = z[1:].max() - 600.0
+        below, above = (slopes_of("softmax", z - shift * np.eye(count)[0], 0, 9.0) for shift in (-1e-9, 1e-9))
+        np.testing.assert_allclose(below, above, rtol=0.0, atol=1e-12)

@@ -124,7 +124,7 @@ class Bank:
             np.empty(rows.n_features if rows.access.vectors_first else 0, dtype),
             np.empty(width, dtype),
             np.empty(width, dtype),
-            np.empty((2, task.n_outputs)),
+            np.empty((3, task.n_outputs)),
         )
         return Advance(position, outcome, losses[:used], misses)
 

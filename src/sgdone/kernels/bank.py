@@ -168,7 +168,7 @@ def _make_model_step(outputs: Outputs) -> Callable[..., None]:
         shrink = 1.0 / (1.0 + gain * plans[model, PENALTY])
         for k in range(count):
             predictions[k] = scale * sums[begin + k] * shrink + intercepts[0, begin + k]
-        slopes(predictions, count, label, gain * v * (norm * shrink + settings[UNIT]), parameters, slope)
+        slopes(predictions, count, label, gain * v * (norm * shrink + settings[UNIT]), parameters, slope, room[2])
         scale *= shrink
         if scale < AVERAGE_FLOOR or own < AVERAGE_FLOOR:
             for j in range(weights.shape[0]):

@@ -3,7 +3,8 @@
 Each factory takes a loss's functions and returns
 
 - ``cost(z, first, count, label, parameters)``: the loss of the predictions ``z[first:first + count]``;
-- ``slopes(z, count, label, q, parameters, out)``: writes to ``out`` the s with s = ∇ℓ(z − q·s);
+- ``slopes(z, count, label, q, parameters, out, room)``: writes to ``out`` the s with s = ∇ℓ(z − q·s); ``room`` is as
+  long as ``z``;
 - ``miss(z, first, count, label)``: 1 for a wrong class, or the squared error of a regression.
 
 A label is −1 or 1, or a target, of a single prediction; with several, the number of the row's class.
@@ -14,15 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sgdone.kernels.jit import inlined
-from sgdone.kernels.omega import omega, refined
-
-_MAX_ITERATIONS = 100
-_CLOSE = 1e-8
-_ROUNDING = 1e-15
-#: Below this q the slopes are those at z, to the last digit.
-_NO_STEP = 1e-16
-#: After a step of λ below this, one iteration makes the last ω the new one, to the last digit.
-_NEAR = 1e-2
+from sgdone.kernels.softmax import softmax_slopes
 
 
 class Outputs(NamedTuple):
@@ -52,7 +45,7 @@ def _make_single(value: Callable[..., float], implicit: Callable[..., float], mi
         return value(z[first], label, parameters)
 
     @inlined
-    def slopes(z: Any, count: Any, label: Any, q: Any, parameters: Any, out: Any) -> None:
+    def slopes(z: Any, count: Any, label: Any, q: Any, parameters: Any, out: Any, room: Any) -> None:
         out[0] = implicit(z[0], label, q, parameters)
 
     return Outputs(cost, slopes, miss, single=True)
@@ -69,7 +62,7 @@ def make_one_vs_rest(value: Callable[..., float], implicit: Callable[..., float]
         return total
 
     @inlined
-    def slopes(z: Any, count: Any, label: Any, q: Any, parameters: Any, out: Any) -> None:
+    def slopes(z: Any, count: Any, label: Any, q: Any, parameters: Any, out: Any, room: Any) -> None:
         for k in range(count):
             out[k] = implicit(z[k], 1.0 if k == label else -1.0, q, parameters)
 
@@ -78,7 +71,7 @@ def make_one_vs_rest(value: Callable[..., float], implicit: Callable[..., float]
 
 def make_softmax(value: Callable[..., float], implicit: Callable[..., float]) -> Outputs:
     """One prediction a class, coupled: the loss is log Σ exp(z) − z of the row's class."""
-    return Outputs(_log_loss, _softmax_slopes, _largest_is_wrong)
+    return Outputs(_log_loss, softmax_slopes, _largest_is_wrong)
 
 
 @inlined
@@ -90,63 +83,6 @@ def _log_loss(z: Any, first: Any, count: Any, label: Any, parameters: Any) -> An
     for k in range(count):
         total += math.exp(z[first + k] - largest)
     return math.log(total) + (largest - z[first + int(label)])
-
-
-@inlined
-def _softmax_slopes(z: Any, count: Any, label: Any, q: Any, parameters: Any, out: Any) -> None:
-    """S = p − e with p the softmax of u = z − q·s, e the unit vector of the row's class.
-
-    With c = z + q·e and λ = log Σ exp(u), each p = ω(log q + c − λ)/q, ω being Wright's function, and Σp = 1 settles
-    λ. The sum is convex and decreasing in λ, so that Newton's method climbs to the root from below, where a step from
-    above leads.
-    """
-    own = int(label)
-    largest = z[0]
-    mean = 0.0
-    for k in range(count):
-        largest = max(largest, z[k])
-        mean += z[k]
-    total = 0.0
-    for k in range(count):
-        out[k] = math.exp(z[k] - largest)
-        total += out[k]
-    if q < _NO_STEP:
-        others = 0.0
-        for k in range(count):
-            out[k] /= total
-            others += out[k] if k != own else 0.0
-        out[own] = -others
-        return
-    root = largest + math.log(total)
-    # Where a step of each prediction by itself would lead, or else below the root: no p exceeds 1, and Jensen for ω.
-    for k in range(count):
-        share = out[k] / total
-        root -= share * q * (share - (1.0 if k == own else 0.0)) / (1.0 + q * share * (1.0 - share))
-    root = max(root, max(largest, z[own] + q) - q)
-    root = max(root, (mean + q) / count + math.log(count) - q / count)
-    log_q = math.log(q)
-    step = 1.0
-    for _ in range(_MAX_ITERATIONS):
-        excess = -1.0
-        fall = 0.0
-        for k in range(count):
-            t = log_q + z[k] + (q if k == own else 0.0) - root
-            w = refined(t, q * out[k]) if abs(step) < _NEAR else omega(t)
-            out[k] = w / q
-            excess += out[k]
-            fall += out[k] / (1.0 + w)
-        step = excess / fall
-        root += step
-        if abs(step) < _CLOSE + _ROUNDING * (abs(root) + q):
-            # What the last step changes, to first order: its square is below rounding.
-            for k in range(count):
-                out[k] -= out[k] / (1.0 + q * out[k]) * step
-            break
-    others = 0.0
-    for k in range(count):
-        if k != own:
-            others += out[k]
-    out[own] = -others
 
 
 @inlined
