@@ -29,11 +29,13 @@ def balanced(
     if not (task.fit_intercept and known and task.kind != "one_vs_rest"):
         return intercept
     most_rows = min(most_rows, _MOST_SCORES // task.n_outputs)
-    rows = slice(None, None, max(1, round(block.rows.n_rows / most_rows)))
+    one_in = max(1, round(block.rows.n_rows / most_rows))
+    rows = slice(None, None, one_in)
+    matrix = block.rows.whole()
     weights = np.broadcast_to(block.sample_weight, block.labels.shape)[rows]
     used = weights > 0
     labels, weights = block.labels[rows][used], weights[used]
-    scores = np.asarray(block.rows.whole()[rows] @ coef.T + intercept)[used].T
+    scores = np.asarray((matrix if one_in == 1 else matrix[rows]) @ coef.T + intercept)[used].T
     if isinstance(task.loss, Squared):
         shift = np.array([np.average(labels - scores[0], weights=weights)])
     elif task.kind == "softmax":
