@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from sgdone.auto import Task
+from sgdone.auto.bank import Bank
 from sgdone.auto.driver import train_bank
+from sgdone.auto.folds import Folds
 from sgdone.auto.learner import Learner
 from sgdone.auto.looks import Looks
 from sgdone.auto.request import Request
@@ -102,3 +104,51 @@ def test_stretches_end_where_candidates_are_compared():
     assert {1024, 2048, 4096, 8192} <= set(first)
     # A window of 4096 rows ends, or a comparison is due: nothing else ends a stretch.
     assert len(first) <= 6 + 25_000 // 4096
+
+
+def test_rows_held_out_are_counted_once():
+    """An early end reads those that it has not passed yet; what is learnt from is never more than what is read."""
+    result, course = fitted(60_000, 3)
+    assert {passes for passes, *_ in course} == {1}
+    assert course[-1][1] < result.state.steps <= result.rows_read < 60_000
+
+
+def test_rows_held_out_are_counted_after_ctrl_c():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30_000, 4))
+    source = ArraySource(X, np.where(X[:, 0] + rng.logistic(size=30_000) > 0, 1.0, -1.0))
+
+    def interrupt(progress, learner):
+        if learner.steps > 5000:
+            raise KeyboardInterrupt
+
+    result = train_bank(source, Request(Task.of(Logistic(), 2, True), hook=interrupt), np.random.default_rng(0))
+    assert result.verdict.status.value == "interrupted"
+    assert 5000 + 4096 < result.state.steps <= result.rows_read
+
+
+def test_rows_of_earlier_blocks_are_not_set_aside(monkeypatch):
+    """Blocks are of 16,384 rows; with most weights 0 the first rows that are learnt from lie in several."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300_000, 2))
+    weights = (rng.random(300_000) < 0.04).astype(float)
+    source = ArraySource(X, np.where(X[:, 0] + rng.logistic(size=300_000) > 0, 1.0, -1.0), weights)
+    read, given = [], []
+    drawn = Folds.drawn
+
+    def note(block, unread, rng):
+        given.append(unread)
+        return drawn(block, unread, rng)
+
+    advance = Bank.advance
+
+    def learn(bank, block, folds, first, last, *, learn=True):
+        if learn and not given:
+            read.append(block.order[first:last])
+        return advance(bank, block, folds, first, last, learn=learn)
+
+    monkeypatch.setattr(Folds, "drawn", note)
+    monkeypatch.setattr(Bank, "advance", learn)
+    train_bank(source, Request(Task.of(Logistic(), 2, True)), np.random.default_rng(0))
+    assert sum(map(len, read)) > 16_384
+    assert not np.isin(given[0], np.concatenate(read)).any()

@@ -5,9 +5,10 @@ import pytest
 from scipy import sparse
 from scipy.special import expit, softmax
 
-from sgdone.auto import Task
+from sgdone.auto import Task, intercept
 from sgdone.auto.intercept import balanced
 from sgdone.data import ArraySource
+from sgdone.data.base import Block
 from sgdone.losses import Hinge, Logistic, Squared
 
 ALL = 10**9
@@ -93,14 +94,48 @@ def test_huge_scores_stay_finite(X, rng):
     assert np.all(np.isfinite(found))
 
 
-def test_no_more_rows_are_asked_than_were_learnt_from(rng):
-    """One row in ten: the shares are theirs."""
-    labels = np.where(rng.random(1000) < 0.3, 1.0, -1.0)
-    found = balanced(
-        Task.of(Logistic(), 2, True), np.zeros((1, 1)), np.zeros(1), block_of(np.zeros((1000, 1)), labels), 100
-    )
-    assert expit(found[0]) == pytest.approx(np.mean(labels[::10] > 0))
-    assert np.mean(labels[::10] > 0) != np.mean(labels > 0)
+def test_no_more_rows_are_asked_than_were_learnt_from(rng, monkeypatch):
+    """One row in ten: the shares are about theirs, in whatever order the rows come."""
+    asked = []
+    weights_of = Block.weights_of
+    monkeypatch.setattr(Block, "weights_of", lambda block, rows: (asked.append(rows.size), weights_of(block, rows))[1])
+    for labels in (np.where(rng.random(10_000) < 0.5, 1.0, -1.0), np.where(np.arange(10_000) % 2, 1.0, -1.0)):
+        for weights in (None, (np.arange(10_000) % 5 > 0).astype(float)):
+            block = block_of(np.zeros((10_000, 1)), labels, weights)
+            found = balanced(Task.of(Logistic(), 2, True), np.zeros((1, 1)), np.ones(1), block, 1000)
+            assert expit(found[0]) == pytest.approx(0.5, abs=0.06)
+    assert asked == [1000] * 4
+
+
+def test_a_class_that_is_not_asked_keeps_its_share(rng):
+    """The others share what it leaves; they do not push it away."""
+    scores = np.array([0.0, 0.5, -8.0]) + rng.standard_normal((2000, 3))
+    labels = rng.integers(0, 2, 2000).astype(float)
+    task = Task.of(Logistic(), 3, True)
+    found = balanced(task, np.eye(3), np.zeros(3), block_of(scores, labels), ALL)
+    before, after = (softmax(scores + shift, axis=1).mean(axis=0) for shift in (np.zeros(3), found))
+    assert after[2] == pytest.approx(before[2], rel=0.5)
+    assert after[1] / after[0] == pytest.approx((labels == 1).sum() / (labels == 0).sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@in_both_forms
+def test_rows_that_were_never_read_may_hold_anything(bad, form, X, rng):
+    labels, coef = np.where(rng.random(300) < 0.3, 1.0, -1.0), rng.standard_normal((1, 4))
+    expected = balanced(Task.of(Logistic(), 2, True), coef, np.zeros(1), block_of(form(X[1:]), labels[1:]), ALL)
+    X[0] = bad
+    with np.errstate(invalid="ignore"):
+        found = balanced(Task.of(Logistic(), 2, True), coef, np.zeros(1), block_of(form(X), labels), ALL)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@in_both_forms
+def test_rows_of_single_precision_are_asked_in_pieces(form, X, rng, monkeypatch):
+    labels, coef = np.where(rng.random(300) < 0.3, 1.0, -1.0), rng.standard_normal((1, 4))
+    expected = balanced(Task.of(Logistic(), 2, True), coef, np.zeros(1), block_of(X, labels), ALL)
+    monkeypatch.setattr(intercept, "_PIECE", 100)
+    found = balanced(Task.of(Logistic(), 2, True), coef, np.zeros(1), block_of(form(X.astype(np.float32)), labels), ALL)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("task", [Task.of(Logistic(), 2, False), Task.of(Hinge(), 2, True), Task.of(Hinge(), 3, True)])

@@ -237,3 +237,53 @@ def test_a_class_that_has_no_rows_in_a_stream():
         model.partial_fit(X[first : first + 100], y[first : first + 100], classes=[0, 1, 2])
     assert model.predict_proba(X)[:, 2].mean() < 0.05
     assert np.mean(model.predict(X) == y) > 0.75
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_labels_that_come_in_turn(n_classes, rng):
+    """A fit that ends early asks some rows for its intercept: not every other one, which would be of one class."""
+    y = np.arange(60_000) % n_classes
+    X = rng.standard_normal((60_000, 3))
+    X[:, 0] += 2.0 * y
+    model = LinearClassifier(random_state=0).fit(X, y)
+    assert model.verdict_.passes < 1
+    np.testing.assert_allclose(model.predict_proba(X).mean(axis=0), 1.0 / n_classes, atol=0.01)
+
+
+def test_weights_of_zero_in_turn(rng):
+    X = rng.standard_normal((60_000, 3))
+    y = X[:, 0] + rng.standard_normal(60_000)
+    model = LinearRegressor(random_state=0).fit(X, y, sample_weight=(np.arange(60_000) % 4 > 0).astype(float))
+    np.testing.assert_allclose(model.coef_, [1.0, 0.0, 0.0], atol=0.05)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_bad_row_is_named_or_was_never_read(n_classes, bad, rng):
+    """Wherever it lies: among rows that are learnt from, held out, asked for the intercept, or never looked at."""
+    X = rng.standard_normal((60_000, 3))
+    y = np.digitize(X[:, 0] + rng.logistic(size=60_000), [0.0, 1.5][: n_classes - 1])
+    outcomes = set()
+    for row in range(0, 60_000, 4999):
+        spoilt = X.copy()
+        spoilt[row, 1] = bad
+        try:
+            outcomes.add(LinearClassifier(random_state=0, check_optimum=False).fit(spoilt, y).verdict_.status.value)
+        except ValueError as error:
+            assert f"row {row}" in str(error)  # noqa: PT017  # a row that was never read is no error
+            outcomes.add("named")
+    assert "named" in outcomes
+    assert outcomes <= {"named", "converged"}
+
+
+def test_rows_of_weight_zero_after_a_comparison(rng):
+    """Nothing has been noted since: there is nothing to compare."""
+    X = rng.standard_normal((1100, 5))
+    y = rng.logistic(size=1100) < X @ [3.0, 2.0, 1.0, 0.0, 0.0]
+    weights = np.r_[np.ones(1024), np.zeros(76)]
+    at_once = LinearClassifier(shuffle=False, random_state=0)
+    at_once.partial_fit(X, y, classes=[False, True], sample_weight=weights)
+    lead = at_once._results[0].state.lead
+    without = LinearClassifier(shuffle=False, random_state=0).partial_fit(X[:1024], y[:1024], classes=[False, True])
+    assert lead == without._results[0].state.lead
+    np.testing.assert_allclose(at_once.coef_, without.coef_, rtol=1e-9)

@@ -204,3 +204,9 @@ def test_pickled_between_two_calls(solver, several, same_model):
     again = pickle.loads(pickle.dumps(model))
     same_model(again.partial_fit(X[200:], y[200:]), model.partial_fit(X[200:], y[200:]))
     assert str(again.verdict_) == str(model.verdict_)
+
+
+def test_classes_told_again_in_another_form_leave_the_first():
+    model = LinearClassifier(random_state=0).partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])
+    model.partial_fit([[0.0], [1.0]], [0, 1], classes=[1.0, 0.0])
+    assert model.classes_.dtype.kind == "i"

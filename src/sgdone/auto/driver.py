@@ -11,13 +11,13 @@ from sgdone.auto.intercept import balanced
 from sgdone.auto.learner import Learner
 from sgdone.auto.looks import Looks
 from sgdone.auto.order import drift_advice
+from sgdone.auto.refusal import refuse
 from sgdone.auto.request import AutoResult, Request
 from sgdone.bad_rows import check_rows
 from sgdone.data.arrays import ArraySource
 from sgdone.data.base import Block
 from sgdone.data.passes import Passes
 from sgdone.kernels.bank import NO_FOLD
-from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
 from sgdone.stopping.base import Stop, StopRule
 from sgdone.verdict import Status, Verdict
 
@@ -68,6 +68,9 @@ class _Fit:
         self.looks = Looks(self.n_rows, request.tol, small=self._is_small)
         self.folds = Folds.none(source.rows.n_rows)
         self.seen, self.all_seen = 0, False
+        #: Which rows no model has learnt from, until some of them are set aside; and how many of these were passed.
+        self.unread = None if request.single_pass else np.ones(source.rows.n_rows, dtype=bool)
+        self.passed = 0
         self.rule_state = None if resume is None else resume.rule_state
         if request.stop is not None and self.rule_state is None:
             self.rule_state = request.stop.start(source.n_rows)
@@ -89,6 +92,7 @@ class _Fit:
                 if position == block.order.size and ended is None:
                     if pass_ended:
                         self.course.begin_pass()
+                        self.passed = 0
                     self.block, position = self.blocks.next(), 0
         except KeyboardInterrupt:
             if self.learner is None:
@@ -164,11 +168,11 @@ class _Fit:
         """Set rows aside to judge by, that no model has learnt from: each is kept from some of the models only."""
         if self.request.single_pass or self.learner is None:
             return
-        unread = np.ones(self.source.rows.n_rows, dtype=bool)
-        unread[block.order[: self.course.rows_read]] = False
         used = block.all_used()
+        unread = used if self.unread is None else used[self.unread[used]]
+        self.unread = None
         # From a generator of their own: without shuffling there is nothing to draw.
-        self.folds = Folds.drawn(self.learner.scaled(block), used[unread[used]], np.random.default_rng(0))
+        self.folds = Folds.drawn(self.learner.scaled(block), unread, np.random.default_rng(0))
         if self.folds.count:
             self.learner.fork(self.folds, may_wait=self.request.stop is None)
 
@@ -178,13 +182,13 @@ class _Fit:
             self.course.rows_read += last - first
             return last
         found = self.learner.bank.advance(self.learner.scaled(block), self.folds.of_row, first, last)
-        if found.outcome != CONTINUE:
-            row = block.order[found.position : found.position + 1]
-            if found.outcome == NOT_SOUND:
-                block.rows.check_indices()
-            check_rows(block, row)
-            raise ValueError(f"row {row[0]} cannot be learnt from: X or the label there is too large. Scale them")
+        refuse(block, found)
         self.course.rows_read += found.position - first
+        rows = block.order[first : found.position]
+        if self.unread is not None:
+            self.unread[rows] = False
+        if self.learner.bank.holds_out:
+            self.passed += int(np.count_nonzero(self.folds.of_row[rows] != NO_FOLD))
         weights = block.weights_of(block.used(first, found.position))
         self.course.add(self.learner, found, weights, self.blocks.begun)
         if self._in_first_pass and weights.size:
@@ -231,15 +235,19 @@ class _Fit:
             stop = None
         overfits = self.looks.may_overfit(learner)
         if stop is not None or (pass_ended and overfits):
-            self.course.rows_read += 0 if pass_ended else learner.held_out(self.folds)
-            if learner.release(block, self.folds):
-                self.looks.renew(learner)
+            self._release(block, learner)
         if stop is not None:
             return stop
         if pass_ended and passes <= _LAST_BRANCH:
             learner.branch(block.n_used, bolder=self.looks.promise, penalties=passes == 1 and overfits)
             learner.bank.tell_of(learner.model)
         return None
+
+    def _release(self, block: Block, learner: Learner) -> None:
+        """Let models learn from the rows that were held out, read by now or not."""
+        if learner.release(block, self.folds):
+            self.course.rows_read += self.folds.rows.size - self.passed
+            self.looks.renew(learner)
 
     def _ask(self, pass_ended: bool) -> Stop | None:
         """What the user's rule and hook say."""
@@ -266,7 +274,7 @@ class _Fit:
         learner = self.learner
         if learner is None:
             raise ValueError("no row has a positive weight: there is nothing to learn from")
-        learner.release(self.block, self.folds)
+        self._release(self.block, learner)
         learner.settle()
         coef, intercept = learner.solution()
         if ended.rule == "Gain" and self.looks.best is not None:

@@ -16,6 +16,8 @@ _MAX_ITERATIONS = 50
 _CLOSE = 1e-12
 #: Predictions of so many rows and classes are held at once.
 _MOST_SCORES = 1 << 24
+#: Entries of rows that are taken out of the matrix at once.
+_PIECE = 1 << 22
 
 
 def balanced(
@@ -23,28 +25,52 @@ def balanced(
 ) -> NDArray[np.float64]:
     """The intercept at which predictions are right on average; as it is where that is not known.
 
-    All rows are asked, or one in so many: more than were learnt from would tell no more.
+    All rows are asked, or some of them: more than were learnt from would tell no more.
     """
     known = task.loss.probabilistic or isinstance(task.loss, Squared)
     if not (task.fit_intercept and known and task.kind != "one_vs_rest"):
         return intercept
-    most_rows = min(most_rows, _MOST_SCORES // task.n_outputs)
-    one_in = max(1, round(block.rows.n_rows / most_rows))
-    rows = slice(None, None, one_in)
-    matrix = block.rows.whole()
-    weights = np.broadcast_to(block.sample_weight, block.labels.shape)[rows]
-    used = weights > 0
-    labels, weights = block.labels[rows][used], weights[used]
-    scores = np.asarray((matrix if one_in == 1 else matrix[rows]) @ coef.T + intercept)[used].T
+    rows = _some_rows(block, min(most_rows, _MOST_SCORES // task.n_outputs))
+    scores = _scores(block, rows, coef, intercept)
+    # A row that was never read may hold anything.
+    sound = np.all(np.isfinite(scores), axis=1)
+    rows, scores = rows[sound], scores[sound].T
+    labels, weights = block.labels[rows], block.weights_of(rows)
+    if not weights.size:
+        return intercept
     if isinstance(task.loss, Squared):
         shift = np.array([np.average(labels - scores[0], weights=weights)])
     elif task.kind == "softmax":
-        shift = _shift_of_classes(np.array(scores), labels.astype(np.intp), weights)
+        shift = _shift_of_classes(scores.copy(), labels.astype(np.intp), weights)
     else:
         classes = np.vstack([np.zeros(labels.size), scores])
         low, high = _shift_of_classes(classes, (labels > 0).astype(np.intp), weights)
         shift = np.array([high - low])
     return intercept + shift if np.all(np.isfinite(shift)) else intercept
+
+
+def _some_rows(block: Block, most: int) -> NDArray[np.uint64]:
+    """All rows of positive weight, or one of each so many, drawn: rows may come in any order, a regular one too."""
+    if block.n_used <= most:
+        return block.all_used()
+    places = (np.arange(most) + np.random.default_rng(0).random(most)) * (block.n_used / most)
+    chosen = places.astype(np.uint64)
+    return chosen if block.sample_weight.size == 1 else block.all_used()[chosen]
+
+
+def _scores(
+    block: Block, rows: NDArray[np.uint64], coef: NDArray[np.float64], intercept: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Predictions of some rows, in pieces: a product with rows of another type copies them."""
+    matrix = block.rows.whole()
+    if rows.size == block.rows.n_rows and matrix.dtype == np.float64:
+        return np.asarray(matrix @ coef.T + intercept)
+    scores = np.empty((rows.size, len(coef)))
+    piece = max(1, int(_PIECE / max(1.0, block.rows.typical_length)))
+    for first in range(0, rows.size, piece):
+        some = rows[first : first + piece].astype(np.intp)
+        scores[first : first + piece] = matrix[some] @ coef.T + intercept
+    return scores
 
 
 def _shift_of_classes(
@@ -53,7 +79,8 @@ def _shift_of_classes(
     """Newton's method for the shifts at which mean probabilities are the shares of the classes (rows of ``scores``).
 
     Exponentials are taken once: shares with a shift are products with its exponentials. A class without rows, which
-    any share would be too large for, stays as it is. No step exceeds 1, beyond which a logistic function may overshoot.
+    any share would be too large for, stays as it is, and the others share what it leaves. No step exceeds 1, beyond
+    which a logistic function may overshoot.
     """
     count = len(scores)
     wanted = np.bincount(numbers, weights, minlength=count)
@@ -65,7 +92,8 @@ def _shift_of_classes(
         factors = np.exp(shift)
         totals = factors @ sizes
         found = factors * (sizes @ (weights / totals))
-        lacks = np.where(present, wanted - found, 0.0)
+        left = 1.0 - found[~present].sum() / wanted.sum()
+        lacks = np.where(present, left * wanted - found, 0.0)
         if np.abs(lacks).max() < _CLOSE * wanted.sum():
             break
         curvature = np.diag(found) - np.outer(factors, factors) * ((sizes * (weights / totals**2)) @ sizes.T)

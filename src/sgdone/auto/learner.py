@@ -13,6 +13,7 @@ from sgdone.auto.folds import Folds
 from sgdone.auto.gain import Look, limits
 from sgdone.auto.judge import clear_losers, ties, worth_keeping
 from sgdone.auto.order import LabelOrder
+from sgdone.auto.refusal import refuse
 from sgdone.auto.tally import Tally
 from sgdone.auto.task import Task
 from sgdone.auto.units import Units
@@ -174,6 +175,8 @@ class Learner:
 
     def judge_progress(self, *, drop: bool) -> None:
         """Find the leader from these losses; leave clear losers behind, and begin anew, if it is time for it."""
+        if not self.tally.rows:  # rows of weight 0 alone have come since the last time
+            return
         alive, place = self.bank.alive, self.tally.lead
         self.lead = alive[place]
         if drop:
@@ -187,17 +190,13 @@ class Learner:
         else:
             self.bank.fork(folds.count)
 
-    def held_out(self, folds: Folds) -> int:
-        """Rows that no model has learnt from yet."""
-        return folds.rows.size if self.bank.holds_out else 0
-
     def release(self, block: Block, folds: Folds) -> bool:
         """Let models learn from the rows that were held out: the last of the first pass. Whether there were any."""
         waited = self.bank.holds_out
         if waited:
             self.bank.fork(folds.count)
-            rows = folds.rows
-            self.bank.advance(replace(self.scaled(block), order=rows, upcoming=rows), folds.of_row, 0, rows.size)
+            held_out = replace(self.scaled(block), order=folds.rows, upcoming=folds.rows)
+            refuse(held_out, self.bank.advance(held_out, folds.of_row, 0, folds.rows.size))
         return waited
 
     def look(self, block: Block, folds: Folds) -> Look:
@@ -205,6 +204,7 @@ class Learner:
         rows = folds.rows if folds.count else block.all_used()
         judged = replace(self.scaled(block), order=rows, upcoming=rows)
         found = self.bank.advance(judged, folds.of_row, 0, rows.size, learn=False)
+        refuse(judged, found)
         alive = self.bank.alive
         losses = np.empty((rows.size, len(alive)))
         of_row = folds.of_row[rows] if folds.count else np.full(rows.size, ALL_ROWS)

@@ -33,7 +33,7 @@ def known_classes(classes: ArrayLike | None, first: NDArray[Any] | None) -> NDAr
         raise ValueError("classes must be passed on the first call to partial_fit: all labels that will come")
     if first is not None and not np.array_equal(told, first):
         raise ValueError(f"classes={np.asarray(classes).tolist()} differs from the first call's {first.tolist()}")
-    return told
+    return told if first is None else first
 
 
 def encode_known(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.integer[Any]]:
