@@ -6,11 +6,11 @@ from numpy.typing import NDArray
 from sgdone.auto import schedule
 from sgdone.auto.candidates import CANDIDATES, FEWEST, PLAIN
 from sgdone.auto.course import Course
+from sgdone.auto.ending import endless, verdict_of
 from sgdone.auto.folds import Folds
 from sgdone.auto.intercept import balanced
 from sgdone.auto.learner import Learner
 from sgdone.auto.looks import Looks
-from sgdone.auto.order import drift_advice
 from sgdone.auto.refusal import refuse
 from sgdone.auto.request import AutoResult, Request
 from sgdone.bad_rows import check_rows
@@ -18,8 +18,8 @@ from sgdone.data.arrays import ArraySource
 from sgdone.data.base import Block
 from sgdone.data.passes import Passes
 from sgdone.kernels.bank import NO_FOLD
-from sgdone.stopping.base import Stop, StopRule
-from sgdone.verdict import Status, Verdict
+from sgdone.stopping.base import Stop
+from sgdone.verdict import Status
 
 #: Rows that are seen together before they are learnt from; data with no more of them are small.
 WINDOW = 4096
@@ -255,20 +255,13 @@ class _Fit:
         progress = self.course.progress(learner, self.blocks.begun, pass_ended)
         ended = None if request.stop is None else request.stop.observe(self.rule_state, progress)
         if ended is None and pass_ended and request.stop is not None and not request.single_pass:
-            ended = self._endless(request.stop)
+            ended = endless(request.stop, self.blocks.begun)
         wish = request.hook(progress, learner) if request.hook is not None and learner is not None else None
         if ended is None and wish is not None:
             ended = Stop("callback", Status.STOPPED, wish)
         if ended is None and request.single_pass and pass_ended:
             ended = Stop("single pass", Status.BUDGET_SPENT, "one pass over the rows given")
         return ended
-
-    def _endless(self, rule: StopRule) -> Stop | None:
-        """The end of a fit whose rule may never fire."""
-        if rule.bounded or self.blocks.begun < schedule.MOST_PASSES:
-            return None
-        reason = f"{schedule.MOST_PASSES} passes made, and {rule!r} has not fired"
-        return Stop("MaxPasses", Status.BUDGET_SPENT, reason, {"passes": schedule.MOST_PASSES})
 
     def _result(self, ended: Stop) -> AutoResult:
         learner = self.learner
@@ -281,7 +274,13 @@ class _Fit:
             coef, intercept = self.looks.best
             intercept = balanced(self.request.task, coef, intercept, self.block, self.course.rows_read)
             learner.adopt(coef, intercept)
-        verdict = self._verdict(ended, learner)
+        verdict = verdict_of(
+            ended,
+            learner,
+            self.course.passes(self.blocks.begun),
+            promise=self.looks.promise,
+            feature_names=self.request.feature_names,
+        )
         self.course.trace.verdict = verdict
         return AutoResult(
             coef.astype(learner.bank.weights.dtype),
@@ -293,16 +292,3 @@ class _Fit:
             self.course.rows_read,
             self.blocks.begun,
         )
-
-    def _verdict(self, ended: Stop, learner: Learner) -> Verdict:
-        status, advice = ended.status, ended.advice
-        if learner.order.advice and status in (Status.CONVERGED, Status.BUDGET_SPENT):
-            status, advice = Status.STALLED, learner.order.advice
-        elif status is Status.BUDGET_SPENT and self.looks.promise:
-            advice = "Allow more passes: the last look promised a gain from another one."
-        elif status in (Status.INTERRUPTED, Status.STOPPED):
-            advice = advice or "Go on with partial_fit, or fit again with warm_start=True."
-        drift = drift_advice(learner.units.groups, self.request.feature_names) if not learner.order.advice else ""
-        advice = f"{advice} {drift}".strip()
-        passes = self.course.passes(self.blocks.begun)
-        return Verdict(status, ended.rule, learner.steps, passes, ended.reason, ended.evidence, advice)
