@@ -69,7 +69,7 @@ class _Fit:
         self.folds = Folds.none(source.rows.n_rows)
         self.seen, self.all_seen = 0, False
         #: Which rows no model has learnt from, until some of them are set aside; and how many of these were passed.
-        self.unread = None if request.single_pass else np.ones(source.rows.n_rows, dtype=bool)
+        self.unread = np.ones(0 if request.single_pass else source.rows.n_rows, dtype=bool)
         self.passed = 0
         self.rule_state = None if resume is None else resume.rule_state
         if request.stop is not None and self.rule_state is None:
@@ -168,9 +168,8 @@ class _Fit:
         """Set rows aside to judge by, that no model has learnt from: each is kept from some of the models only."""
         if self.request.single_pass or self.learner is None:
             return
-        used = block.all_used()
-        unread = used if self.unread is None else used[self.unread[used]]
-        self.unread = None
+        weights = self.source.sample_weight
+        unread = np.flatnonzero(self.unread if weights.size == 1 else self.unread & (weights != 0)).view(np.uint64)
         # From a generator of their own: without shuffling there is nothing to draw.
         self.folds = Folds.drawn(self.learner.scaled(block), unread, np.random.default_rng(0))
         if self.folds.count:
@@ -185,7 +184,7 @@ class _Fit:
         refuse(block, found)
         self.course.rows_read += found.position - first
         rows = block.order[first : found.position]
-        if self.unread is not None:
+        if self.unread.size and not self.folds.count:
             self.unread[rows] = False
         if self.learner.bank.holds_out:
             self.passed += int(np.count_nonzero(self.folds.of_row[rows] != NO_FOLD))
