@@ -54,7 +54,7 @@ def _some_rows(block: Block, most: int) -> NDArray[np.uint64]:
     if block.n_used <= most:
         return block.all_used()
     places = (np.arange(most) + np.random.default_rng(0).random(most)) * (block.n_used / most)
-    chosen = places.astype(np.uint64)
+    chosen = np.minimum(places.astype(np.uint64), np.uint64(block.n_used - 1))  # a sum may have been rounded up
     return chosen if block.sample_weight.size == 1 else block.all_used()[chosen]
 
 

@@ -5,22 +5,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from sgdone.estimators.base import LinearModel
 from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
+from sgdone.estimators.class_predictions import ClassPredictions
 from sgdone.estimators.class_training import LabelledRows, is_multinomial, train_classes
-from sgdone.estimators.inputs import check_rows_and_labels, check_rows_to_predict, linear_scores
+from sgdone.estimators.inputs import check_rows_and_labels
 from sgdone.estimators.labels import check_classes, encode, encode_known, known_classes
 from sgdone.estimators.optimum import as_check_optimum
-from sgdone.estimators.probabilities import estimates_probabilities, log_probabilities, probabilities
 from sgdone.estimators.specs import TaskName
 from sgdone.estimators.training import Plan, Start
 from sgdone.estimators.weights import check_sample_weight, count_positive, refuse_balanced, with_class_weight
 
 
-class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # scikit-learn is not typed
+class LinearClassifier(ClassifierMixin, ClassPredictions, LinearModel):  # type: ignore[misc]  # scikit-learn is not typed
     """A linear classifier trained by stochastic gradients, with nothing to scale, tune or guess.
 
     With the default ``solver="auto"`` features may come in any units: they are scaled inside the fit, and ``coef_`` is
@@ -135,7 +133,6 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
     """
 
     _task: ClassVar[TaskName] = "classification"
-    classes_: NDArray[Any]
 
     def __init__(
         self,
@@ -285,30 +282,3 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         if task is not None:
             task.end(attributes)
         return self
-
-    def decision_function(self, X: Any) -> NDArray[Any]:
-        """Signed scores: of shape (n_samples,) for two classes (positive for ``classes_[1]``), else one a class."""
-        check_is_fitted(self)
-        X = check_rows_to_predict(self, X)
-        scores = linear_scores(X, self.coef_, self.intercept_)
-        return scores.ravel() if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most likely label of each row."""
-        scores = self.decision_function(X)
-        numbers = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[numbers]
-        return labels
-
-    @available_if(estimates_probabilities)
-    def predict_proba(self, X: Any) -> NDArray[Any]:
-        """Probabilities of the classes; for more than two, the softmax of the scores if ``multinomial_``.
-
-        Else they are the one-vs-rest probabilities made to sum to 1.
-        """
-        return probabilities(self.decision_function(X), multinomial=getattr(self, "multinomial_", False))
-
-    @available_if(estimates_probabilities)
-    def predict_log_proba(self, X: Any) -> NDArray[Any]:
-        """Logarithms of the probabilities, exact where the probabilities themselves underflow."""
-        return log_probabilities(self.decision_function(X), multinomial=getattr(self, "multinomial_", False))
