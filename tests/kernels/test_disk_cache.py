@@ -13,12 +13,12 @@ import sgdone
 PROGRAM = """
 import numpy as np
 from sgdone import LinearClassifier, losses, solvers, stopping
-from sgdone.kernels import loop, storage, updates, rows
+from sgdone.kernels import loop, row_step, rows, storage, updates
 X = np.random.default_rng(0).standard_normal((300, 3))
 model = LinearClassifier("logistic", solver=solvers.Averaged(solvers.SGD(), 0), stop=1).fit(X, X[:, 0] > 0)
 kernel = losses.Logistic().kernel
 parts = storage.make_averaged, updates.make_explicit, kernel.value, kernel.slope
-made = loop.make_loop(rows.DENSE, *parts, 'float64', ())
+made = loop.make_loop(rows.DENSE, row_step.make_row_step, parts, "float64", ())
 stats = made.stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """

@@ -14,7 +14,8 @@ from problems import RandomProblem, random_problem
 from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps
 from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource, Scaling
-from sgdone.kernels.olbfgs import COUNT, make_quasi_newton_loop
+from sgdone.kernels.loop import make_loop
+from sgdone.kernels.olbfgs import COUNT, make_olbfgs
 from sgdone.reference import rivals_minibatch as slow
 from sgdone.run import run
 from sgdone.solvers.olbfgs import OLBFGS
@@ -169,7 +170,7 @@ def test_completing_a_minibatch_compiles_nothing_anew(form, problem):
     source = ArraySource(form(problem.X), problem.y, problem.weights, shuffle=False)
     run(source, LOGISTIC, OLBFGS(7), MaxPasses(2), alpha=0.1, block_size=3)
     rows = source.rows
-    loop = make_quasi_newton_loop(rows.access, LOGISTIC.kernel.value, LOGISTIC.kernel.slope, rows.types, ())
+    loop = make_loop(rows.access, make_olbfgs, (LOGISTIC.kernel.value, LOGISTIC.kernel.slope), rows.types, ())
     assert len(loop.signatures) == 1
 
 

@@ -16,7 +16,8 @@ from sgdone import LinearClassifier, LinearRegressor, load, losses, save, solver
 from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource
 from sgdone.data.base import Source
-from sgdone.kernels.pegasos import NORM, make_projected_loop
+from sgdone.kernels.loop import make_loop
+from sgdone.kernels.pegasos import NORM, make_pegasos
 from sgdone.reference import rivals_minibatch as slow
 from sgdone.run import run
 from sgdone.solvers import pegasos
@@ -259,7 +260,7 @@ def test_completing_a_minibatch_compiles_nothing_anew(form, problem):
     source = ArraySource(form(problem.X), problem.y, problem.weights, shuffle=False)
     run(source, HINGE, Pegasos(7), MaxPasses(2), alpha=0.1, block_size=3)
     rows = source.rows
-    loop = make_projected_loop(rows.access, HINGE.kernel.value, HINGE.kernel.slope, rows.types, ())
+    loop = make_loop(rows.access, make_pegasos, (HINGE.kernel.value, HINGE.kernel.slope), rows.types, ())
     assert len(loop.signatures) == 1
 
 

@@ -13,7 +13,9 @@ from sgdone.data.base import Block
 from sgdone.data.rows import Scaling
 from sgdone.kernels.bank import ALL_ROWS, CLOCK, GAIN, LEAVES_OUT, OWN, PENALTY, SCALE, SHARE, STEPS, TOLD, make_bank
 from sgdone.kernels.bank_rows import CSR, DENSE
-from sgdone.solvers.stretch import LARGEST
+from sgdone.kernels.loop import make_loop
+from sgdone.kernels.model import LENGTH
+from sgdone.solvers.stretch import LARGEST, run_loop
 
 #: The power of its number that an iterate weighs in the average.
 DECAY = 3.0
@@ -89,44 +91,30 @@ class Bank:
         return float(gain / np.sqrt(1.0 + (self.numbers[model, STEPS] + 1.0) / clock))
 
     def advance(self, block: Block, folds: NDArray[np.uint8], first: int, last: int, *, learn: bool = True) -> Advance:
-        """Predict the rows ``block.order[first:last]`` and, unless told not to, learn from them."""
-        rows, task = block.rows, self.task
-        loss = task.loss
-        loop = make_bank(
-            DENSE if rows.access.vectors_first else CSR,
-            task.make_outputs,
-            loss.kernel.value,
-            loss.kernel.implicit,
-            rows.types,
-        )
+        """Predict the rows ``block.order[first:last]`` and, with ``learn``, train on them."""
+        rows, task, kernel = block.rows, self.task, self.task.loss.kernel
+        dense = rows.access.vectors_first
+        functions = task.make_outputs, kernel.value, kernel.implicit
         losses = np.zeros((last - first, self.n_models))
         misses = np.zeros(self.n_models)
         width, dtype = self.weights.shape[1], self.weights.dtype
-        position, used, outcome = loop(
-            rows.arrays,
-            block.labels,
-            block.sample_weight,
-            block.weight_stride,
-            folds,
-            block.order,
-            block.upcoming,
+        row = np.empty(rows.n_features if dense else 0, dtype)
+        room = row, np.empty(width, dtype), np.empty(width, dtype), np.empty((3, task.n_outputs))
+        ran = run_loop(
+            block,
             first,
             last,
-            self.plans,
-            np.array([float(task.fit_intercept), LARGEST[dtype], DECAY, float(learn)]),
-            loss.parameters,
+            last - first,
+            make_loop(DENSE if dense else CSR, make_bank, functions, rows.types),
+            [float(task.fit_intercept), LARGEST[dtype], DECAY, float(learn)],
+            task.loss.parameters,
             self.weights,
-            self.weights.reshape(-1),
-            self.intercepts,
-            self.numbers,
-            losses,
-            misses,
-            np.empty(rows.n_features if rows.access.vectors_first else 0, dtype),
-            np.empty(width, dtype),
-            np.empty(width, dtype),
-            np.empty((3, task.n_outputs)),
+            np.empty((0, 2)),
+            # The loop counts for a single model; those of the bank have scalars of their own.
+            np.zeros(LENGTH),
+            (folds, self.plans, self.weights.reshape(-1), self.intercepts, self.numbers, losses, misses, *room),
         )
-        return Advance(position, outcome, losses[:used], misses)
+        return Advance(ran.position, ran.outcome, losses[: ran.updates], misses)
 
     def solution(self, model: int, scaling: Scaling) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The average of a model in the user's units: weights (outputs × features) and intercepts."""

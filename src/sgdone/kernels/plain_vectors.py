@@ -14,17 +14,17 @@ class Vectors(NamedTuple):
     take: Callable[..., Any]
     #: ``move(rows, weights, offsets, old, step)``: weights ← old + step.
     move: Callable[..., Any]
-    #: ``look(weights, out)``: out ← weights.
-    look: Callable[..., Any]
+    #: ``read(weights, out)``: out ← weights.
+    read: Callable[..., Any]
 
 
 def make_vectors(access: RowAccess) -> Vectors:
     """Those functions for dense rows, sparse ones, and sparse ones that are shifted."""
     if access.vectors_first:
-        return Vectors(_take_dense, _move_dense, _look_dense)
+        return Vectors(_take_dense, _move_dense, _read_dense)
     if access is CSR_SHIFTED:
-        return Vectors(_take_shifted, _move_shifted, _look_sparse)
-    return Vectors(_take_sparse, _move_sparse, _look_sparse)
+        return Vectors(_take_shifted, _move_shifted, _read_sparse)
+    return Vectors(_take_sparse, _move_sparse, _read_sparse)
 
 
 @inlined
@@ -84,12 +84,12 @@ def _move_shifted(rows: Any, weights: Any, offsets: Any, old: Any, step: Any) ->
 
 
 @inlined
-def _look_dense(weights: Any, out: Any) -> None:
+def _read_dense(weights: Any, out: Any) -> None:
     for j in range(weights.shape[1]):
         out[j] = weights[0, j]
 
 
 @inlined
-def _look_sparse(weights: Any, out: Any) -> None:
+def _read_sparse(weights: Any, out: Any) -> None:
     for j in range(weights.shape[0]):
         out[j] = weights[j, 0]

@@ -8,12 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.base import Block
+from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
 from sgdone.steps.base import StepSize
 from sgdone.stopping.base import Stop, Watch
 
 Ending = Literal["used", "not finite", "not sound"]
+
+
+def ending_of(outcome: int) -> Ending:
+    """How a stretch ended, given the outcome of its loop."""
+    return "not finite" if outcome == NOT_FINITE else "not sound" if outcome == NOT_SOUND else "used"
 
 
 @final

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from sgdone.data.base import Block
 from sgdone.kernels.batch import make_predictions
-from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
-from sgdone.solvers.base import BlockReport, Ending, Solver
+from sgdone.solvers.base import BlockReport, Solver, ending_of
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import LARGEST
@@ -76,12 +75,12 @@ class BatchSolver(Solver):
         made = ran.made
         return BlockReport(
             first,
-            _ending(ran.outcome),
+            ending_of(ran.outcome),
             ran.predictions[:made],
             ran.slopes[:made],
             float(sizes[made - 1]) if made else np.nan,
             further_reads=made * reads,
-            blamed=ran.row if _ending(ran.outcome) != "used" else None,
+            blamed=ran.row if ending_of(ran.outcome) != "used" else None,
             passes=made * self.passes_per_update,
         )
 
@@ -106,7 +105,3 @@ def predictions_of(
 def room_for_sums(state: State) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A sum of rows, in float64, and its offsets."""
     return np.zeros(state.weights.shape), np.zeros((1, 2))
-
-
-def _ending(outcome: int) -> Ending:
-    return "not finite" if outcome == NOT_FINITE else "not sound" if outcome == NOT_SOUND else "used"

@@ -39,7 +39,7 @@ class GD(BatchSolver):
         problem = state.problem
         loss, n_features = problem.loss, problem.n_features
         used = block.rows.n_rows if block.sample_weight.size == 1 else int(np.count_nonzero(block.sample_weight))
-        limits = [float(problem.fit_intercept), LARGEST[problem.dtype], np.inf, problem.alpha, used]
+        limits = [float(problem.fit_intercept), LARGEST[problem.dtype], problem.alpha, used]
         predictions, slopes = np.empty(sizes.size), np.empty(sizes.size)
         loop = make_descent(problem.access, loss.kernel.value, loss.kernel.slope, block.rows.types)
         made, outcome, row = loop(

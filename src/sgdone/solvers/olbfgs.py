@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.base import Block
-from sgdone.kernels.olbfgs import COUNT, NEXT, make_quasi_newton_loop
+from sgdone.kernels.olbfgs import COUNT, NEXT, make_olbfgs
 from sgdone.kernels.scan import make_scan
 from sgdone.solvers.base import BlockReport, Solver
-from sgdone.solvers.minibatch import Stretch, Waiting, advance_in_minibatches, check_minibatch
+from sgdone.solvers.minibatch import Minibatches, Waiting, check_minibatch
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
-from sgdone.solvers.stretch import LARGEST, held_by
 from sgdone.steps.base import PRELIMINARY_ROWS, StepSize
 from sgdone.steps.bottou import Bottou
-from sgdone.steps.table import step_sizes
 from sgdone.stopping.base import Watch
 
 #: The least value of a parameter, in numbers and in words.
@@ -118,47 +116,19 @@ class OLBFGS(Solver):
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
     ) -> BlockReport:
         """Use rows of a block."""
-        size, problem = int(self.minibatch), state.problem
-        loss = problem.loss
+        problem = state.problem
         pairs: Pairs = state.extra
         if pairs.damping is None:
             pairs.damping = _automatic(state, block) if self.damping == "auto" else float(self.damping)
-        limits = [float(problem.fit_intercept), LARGEST[problem.dtype], inf, problem.alpha, self.epsilon, pairs.damping]
-        settings = np.array(limits)
-        members, amounts = np.empty(size, dtype=np.uint64), np.empty(size)
-        makers = tuple(watch.make for watch in watches)
 
-        def loop(part: Block, begin: int, end: int, count: int) -> Stretch:
-            count = min(count, (end - begin) // size + 1)
-            sizes = step_sizes(state.step, state.steps + 1, count)
-            predictions, slopes = np.empty(count), np.empty(count)
-            run = make_quasi_newton_loop(problem.access, loss.kernel.value, loss.kernel.slope, part.rows.types, makers)
-            position, used, outcome, left = run(
-                part.rows.arrays,
-                part.labels,
-                part.sample_weight,
-                part.weight_stride,
-                part.order,
-                begin,
-                end,
-                sizes,
-                settings,
-                loss.parameters,
-                state.weights,
-                state.offsets,
-                state.numbers,
-                (pairs.steps, pairs.changes, pairs.curvatures, pairs.ring),
-                _room(state, int(self.memory)),
-                members,
-                amounts,
-                predictions,
-                slopes,
-                held_by(watches),
-            )
-            step_size = float(sizes[used - 1]) if used else np.nan
-            return Stretch(position, outcome, predictions[:used], slopes[:used], step_size, members[:left].copy())
+        def own(part: Block, sizes: NDArray[np.float64]) -> tuple[Any, ...]:
+            rows = part.labels, part.sample_weight, part.weight_stride
+            kept = pairs.steps, pairs.changes, pairs.curvatures, pairs.ring
+            return sizes, *rows, problem.loss.parameters, kept, _room(state, int(self.memory))
 
-        return advance_in_minibatches(pairs.waiting, size, block, first, last, updates, watches, loop)
+        settings = [problem.alpha, float(self.epsilon), pairs.damping]
+        batches = Minibatches(make_olbfgs, int(self.minibatch), settings, own)
+        return batches.advance(state, pairs.waiting, block, first, last, updates, watches)
 
     def check(self, state: State) -> None:
         """The pairs must fit the weights, and the ring the pairs."""

@@ -9,18 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.base import Block
-from sgdone.kernels.pegasos import PROJECTIONS, make_projected_loop
+from sgdone.kernels.pegasos import PROJECTIONS, make_pegasos
 from sgdone.solvers.base import BlockReport, Solver
-from sgdone.solvers.minibatch import Stretch, Waiting, advance_in_minibatches, check_minibatch
+from sgdone.solvers.minibatch import Minibatches, Waiting, check_minibatch
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
-from sgdone.solvers.stretch import LARGEST, held_by
 from sgdone.steps.base import StepSize
 from sgdone.steps.bottou import Bottou
-from sgdone.steps.table import step_sizes
 from sgdone.stopping.base import Watch
 
-#: ‖w‖² is kept by adding up changes and computed anew after so many updates, or as many as there are features.
+#: ‖w‖² is kept by adding up changes. It is computed again after this number of updates, or the number of features.
 _RENEWAL = 1 << 16
 
 
@@ -102,55 +100,18 @@ class Pegasos(Solver):
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
     ) -> BlockReport:
         """Use rows of a block."""
-        size, problem = int(self.minibatch), state.problem
-        loss = problem.loss
+        problem = state.problem
         ball: Ball = state.extra
         if ball.radius is None:
             ball.radius = self._radius(problem, block)
-        renewal = max(_RENEWAL, problem.n_features)
-        limits = [
-            float(problem.fit_intercept),
-            LARGEST[problem.dtype],
-            inf,
-            problem.alpha,
-            ball.radius * ball.radius,
-            renewal,
-        ]
-        settings = np.array(limits)
-        members, amounts = np.empty(size, dtype=np.uint64), np.empty(size)
-        makers = tuple(watch.make for watch in watches)
-
-        def loop(part: Block, begin: int, end: int, count: int) -> Stretch:
-            count = min(count, (end - begin) // size + 1)
-            sizes = step_sizes(state.step, state.steps + 1, count)
-            predictions, slopes = np.empty(count), np.empty(count)
-            run = make_projected_loop(problem.access, loss.kernel.value, loss.kernel.slope, part.rows.types, makers)
-            position, used, outcome, left = run(
-                part.rows.arrays,
-                part.labels,
-                part.sample_weight,
-                part.weight_stride,
-                part.order,
-                part.upcoming,
-                begin,
-                end,
-                sizes,
-                settings,
-                loss.parameters,
-                state.weights,
-                state.offsets,
-                state.numbers,
-                ball.kept,
-                members,
-                amounts,
-                predictions,
-                slopes,
-                held_by(watches),
-            )
-            step_size = float(sizes[used - 1]) if used else np.nan
-            return Stretch(position, outcome, predictions[:used], slopes[:used], step_size, members[:left].copy())
-
-        return advance_in_minibatches(ball.waiting, size, block, first, last, updates, watches, loop)
+        radius_squared, renewal = ball.radius * ball.radius, float(max(_RENEWAL, problem.n_features))
+        batches = Minibatches(
+            make_pegasos,
+            int(self.minibatch),
+            [problem.alpha, radius_squared, renewal],
+            lambda part, sizes: (sizes, ball.kept, np.empty(2)),
+        )
+        return batches.advance(state, ball.waiting, block, first, last, updates, watches)
 
     def _radius(self, problem: Problem, block: Block) -> float:
         if not self.projection:

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.base import Block
-from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
+from sgdone.kernels.outcome import CONTINUE
 from sgdone.losses.base import Loss
 from sgdone.losses.margin_pursuit import MarginPursuit
 from sgdone.losses.scales import AdaptiveScale, AutoScale, ScaleRule
-from sgdone.solvers.base import BlockReport, Solver
+from sgdone.solvers.base import BlockReport, Solver, ending_of
 from sgdone.solvers.batch import predictions_of
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
@@ -73,8 +73,7 @@ def advance(
     predictions, outcome, row = predictions_of(state, block, rows)
     nothing = np.empty(0)
     if outcome != CONTINUE:
-        ending = "not sound" if outcome == NOT_SOUND else "not finite"
-        return BlockReport(first, ending, nothing, nothing, np.nan, blamed=row)  # type: ignore[arg-type]
+        return BlockReport(first, ending_of(outcome), nothing, nothing, np.nan, blamed=row)
     found = float(rule.scale_of(predictions, state.problem.alpha))
     state.problem = _with(state.problem, loss, replace(rule, found=found if found > 0 else rule.found, done=True))
     # A step size that goes by the scale goes along.

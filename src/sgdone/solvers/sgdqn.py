@@ -7,15 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.base import Block
-from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
 from sgdone.kernels.rows_rescaled import rescaled
-from sgdone.kernels.sgdqn import STEP_B, make_rescaling_loop
-from sgdone.solvers.base import BlockReport, Ending, Solver
+from sgdone.kernels.sgdqn import STEP_B, make_sgdqn
+from sgdone.solvers.base import BlockReport, Solver
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.sample import settle_t0, t0_in_words, t0_of
 from sgdone.solvers.skip import check_skip, skip_of
 from sgdone.solvers.state import State
-from sgdone.solvers.stretch import LARGEST, held_by
+from sgdone.solvers.stretch import run_method
 from sgdone.steps.base import StepSize
 from sgdone.steps.bottou import Bottou
 from sgdone.steps.table import step_sizes
@@ -89,37 +88,12 @@ class SGDQN(Solver):
         problem = state.problem
         if memory.kept.shape != (problem.n_features,) or memory.kept.dtype != problem.dtype:
             raise ValueError(f"a memory of {memory.kept.size} weights does not fit {problem.n_features} features")
-        loss = problem.loss
+        kept = memory.kept.reshape((1, -1) if problem.access.vectors_first else (-1, 1))
+        functions = problem.loss.kernel.value, problem.loss.kernel.slope
+        own = memory.skip, kept, memory.of_intercept
         count = min(updates, last - first)
-        makers = tuple(watch.make for watch in watches)
-        loop = make_rescaling_loop(problem.access, loss.kernel.value, loss.kernel.slope, block.rows.types, makers)
-        predictions, slopes = np.empty(count), np.empty(count)
-        position, used, outcome = loop(
-            block.rows.arrays,
-            block.labels,
-            block.sample_weight,
-            block.weight_stride,
-            block.order,
-            block.upcoming,
-            first,
-            last,
-            count,
-            memory.skip,
-            np.array([float(problem.fit_intercept), LARGEST[problem.dtype], np.inf, problem.alpha]),
-            loss.parameters,
-            state.weights,
-            state.offsets,
-            state.numbers,
-            memory.kept.reshape((1, -1) if problem.access.vectors_first else (-1, 1)),
-            memory.of_intercept,
-            predictions,
-            slopes,
-            held_by(watches),
-        )
-        ending: Ending = "not finite" if outcome == NOT_FINITE else "not sound" if outcome == NOT_SOUND else "used"
-        size = float(state.vector(1).mean()) if used else np.nan
-        fired = any(watch.fired for watch in watches)
-        return BlockReport(position, ending, predictions[:used], slopes[:used], size, fired)
+        ran = run_method(state, block, first, last, count, make_sgdqn, functions, [problem.alpha], own, watches)
+        return ran.report(float(state.vector(1).mean()) if ran.updates else np.nan)
 
     def _begin(self, state: State, memory: Rescaling, skip: int) -> None:
         """All features start with the first step size."""

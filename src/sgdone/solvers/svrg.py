@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.base import Block
-from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
-from sgdone.kernels.svrg import make_anchor, make_inner_loop
-from sgdone.solvers.base import BlockReport, Ending, Solver
+from sgdone.kernels.outcome import CONTINUE
+from sgdone.kernels.svrg import make_anchor, make_svrg
+from sgdone.solvers.base import BlockReport, Solver, ending_of
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
-from sgdone.solvers.stretch import LARGEST, held_by
+from sgdone.solvers.stretch import LARGEST, run_method
 from sgdone.steps import Constant
 from sgdone.steps.base import StepSize
 from sgdone.steps.table import step_sizes
@@ -106,7 +106,7 @@ class SVRG(Solver):
         if stage.ended:
             outcome, row = self._renew(state, stage, block)
             if outcome != CONTINUE:
-                return BlockReport(first, _ending(outcome), nothing, nothing, np.nan, blamed=row)
+                return BlockReport(first, ending_of(outcome), nothing, nothing, np.nan, blamed=row)
             return BlockReport(first, "used", nothing, nothing, np.nan, further_reads=block.rows.n_rows)
         if stage.slopes.size != block.rows.n_rows:
             raise ValueError(
@@ -135,7 +135,7 @@ class SVRG(Solver):
             block.weight_stride,
             rows,
             1.0 / used,
-            self._settings(state, 0.0),
+            np.array([float(problem.fit_intercept), LARGEST[problem.dtype]]),
             problem.loss.parameters,
             state.weights,
             state.offsets,
@@ -159,40 +159,15 @@ class SVRG(Solver):
         watches: tuple[Watch, ...],
     ) -> BlockReport:
         problem = state.problem
-        loss = problem.loss
-        makers = tuple(watch.make for watch in watches)
-        loop = make_inner_loop(problem.access, loss.kernel.value, loss.kernel.slope, block.rows.types, makers)
+        functions = problem.loss.kernel.value, problem.loss.kernel.slope
+        settings = [problem.alpha, stage.gradient_b]
         sizes = step_sizes(state.step, state.steps + 1, count) if count else np.empty(0)
-        predictions, slopes = np.empty(count), np.empty(count)
-        position, used, outcome = loop(
-            block.rows.arrays,
-            block.labels,
-            block.sample_weight,
-            block.weight_stride,
-            block.order,
-            first,
-            last,
-            sizes,
-            stage.slopes,
-            self._settings(state, stage.gradient_b),
-            loss.parameters,
-            state.weights,
-            state.offsets,
-            state.numbers,
-            predictions,
-            slopes,
-            held_by(watches),
-        )
-        stage.made += used
+        own = sizes, stage.slopes
+        ran = run_method(state, block, first, last, count, make_svrg, functions, settings, own, watches)
+        stage.made += ran.updates
         if self.option == "II" and stage.made == stage.pick and stage.picked is None:
             stage.picked = (state.weights.copy(), state.offsets.copy(), *state.place())
-        fired = any(watch.fired for watch in watches)
-        size = float(sizes[used - 1]) if used else np.nan
-        return BlockReport(position, _ending(outcome), predictions[:used], slopes[:used], size, fired)
-
-    def _settings(self, state: State, gradient_b: float) -> NDArray[np.float64]:
-        problem = state.problem
-        return np.array([float(problem.fit_intercept), LARGEST[problem.dtype], np.inf, problem.alpha, gradient_b])
+        return ran.report(ran.last_of(sizes))
 
     def check(self, state: State) -> None:
         """An iterate that was picked must be like the state's."""
@@ -212,9 +187,3 @@ class SVRG(Solver):
     def evidence(self, state: State) -> dict[str, Any]:
         """The same as a number."""
         return {"anchors": state.extra.stages}
-
-
-def _ending(outcome: int) -> Ending:
-    if outcome == NOT_FINITE:
-        return "not finite"
-    return "not sound" if outcome == NOT_SOUND else "used"
