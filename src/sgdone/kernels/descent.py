@@ -1,6 +1,6 @@
-"""The loop of gradient descent: every step reads all rows once, and many steps are made in one call.
+"""Gradient descent: every step reads all rows once, and many steps are made in one call.
 
-Weights are vector 0, at scale 1. The gradient is summed in float64 beside them.
+Weights are vector 0, at scale 1. The gradient is summed in float64.
 """
 
 from collections.abc import Callable
@@ -51,8 +51,8 @@ def make_descent(
 ) -> Callable[..., tuple[int, int, int]]:
     """A loop of steps w ← (1 − γα)w − (γ/n)·Σ v·ℓ′·x, one for each of ``steps``.
 
-    ``room`` is a sum of gradients as rows are added to it, its offsets, and two vectors. It returns the steps made, the
-    outcome, and the row that could not be used; ``predictions`` and ``slopes`` are the means of each step.
+    ``room`` is the sum of gradients, its offsets, and two vectors to work in. It returns the number of steps, the
+    outcome, and the row that could not be used; ``predictions`` and ``slopes`` receive the means over each step.
     """
     dot, add, sound = access.dot, access.add, access.sound
     take, move, read = make_vectors(access)

@@ -1,7 +1,7 @@
 """The loop over a block of rows that every row method shares: a method brings only what it does with one row.
 
-The loop skips rows of weight 0, checks that a row lies within its matrix, asks for a prediction, checks that it is
-finite, calls the probes, asks for an update, and counts it. It prefetches the rows that come next.
+The loop skips rows of weight 0, checks that a row lies within its matrix and that its prediction is finite, calls the
+probes, and counts the updates. It prefetches the rows that come next.
 """
 
 from collections.abc import Callable
@@ -73,8 +73,8 @@ def make_loop(
         It uses the rows ``order[first:last]`` until ``updates`` updates are made or an outcome ends it, and returns the
         position of the next row, the number of updates and the outcome. ``upcoming`` names rows that are needed much
         later, to be prefetched. ``own`` is a tuple of what the method alone needs. ``predictions`` and ``slopes``
-        receive one number an update, and ``predictions`` the energy of a row that exceeded the limit. ``held`` is what
-        the probes hold.
+        receive one number an update, and ``predictions`` the energy of a row that exceeded the limit. ``held`` is the
+        numbers and memories of the probes.
     """
     predict, update = make_method(access, *functions)
     before, after = make_probes(probes, access)
@@ -128,13 +128,13 @@ def make_loop(
             if not abs(z) <= settings[LARGEST]:
                 outcome = NOT_FINITE
                 break
-            wish = before(y, z, held)
-            if wish == FIRE:
+            decision = before(y, z, held)
+            if decision == FIRE:
                 outcome = FIRED_BEFORE
                 break
-            if wish != GO:
+            if decision != GO:
                 position += 1
-                if wish == LEAVE_OUT:
+                if decision == LEAVE_OUT:
                     continue
                 outcome = FIRED_AT_LEFT_OUT
                 break

@@ -65,7 +65,7 @@ def turn(
 
 @inlined
 def keep(s: Any, y: Any, curvature: Any, steps: Any, changes: Any, curvatures: Any, ring: Any) -> None:
-    """Put a pair of positive curvature in the place of the oldest one, once all places are taken."""
+    """Store a pair of positive curvature, in place of the oldest one if the ring is full."""
     square = inner(y, y)
     if curvature < _SMALLEST or square < _SMALLEST:
         return

@@ -5,17 +5,16 @@ that a step along it changes one number: a sparse row costs as many operations a
 """
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 
 from sgdone.kernels.bookkeeping import moved, no_update, sums_of_row
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled, inlined
+from sgdone.kernels.jit import inlined
 from sgdone.kernels.loop import LARGEST, UNIT, RowMethod
-from sgdone.kernels.model import CEILING, FLOOR, load
-from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
+from sgdone.kernels.model import CEILING, FLOOR
+from sgdone.kernels.outcome import CONTINUE, GATHERED, NOT_FINITE
+from sgdone.kernels.row_step import make_predict
 from sgdone.kernels.rows import RowAccess
 
 #: Indices into the settings, after those of `sgdone.kernels.loop`: the penalty, the intercept's gradient at the anchor.
@@ -23,50 +22,41 @@ ALPHA: Final = 2
 GRADIENT_B: Final = 3
 
 
-@lru_cache(maxsize=64)
-def make_anchor(access: RowAccess, slope: Callable[..., float], types: str) -> Callable[..., tuple[int, int, float]]:
-    """A loop over all rows that sums their gradients into vector 1 and keeps their slopes.
+def make_anchor(access: RowAccess, slope: Callable[..., float]) -> RowMethod:
+    """Sum the gradients of rows into vector 1, without an update: every row is gathered.
 
-    It returns the row it came to, the outcome, and the sum of the intercept's gradients.
+    ``own`` is the factor 1/n of the mean, the slopes at the anchor to be written, one per row of the matrix, and an
+    array for the intercept's gradient.
     """
-    dot, add_both, sound = access.dot, access.add_both, access.sound
-    mark = fingerprint(access.dot, slope, types)
+    add_both = access.add_both
 
-    @compiled(mark)
-    def anchor(
+    @inlined
+    def update(
         rows: Any,
-        labels: Any,
-        sample_weight: Any,
-        weight_stride: Any,
-        order: Any,
-        factor: Any,
+        i: Any,
+        y: Any,
+        v: Any,
+        z: Any,
+        reading: Any,
+        used: Any,
         settings: Any,
         parameters: Any,
         weights: Any,
         offsets: Any,
-        numbers: Any,
-        slopes: Any,
+        model: Any,
+        own: Any,
     ) -> Any:
-        _ = mark
-        model = load(numbers)
-        total = 0.0
-        for position in range(order.size):
-            i = order[position]
-            v = sample_weight[i * weight_stride]
-            if v != 0.0:
-                if not sound(rows, i, weights):
-                    return position, NOT_SOUND, total
-                product, norm = dot(rows, i, weights, offsets)
-                z = model.scale * product + model.intercept
-                s = slope(z, labels[i], parameters)
-                if not (abs(z) <= settings[LARGEST] and abs(s) <= settings[LARGEST] and norm < np.inf):
-                    return position, NOT_FINITE, total
-                slopes[i] = s
-                add_both(rows, i, weights, offsets, 0.0, factor * v * s)
-                total += factor * v * s
-        return order.size, CONTINUE, total
+        factor, anchor_slopes, gradient_b = own
+        _wx, norm = reading
+        s = slope(z, y, parameters)
+        if not (abs(s) <= settings[LARGEST] and norm < np.inf):
+            return no_update(NOT_FINITE, z, model)
+        anchor_slopes[i] = s
+        add_both(rows, i, weights, offsets, 0.0, factor * v * s)
+        gradient_b[0] += factor * v * s
+        return no_update(GATHERED, z, model)
 
-    return anchor
+    return RowMethod(make_predict(access), update)
 
 
 def make_svrg(access: RowAccess, value: Callable[..., float], slope: Callable[..., float]) -> RowMethod:

@@ -1,6 +1,6 @@
 """Stochastic variance-reduced gradient."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, final
 
@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.base import Block
-from sgdone.kernels.outcome import CONTINUE
 from sgdone.kernels.svrg import make_anchor, make_svrg
-from sgdone.solvers.base import BlockReport, Solver, ending_of
+from sgdone.solvers.base import BlockReport, Solver
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
-from sgdone.solvers.stretch import LARGEST, run_method
+from sgdone.solvers.stretch import Ran, run_method
 from sgdone.steps import Constant
 from sgdone.steps.base import StepSize
 from sgdone.steps.table import step_sizes
@@ -104,9 +103,9 @@ class SVRG(Solver):
         if not updates or last == first:
             return BlockReport(first, "used", nothing, nothing, np.nan)
         if stage.ended:
-            outcome, row = self._renew(state, stage, block)
-            if outcome != CONTINUE:
-                return BlockReport(first, ending_of(outcome), nothing, nothing, np.nan, blamed=row)
+            ran = self._renew(state, stage, block)
+            if ran.ending != "used":
+                return BlockReport(first, ran.ending, nothing, nothing, np.nan, blamed=ran.position)
             return BlockReport(first, "used", nothing, nothing, np.nan, further_reads=block.rows.n_rows)
         if stage.slopes.size != block.rows.n_rows:
             raise ValueError(
@@ -118,35 +117,24 @@ class SVRG(Solver):
             count = min(count, stage.pick - stage.made)
         return self._steps(state, stage, block, first, last, count, watches)
 
-    def _renew(self, state: State, stage: Stage, block: Block) -> tuple[int, int]:
+    def _renew(self, state: State, stage: Stage, block: Block) -> Ran:
         """Make the iterate (option II: the picked one) the anchor, and read all rows for its gradient."""
         problem = state.problem
         if stage.picked is not None:
             state.set_iterate(*stage.picked)
         state.fold_gradient()
         rows = np.arange(block.rows.n_rows, dtype=np.uint64)
-        used = rows.size if block.sample_weight.size == 1 else int(np.count_nonzero(block.sample_weight))
-        stage.slopes = np.zeros(rows.size)
-        loop = make_anchor(problem.access, problem.loss.kernel.slope, block.rows.types)
-        row, outcome, stage.gradient_b = loop(
-            block.rows.arrays,
-            block.labels,
-            block.sample_weight,
-            block.weight_stride,
-            rows,
-            1.0 / used,
-            np.array([float(problem.fit_intercept), LARGEST[problem.dtype]]),
-            problem.loss.parameters,
-            state.weights,
-            state.offsets,
-            state.numbers,
-            stage.slopes,
-        )
+        used = block.n_used
+        stage.slopes, gradient_b = np.zeros(rows.size), np.zeros(1)
+        everything = replace(block, order=rows, upcoming=rows)
+        own = 1.0 / used, stage.slopes, gradient_b
+        ran = run_method(state, everything, 0, rows.size, 1, make_anchor, (problem.loss.kernel.slope,), [], own)
+        stage.gradient_b = float(gradient_b[0])
         stage.length = 2 * used if self.inner_length == "auto" else int(self.inner_length)
         stage.stages, stage.made, stage.picked = stage.stages + 1, 0, None
         if self.option == "II":
             stage.pick = int(np.random.default_rng([self.seed, stage.stages]).integers(1, stage.length + 1))
-        return outcome, row
+        return ran
 
     def _steps(
         self,
