@@ -124,7 +124,7 @@ class OLBFGS(Solver):
         def own(part: Block, sizes: NDArray[np.float64]) -> tuple[Any, ...]:
             rows = part.labels, part.sample_weight, part.weight_stride
             kept = pairs.steps, pairs.changes, pairs.curvatures, pairs.ring
-            return sizes, *rows, problem.loss.parameters, kept, _room(state, int(self.memory))
+            return sizes, *rows, kept, _room(state, int(self.memory))
 
         settings = [problem.alpha, float(self.epsilon), pairs.damping]
         batches = Minibatches(make_olbfgs, int(self.minibatch), settings, own)
