@@ -5,10 +5,11 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdone.diagnose import catoni_location
+from tiers import examples
 
 mpf = mpmath.mpf
 ROOT2 = math.sqrt(2.0)
@@ -64,13 +65,13 @@ def test_it_is_a_root_where_almost_every_influence_is_full():
         certify(np.array([-3.0, 0.0, 0.0, gap, gap + rng.uniform(0, 1e-6), 50.0]), 1.0)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(finite, min_size=1, max_size=12), st.floats(1e-9, 1e9))
 def test_it_is_a_root_of_whatever_is_thought_of(values, scale):
     certify(values, scale)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(finite, min_size=1, max_size=12), st.floats(1e-6, 1e6), finite)
 def test_it_moves_and_turns_with_the_values(values, scale, shift):
     values = np.array(values)

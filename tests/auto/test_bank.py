@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from bank_cases import CANDIDATES, FEW_TASKS, TASKS, advance, forked, predictions, random_case, with_steps
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sgdone.auto.bank import Bank
@@ -16,6 +15,7 @@ from sgdone.kernels.bank import ALL_ROWS, NO_FOLD, OWN, SCALE, SHARE, STEPS, TOL
 from sgdone.kernels.model import AVERAGE_FLOOR
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
 from sgdone.reference import bank as slow
+from tiers import examples
 
 ARRAYS = ("weights", "intercepts", "numbers", "plans")
 dense_or_csr = pytest.mark.parametrize("dense", [True, False], ids=["dense", "csr"])
@@ -61,7 +61,7 @@ def assert_same_solutions(found, expected):
 
 @dense_or_csr
 @each_task
-@hypothesis_settings(max_examples=3)
+@examples(3)
 @given(seed=st.integers(0, 10**6))
 def test_every_model_is_its_slow_twin(task, dense, seed):
     case = random_case(seed, task, dense)
@@ -73,7 +73,7 @@ def test_every_model_is_its_slow_twin(task, dense, seed):
 
 
 @dense_or_csr
-@hypothesis_settings(max_examples=12)
+@examples(12)
 @given(
     seed=st.integers(0, 10**6),
     n_rows=st.integers(1, 60),
@@ -452,7 +452,7 @@ def iterates(bank, case):
 
 @dense_or_csr
 @a_few_tasks
-@hypothesis_settings(max_examples=5)
+@examples(5)
 @given(seed=st.integers(0, 10**6))
 def test_other_units_leave_every_prediction_as_it_is(task, dense, seed):
     case, bank = trained(seed, task, dense, n_rows=60)

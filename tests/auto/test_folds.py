@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 from sgdone.auto.folds import Folds
 from sgdone.data import ArraySource, Scaling
 from sgdone.kernels.bank import ALL_ROWS, NO_FOLD
+from tiers import examples
 
 
 def block_of(n_rows, weights=None, X=None, scaling=None):
@@ -40,7 +40,7 @@ def assert_consistent(folds, n_rows, unread):
     assert folds.count < ALL_ROWS < NO_FOLD
 
 
-@hypothesis_settings(max_examples=150)
+@examples(150)
 @given(n_rows=st.integers(20, 30000), share_read=st.floats(0.0, 1.0), seed=st.integers(0, 10**6))
 def test_folds_of_rows_not_read_yet(n_rows, share_read, seed):
     n_read = int(share_read * n_rows)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sgdone.auto.candidates import CANDIDATES, Candidate
 from sgdone.auto.gain import Look, Outlook, limits, outlook
 from sgdone.auto.judge import standard_error
+from tiers import examples
 
 N_ROWS = 400
 
@@ -29,7 +29,7 @@ def looks(steps, ends, falls, *, seed=0, spread=0.5, candidates=None):
 positive = st.floats(0.01, 10.0)
 
 
-@hypothesis_settings(max_examples=50)
+@examples(50)
 @given(
     ends=st.lists(positive, min_size=3, max_size=3),
     falls=st.lists(st.floats(0.0, 1000.0), min_size=3, max_size=3),

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from bank_cases import TASKS, advance, predictions, random_case
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -14,6 +13,7 @@ from sgdone.auto.units import Units
 from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource
 from sgdone.reference.bank import column_units
+from tiers import examples
 
 dense_or_csr = pytest.mark.parametrize("dense", [True, False], ids=["dense", "csr"])
 
@@ -54,7 +54,7 @@ def random_rows(seed, dense=True, n_rows=None):
 
 
 @dense_or_csr
-@hypothesis_settings(max_examples=20)
+@examples(20)
 @given(seed=st.integers(0, 10**6), windows=st.integers(1, 5))
 def test_units_are_those_of_the_slow_twin(dense, seed, windows):
     X = random_rows(seed, dense)
@@ -77,7 +77,7 @@ def test_window_by_window_is_at_once(dense):
     assert np.array_equal(at_once.scale, in_windows.scale)
 
 
-@hypothesis_settings(max_examples=20)
+@examples(20)
 @given(seed=st.integers(0, 10**6), powers=st.lists(st.integers(-30, 30), min_size=7, max_size=7))
 def test_dense_columns_that_stay_in_place(seed, powers):
     """Without an intercept nothing would take up a shift."""
@@ -103,7 +103,7 @@ def test_rows_in_units_have_mean_0_and_spread_1():
 
 
 @dense_or_csr
-@hypothesis_settings(max_examples=15)
+@examples(15)
 @given(seed=st.integers(0, 10**6), powers=st.lists(st.integers(-30, 30), min_size=7, max_size=7))
 def test_other_units_of_the_user_give_the_same_rows(dense, seed, powers):
     X = random_rows(seed, dense, 50)
@@ -113,7 +113,7 @@ def test_other_units_of_the_user_give_the_same_rows(dense, seed, powers):
     np.testing.assert_allclose(learnt_in(X * factors, other), learnt_in(X, units), rtol=1e-7, atol=1e-9)
 
 
-@hypothesis_settings(max_examples=15)
+@examples(15)
 @given(seed=st.integers(0, 10**6), size=st.floats(0, 6), sign=st.sampled_from([-1.0, 1.0]))
 def test_columns_far_from_0_give_the_same_rows(seed, size, sign):
     """A million spreads away, six digits of the sixteen say where a column is."""

@@ -29,7 +29,7 @@ def in_terminal(*arguments, until=None, **environment):
     process = subprocess.Popen([*COMMAND, *map(str, arguments)], stdin=end, stdout=end, stderr=end, env=env)
     os.close(end)
     shown = b""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         try:
             piece = os.read(terminal, 4096)
@@ -42,7 +42,7 @@ def in_terminal(*arguments, until=None, **environment):
             process.send_signal(signal.SIGINT)
             until = None
     os.close(terminal)
-    return process.wait(30), shown.decode()
+    return process.wait(300), shown.decode()
 
 
 def test_help_waits_for_nothing_heavy():

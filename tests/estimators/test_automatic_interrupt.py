@@ -1,10 +1,5 @@
 """Ctrl-C keeps the model so far."""
 
-import signal
-import subprocess
-import sys
-import textwrap
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -154,31 +149,3 @@ def test_in_a_callback(task):
     assert model.verdict_.passes == 2.0
     passes = [(what, "pass", k) for k in range(2) for what in ("begin", "end")]
     assert events == ["setup", ("begin", "fit", 0), *passes, ("end", "fit", 0), "teardown"]
-
-
-CHILD = """
-    import numpy as np
-    from sgdone import LinearClassifier
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((30_000, 20))
-    y = (X[:, 0] > 0).astype(int) + (X[:, 0] > 1)
-    LinearClassifier(stop=1).fit(X, y)
-    print("ready", flush=True)
-    model = LinearClassifier(stop=10**9, random_state=0).fit(X, y)
-    print(model.verdict_.status, model.verdict_.step > 0, np.isfinite(model.coef_).all(), model.score(X, y) > 0.6)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-def test_a_real_one():
-    code = [sys.executable, "-c", textwrap.dedent(CHILD)]
-    child = subprocess.Popen(code, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(0.5)
-        child.send_signal(signal.SIGINT)
-        out, errors = child.communicate(timeout=30)
-    finally:
-        child.kill()
-    assert child.returncode == 0, errors
-    assert out == "interrupted True True True\n"

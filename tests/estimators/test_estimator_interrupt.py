@@ -1,10 +1,5 @@
 """Ctrl-C keeps the model so far."""
 
-import signal
-import subprocess
-import sys
-import textwrap
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,41 +92,3 @@ def test_in_partial_fit(binary):
     model.partial_fit(X, y)
     assert model.verdict_.status == "interrupted"
     assert model.verdict_.step == 600
-
-
-CHILD = """
-    import numpy as np
-    from sgdone import LinearClassifier
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((30_000, 20))
-    y = {labels}
-    make = {make}
-    make(stop=1).fit(X, y)
-    print("ready", flush=True)
-    model = make(stop=10**9, random_state=0).fit(X, y)
-    print(model.verdict_.status, model.verdict_.step > 0, np.isfinite(model.coef_).all(), model.score(X, y) > 0.6)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize(
-    ("labels", "make"),
-    [
-        ("(X[:, 0] > 0).astype(int)", "LinearClassifier"),
-        ("(X[:, 0] > 0).astype(int) + (X[:, 0] > 1)", "LinearClassifier"),
-        ("(X[:, 0] > 0).astype(int) + (X[:, 0] > 1)", "lambda **options: LinearClassifier(n_jobs=2, **options)"),
-    ],
-    ids=["binary", "several", "threads"],
-)
-def test_a_real_one(labels, make):
-    code = textwrap.dedent(CHILD).format(labels=labels, make=make)
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(0.5)
-        child.send_signal(signal.SIGINT)
-        out, errors = child.communicate(timeout=30)
-    finally:
-        child.kill()
-    assert child.returncode == 0, errors
-    assert out == "interrupted True True True\n"

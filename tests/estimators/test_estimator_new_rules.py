@@ -1,11 +1,6 @@
 """Rules and methods that know when to stop, through the estimators: labels, chunks, refusals, callbacks, copies."""
 
 import pickle
-import signal
-import subprocess
-import sys
-import textwrap
-import time
 from contextlib import nullcontext
 
 import numpy as np
@@ -256,35 +251,6 @@ def test_callbacks(options, passes, binary, same_model):
     if passes > 1:
         stopped = model(**options).set_callbacks(Recorder(stop_at=1)).fit(X, y)
         assert stopped.verdict_.rule == "callback"
-
-
-CHILD = """
-    import numpy as np
-    from sgdone import LinearClassifier, solvers, stopping
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((20_000, 20))
-    y = (X[:, 0] > 0).astype(int)
-    LinearClassifier(solver={solver}, stop=2).fit(X, y)
-    print("ready", flush=True)
-    model = LinearClassifier(solver={solver}, stop=10**9, random_state=0).fit(X, y)
-    print(model.verdict_.status, model.verdict_.step > 0, np.isfinite(model.coef_).all(), model.score(X, y) > 0.6)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize("solver", ["solvers.Halving(detector=stopping.MaxPasses(1000))", "solvers.SVRG()"])
-def test_a_real_interruption(solver):
-    code = textwrap.dedent(CHILD).format(solver=solver)
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(0.4)
-        child.send_signal(signal.SIGINT)
-        out, errors = child.communicate(timeout=30)
-    finally:
-        child.kill()
-    assert child.returncode == 0, errors
-    assert out == "interrupted True True True\n"
 
 
 @every_rule

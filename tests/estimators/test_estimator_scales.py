@@ -4,12 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sgdone import LinearClassifier, LinearRegressor
+from tiers import examples
 
 SOLVERS = ["sgd", "asgd", "isgd", "aisgd"]
 
@@ -112,7 +113,7 @@ def test_no_intercept(binary):
     assert model.intercept_.tolist() == [0.0]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     seed=st.integers(0, 10**6),
     exponent=st.integers(-12, 12),

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -11,6 +10,7 @@ from sgdone.data.rows import Rows, Scaling
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
 from sgdone.stopping import Pflug
+from tiers import examples
 
 UNITS = {
     "plain": None,
@@ -61,7 +61,7 @@ def sparse_rows(rng, n_rows=30):
 
 @pytest.mark.parametrize("units", UNITS.values(), ids=UNITS)
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-@hypothesis_settings(max_examples=50)
+@examples(50)
 @given(seed=st.integers(0, 10**6))
 def test_products_are_those_of_dense_rows(form, units, seed):
     rng = np.random.default_rng(seed)

@@ -4,13 +4,14 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import numpy as safetensors
 
 import sgdone
 from sgdone import LinearClassifier
 from sgdone.model_file import ModelFileError, container, read_header
+from tiers import examples
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,7 @@ def test_cut_short(file, tmp_path):
     refused(path, r"is damaged \(.*\): copy it anew, or save the model again")
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data())
 def test_a_changed_byte(file, tmp_path_factory, data):
     whole = bytearray(file.read_bytes())

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from problems import FEW_LOSSES, LOSSES, random_problem
 from sgdone import solvers, stopping
 from sgdone.data import ArraySource
 from sgdone.run import run
+from tiers import examples
 
 SOLVERS = [solvers.SGD(), solvers.ISGD(), solvers.asgd(), solvers.aisgd(), solvers.Averaged(solvers.SGD(), 30)]
 
@@ -29,7 +29,7 @@ def same_bits(a, b):
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=repr)
-@hypothesis_settings(max_examples=12)
+@examples(12)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), shuffle=st.booleans())
 def test_block_size_changes_no_bit(solver, seed, as_csr, shuffle):
     loss = FEW_LOSSES[seed % len(FEW_LOSSES)]
@@ -52,7 +52,7 @@ def test_block_size_changes_no_bit_across_windows(solver, rng):
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=repr)
-@hypothesis_settings(max_examples=12)
+@examples(12)
 @given(seed=st.integers(0, 10**6))
 def test_csr_and_dense_agree(solver, seed):
     loss = FEW_LOSSES[seed % len(FEW_LOSSES)]

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from problems import FEW_LOSSES, LOSSES, random_problem
@@ -11,6 +10,7 @@ from sgdone import solvers, steps, stopping
 from sgdone.reference import averaged_sgd as slow
 from sgdone.reference.implicit_sgd import implicit, least_squares_update
 from sgdone.run import run
+from tiers import examples
 
 ALPHA = 0.01
 GAMMA0, DECAY, EXPONENT = 0.05, 0.3, 0.75
@@ -47,7 +47,7 @@ def assert_same(result, expected):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@hypothesis_settings(max_examples=15)
+@examples(15)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), intercept=st.booleans())
 def test_sgd(loss, seed, as_csr, intercept):
     problem = random_problem(seed, loss)
@@ -57,7 +57,7 @@ def test_sgd(loss, seed, as_csr, intercept):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@hypothesis_settings(max_examples=10)
+@examples(10)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans())
 def test_isgd(loss, seed, as_csr):
     problem = random_problem(seed, loss, n_rows=60)
@@ -66,7 +66,7 @@ def test_isgd(loss, seed, as_csr):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@hypothesis_settings(max_examples=10)
+@examples(10)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), after=st.integers(0, 120))
 def test_asgd_from_a_given_sample(loss, seed, as_csr, after):
     problem = random_problem(seed, loss)
@@ -74,7 +74,7 @@ def test_asgd_from_a_given_sample(loss, seed, as_csr, after):
     assert_same(result, slow.average(slow_path(problem, loss, slow.explicit), after))
 
 
-@hypothesis_settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), after=st.integers(0, 50), decay=st.floats(0, 10))
 def test_averages_that_weigh_later_iterates_more(seed, as_csr, after, decay):
     loss = FEW_LOSSES[seed % len(FEW_LOSSES)]
@@ -83,7 +83,7 @@ def test_averages_that_weigh_later_iterates_more(seed, as_csr, after, decay):
     assert_same(result, slow.average(slow_path(problem, loss, slow.explicit), after, decay))
 
 
-@hypothesis_settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans())
 def test_asgd_finds_the_same_start_of_averaging(seed, as_csr):
     loss = LOSSES[seed % len(LOSSES)]
@@ -95,7 +95,7 @@ def test_asgd_finds_the_same_start_of_averaging(seed, as_csr):
     assert_same(result, slow.average(path, start))
 
 
-@hypothesis_settings(max_examples=10)
+@examples(10)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans())
 def test_aisgd(seed, as_csr):
     loss = LOSSES[seed % len(LOSSES)]

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -16,6 +15,7 @@ from sgdone.run import run
 from sgdone.solvers import GD
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet
 from sgdone.verdict import Status
+from tiers import examples
 
 LOGISTIC = losses.Logistic()
 #: Smooth and not, of classes and of numbers, with parameters and without; each takes time to compile.
@@ -54,7 +54,7 @@ def problem():
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@hypothesis_settings(max_examples=30)  # of each loss
+@examples(30)  # of each loss
 @given(
     seed=st.integers(0, 10**6),
     as_csr=st.booleans(),

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -20,6 +19,7 @@ from sgdone.run import run
 from sgdone.solvers.olbfgs import OLBFGS
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, SmallValidationSet
 from sgdone.verdict import Status
+from tiers import examples
 
 LOGISTIC = losses.Logistic()
 LOSSES = [LOGISTIC, losses.Hinge(), losses.Squared()]
@@ -55,7 +55,7 @@ def problem():
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@hypothesis_settings(max_examples=40, derandomize=True)  # of each loss
+@examples(40, derandomize=True)  # of each loss
 @given(
     seed=st.integers(0, 10**6),
     as_csr=st.booleans(),

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from bottou_cases import Case, assert_same, hundred_cases, two_classes
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from sgdone import LinearClassifier, solvers, steps, stopping
@@ -16,6 +15,7 @@ from sgdone.reference import averaged_sgd, rivals
 from sgdone.run import run
 from sgdone.solvers.sgd2 import SGD2, _penalties
 from sgdone.steps.bottou import Bottou
+from tiers import examples
 
 
 @hundred_cases
@@ -33,7 +33,7 @@ def test_its_t0_is_the_one_that_does_best_on_the_first_rows(case):
     assert_same(result, case.slow(rivals.sgd2, t0)[-1])
 
 
-@hypothesis_settings(max_examples=200)
+@examples(200)
 @given(
     gamma=st.floats(1e-6, 2.0),
     alpha=st.floats(1e-6, 2.0),
@@ -85,7 +85,7 @@ def test_without_a_penalty_and_with_given_steps_it_is_sgd():
     assert np.allclose(ours.coef_, plain.coef_, rtol=1e-12)
 
 
-@hypothesis_settings(max_examples=50)
+@examples(50)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), after=st.integers(0, 20), skip=st.integers(1, 40))
 def test_its_iterates_can_be_averaged(seed, as_csr, after, skip):
     case = Case(seed, Logistic(), as_csr, True, 0.05, 1.0, skip, 2, 50)

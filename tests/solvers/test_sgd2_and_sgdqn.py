@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from bottou_cases import assert_same, two_classes
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
@@ -20,6 +19,7 @@ from sgdone.solvers.sgdqn import SGDQN
 from sgdone.solvers.skip import skip_of
 from sgdone.steps.base import Preliminary
 from sgdone.steps.bottou import Bottou, typical_t0
+from tiers import examples
 
 LOGISTIC = losses.Logistic()
 of_both = pytest.mark.parametrize("method", [SGD2, SGDQN], ids=["sgd2", "sgdqn"])
@@ -158,7 +158,7 @@ def test_regressions_too(name):
 
 
 @of_both
-@hypothesis_settings(max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), threshold=st.floats(0.1, 2.0))
 def test_a_margin_returns_the_iterate_without_its_sample(method, seed, as_csr, threshold):
     problem = random_problem(seed, LOGISTIC)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from bottou_cases import two_classes
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
@@ -18,6 +17,7 @@ from sgdone.run import run
 from sgdone.solvers.sgd2 import SGD2
 from sgdone.solvers.sgdqn import SGDQN
 from sgdone.verdict import Status
+from tiers import examples
 
 LOGISTIC = losses.Logistic()
 of_both = pytest.mark.parametrize("method", [SGD2, SGDQN], ids=["sgd2", "sgdqn"])
@@ -35,7 +35,7 @@ def problem():
 
 @of_both
 @pytest.mark.parametrize("shifted", [False, True])
-@hypothesis_settings(max_examples=15)
+@examples(15)
 @given(seed=st.integers(0, 10**6))
 def test_scaled_rows_equal_a_scaled_copy(method, shifted, seed):
     problem = random_problem(seed, LOGISTIC)

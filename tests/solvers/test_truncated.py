@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import ElasticNet, LogisticRegression
@@ -13,12 +12,13 @@ from problems import random_problem
 from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps, stopping
 from sgdone.reference import sparse_penalty
 from sgdone.run import run
+from tiers import examples
 
 ALPHA = 0.05
 
 
 @pytest.mark.parametrize("loss", [losses.Logistic(), losses.Squared()], ids=lambda loss: loss.name)
-@hypothesis_settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     options=st.fixed_dictionaries(
         {

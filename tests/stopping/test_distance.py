@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from problems import random_problem
@@ -15,6 +14,7 @@ from sgdone.run import run
 from sgdone.stopping import Distance, MaxPasses, MaxSamples, Progress
 from sgdone.verdict import Status
 from storage_forms import FORMS
+from tiers import examples
 
 LOGISTIC = losses.Logistic()
 
@@ -53,7 +53,7 @@ def test_a_rule_is_what_it_says():
     assert eval(repr(rule)) == rule
 
 
-@hypothesis_settings(max_examples=200)
+@examples(200)
 @given(
     seed=st.integers(0, 10**6),
     q=st.sampled_from([1.1, 1.25, 1.5, 2, 3.7]),

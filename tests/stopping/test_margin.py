@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from problems import random_problem
@@ -13,6 +12,7 @@ from sgdone.run import run
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
 from sgdone.verdict import Status
 from storage_forms import FORMS
+from tiers import examples
 
 LOGISTIC = losses.Logistic()
 
@@ -176,7 +176,7 @@ def test_odd_rows(name, form, fresh):
     assert result.verdict.step == expected.verdict.step
 
 
-@hypothesis_settings(max_examples=60)
+@examples(60)
 @given(
     seed=st.integers(0, 10**6),
     threshold=st.floats(1e-3, 3.0),

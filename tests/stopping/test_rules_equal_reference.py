@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from problems import random_problem
@@ -11,6 +10,7 @@ from sgdone import losses, solvers, steps, stopping
 from sgdone.reference import averaged_sgd, diagnostics, termination
 from sgdone.reference.implicit_sgd import implicit
 from sgdone.run import run
+from tiers import examples
 
 ALPHA = 0.01
 LOSSES = [losses.Logistic(), losses.Hinge()]
@@ -27,7 +27,7 @@ random_cases = given(
         }
     )
 )
-two_hundred = hypothesis_settings(max_examples=200, deadline=None)
+two_hundred = examples(200)
 
 
 class Case:
