@@ -18,14 +18,5 @@ def examples(count, **options):
 
 
 def fast_first(count, values):
-    """Parameters of which the first `count` belong to the fast tier and the others to the slow one.
-
-    A value may itself be a ``pytest.param``, or a tuple if several names are parametrised.
-    """
-    return [value if number < count else _marked(value) for number, value in enumerate(values)]
-
-
-def _marked(value):
-    if isinstance(value, type(pytest.param())):
-        return pytest.param(*value.values, id=value.id, marks=[*value.marks, slow])
-    return pytest.param(*value, marks=slow) if isinstance(value, tuple) else pytest.param(value, marks=slow)
+    """Values of one parameter: the first `count` belong to the fast tier, the others to the slow one."""
+    return [value if number < count else pytest.param(value, marks=slow) for number, value in enumerate(values)]

@@ -10,6 +10,7 @@ from sgdone.auto.intercept import balanced
 from sgdone.data import ArraySource
 from sgdone.data.base import Block
 from sgdone.losses import Hinge, Logistic, Squared
+from tiers import fast_first
 
 ALL = 10**9
 
@@ -28,7 +29,7 @@ def weights_of(rng, kind):
 
 
 weighted = pytest.mark.parametrize("kind", ["none", "some"])
-in_both_forms = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]))
 
 
 @weighted
@@ -138,7 +139,9 @@ def test_rows_of_single_precision_are_asked_in_pieces(form, X, rng, monkeypatch)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize("task", [Task.of(Logistic(), 2, False), Task.of(Hinge(), 2, True), Task.of(Hinge(), 3, True)])
+@pytest.mark.parametrize(
+    "task", fast_first(1, [Task.of(Logistic(), 2, False), Task.of(Hinge(), 2, True), Task.of(Hinge(), 3, True)])
+)
 def test_left_alone_where_there_is_no_such_intercept(task, X, rng):
     labels = np.where(rng.random(300) < 0.5, 1.0, -1.0) if task.n_outputs == 1 else rng.integers(0, 3, 300) * 1.0
     before = np.full(task.n_outputs, 0.5)

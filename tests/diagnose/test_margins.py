@@ -22,6 +22,7 @@ from sgdone.run import run
 from sgdone.solvers import GD, Pegasos
 from sgdone.stopping import MarginTest, MaxPasses
 from sgdone.trace import Trace
+from tiers import fast_first
 
 
 class Fixed:
@@ -263,7 +264,7 @@ def test_a_stretch_has_the_margins_of_its_rows_before_they_are_learnt_from(two):
     np.testing.assert_array_equal(result.trace["margin_mean"], [row.margins.mean for row in result.trace])
 
 
-@pytest.mark.parametrize("solver", [GD(), Pegasos(minibatch=7)], ids=["gd", "minibatches"])
+@pytest.mark.parametrize("solver", fast_first(1, [GD(), Pegasos(minibatch=7)]), ids=["gd", "minibatches"])
 def test_where_an_update_has_more_rows_they_are_those_of_the_iterate_afterwards(two, solver):
     X, y = two
     result = fitted(X, y, solver, fit_intercept=False)
@@ -276,7 +277,7 @@ def test_where_an_update_has_more_rows_they_are_those_of_the_iterate_afterwards(
 SOLVERS = ["sgd", "asgd", "isgd", "aisgd", "sgd_half", "svrg", "sgd2", "sgdqn", "pegasos", "olbfgs", "liblinear", "gd"]
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", fast_first(1, SOLVERS))
 def test_every_solver_keeps_margins_and_learns_the_same(two, solver):
     X, y = two
     plain = LinearClassifier(solver=solver, stop=3, alpha=0.1, random_state=0).fit(X, y)

@@ -3,9 +3,10 @@
 import numpy as np
 
 from sgdone import LinearClassifier, LinearRegressor
+from tiers import fast_first
 
 #: Two classes, three classes, and numbers.
-TASKS = ["two", "three", "numbers"]
+TASKS = fast_first(1, ["two", "three", "numbers"])
 SLOPES = np.array([1.0, -0.5, 2.0, 0.0, 0.7, -0.3])
 
 

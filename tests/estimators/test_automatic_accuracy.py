@@ -14,6 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from sgdone import LinearClassifier, LinearRegressor
 
+pytestmark = pytest.mark.slow
+
 
 def splits(load):
     X, y = load(return_X_y=True)

@@ -8,8 +8,9 @@ from automatic_problems import TASKS, fitted, problem
 from scipy import sparse
 
 from sgdone import LinearClassifier, LinearRegressor
+from tiers import fast_first
 
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 VALUES = pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
 
 

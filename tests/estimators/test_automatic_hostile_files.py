@@ -13,6 +13,8 @@ from hostile_files import loaded_or_refused
 from hostile_files import refused as is_refused
 from sgdone.model_file import container
 
+pytestmark = pytest.mark.slow
+
 
 def parts_of(task, path, form=np.asarray):
     X, y = problem(task, 60)

@@ -6,12 +6,13 @@ from automatic_problems import fitted, problem
 from scipy import sparse
 
 from sgdone import CustomLoss, LinearClassifier, LinearRegressor, losses
+from tiers import fast_first
 
 UNITS = pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 
 
 @UNITS
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_huber(unit, form):
     """Whether all residuals are on its straight part, or all on its parabola."""
     X, y = problem("numbers")
@@ -40,7 +41,9 @@ def test_epsilon_insensitive(unit):
 
 
 @pytest.mark.parametrize("size", [1e2, 1e4, 1e6])
-@pytest.mark.parametrize("loss", ["huber", losses.Quantile(0.5), losses.EpsilonInsensitive(0.01)], ids=str)
+@pytest.mark.parametrize(
+    "loss", fast_first(1, ["huber", losses.Quantile(0.5), losses.EpsilonInsensitive(0.01)]), ids=str
+)
 def test_outliers_among_the_targets(loss, size):
     X, y = problem("numbers", 2000)
     spoilt = y.copy()
@@ -49,8 +52,8 @@ def test_outliers_among_the_targets(loss, size):
     assert np.median(np.abs(model.predict(X) - y)) < 1.2 * np.median(np.abs(expected.predict(X) - y))
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared", "exponential"])
-@pytest.mark.parametrize("task", ["two", "three"])
+@pytest.mark.parametrize("loss", fast_first(1, ["hinge", "squared_hinge", "squared", "exponential"]))
+@pytest.mark.parametrize("task", fast_first(1, ["two", "three"]))
 def test_classes(task, loss):
     X, y = problem(task)
     model = fitted(task, X, y, loss=loss)

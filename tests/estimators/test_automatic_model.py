@@ -9,9 +9,10 @@ from scipy.special import expit, log_softmax, softmax
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.auto import CANDIDATES
 from sgdone.stopping import MaxSamples
+from tiers import fast_first
 
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-WAYS = pytest.mark.parametrize("chunk", [None, 150], ids=["fit", "partial_fit"])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+WAYS = pytest.mark.parametrize("chunk", fast_first(1, [None, 150]), ids=["fit", "partial_fit"])
 
 
 @WAYS

@@ -7,9 +7,10 @@ from scipy import sparse
 
 from sgdone import LinearClassifier, LinearRegressor
 from storage_forms import FORMS as STORED
+from tiers import fast_first
 
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-WAYS = pytest.mark.parametrize("chunk", [None, 150], ids=["fit", "partial_fit"])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+WAYS = pytest.mark.parametrize("chunk", fast_first(1, [None, 150]), ids=["fit", "partial_fit"])
 
 
 @WAYS
@@ -120,8 +121,8 @@ def test_a_target_that_never_changes(value):
     assert model.verdict_.status == "converged"
 
 
-@pytest.mark.parametrize("form", [form for form in STORED if form != "dense"])
-@pytest.mark.parametrize("task", ["two", "numbers"])
+@pytest.mark.parametrize("form", fast_first(1, [form for form in STORED if form != "dense"]))
+@pytest.mark.parametrize("task", fast_first(1, ["two", "numbers"]))
 def test_the_same_rows_stored_otherwise(form, task):
     X, y = problem(task, density=0.4)
     rows, plain = STORED[form](X), X if form == "read-only" else sparse.csr_array(X)

@@ -11,8 +11,9 @@ from scipy import sparse
 import sgdone
 from sgdone import LinearClassifier, losses, stopping
 from sgdone.auto import bank
+from tiers import fast_first
 
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
 def through_a_file(model, tmp_path):
@@ -25,7 +26,7 @@ COPIES = {
     "pickle": lambda model, tmp_path: pickle.loads(pickle.dumps(model)),
     "file": through_a_file,
 }
-DUPLICATES = pytest.mark.parametrize("duplicate", COPIES.values(), ids=list(COPIES))
+DUPLICATES = pytest.mark.parametrize("duplicate", fast_first(1, COPIES.values()), ids=list(COPIES))
 
 
 @FORMS
@@ -91,7 +92,7 @@ def _side_by_side(*arrays):
 
 @DUPLICATES
 @FORMS
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
 @pytest.mark.parametrize("task", TASKS)
 def test_copies_predict_the_same_bits_and_go_on_with_them(task, dtype, form, duplicate, tmp_path, same_model):
     X, y = problem(task)

@@ -9,8 +9,9 @@ from scipy import sparse
 from sklearn.metrics import log_loss
 
 from sgdone import LinearClassifier, LinearRegressor
+from tiers import fast_first
 
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
 def stream(task, change, rng, after=2000):
@@ -103,7 +104,7 @@ def test_dense_and_sparse_rows_in_turn(first, task):
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("second", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("second", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_going_on_after_fit(second, task):
     X, y = problem(task)
     model = fitted(task, X, y)

@@ -6,8 +6,10 @@ from automatic_problems import TASKS, assert_same_scores, fitted, problem, score
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-WAYS = pytest.mark.parametrize("chunk", [None, 100], ids=["fit", "partial_fit"])
+from tiers import fast_first
+
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+WAYS = pytest.mark.parametrize("chunk", fast_first(1, [None, 100]), ids=["fit", "partial_fit"])
 FACTORS = [
     10.0 ** np.array([8, -8, 3, -5, 0, 6]),
     10.0 ** np.array([-8, -8, -8, -8, -8, -8]),
@@ -100,7 +102,7 @@ def test_targets_in_other_units(factor, shift, form, chunk):
     assert other.verdict_.step == plain.verdict_.step
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("loss", fast_first(1, ["hinge", "squared_hinge"]))
 def test_other_losses(loss):
     X, y = problem("three")
     plain, scaled = (fitted("three", rows, y, loss=loss) for rows in (X, X * FACTORS[0]))

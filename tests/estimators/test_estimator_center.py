@@ -14,6 +14,7 @@ from sgdone.reference import termination
 from sgdone.run import run
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
 from storage_forms import FORMS
+from tiers import fast_first
 
 
 @pytest.fixture
@@ -38,8 +39,8 @@ def plain(**options):
     return LinearClassifier(fit_intercept=False, **options)
 
 
-@pytest.mark.parametrize("solver", ["sgd", "asgd", "isgd", "aisgd", "isgd-half", "svrg"])
-@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd", "isgd", "aisgd", "isgd-half", "svrg"]))
+@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 def test_it_is_the_homogeneous_model_of_centred_rows(form, solver, rows):
     X, y = rows
     shift = termination.centre(X, 2.0 * y - 1.0, np.ones(300))
@@ -52,7 +53,7 @@ def test_it_is_the_homogeneous_model_of_centred_rows(form, solver, rows):
     assert centred.verdict_.step == expected.verdict_.step
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", fast_first(1, FORMS))
 def test_sparse_rows_equal_dense_ones(form, rows):
     X, y = rows
     rule = MarginTest() | MaxPasses(3)
@@ -144,7 +145,7 @@ def test_rows_of_weight_zero_are_not_looked_at(rows):
 
 
 @pytest.mark.parametrize("step", [0.1, "class-scale"])
-@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
 @pytest.mark.parametrize("row", [0, 7, 99])
 def test_a_bad_row_among_the_first(row, bad, form, step, rows):
@@ -163,7 +164,7 @@ def test_an_index_out_of_range_among_the_first(rows):
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
-@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 def test_several_classes_each_against_the_rest(form, n_jobs, several):
     X, y = several
     X = X + 2.0
@@ -188,8 +189,8 @@ def test_a_warm_start_keeps_the_direction_and_makes_the_offset_anew(rows):
     assert np.allclose(warm.intercept_, -expected.coef_ @ shift, rtol=1e-10)
 
 
-@pytest.mark.parametrize("solver", ["sgd", "asgd", solvers.Averaged(solvers.SGD(), 20)], ids=repr)
-@pytest.mark.parametrize("second", ["dense", "csr"])
+@pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd", solvers.Averaged(solvers.SGD(), 20)]), ids=repr)
+@pytest.mark.parametrize("second", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("first", ["dense", "csr"])
 def test_partial_fit_keeps_the_centre_of_the_first_rows(first, second, solver, rows):
     X, y = rows
@@ -233,7 +234,7 @@ ODD_ROWS = {
 }
 
 
-@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("name", ODD_ROWS)
 def test_odd_rows(name, form):
     X = ODD_ROWS[name]
@@ -245,7 +246,7 @@ def test_odd_rows(name, form):
     assert fitted.verdict_.step == dense.verdict_.step
 
 
-@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("size", [1e-70, 1e-10, 1e10, 1e70])
 def test_the_unit_of_the_features_does_not_matter(size, form, rows):
     """γ = α̃/σ̃² and no penalty: the model of rows in another unit is the same model."""
@@ -288,7 +289,7 @@ def test_the_class_scale_is_that_of_its_definition(rows):
             assert fitted.trace_["step_size"][-1] == pytest.approx(0.1 / scale, rel=1e-12)
 
 
-@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("value", [0.1, 1.0, 1e6 / 3])
 def test_rounding_is_no_spread(value, form):
     """The mean of equal rows need not equal them; a step of 1e30 would follow."""

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from sgdone import LinearClassifier, LinearRegressor
+from tiers import fast_first
 
 DENSE = {
     "fortran": np.asfortranarray,
@@ -59,8 +60,8 @@ def test_sparse(kind, thin, model, same_model):
     assert type(model.predict(rows)) is np.ndarray
 
 
-@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge", "squared", "exponential"])
-@pytest.mark.parametrize("solver", ["sgd", "asgd", "isgd", "aisgd"])
+@pytest.mark.parametrize("loss", fast_first(1, ["logistic", "hinge", "squared_hinge", "squared", "exponential"]))
+@pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd", "isgd", "aisgd"]))
 def test_dense_and_csr_agree(solver, loss, thin):
     X, y = thin
     dense = LinearClassifier(loss, solver=solver, random_state=0).fit(X, y)
@@ -71,7 +72,7 @@ def test_dense_and_csr_agree(solver, loss, thin):
 
 
 @pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_float32(form, make, binary):
     X, y = binary
     wide = make(random_state=0).fit(form(X), y)
@@ -82,8 +83,8 @@ def test_float32(form, make, binary):
     np.testing.assert_allclose(narrow.intercept_, wide.intercept_, rtol=2e-3, atol=2e-4)
 
 
-@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.int32, np.int64, np.float16])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("dtype", fast_first(1, [bool, np.int8, np.uint8, np.int32, np.int64, np.float16]))
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_other_numbers_become_float64(form, dtype, rng, model, same_model):
     X = rng.integers(0, 2, (80, 4)).astype(dtype)
     y = X[:, 0].astype(int)
@@ -126,7 +127,9 @@ def test_duplicate_entries_are_summed(rng, model):
     assert rows.nnz == 400
 
 
-@pytest.mark.parametrize("form", [lambda X: sparse.bsr_array(X, blocksize=(3, 2)), all_stored], ids=["bsr", "csr"])
+@pytest.mark.parametrize(
+    "form", fast_first(1, [lambda X: sparse.bsr_array(X, blocksize=(3, 2)), all_stored]), ids=["bsr", "csr"]
+)
 def test_explicit_zeros(form, thin, model):
     X, y = thin
     rows = form(X)
@@ -143,7 +146,7 @@ def test_no_stored_entries_at_all(model):
     assert np.isfinite(model.intercept_).all()
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_read_only_arrays(form, thin, model, same_model):
     X, y = thin
     expected = LinearClassifier(random_state=0).fit(form(X), y)
@@ -163,7 +166,9 @@ def test_memory_maps(binary, tmp_path, model, same_model):
     same_model(model.fit(rows, labels), LinearClassifier(random_state=0).fit(X, y))
 
 
-@pytest.mark.parametrize("form", [np.array, sparse.csr_array, sparse.csc_array], ids=["dense", "csr", "csc"])
+@pytest.mark.parametrize(
+    "form", fast_first(1, [np.array, sparse.csr_array, sparse.csc_array]), ids=["dense", "csr", "csc"]
+)
 def test_the_data_are_not_changed(form, thin):
     X, y = thin
     rows, weights = form(X), np.ones(60)

@@ -7,6 +7,7 @@ import pytest
 
 from sgdone import LinearClassifier, LinearRegressor, steps, stopping
 from sgdone.verdict import Status
+from tiers import fast_first
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class InterruptingRule(stopping.StopRule):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("solver", ["sgd", "asgd", "isgd", "aisgd"])
+@pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd", "isgd", "aisgd"]))
 @pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor])
 def test_in_a_step_size(make, solver, binary):
     X, y = binary

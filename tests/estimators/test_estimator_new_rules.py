@@ -16,6 +16,7 @@ from sgdone.bad_rows import BadRowError
 from sgdone.solvers import SVRG, Halving
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MinPasses, Pflug, SmallValidationSet
 from sgdone.verdict import Status
+from tiers import fast_first
 
 
 def model(stop, **options):
@@ -33,7 +34,7 @@ RULES = {
     "both": MarginTest() & Pflug(20),
     "either": MarginTest(2.5) | Pflug(20),
 }
-every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+every_rule = pytest.mark.parametrize("rule", fast_first(1, RULES.values()), ids=RULES)
 
 
 @pytest.mark.parametrize(("name", "rule"), [("margin", MarginTest()), ("pflug", Pflug()), ("distance", Distance())])
@@ -67,7 +68,7 @@ def test_several_classes_are_as_many_runs(rule, n_jobs, several):
         assert together.verdict_.per_class[k] == alone.verdict_
 
 
-@pytest.mark.parametrize("solver", ["sgd-half", "isgd-half", "svrg"])
+@pytest.mark.parametrize("solver", fast_first(1, ["sgd-half", "isgd-half", "svrg"]))
 def test_methods_in_threads(solver, several, same_model):
     X, y = several
     alone = model(3, solver=solver, step="auto").fit(X, y)
@@ -77,7 +78,7 @@ def test_methods_in_threads(solver, several, same_model):
 
 
 @every_rule
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 @pytest.mark.parametrize(
     "cuts", [(20, 21, 22, 60, 61), (37, 150), tuple(range(10, 300, 10))], ids=["few", "two", "many"]
 )
@@ -160,7 +161,7 @@ def test_a_set_larger_than_the_first_chunk(binary):
         model("small-validation-set").partial_fit(X[:32], y[:32], classes=[0, 1])
 
 
-@pytest.mark.parametrize("solver", ["sgd-half", "isgd-half"])
+@pytest.mark.parametrize("solver", fast_first(1, ["sgd-half", "isgd-half"]))
 def test_halving_goes_on_in_partial_fit(solver, binary):
     X, y = binary
     learner = model("auto", solver=solver, step=0.5).fit(X, y)
@@ -255,7 +256,7 @@ def test_callbacks(options, passes, binary, same_model):
 
 @every_rule
 @pytest.mark.parametrize("size", [1e-150, 1e150])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_huge_and_tiny_rows(form, size, rule, binary):
     """Whatever happens is said in the verdict; no weight is ever NaN."""
     X, y = binary

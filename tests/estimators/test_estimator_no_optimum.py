@@ -8,8 +8,9 @@ from sklearn.preprocessing import StandardScaler
 
 from sgdone import LinearClassifier
 from sgdone.estimators import optimum
+from tiers import fast_first
 
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def quasi(rng):
 
 
 @FORMS
-@pytest.mark.parametrize("loss", ["logistic", "exponential"])
+@pytest.mark.parametrize("loss", fast_first(1, ["logistic", "exponential"]))
 def test_complete_separation_without_a_penalty(form, loss, separable):
     X, y = separable
     verdict = LinearClassifier(loss, alpha=0, random_state=0).fit(form(X), y).verdict_

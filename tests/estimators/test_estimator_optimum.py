@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
 from sgdone import LinearClassifier, LinearRegressor
+from tiers import fast_first
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def squared_objective(X, y, coef, intercept, alpha):
 
 
 @pytest.mark.parametrize(("solver", "passes"), [("sgd", 300), ("isgd", 300), ("asgd", 1000), ("aisgd", 1000)])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_logistic_regression(form, solver, passes, cancer):
     X, y = cancer
     best = LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000).fit(X, y)
@@ -78,7 +79,7 @@ def test_one_against_the_rest():
         assert logistic_objective(X, y == k, ours, 1 / len(y)) <= optimum * (1 + 1e-2)
 
 
-@pytest.mark.parametrize("solver", ["asgd", "aisgd"])
+@pytest.mark.parametrize("solver", fast_first(1, ["asgd", "aisgd"]))
 @pytest.mark.parametrize("alpha", ["auto", 0.1])
 def test_ridge(alpha, solver, numbers):
     X, y = numbers

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps, stopping
+from tiers import fast_first
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def test_averaging_matters(binary):
     assert len({coef.tobytes() for coef in fits}) == 4
 
 
-@pytest.mark.parametrize("solver", ["asgd", "aisgd", "Asgd", solvers.Averaged(after=3)], ids=str)
+@pytest.mark.parametrize("solver", fast_first(1, ["asgd", "aisgd", "Asgd", solvers.Averaged(after=3)]), ids=str)
 def test_an_averaging_solver_told_not_to(solver, binary):
     with pytest.raises(ValueError, match=r"average=False contradicts the averaging solver .*: use sgd or isgd"):
         LinearClassifier(solver=solver, average=False).fit(*binary)
@@ -147,8 +148,10 @@ def test_losses_for_classification_in_a_regression(loss, numbers):
         LinearRegressor(loss=loss).fit(*numbers)
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber", "epsilon-insensitive", losses.EpsilonInsensitive(0.01)], ids=str)
-@pytest.mark.parametrize("solver", ["asgd", "aisgd"])
+@pytest.mark.parametrize(
+    "loss", fast_first(1, ["squared", "huber", "epsilon-insensitive", losses.EpsilonInsensitive(0.01)]), ids=str
+)
+@pytest.mark.parametrize("solver", fast_first(1, ["asgd", "aisgd"]))
 def test_losses_for_regression(loss, solver, numbers):
     X, y = numbers
     model = LinearRegressor(loss, solver=solver, random_state=0, stop=60).fit(X, y)

@@ -6,11 +6,12 @@ from scipy import sparse
 from scipy.special import expit
 
 from sgdone import CustomLoss, LinearClassifier, LinearRegressor, losses
+from tiers import fast_first
 
 
 @pytest.mark.parametrize("data", ["binary", "several"])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
 def test_probabilities(dtype, form, data, request):
     X, y = request.getfixturevalue(data)
     X = form(X.astype(dtype))
@@ -54,7 +55,9 @@ def test_logarithms_are_finite_where_probabilities_underflow(score, binary, seve
         np.testing.assert_allclose(model.predict_proba(np.zeros((1, 6))).sum(), 1.0)
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared", "exponential", losses.Hinge()], ids=str)
+@pytest.mark.parametrize(
+    "loss", fast_first(1, ["hinge", "squared_hinge", "squared", "exponential", losses.Hinge()]), ids=str
+)
 def test_losses_without_probabilities(loss, binary):
     model = LinearClassifier(loss)
     for fitted in (model, model.fit(*binary)):

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sgdone import LinearClassifier, LinearRegressor, stopping
 from sgdone.verdict import Status, Verdict
+from tiers import fast_first
 
 
 @pytest.mark.parametrize("passes", [1, 3, 0.5, 2.25])
@@ -23,7 +24,7 @@ def test_a_budget_of_passes(passes, binary):
 
 
 @pytest.mark.parametrize("samples", [1, 2, 299, 300, 301, 777])
-@pytest.mark.parametrize("solver", ["sgd", "asgd", "isgd", "aisgd"])
+@pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd", "isgd", "aisgd"]))
 def test_a_budget_of_samples_is_kept_to_the_sample(solver, samples, binary):
     model = LinearClassifier(stop=stopping.MaxSamples(samples), solver=solver).fit(*binary)
     assert model.verdict_.step == samples
@@ -62,8 +63,8 @@ def test_the_default_allows_ten_passes(several):
     assert all(2 <= verdict.passes <= 10 for verdict in model.verdict_.per_class.values())
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("solver", ["sgd", "asgd"])
+@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
+@pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd"]))
 def test_diverged(solver, dtype, numbers):
     X, y = numbers
     model = LinearRegressor(step=1e3, solver=solver, random_state=0)

@@ -5,6 +5,8 @@ from sklearn.utils.estimator_checks import check_class_weight_classifiers, param
 
 from sgdone import LinearClassifier, LinearRegressor
 
+pytestmark = pytest.mark.slow
+
 #: As in scikit-learn's own list for SGDClassifier and SGDRegressor (its issue 16298): one update a row, in random
 #: order, so a row of weight 2 makes one long step and the same row twice makes two.
 STOCHASTIC = {

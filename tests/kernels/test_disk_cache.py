@@ -10,6 +10,8 @@ import pytest
 
 import sgdone
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import numpy as np
 from sgdone import LinearClassifier, losses, solvers, stopping

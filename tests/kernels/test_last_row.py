@@ -10,7 +10,7 @@ from sgdone.data.rows import Rows, Scaling
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
 from sgdone.stopping import Pflug
-from tiers import examples
+from tiers import examples, fast_first
 
 UNITS = {
     "plain": None,
@@ -60,7 +60,7 @@ def sparse_rows(rng, n_rows=30):
 
 
 @pytest.mark.parametrize("units", UNITS.values(), ids=UNITS)
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 @examples(50)
 @given(seed=st.integers(0, 10**6))
 def test_products_are_those_of_dense_rows(form, units, seed):
@@ -142,7 +142,7 @@ def test_the_width_of_indices_does_not_matter(bits, rng):
     assert np.allclose(found[1:], expected(X, np.arange(30)), rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_single_precision(form, rng):
     X = sparse_rows(rng).astype(np.float32)
     found, _ = products(form(X), np.arange(30))

@@ -17,6 +17,7 @@ from sgdone.stopping import (
     ProgressiveLoss,
     SmallValidationSet,
 )
+from tiers import fast_first
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
 
@@ -51,7 +52,7 @@ def rows(rng):
     return X, (X[:, 0] + 0.5 * rng.standard_normal(300) > 0.1).astype(int)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", fast_first(1, FORMS))
 @pytest.mark.parametrize("name", MODELS)
 def test_partial_fit_goes_on_as_if_never_stored(name, form, rows, stored):
     X, y = FORMS[form](rows[0]), rows[1]
@@ -109,7 +110,7 @@ def test_a_model_that_has_ended(name, rows, stored):
 
 
 @pytest.mark.parametrize("option", ["I", "II"])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", fast_first(1, FORMS))
 def test_svrg(option, form, rows, stored):
     X, y = FORMS[form](rows[0]), rows[1]
     first = model(4.5, solver=SVRG(150, option, seed=2), warm_start=True).fit(X, y)

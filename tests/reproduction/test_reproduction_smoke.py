@@ -11,6 +11,8 @@ from sgdone.experiments.finding import all_experiments
 from sgdone.experiments.output import write
 from sgdone.experiments.running import measure_all
 
+pytestmark = pytest.mark.slow
+
 SEED = 5
 
 

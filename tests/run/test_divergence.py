@@ -11,12 +11,13 @@ from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource
 from sgdone.run import run
 from sgdone.verdict import Status
+from tiers import fast_first
 
 STOP = stopping.MaxPasses(50)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("solver", [solvers.SGD(), solvers.Averaged(solvers.SGD(), 0), solvers.asgd()])
+@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
+@pytest.mark.parametrize("solver", fast_first(1, [solvers.SGD(), solvers.Averaged(solvers.SGD(), 0), solvers.asgd()]))
 def test_too_large_a_step_diverges_and_says_so(dtype, solver, rng):
     X = rng.standard_normal((500, 5)).astype(dtype)
     result = run(
@@ -41,7 +42,7 @@ def test_the_implicit_step_does_not_diverge(rng):
     assert np.allclose(result.coef, [1, 0, 0, 0, 0], atol=1e-5)
 
 
-@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
 def test_a_bad_value_is_named_with_its_row_and_column(value, word, as_csr, rng):
     X = rng.standard_normal((40, 3))
@@ -115,7 +116,7 @@ def test_a_row_whose_norm_overflows_is_named(dtype, size, row, rng):
         run(source, losses.Logistic(), solvers.asgd(), STOP, alpha=0.01)
 
 
-@pytest.mark.parametrize("solver", [solvers.SGD(), solvers.Averaged(solvers.SGD(), 0)])
+@pytest.mark.parametrize("solver", fast_first(1, [solvers.SGD(), solvers.Averaged(solvers.SGD(), 0)]))
 def test_a_shrinkage_that_grows_ends_as_diverged(solver, rng):
     """γα > 2 makes every step a growth: the scale is folded, so that the weights themselves tell."""
     X = rng.standard_normal((400, 3))

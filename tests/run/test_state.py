@@ -7,12 +7,13 @@ from problems import LOSSES, random_problem
 from sgdone import solvers, stopping
 from sgdone.kernels import storage
 from sgdone.run import Result, run
+from tiers import fast_first
 
 SOLVERS = [solvers.SGD(), solvers.ISGD(), solvers.asgd(), solvers.aisgd()]
 
 
-@pytest.mark.parametrize("as_csr", [False, True])
-@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
+@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=repr)
 def test_resume_from_arrays_gives_the_same_bits(solver, as_csr):
     loss = LOSSES[0]
     problem = random_problem(11, loss, n_rows=700, n_features=6)
@@ -43,7 +44,7 @@ def test_resume_from_arrays_gives_the_same_bits(solver, as_csr):
     assert np.array_equal(straight.state.numbers, resumed.state.numbers)
 
 
-@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=repr)
 def test_state_moves_between_dense_and_sparse_rows(solver):
     loss = LOSSES[0]
     problem = random_problem(5, loss, n_rows=300, n_features=6)
@@ -59,7 +60,7 @@ def test_state_moves_between_dense_and_sparse_rows(solver):
     assert np.allclose(two_passes([False, True]).coef, two_passes([False, False]).coef, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
 def test_folding_small_scales_changes_nothing_but_rounding(as_csr, monkeypatch):
     """Xu's two vectors, renormalised all the time and never, give the same average."""
     from sgdone.kernels import loop

@@ -15,7 +15,7 @@ from sgdone.run import run
 from sgdone.solvers import GD
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet
 from sgdone.verdict import Status
-from tiers import examples
+from tiers import examples, fast_first
 
 LOGISTIC = losses.Logistic()
 #: Smooth and not, of classes and of numbers, with parameters and without; each takes time to compile.
@@ -53,7 +53,7 @@ def problem():
 # --- The method ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", fast_first(1, LOSSES), ids=lambda loss: loss.name)
 @examples(30)  # of each loss
 @given(
     seed=st.integers(0, 10**6),
@@ -92,8 +92,10 @@ def test_algorithm_1_equals_its_slow_twin(seed):
     assert result.verdict.evidence["scale"] == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("loss", [LOGISTIC, losses.Squared(), losses.MarginPursuit()], ids=lambda loss: loss.name)
-@pytest.mark.parametrize("as_csr", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize(
+    "loss", fast_first(1, [LOGISTIC, losses.Squared(), losses.MarginPursuit()]), ids=lambda loss: loss.name
+)
+@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]), ids=["dense", "csr"])
 def test_its_own_step_never_raises_the_objective(loss, as_csr):
     for seed in range(10):
         problem = random_problem(seed, loss)
@@ -129,7 +131,7 @@ def slow_objective(problem, loss, alpha, result):
     return mean + 0.5 * alpha * float(result.coef @ result.coef)
 
 
-@pytest.mark.parametrize("as_csr", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]), ids=["dense", "csr"])
 def test_centred_rows(as_csr):
     problem = random_problem(5, LOGISTIC, n_rows=80, n_features=3)
     problem.X += 4.0
@@ -193,7 +195,7 @@ def test_a_hook_is_told_passes_and_may_stop(problem):
     assert result.verdict.status is Status.STOPPED
 
 
-@pytest.mark.parametrize("rule", [MarginTest(), SmallValidationSet(8), stopping.Pflug()], ids=repr)
+@pytest.mark.parametrize("rule", fast_first(1, [MarginTest(), SmallValidationSet(8), stopping.Pflug()]), ids=repr)
 def test_rules_that_look_at_every_sample_are_refused(problem, rule):
     with pytest.raises(ValueError, match="a rule that looks at every sample cannot watch gd"):
         fit(problem, rule)
@@ -208,7 +210,7 @@ def test_many_steps_leave_few_rows_in_the_trace(problem):
 # --- Going on -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("as_csr", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]), ids=["dense", "csr"])
 def test_a_run_that_goes_on_equals_one_that_never_stopped(problem, as_csr):
     step = steps.InverseSqrt(0.5)
     whole = fit(problem, MaxSamples(20), as_csr=as_csr, step=step)
@@ -273,7 +275,7 @@ def test_a_stream_is_refused():
         LinearRegressor(solver="gd").partial_fit([[1.0]], [1.0])
 
 
-@pytest.mark.parametrize("solver", ["isgd", "aisgd", "isgd-half"])
+@pytest.mark.parametrize("solver", fast_first(1, ["isgd", "aisgd", "isgd-half"]))
 def test_implicit_steps_on_a_loss_that_is_not_convex_are_refused(solver):
     with pytest.raises(ValueError, match="implicit steps, which need a convex loss, and 'margin_distribution' is not"):
         LinearClassifier("margin-distribution", solver=solver).fit([[-1.0], [1.0]], [0, 1])

@@ -27,6 +27,7 @@ from sgdone.stopping import (
     SmallValidationSet,
 )
 from sgdone.verdict import Status
+from tiers import fast_first
 
 LOGISTIC = losses.Logistic()
 GAMMA = 0.4
@@ -94,7 +95,9 @@ def test_the_class_scale_is_a_constant_step(problem):
     assert fit(problem, Halving(SGD(), Pflug(20)), step=steps.ClassScale(1.0)).verdict.step > 0
 
 
-@pytest.mark.parametrize("solver", [Halving(), solvers.sgd_half(), Halving(SGD(), Distance() & MinPasses(1), 1e-6)])
+@pytest.mark.parametrize(
+    "solver", fast_first(1, [Halving(), solvers.sgd_half(), Halving(SGD(), Distance() & MinPasses(1), 1e-6)])
+)
 def test_a_solver_is_what_it_says(solver):
     assert eval(repr(solver), {**vars(solvers), **vars(stopping)}) == solver
 
@@ -248,7 +251,7 @@ def test_an_interruption_keeps_the_model(problem):
     assert np.allclose(result.coef, fit(problem, SGD(), MaxSamples(45)).coef, rtol=1e-12)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_partial_fit_halves_where_one_pass_does(form, problem):
     X, y, weights = problem.X, problem.y, np.where(problem.weights > 0, problem.weights, 1.0)
     model = LinearClassifier(solver=Halving(SGD(), Pflug(20)), step=GAMMA, alpha=0.01, shuffle=False)

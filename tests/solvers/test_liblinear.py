@@ -16,10 +16,11 @@ from sgdone.run import run
 from sgdone.solvers.liblinear import Liblinear
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
 from sgdone.verdict import Status
+from tiers import fast_first
 
 SMOOTH = [losses.Logistic(), losses.SquaredHinge()]
 HINGE = losses.Hinge()
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
 def objective(problem, loss, alpha, w, b):
@@ -85,7 +86,7 @@ def off_centre(seed, loss=HINGE, n_rows=300):
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize(("dual", "alpha"), [(False, 1.0), (False, 0.01), (False, 1e-4), (True, 1.0), (True, 0.01)])
-@pytest.mark.parametrize("loss", SMOOTH, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", fast_first(1, SMOOTH), ids=lambda loss: loss.name)
 @FORMS
 def test_it_reaches_the_minimum_of_smooth_losses(form, loss, dual, intercept, alpha):
     for seed in range(3):
@@ -243,7 +244,7 @@ def test_classes_in_threads_are_those_of_one_thread():
 # --- What it refuses ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", [losses.Exponential(), losses.Squared()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", fast_first(1, [losses.Exponential(), losses.Squared()]), ids=lambda loss: loss.name)
 def test_a_loss_that_it_cannot_do(loss):
     with pytest.raises(
         ValueError, match=f"cannot do the loss '{loss.name}': it can do hinge, squared_hinge and logistic"

@@ -10,6 +10,8 @@ from sgdone.kernels.model import AVERAGE_FLOOR
 from sgdone.reference import averaged_sgd as slow
 from sgdone.run import run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("as_csr", [False, True], ids=["dense", "csr"])
 @pytest.mark.parametrize("shrink", [0.35, 0.9, -0.5, -1.3])

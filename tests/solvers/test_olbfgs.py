@@ -19,11 +19,11 @@ from sgdone.run import run
 from sgdone.solvers.olbfgs import OLBFGS
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, SmallValidationSet
 from sgdone.verdict import Status
-from tiers import examples
+from tiers import examples, fast_first
 
 LOGISTIC = losses.Logistic()
 LOSSES = [LOGISTIC, losses.Hinge(), losses.Squared()]
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 #: A first step that does not divide by tiny differences: with 1e-10 the twins part ways at once.
 PLAIN = {"epsilon": 0.05, "damping": 0.1}
 
@@ -54,7 +54,7 @@ def problem():
 # --- The method ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", fast_first(1, LOSSES), ids=lambda loss: loss.name)
 @examples(40, derandomize=True)  # of each loss
 @given(
     seed=st.integers(0, 10**6),
@@ -153,8 +153,8 @@ def test_a_pair_without_curvature_is_not_kept(problem):
 # --- Blocks and kinds of rows -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("minibatch", [1, 7, 64])
-@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7, 64]))
+@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
 def test_block_size_is_irrelevant(problem, minibatch, as_csr):
     whole = fit(problem, OLBFGS(minibatch), MaxPasses(5), shuffle=True, as_csr=as_csr)
     for block_size in (1, 13, 50):
@@ -200,7 +200,7 @@ def test_float32(problem):
     assert_same(result, slow_path(problem, solver, alpha=0.5, passes=3)[-1], tolerance=1e-4)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
 def test_it_goes_on_from_weights_that_swallow_the_first_step(dtype, problem):
     """A step of 1e-10 is lost beside a weight of 1 in single precision: the pair then holds the damping alone."""
     source = ArraySource(sparse.csr_array(problem.X.astype(dtype)), problem.y, problem.weights)
@@ -226,7 +226,7 @@ def test_the_margin_test_returns_the_iterate_without_its_sample(problem):
         assert_same(result, path[k])
 
 
-@pytest.mark.parametrize("rule", [MarginTest(), Pflug(10), SmallValidationSet(8)], ids=repr)
+@pytest.mark.parametrize("rule", fast_first(1, [MarginTest(), Pflug(10), SmallValidationSet(8)]), ids=repr)
 def test_rules_that_look_at_every_sample_cannot_watch_minibatches(rule, problem):
     with pytest.raises(ValueError, match="a rule that looks at every sample cannot watch minibatches of 100 rows"):
         fit(problem, OLBFGS(), rule)
@@ -241,7 +241,7 @@ def test_rules_that_look_at_updates_can(problem):
 # --- Going on -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("forms", [(False, False), (True, True), (False, True), (True, False)], ids=str)
+@pytest.mark.parametrize("forms", fast_first(1, [(False, False), (True, True), (False, True), (True, False)]), ids=str)
 def test_a_run_goes_on_where_it_ended(problem, forms):
     solver = OLBFGS(7, **PLAIN)
     first = fit(problem, solver, MaxPasses(1), as_csr=forms[0])
@@ -291,7 +291,7 @@ def test_parameters_that_are_none(options, message):
         OLBFGS(**options)
 
 
-@pytest.mark.parametrize("solver", [OLBFGS(), OLBFGS(8, memory=3, tau=9.0), OLBFGS(damping=0)])
+@pytest.mark.parametrize("solver", fast_first(1, [OLBFGS(), OLBFGS(8, memory=3, tau=9.0), OLBFGS(damping=0)]))
 def test_a_solver_is_what_it_says(solver):
     assert eval(repr(solver)) == solver
 

@@ -22,11 +22,11 @@ from sgdone.solvers import pegasos
 from sgdone.solvers.pegasos import Pegasos
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, ProgressiveLoss, SmallValidationSet
 from sgdone.verdict import Status
-from tiers import examples
+from tiers import examples, fast_first
 
 HINGE = losses.Hinge()
 LOSSES = [losses.Logistic(), HINGE, losses.SquaredHinge()]
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
 def fit(problem, solver, stop, loss=HINGE, *, as_csr=False, shuffle=False, **options):
@@ -63,7 +63,7 @@ def problem():
 # --- The method ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", fast_first(1, LOSSES), ids=lambda loss: loss.name)
 @examples(40)  # of each loss
 @given(
     seed=st.integers(0, 10**6),
@@ -121,7 +121,7 @@ def test_another_step_size_may_be_given(problem):
 
 
 @FORMS
-@pytest.mark.parametrize("loss", LOSSES[:2], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", fast_first(1, LOSSES[:2]), ids=lambda loss: loss.name)
 def test_it_goes_to_the_optimum(form, loss):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((400, 5))
@@ -189,7 +189,7 @@ def test_the_squared_norm_does_not_drift():
     assert result.state.extra.kept[NORM] == pytest.approx(result.coef @ result.coef, rel=1e-10)
 
 
-@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
 def test_rows_that_all_but_cancel_are_projected_right(as_csr):
     """Steps of 1/α along rows that differ by 10⁻⁵ of themselves: their sum is a small difference of huge numbers."""
     rng = np.random.default_rng(0)
@@ -206,8 +206,8 @@ def test_rows_that_all_but_cancel_are_projected_right(as_csr):
 # --- Blocks, streams, kinds of rows -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("minibatch", [1, 7, 64])
-@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7, 64]))
+@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
 def test_block_size_is_irrelevant(problem, minibatch, as_csr):
     whole = fit(problem, Pegasos(minibatch), MaxPasses(5), shuffle=True, as_csr=as_csr)
     for block_size in (1, 13, 50):
@@ -244,7 +244,7 @@ class Parts(Source):
 
 
 @FORMS
-@pytest.mark.parametrize("minibatch", [1, 7, 40])
+@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7, 40]))
 def test_a_minibatch_may_be_of_several_matrices(form, minibatch, problem):
     source = Parts(problem, form, [3, 30, 1, 1, 20, 46])
     radius = {"radius": 2.0}
@@ -263,7 +263,7 @@ def test_completing_a_minibatch_compiles_nothing_anew(form, problem):
     assert len(loop.signatures) == 1
 
 
-@pytest.mark.parametrize("minibatch", [1, 7])
+@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7]))
 def test_centred_rows(minibatch, problem):
     dense, csr = (
         fit(problem, Pegasos(minibatch), MaxPasses(3), as_csr=as_csr, center=True) for as_csr in (False, True)
@@ -281,7 +281,7 @@ def test_centred_sparse_rows_renew_the_squared_norm(problem, monkeypatch):
     assert result.state.extra.kept[NORM] == pytest.approx(result.coef @ result.coef, rel=1e-12)
 
 
-@pytest.mark.parametrize("minibatch", [1, 7])
+@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7]))
 def test_float32(minibatch, problem):
     single = ArraySource(sparse.csr_array(problem.X.astype(np.float32)), problem.y, problem.weights, shuffle=False)
     result = run(single, losses.Logistic(), Pegasos(minibatch), MaxPasses(3), alpha=0.5)
@@ -306,7 +306,7 @@ def test_the_margin_test_returns_the_iterate_without_its_sample(problem):
         assert_same(result, path[k])
 
 
-@pytest.mark.parametrize("rule", [Pflug(10), SmallValidationSet(8), Distance()], ids=repr)
+@pytest.mark.parametrize("rule", fast_first(1, [Pflug(10), SmallValidationSet(8), Distance()]), ids=repr)
 def test_rules_that_look_at_every_sample(rule, problem):
     whole, parts = (fit(problem, Pegasos(), rule | MaxPasses(20), alpha=1.0, block_size=size) for size in (None, 3))
     assert whole.verdict.rule == type(rule).__name__
@@ -314,7 +314,7 @@ def test_rules_that_look_at_every_sample(rule, problem):
     assert parts.coef.tobytes() == whole.coef.tobytes()
 
 
-@pytest.mark.parametrize("rule", [MarginTest(), Pflug(10), SmallValidationSet(8)], ids=repr)
+@pytest.mark.parametrize("rule", fast_first(1, [MarginTest(), Pflug(10), SmallValidationSet(8)]), ids=repr)
 def test_rules_that_look_at_every_sample_cannot_watch_minibatches(rule, problem):
     with pytest.raises(ValueError, match="a rule that looks at every sample cannot watch minibatches of 2 rows"):
         fit(problem, Pegasos(2), rule)
@@ -329,8 +329,8 @@ def test_rules_that_look_at_updates_can(problem):
 # --- Going on -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("minibatch", [1, 7])
-@pytest.mark.parametrize("forms", [(False, False), (True, True), (False, True), (True, False)], ids=str)
+@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7]))
+@pytest.mark.parametrize("forms", fast_first(1, [(False, False), (True, True), (False, True), (True, False)]), ids=str)
 def test_a_run_goes_on_where_it_ended(problem, minibatch, forms):
     solver = Pegasos(minibatch)
     first = fit(problem, solver, MaxPasses(1), as_csr=forms[0])
@@ -407,7 +407,7 @@ def test_a_projection_that_is_neither_true_nor_false():
         Pegasos(projection="yes")
 
 
-@pytest.mark.parametrize("solver", [Pegasos(), Pegasos(8, radius=2.5), Pegasos(projection=False)])
+@pytest.mark.parametrize("solver", fast_first(1, [Pegasos(), Pegasos(8, radius=2.5), Pegasos(projection=False)]))
 def test_a_solver_is_what_it_says(solver):
     assert eval(repr(solver)) == solver
 
@@ -420,7 +420,7 @@ def test_no_penalty_is_refused(problem):
         LinearClassifier(solver="pegasos", alpha=0).fit(problem.X, problem.y)
 
 
-@pytest.mark.parametrize("minibatch", [1, 7])
+@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7]))
 @pytest.mark.parametrize("block_size", [5, None])
 @pytest.mark.parametrize("row", [0, 57, 100])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
@@ -451,8 +451,8 @@ def test_a_label_that_is_none(problem, block_size):
         fit(targets, Pegasos(7), MaxPasses(1), loss, task="regression", alpha=1.0, block_size=block_size)
 
 
-@pytest.mark.parametrize("minibatch", [1, 7])
-@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7]))
+@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
 def test_divergence_is_found(as_csr, minibatch, problem):
     loss = losses.SquaredHinge()
     options = {"alpha": 1e-6, "as_csr": as_csr, "fit_intercept": False}

@@ -12,10 +12,11 @@ from sgdone.losses import AdaptiveScale, AutoScale, Logistic, MarginPursuit
 from sgdone.reference import margin_pursuit as slow
 from sgdone.run import run
 from sgdone.stopping import MaxPasses, MaxSamples
+from tiers import fast_first
 
 PURSUIT = MarginPursuit()
 SOLVERS = [solvers.SGD(), solvers.asgd(), solvers.ISGD(), solvers.Pegasos(), solvers.GD()]
-EACH = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: getattr(solver, "name", "asgd"))
+EACH = pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=lambda solver: getattr(solver, "name", "asgd"))
 
 
 def fit(problem, loss, solver, stop, *, as_csr=False, **options):
@@ -100,7 +101,7 @@ def test_a_k_that_is_not_positive_is_refused(k):
 # --- Once on the way ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", ["printed", "pegasos", "root"])
+@pytest.mark.parametrize("rule", fast_first(1, ["printed", "pegasos", "root"]))
 @pytest.mark.parametrize("seed", range(9))
 def test_the_stochastic_form_equals_its_slow_twin(seed, rule):
     """Section 4: a row a step, the ball, the three step sizes, and the reset of Fig. 5."""

@@ -19,12 +19,12 @@ from sgdone.solvers.sgdqn import SGDQN
 from sgdone.solvers.skip import skip_of
 from sgdone.steps.base import Preliminary
 from sgdone.steps.bottou import Bottou, typical_t0
-from tiers import examples
+from tiers import examples, fast_first
 
 LOGISTIC = losses.Logistic()
 of_both = pytest.mark.parametrize("method", [SGD2, SGDQN], ids=["sgd2", "sgdqn"])
 by_both_names = pytest.mark.parametrize("name", ["sgd2", "sgdqn"])
-in_both_forms = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 TWINS = {SGD2: rivals.sgd2, SGDQN: rivals.sgdqn}
 
 
@@ -66,7 +66,9 @@ def test_the_automatic_skip_is_no_longer_than_a_pass_or_a_thousand_samples():
         assert skip_of(ArraySource(X, np.ones(n_rows)).rows) == skip
 
 
-@pytest.mark.parametrize("loss", [losses.Logistic(), losses.SquaredHinge(), losses.Hinge(), losses.Squared()])
+@pytest.mark.parametrize(
+    "loss", fast_first(1, [losses.Logistic(), losses.SquaredHinge(), losses.Hinge(), losses.Squared()])
+)
 @pytest.mark.parametrize("alpha", [1e-7, 1e-3, 1.0, 16.0])
 def test_the_typical_t0_is_the_twins(loss, alpha):
     t0 = rivals.typical_t0(loss, alpha)

@@ -16,6 +16,7 @@ from sgdone.run import run
 from sgdone.solvers import SVRG
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet
 from sgdone.verdict import Status
+from tiers import fast_first
 
 LOGISTIC = losses.Logistic()
 
@@ -47,7 +48,7 @@ def test_parameters_that_are_none(options, message):
         SVRG(**options)
 
 
-@pytest.mark.parametrize("solver", [SVRG(), SVRG(7, "II", seed=3)])
+@pytest.mark.parametrize("solver", fast_first(1, [SVRG(), SVRG(7, "II", seed=3)]))
 def test_a_solver_is_what_it_says(solver):
     assert eval(repr(solver)) == solver
 
@@ -72,7 +73,7 @@ def test_rows_of_weight_zero_are_read_and_not_counted(problem):
     assert np.allclose(result.coef, expected.coef, rtol=1e-12)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_it_goes_to_the_optimum(form, problem):
     X, y = problem.X, problem.y
     model = LinearClassifier(solver="svrg", alpha=0.01, stop=400, random_state=0).fit(form(X), y)
@@ -147,7 +148,7 @@ def test_rules_that_look_at_the_weights_inside_the_loop_are_refused(problem):
 
 @pytest.mark.parametrize("row", [0, 57, 99])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_a_bad_row_is_found_at_the_first_anchor(form, bad, row, problem):
     problem.X[row, 2] = bad
     with pytest.raises(BadRowError, match=f"row {row} of X "):

@@ -12,12 +12,12 @@ from problems import random_problem
 from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps, stopping
 from sgdone.reference import sparse_penalty
 from sgdone.run import run
-from tiers import examples
+from tiers import examples, fast_first
 
 ALPHA = 0.05
 
 
-@pytest.mark.parametrize("loss", [losses.Logistic(), losses.Squared()], ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", fast_first(1, [losses.Logistic(), losses.Squared()]), ids=lambda loss: loss.name)
 @examples(100)
 @given(
     options=st.fixed_dictionaries(
@@ -79,7 +79,7 @@ def regression():
     return X, X @ truth + rng.standard_normal(3000) + 0.5, truth
 
 
-@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
 @pytest.mark.parametrize(("penalty", "l1_ratio"), [("l1", 1.0), ("elasticnet", 0.7)])
 def test_it_finds_scikit_learns_optimum_and_its_zeros(regression, as_csr, penalty, l1_ratio):
     X, y, truth = regression

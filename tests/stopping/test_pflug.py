@@ -12,6 +12,7 @@ from sgdone.run import run
 from sgdone.stopping import MaxPasses, MaxSamples, Pflug
 from sgdone.verdict import Status
 from storage_forms import FORMS
+from tiers import fast_first
 
 LOGISTIC = losses.Logistic()
 BURN_IN = 20
@@ -88,7 +89,7 @@ def test_a_rule_that_never_fires_ends_at_the_budget():
 
 
 @pytest.mark.parametrize("block_size", [1, 3, 50])
-@pytest.mark.parametrize("solver", [solvers.SGD(), solvers.ISGD()], ids=repr)
+@pytest.mark.parametrize("solver", fast_first(1, [solvers.SGD(), solvers.ISGD()]), ids=repr)
 def test_block_size_is_irrelevant(problem, solver, block_size):
     rule = Pflug(BURN_IN) | MaxPasses(5)
     whole = fit(problem.X, problem.y, rule, problem.weights, solver=solver, shuffle=True)
@@ -98,7 +99,7 @@ def test_block_size_is_irrelevant(problem, solver, block_size):
     assert whole.coef.tobytes() == parts.coef.tobytes()
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", fast_first(1, FORMS))
 def test_the_same_sample_in_any_storage(problem, form):
     expected = fit(problem.X, problem.y, Pflug(BURN_IN), problem.weights)
     result = fit(FORMS[form](problem.X), problem.y, Pflug(BURN_IN), problem.weights)
@@ -106,14 +107,14 @@ def test_the_same_sample_in_any_storage(problem, form):
     assert result.verdict.evidence["sum"] == pytest.approx(expected.verdict.evidence["sum"], rel=1e-9)
 
 
-@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 def test_the_same_sample_in_single_precision(problem, form):
     expected = fit(problem.X, problem.y, Pflug(BURN_IN), problem.weights)
     result = fit(FORMS[form](problem.X.astype(np.float32)), problem.y, Pflug(BURN_IN), problem.weights)
     assert result.verdict.step == expected.verdict.step
 
 
-@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("seed", range(5))
 def test_centred_rows(seed, form):
     """Products of shifted sparse rows are those of the dense rows that nobody makes."""

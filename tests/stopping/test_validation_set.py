@@ -12,6 +12,7 @@ from sgdone.run import run
 from sgdone.stopping import MaxPasses, MaxSamples, SmallValidationSet
 from sgdone.verdict import Status
 from storage_forms import FORMS
+from tiers import fast_first
 
 LOGISTIC = losses.Logistic()
 
@@ -113,7 +114,7 @@ def test_it_stops_at_the_first_check_that_brings_no_more(problem, size, every):
     assert words in result.verdict.reason
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", fast_first(1, FORMS))
 def test_neither_storage_nor_block_size_matters(problem, form):
     rule = SmallValidationSet(12)
     expected = fit(problem.X, problem.y, rule, problem.weights)
@@ -124,7 +125,7 @@ def test_neither_storage_nor_block_size_matters(problem, form):
         assert np.allclose(result.coef, expected.coef, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 def test_rows_held_out_are_seen_in_the_units_of_the_others(problem, form):
     """Centred between the classes of the first 100 rows that are learnt from."""
     X, y, size = problem.X + 0.7 * (problem.X != 0), problem.y, 12
@@ -162,7 +163,7 @@ def test_two_sets_share_their_rows(problem):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
-@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 def test_a_bad_row_is_found_even_if_it_is_held_out(problem, form, bad):
     X = problem.X.copy()
     X[5, 2] = bad
