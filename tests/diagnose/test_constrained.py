@@ -158,7 +158,7 @@ def test_constant_duplicate_and_zero_columns_do_no_harm(rng):
         np.testing.assert_allclose(found.coef[[1, -1]], [found.coef[0], 0.0], rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 def test_small_integer_problems_of_all_kinds_have_a_minimum_over_every_ball(seed):
     rng = np.random.default_rng(seed)
     n, d = rng.integers(2, 40), rng.integers(1, 7)

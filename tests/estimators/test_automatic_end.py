@@ -43,7 +43,7 @@ def test_the_loss_is_that_of_rows_not_learnt_from(task):
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("passes", [1, 2, 3, 7])
+@pytest.mark.parametrize("passes", [1, 3])
 def test_a_number_of_passes_is_exactly_that(passes, task):
     X, y = problem(task)
     for stop in (passes, stopping.MaxPasses(passes)):
@@ -53,7 +53,7 @@ def test_a_number_of_passes_is_exactly_that(passes, task):
 
 
 @pytest.mark.parametrize("rows", [600, 9000])
-@pytest.mark.parametrize("samples", [1, 2, 599, 600, 601, 1024, 1500, 5000])
+@pytest.mark.parametrize("samples", [1, 599, 600, 601, 1024])
 def test_a_number_of_samples_is_exactly_that(samples, rows):
     X, y = problem("two", rows)
     verdict = fitted("two", X, y, stop=stopping.MaxSamples(samples)).verdict_

@@ -72,7 +72,7 @@ def test_one_and_two_rows_of_numbers(form, rng):
 
 
 @FORMS
-@pytest.mark.parametrize("rows", range(2, 25))
+@pytest.mark.parametrize("rows", [2, 3, 4, 5, 8, 13, 21])
 def test_any_small_number_of_rows(rows, form, rng):
     X = rng.standard_normal((rows, 3))
     y = np.arange(rows) % 2
@@ -189,9 +189,8 @@ def test_rows_of_weight_zero_may_hold_anything(task, shuffle):
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("rows", [600, 6000])
-@pytest.mark.parametrize("share", [0.9, 0.1])
-def test_rows_of_weight_zero_are_as_if_absent(share, rows, task):
+@pytest.mark.parametrize(("rows", "share"), [(600, 0.9), (6000, 0.1)])
+def test_rows_of_weight_zero_are_as_if_absent(rows, share, task):
     X, y = problem(task, rows)
     used = np.random.default_rng(1).random(rows) < share
     make = LinearRegressor if task == "numbers" else LinearClassifier

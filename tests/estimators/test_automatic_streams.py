@@ -41,12 +41,11 @@ def learn(model, X, y, first, last, form, chunk=200):
 @FORMS
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("change", ["late", "grown"])
-@pytest.mark.parametrize("few", [1, 5])
-def test_a_change_of_a_column_does_not_shake_the_model(few, change, task, form, rng):
+def test_a_change_of_a_column_does_not_shake_the_model(change, task, form, rng):
     X, y = stream(task, change, rng)
     model = learn((LinearRegressor if task == "numbers" else LinearClassifier)(random_state=0), X, y, 0, 2000, form)
     before = scores_of(model, form(X[:2000]))
-    model.partial_fit(form(X[2000 : 2000 + few]), y[2000 : 2000 + few])
+    model.partial_fit(form(X[2000:2001]), y[2000:2001])
     moved = np.abs(scores_of(model, form(X[:2000])) - before).max(axis=0) / before.std(axis=0)
     assert np.all(moved < 0.2)
 
@@ -78,7 +77,7 @@ def test_a_few_more_rows_do_not_shake_the_model(chunk, task, form):
         assert np.all(moved < 0.2)
 
 
-@pytest.mark.parametrize("chunk", [1, 3, 10, 30, 100])
+@pytest.mark.parametrize("chunk", fast_first(1, [100, 1, 10]))
 def test_small_chunks_learn_as_well_as_large_ones(chunk, rng):
     slopes = rng.standard_normal(10)
     X, new = rng.standard_normal((2000, 10)), rng.standard_normal((5000, 10))

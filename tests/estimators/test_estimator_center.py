@@ -146,8 +146,7 @@ def test_rows_of_weight_zero_are_not_looked_at(rows):
 
 @pytest.mark.parametrize("step", [0.1, "class-scale"])
 @pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
-@pytest.mark.parametrize("row", [0, 7, 99])
+@pytest.mark.parametrize(("row", "bad"), [(0, np.nan), (7, np.inf), (99, 1e200)])
 def test_a_bad_row_among_the_first(row, bad, form, step, rows):
     X, y = rows
     X[row, 2] = bad

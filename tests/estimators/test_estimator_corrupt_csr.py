@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from sgdone import LinearClassifier
+from tiers import fast_first
 
 
 @pytest.fixture
@@ -18,10 +19,10 @@ def rows(rng):
     return sparse.csr_array(X), np.tile([0, 1], 25)
 
 
-@pytest.mark.parametrize("index", [8, 10**9, -1, -(2**31)])
-@pytest.mark.parametrize("place", [0, 3, 7], ids=["first", "middle", "last"])
+@pytest.mark.parametrize("index", [8, -(2**31)])
+@pytest.mark.parametrize("place", [0, 7], ids=["first", "last"])
 @pytest.mark.parametrize("seen", [False, True], ids=["new", "seen to be sorted"])
-@pytest.mark.parametrize("long", [False, True], ids=["int32", "int64"])
+@pytest.mark.parametrize("long", fast_first(1, [False, True]), ids=["int32", "int64"])
 def test_an_index_out_of_range(long, seen, place, index, rows):
     X, y = rows
     if long:

@@ -15,8 +15,9 @@ FORMS = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array}
 VALUES = {"NaN": np.nan, "infinity": np.inf, "minus infinity": -np.inf}
 
 
-@pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd", "isgd", "aisgd"]))
-@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
+@pytest.mark.parametrize(
+    ("solver", "dtype"), [("asgd", np.float64), pytest.param("isgd", np.float32, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("form", fast_first(1, FORMS))
 def test_a_value_that_is_not_finite(form, value, dtype, solver, binary, numbers):

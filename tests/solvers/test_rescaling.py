@@ -33,7 +33,7 @@ def drawn(seed, **sizes):
 # --- Before the first step ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", fast_first(2, range(10)))
 def test_auto_is_the_variance_along_the_mean_of_the_classes(seed):
     rng = np.random.default_rng(seed)
     problem = random_problem(seed, PURSUIT, n_rows=int(rng.integers(3, 100)))
@@ -102,7 +102,7 @@ def test_a_k_that_is_not_positive_is_refused(k):
 
 
 @pytest.mark.parametrize("rule", fast_first(1, ["printed", "pegasos", "root"]))
-@pytest.mark.parametrize("seed", range(9))
+@pytest.mark.parametrize("seed", fast_first(1, range(3)))
 def test_the_stochastic_form_equals_its_slow_twin(seed, rule):
     """Section 4: a row a step, the ball, the three step sizes, and the reset of Fig. 5."""
     problem = drawn(seed, n_rows=40)
