@@ -96,6 +96,7 @@ def test_split_is_a_partition():
     np.testing.assert_array_equal(train.X[:, 0], train.y)
 
 
+@pytest.mark.slow
 def test_mnist(load):
     train, test = load("mnist"), load("mnist", "test")
     assert (train.X.shape, test.X.shape) == ((60_000, 784), (10_000, 784))
@@ -105,6 +106,7 @@ def test_mnist(load):
     assert train.X.dtype == np.float32
 
 
+@pytest.mark.slow
 def test_mnist_tasks(load):
     everything, pair, rest = load("mnist"), load("mnist-7-vs-9"), load("mnist-9-vs-rest")
     assert counts(pair) == {-1: 5949, 1: 6265}
@@ -115,6 +117,7 @@ def test_mnist_tasks(load):
     np.testing.assert_array_equal(rest.y == 1, everything.y == 9)
 
 
+@pytest.mark.slow
 def test_cifar10(load):
     train, test = load("cifar10"), load("cifar10", "test")
     assert (train.X.shape, test.X.shape) == ((20_000, 3072), (414, 3072))
@@ -127,12 +130,14 @@ def test_cifar10(load):
     ("name", "target_names"),
     [("cifar10-deer-vs-airplane", ["airplane", "deer"]), ("cifar10-6-vs-9", ["truck", "frog"])],
 )
+@pytest.mark.slow
 def test_cifar10_tasks(load, name, target_names):
     data = load(name)
     assert counts(data) == {-1: 5000, 1: 5000}
     assert data.target_names == target_names
 
 
+@pytest.mark.slow
 def test_covertype(load):
     data, test = load("covertype", "all"), load("covertype", "test")
     assert data.X.shape == (426_598, 54)
@@ -147,6 +152,7 @@ def test_covertype(load):
     assert data.target_names[1] == "Lodgepole Pine"
 
 
+@pytest.mark.slow
 def test_covertype_tasks(load):
     multi = load("covertype", "test")
     for name in (
@@ -190,6 +196,7 @@ def test_endometrial(load):
         load("endometrial", "test")
 
 
+@pytest.mark.slow
 def test_newsgroups20_texts(load):
     load("newsgroups20-sci.med-vs-sci.space")
     split = find(recipes()["newsgroups20"])
@@ -199,6 +206,7 @@ def test_newsgroups20_texts(load):
     assert len(np.unique(split.train.y[:100])) > 10
 
 
+@pytest.mark.slow
 def test_newsgroups20_features(load):
     train, test = (load("newsgroups20-sci.med-vs-sci.space", subset) for subset in ("train", "test"))
     assert counts(train) == {-1: 593, 1: 594}
@@ -210,6 +218,7 @@ def test_newsgroups20_features(load):
     np.testing.assert_array_equal(both.X[[0]].toarray(), train.X[[0]].toarray())
 
 
+@pytest.mark.slow
 def test_newsgroups20_groups_with_hyphens(load):
     data = load("newsgroups20-comp.os.ms-windows.misc-vs-comp.graphics")
     assert data.target_names == ["comp.graphics", "comp.os.ms-windows.misc"]

@@ -72,6 +72,7 @@ def test_pipes_and_exit_codes():
     assert (result.returncode, result.stdout) == (2, "")
 
 
+@pytest.mark.slow
 def test_characters_that_a_terminal_lacks():
     result = run("fit", "diabetes", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert result.returncode == 0
@@ -80,6 +81,7 @@ def test_characters_that_a_terminal_lacks():
     assert result.stderr == ""
 
 
+@pytest.mark.slow
 def test_the_reader_may_go_away(model, columns, tmp_path):
     many = write_csv(tmp_path / "many.csv", {name: list(columns[name]) * 50 for name in ("a", "b")})
     process = subprocess.Popen(
@@ -90,6 +92,7 @@ def test_the_reader_may_go_away(model, columns, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.slow
 def test_ctrl_c_in_a_terminal(tmp_path):
     model = tmp_path / "m"
     code, shown = in_terminal("fit", "digits", "--solver", "asgd", "--stop", 1e9, "--model", model, until=b"samples")
@@ -102,6 +105,7 @@ def test_ctrl_c_in_a_terminal(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.slow
 def test_a_terminal_without_colour():
     code, shown = in_terminal("fit", "iris", NO_COLOR="1")
     assert code == 0

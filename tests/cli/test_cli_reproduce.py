@@ -99,6 +99,7 @@ def test_without_matplotlib_nothing_is_measured(sgdone, tiny, tmp_path, monkeypa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.slow
 def test_ctrl_c_in_a_terminal_leaves_nothing(tmp_path):
     code, shown = in_terminal("reproduce", "termination-sigma", "--out", tmp_path / "out", until=b"/800")
     assert code == 130

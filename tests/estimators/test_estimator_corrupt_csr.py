@@ -65,6 +65,7 @@ def test_entries_behind_the_last_row_do_not_matter(rows, same_model):
     same_model(LinearClassifier(random_state=0).fit(longer, y), LinearClassifier(random_state=0).fit(X, y))
 
 
+@pytest.mark.slow
 def test_the_process_survives():
     """In a process of its own, without the bounds that a debugger might add."""
     code = """

@@ -53,7 +53,7 @@ def rows(rng):
 
 
 @pytest.mark.parametrize("form", fast_first(1, FORMS))
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", fast_first(2, MODELS))
 def test_partial_fit_goes_on_as_if_never_stored(name, form, rows, stored):
     X, y = FORMS[form](rows[0]), rows[1]
     first = sgdone.LinearClassifier(**MODELS[name].get_params())
@@ -75,6 +75,7 @@ def test_partial_fit_goes_on_as_if_never_stored(name, form, rows, stored):
             break
 
 
+@pytest.mark.slow
 def test_most_of_these_rules_do_fire_after_they_were_stored(rows):
     fired = []
     for name, given in MODELS.items():
@@ -83,7 +84,7 @@ def test_most_of_these_rules_do_fire_after_they_were_stored(rows):
     assert set(fired) >= {"margin", "fresh margin", "validation set", "pflug", "distance", "then", "both", "centred"}
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", fast_first(2, MODELS))
 def test_three_classes(name, rows, stored):
     X, y = rows[0], np.digitize(rows[0][:, 0], [-0.5, 0.5])
     first = sgdone.LinearClassifier(**MODELS[name].get_params()).partial_fit(X[:150], y[:150], classes=[0, 1, 2])
@@ -95,7 +96,7 @@ def test_three_classes(name, rows, stored):
     assert second.verdict_ == first.verdict_
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", fast_first(2, MODELS))
 def test_a_model_that_has_ended(name, rows, stored):
     """fit, then the file, then rows although the rule has fired."""
     X, y = rows
@@ -109,7 +110,7 @@ def test_a_model_that_has_ended(name, rows, stored):
     assert second.verdict_ == first.verdict_
 
 
-@pytest.mark.parametrize("option", ["I", "II"])
+@pytest.mark.parametrize("option", fast_first(1, ["I", "II"]))
 @pytest.mark.parametrize("form", fast_first(1, FORMS))
 def test_svrg(option, form, rows, stored):
     X, y = FORMS[form](rows[0]), rows[1]
@@ -123,6 +124,7 @@ def test_svrg(option, form, rows, stored):
         second.partial_fit(X, y, resume=True)
 
 
+@pytest.mark.slow
 def test_from_sparse_rows_to_dense_ones(rows, stored):
     X, y = rows
     for name in ("validation set", "pflug", "centred", "centred set", "isgd-half"):
