@@ -75,7 +75,7 @@ def test_rows_held_out_are_learnt_from_when_they_are_released(learnt):
     [
         (Task.of(Logistic(), 2, True), 0.5, 4 / 200),
         (Task.of(Logistic(), 5, True), 0.5, 4 * 4 / 200),
-        (Task.of(Hinge(), 5, True), 0.5, 4 * 5 / 200),
+        pytest.param(Task.of(Hinge(), 5, True), 0.5, 4 * 5 / 200, marks=pytest.mark.slow),
         (Task.of(Squared(), None, True), 3.0, 4 / 200 * 6.0),
     ],
 )

@@ -77,7 +77,11 @@ def test_options_reach_the_model(sgdone, train, tmp_path):
         (["--passes", "1.5", "--alpha", "0.1"], MaxPasses(1.5)),
         (["--passes", "40", "--solver", "asgd"], ProgressiveLoss() | MaxPasses(40)),
         (["--passes", "40", "--step", "0.1"], ProgressiveLoss() | MaxPasses(40)),
-        (["--passes", "40", "--loss", "margin-distribution"], ProgressiveLoss() | MaxPasses(40)),
+        pytest.param(
+            ["--passes", "40", "--loss", "margin-distribution"],
+            ProgressiveLoss() | MaxPasses(40),
+            marks=pytest.mark.slow,
+        ),
         (["--passes", "1.5", "--stop", "progressive"], ProgressiveLoss() | MaxPasses(1.5)),
     ],
 )
@@ -119,6 +123,7 @@ def test_svmlight(zero_based, sgdone, rng, tmp_path):
     assert report["test"]["accuracy"] == report["train"]["accuracy"] > 0.9
 
 
+@pytest.mark.slow
 def test_parquet(sgdone, columns, tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -152,10 +157,12 @@ def test_a_regression(sgdone, columns, tmp_path):
         ([0.5, 1.5] * 40, [], "regression"),
         (["true", "false"] * 40, [], "classification"),
         ([0, 1] * 40, ["--task", "regression"], "regression"),
-        ([0, 1] * 40, ["--loss", "huber"], "regression"),
-        ([0, 1] * 40, ["--loss", "squared"], "classification"),
+        pytest.param([0, 1] * 40, ["--loss", "huber"], "regression", marks=pytest.mark.slow),
+        pytest.param([0, 1] * 40, ["--loss", "squared"], "classification", marks=pytest.mark.slow),
         ([k // 3 for k in range(80)], [], "regression"),
-        ([k // 3 for k in range(80)], ["--loss", "hinge", "--stop", "1"], "classification"),
+        pytest.param(
+            [k // 3 for k in range(80)], ["--loss", "hinge", "--stop", "1"], "classification", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_the_task(labels, options, task, sgdone, columns, tmp_path):

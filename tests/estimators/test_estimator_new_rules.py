@@ -38,6 +38,7 @@ every_rule = pytest.mark.parametrize("rule", fast_first(1, RULES.values()), ids=
 
 
 @pytest.mark.parametrize(("name", "rule"), [("margin", MarginTest()), ("pflug", Pflug()), ("distance", Distance())])
+@pytest.mark.slow
 def test_short_names(name, rule, binary, same_model):
     same_model(model(name).fit(*binary), model(rule).fit(*binary))
     assert model("small-validation-set").fit(*binary).verdict_.rule == "SmallValidationSet"
@@ -88,6 +89,7 @@ def test_chunks_stop_where_one_pass_does(rule, form, cuts, binary):
     assert np.allclose(chunks.coef_, whole.coef_, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_most_of_these_rules_do_stop_within_the_pass(binary):
     stopped = [name for name, rule in RULES.items() if model(rule | MaxPasses(1)).fit(*binary).verdict_.passes < 1]
     assert len(stopped) >= 6
@@ -110,6 +112,7 @@ def test_partial_fit_refuses_after_a_stop_and_goes_on_if_told_to(rule, binary):
         assert np.allclose(ended.coef_, expected.coef_, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_distance_is_not_taken_from_nowhere(binary):
     """A checkpoint that rows with resume=True went past is looked at with the weights of the model."""
     X, y = binary
@@ -129,6 +132,7 @@ def test_the_default_rule_never_refuses(binary):
     assert learner.partial_fit(X, y).verdict_.step == step + 300
 
 
+@pytest.mark.slow
 def test_another_rule_starts_anew(binary):
     X, y = binary
     learner = model(MarginTest(), shuffle=False).fit(X, y)
@@ -173,7 +177,7 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize("unfitted", MODELS, ids=lambda it: f"{it.solver!r} {it.stop!r}")
+@pytest.mark.parametrize("unfitted", fast_first(1, MODELS), ids=lambda it: f"{it.solver!r} {it.stop!r}")
 def test_copies(unfitted, binary, same_model):
     X, y = binary
     first = clone(unfitted).fit(X, y)
@@ -187,7 +191,8 @@ def test_copies(unfitted, binary, same_model):
         same_model(packed.partial_fit(X, y, resume=True), first.partial_fit(X, y, resume=True))
 
 
-@pytest.mark.parametrize("unfitted", MODELS, ids=lambda it: f"{it.solver!r} {it.stop!r}")
+@pytest.mark.parametrize("unfitted", fast_first(1, MODELS), ids=lambda it: f"{it.solver!r} {it.stop!r}")
+@pytest.mark.slow
 def test_a_copy_can_be_saved(unfitted, binary, same_model, tmp_path):
     X, y = binary
     packed = pickle.loads(pickle.dumps(clone(unfitted).fit(sparse.csr_array(X), y)))
@@ -195,6 +200,7 @@ def test_a_copy_can_be_saved(unfitted, binary, same_model, tmp_path):
     same_model(sgdone.load(tmp_path / "m"), packed)
 
 
+@pytest.mark.slow
 def test_rules_and_methods_in_a_grid(binary):
     grid = {"stop": [MarginTest(), Pflug(20)], "solver": ["sgd", Halving(solvers.SGD(), Pflug(20))]}
     search = GridSearchCV(model(1), grid, cv=2).fit(*binary)
@@ -227,10 +233,12 @@ class Recorder:
     [
         ({"stop": MarginTest() & MinPasses(3)}, 3),
         ({"stop": MarginTest(1e9) | MaxPasses(2)}, 2),
-        ({"stop": 4, "solver": "isgd-half"}, 4),
-        ({"stop": 4, "solver": "svrg"}, 3),  # of 4, the anchors took two; the third is begun
+        pytest.param({"stop": 4, "solver": "isgd-half"}, 4, marks=pytest.mark.slow),
+        pytest.param(
+            {"stop": 4, "solver": "svrg"}, 3, marks=pytest.mark.slow
+        ),  # of 4, the anchors took two; the third is begun
         ({"stop": MarginTest()}, 1),
-        ({"stop": Distance(first=50) | MaxPasses(2)}, 2),
+        pytest.param({"stop": Distance(first=50) | MaxPasses(2)}, 2, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -283,6 +291,7 @@ def test_a_bad_row_is_named(rule, binary):
         model(rule, shuffle=False).fit(X, y)
 
 
+@pytest.mark.slow
 def test_regressions(numbers):
     X, y = numbers
     y = y + np.random.default_rng(4).standard_normal(300)

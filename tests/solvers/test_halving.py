@@ -95,9 +95,7 @@ def test_the_class_scale_is_a_constant_step(problem):
     assert fit(problem, Halving(SGD(), Pflug(20)), step=steps.ClassScale(1.0)).verdict.step > 0
 
 
-@pytest.mark.parametrize(
-    "solver", fast_first(1, [Halving(), solvers.sgd_half(), Halving(SGD(), Distance() & MinPasses(1), 1e-6)])
-)
+@pytest.mark.parametrize("solver", [Halving(), solvers.sgd_half(), Halving(SGD(), Distance() & MinPasses(1), 1e-6)])
 def test_a_solver_is_what_it_says(solver):
     assert eval(repr(solver), {**vars(solvers), **vars(stopping)}) == solver
 
@@ -128,7 +126,7 @@ DETECTORS = [
 ]
 
 
-@pytest.mark.parametrize("detector", DETECTORS, ids=repr)
+@pytest.mark.parametrize("detector", fast_first(2, DETECTORS), ids=repr)
 def test_any_rule_may_detect(detector, problem):
     """The same model as plain SGD with the steps that the verdict tells of; block size is irrelevant."""
     solver = Halving(SGD(), detector, smallest=0)
@@ -265,6 +263,7 @@ def test_partial_fit_halves_where_one_pass_does(form, problem):
     assert np.allclose(model.coef_[0], whole.coef, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_detectors_of_any_kind_under_rules_of_any_kind():
     """Random compositions for both, without Numba: block size and storage are irrelevant."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}

@@ -107,7 +107,7 @@ def test_small_validation_set(loss, options):
 
 
 @problems_of_both_losses
-@pytest.mark.parametrize("kind", ["explicit", "implicit"])
+@pytest.mark.parametrize("kind", fast_first(1, ["explicit", "implicit"]))
 @two_hundred
 @random_cases
 def test_pflug(loss, kind, options):
@@ -136,7 +136,7 @@ def test_distance(loss, options):
 
 
 @problems_of_both_losses
-@pytest.mark.parametrize("kind", ["explicit", "implicit"])
+@pytest.mark.parametrize("kind", fast_first(1, ["explicit", "implicit"]))
 @two_hundred
 @random_cases
 def test_halving(loss, kind, options):
@@ -166,7 +166,7 @@ def test_halving(loss, kind, options):
 
 
 @problems_of_both_losses
-@pytest.mark.parametrize("option", ["I", "II"])
+@pytest.mark.parametrize("option", fast_first(1, ["I", "II"]))
 @two_hundred
 @random_cases
 def test_svrg(loss, option, options):
@@ -204,6 +204,7 @@ def test_svrg(loss, option, options):
 @problems_of_both_losses
 @two_hundred
 @random_cases
+@pytest.mark.slow
 def test_the_papers_set_up(loss, options):
     """Centring and class scale: the homogeneous predictor of rows seen from between the class means."""
     case = Case(loss=loss, **options | {"intercept": True})
