@@ -90,17 +90,3 @@ def test_targets_whose_squares_overflow(size, same_model):
 def test_targets_of_unlikely_units_raise_no_warning(size):
     X, y = problem("numbers")
     assert fitted("numbers", X, y * size).coef_ == pytest.approx(fitted("numbers", X, y).coef_ * size, rel=0.1)
-
-
-def test_a_row_that_is_not_sound():
-    X, y = problem("two")
-    rows = sparse.csr_array(X)
-    model = fitted("two", rows, y, 200)
-    untouched = copy.deepcopy(model)
-    broken = rows.copy()
-    broken.indices[5] = 60
-    with pytest.raises(ValueError, match="index"):
-        LinearClassifier(random_state=0).fit(broken, y)
-    with pytest.raises(ValueError, match="index"):
-        model.partial_fit(broken, y)
-    np.testing.assert_array_equal(model.coef_, untouched.coef_)

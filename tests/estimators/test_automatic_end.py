@@ -61,19 +61,6 @@ def test_a_number_of_samples_is_exactly_that(samples, rows):
     assert (verdict.step, verdict.rule) == (samples, "MaxSamples")
 
 
-@pytest.mark.parametrize("passes", [0.5, 2.25])
-def test_part_of_a_pass(passes):
-    X, y = problem("two")
-    assert fitted("two", X, y, stop=passes).verdict_.step == 600 * passes
-
-
-def test_a_number_of_seconds():
-    X, y = problem("two")
-    model = fitted("two", X, y, stop=stopping.MaxSeconds(0.1))
-    assert model.verdict_.rule == "MaxSeconds"
-    assert model.verdict_.status is Status.BUDGET_SPENT
-
-
 @pytest.mark.parametrize(
     ("rule", "step"),
     [
@@ -191,23 +178,3 @@ def test_what_cannot_change_between_calls(change, what):
     model = fitted("two", X, y, 200).set_params(**change)
     with pytest.raises(ValueError, match=f"{what} was .* and is .* now: partial_fit cannot go on, call fit anew"):
         model.partial_fit(X, y)
-
-
-def test_the_trace_is_a_table():
-    X, y = problem("three")
-    model = fitted("three", X, y, stop=4)
-    frame = model.trace_.to_frame()
-    assert frame.columns.tolist() == ["step", "passes", "loss", "error", "step_size", "seconds"]
-    assert frame["step"].tolist() == [600, 1200, 1800, 2400]
-    assert frame["error"].between(0, 1).all()
-    assert frame["step_size"].gt(0).all()
-    assert model.trace_.verdict is model.verdict_
-
-
-def test_verbose_prints_a_line_a_pass(capsys):
-    X, y = problem("three")
-    fitted("three", X, y, stop=3, verbose=1)
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in lines] == ["pass 1", "pass 2", "pass 3"]
-    fitted("three", X, y, stop=3)
-    assert capsys.readouterr().out == ""

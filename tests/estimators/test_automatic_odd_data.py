@@ -133,14 +133,6 @@ def test_the_same_rows_stored_otherwise(form, task):
         np.testing.assert_allclose(model.intercept_, expected.intercept_, rtol=1e-9)
 
 
-def test_stored_zeros_are_no_entries():
-    X, y = problem("two", density=0.4)
-    stored = sparse.csr_array(np.ones_like(X))
-    stored.data[:] = X.ravel()
-    model, expected = fitted("two", stored, y), fitted("two", sparse.csr_array(X), y)
-    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
-
-
 @FORMS
 @WAYS
 @pytest.mark.parametrize("task", TASKS)
@@ -209,25 +201,6 @@ def test_the_unit_of_weights_is_of_no_consequence(unit, task):
     make = LinearRegressor if task == "numbers" else LinearClassifier
     weighted = make(random_state=0).fit(X, y, sample_weight=np.full(600, unit))
     assert_same_scores(scores_of(weighted, X), scores_of(fitted(task, X, y), X))
-
-
-@pytest.mark.parametrize(
-    "labels", [["no", "perhaps", "yes"], [-5, 2, 10**12], [0.0, 1.0, 2.0]], ids=["text", "ints", "floats"]
-)
-def test_labels_of_any_kind(labels, same_model):
-    X, y = problem("three")
-    labels = np.array(labels)
-    model = LinearClassifier(random_state=0).fit(X, labels[y])
-    assert model.classes_.tolist() == labels.tolist()
-    assert set(model.predict(X)) <= set(labels)
-    same_model(model, fitted("three", X, y))
-
-
-def test_booleans(same_model):
-    X, y = problem("two")
-    model = LinearClassifier(random_state=0).fit(X, y.astype(bool))
-    assert model.predict(X).dtype == bool
-    same_model(model, fitted("two", X, y))
 
 
 def test_a_class_that_has_no_rows_in_a_stream():

@@ -113,23 +113,6 @@ def test_going_on_after_fit(second, task):
     assert model.score(X, y) > before - 0.02
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_the_first_call_settles_the_type(task):
-    X, y = problem(task)
-    model = fitted(task, X[:300].astype(np.float32), y[:300], 100)
-    model.partial_fit(X[300:], y[300:])
-    assert model.coef_.dtype == np.float32
-
-
-def test_a_stream_has_no_end_of_its_own():
-    X, y = problem("two")
-    model = LinearClassifier(random_state=0)
-    for _ in range(20):
-        model.partial_fit(X, y, classes=[0, 1])
-        assert model.verdict_.rule == "single pass"
-    assert model.verdict_.step == 12_000
-
-
 def test_base_rates_of_a_stream(rng):
     """Few rows of the second class in a chunk, and probabilities that add up to as many as there were."""
     X = rng.standard_normal((20_000, 5))

@@ -95,38 +95,6 @@ def test_other_numbers_become_float64(form, dtype, rng, model, same_model):
     assert model.coef_.dtype == np.float64
 
 
-def test_long_indices(thin, model, same_model):
-    X, y = thin
-    rows = sparse.csr_array(X)
-    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
-    same_model(model.fit(rows, y), LinearClassifier(random_state=0).fit(sparse.csr_array(X), y))
-    assert rows.indices.dtype == np.int64
-
-
-def test_unsorted_indices(thin, model, same_model):
-    X, y = thin
-    sorted_rows = sparse.csr_array(X)
-    rows = sorted_rows.copy()
-    for first, last in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
-        rows.indices[first:last] = rows.indices[first:last][::-1].copy()
-        rows.data[first:last] = rows.data[first:last][::-1].copy()
-    rows.has_sorted_indices = False
-    before = rows.indices.copy()
-    same_model(model.fit(rows, y), LinearClassifier(random_state=0).fit(sorted_rows, y))
-    np.testing.assert_array_equal(rows.indices, before)
-
-
-def test_duplicate_entries_are_summed(rng, model):
-    data, columns = rng.standard_normal(400), rng.integers(0, 6, 400)
-    rows = sparse.csr_array((data, columns, np.arange(0, 401, 8)), shape=(50, 6))
-    dense = rows.toarray()
-    y = (dense[:, 0] > 0).astype(int)
-    model.set_params(solver="asgd")
-    expected = LinearClassifier(solver="asgd", random_state=0).fit(dense, y)
-    np.testing.assert_allclose(model.fit(rows, y).coef_, expected.coef_, rtol=0, atol=1e-10)
-    assert rows.nnz == 400
-
-
 @pytest.mark.parametrize(
     "form", fast_first(1, [lambda X: sparse.bsr_array(X, blocksize=(3, 2)), all_stored]), ids=["bsr", "csr"]
 )
@@ -137,13 +105,6 @@ def test_explicit_zeros(form, thin, model):
     model.set_params(solver="asgd")
     expected = LinearClassifier(solver="asgd", random_state=0).fit(X, y)
     np.testing.assert_allclose(model.fit(rows, y).coef_, expected.coef_, rtol=0, atol=1e-10)
-
-
-def test_no_stored_entries_at_all(model):
-    y = np.tile([0, 1], 20)
-    model.fit(sparse.csr_array((40, 3)), y)
-    np.testing.assert_array_equal(model.coef_, np.zeros((1, 3)))
-    assert np.isfinite(model.intercept_).all()
 
 
 @pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])

@@ -70,7 +70,7 @@ def test_before_the_first_update(binary):
     assert model.predict(binary[0]).shape == (300,)
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2, 4])
+@pytest.mark.parametrize("n_jobs", [None, 2])
 def test_several_classes_all_end(n_jobs, several):
     X, y = several
     model = LinearClassifier(stop=InterruptingRule(2), n_jobs=n_jobs, random_state=0).fit(X, y)

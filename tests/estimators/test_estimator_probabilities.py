@@ -24,13 +24,6 @@ def test_probabilities(dtype, form, data, request):
     np.testing.assert_allclose(model.predict_log_proba(X), np.log(proba), rtol=1e-6)
 
 
-def test_two_classes_are_the_sigmoid_of_the_score(binary):
-    X, y = binary
-    model = LinearClassifier(random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(model.decision_function(X)), rtol=1e-14)
-    np.testing.assert_allclose(model.decision_function(X), X @ model.coef_[0] + model.intercept_[0], rtol=1e-12)
-
-
 def test_several_classes_are_sigmoids_that_sum_to_one(several):
     X, y = several
     model = LinearClassifier(solver="asgd", random_state=0).fit(X, y)

@@ -67,22 +67,6 @@ def test_one_row_of_numbers():
     assert model.predict([[1.0, 2.0]]) == pytest.approx([3.0], abs=0.01)
 
 
-def test_one_feature(binary):
-    X, y = binary
-    model = LinearClassifier(random_state=0).fit(X[:, :1], y)
-    assert model.coef_.shape == (1, 1)
-    assert model.score(X[:, :1], y) > 0.7
-
-
-def test_columns_that_never_change(binary):
-    X, y = binary
-    X = np.column_stack([np.zeros(300), X, np.full(300, 7.0)])
-    model = LinearClassifier(random_state=0).fit(X, y)
-    assert_finite(model)
-    assert model.coef_[0, 0] == 0.0
-    assert model.score(X, y) > 0.9
-
-
 def test_nothing_but_constant_columns():
     model = LinearClassifier(random_state=0).fit(np.zeros((50, 3)), np.tile([0, 1], 25))
     np.testing.assert_array_equal(model.coef_, 0.0)
