@@ -45,6 +45,7 @@ def test_scaled_access_equals_scaled_copy(solver, shifted, seed):
         assert result.intercept == pytest.approx(intercept, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_sparse_rows_with_a_shift_stay_sparse(rng):
     X = sparse.random_array((500, 10_000), density=1e-3, rng=rng, format="csr")
     y = np.where(rng.random(500) < 0.5, 1.0, -1.0)

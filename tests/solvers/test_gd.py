@@ -74,7 +74,8 @@ def test_it_equals_its_slow_twin(loss, seed, as_csr, intercept, falling, alpha, 
     assert (result.verdict.step, result.verdict.passes) == (count, count)
 
 
-@pytest.mark.parametrize("seed", fast_first(2, range(10)))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
 def test_algorithm_1_equals_its_slow_twin(seed):
     """With the scale from the variance of the margins at the start."""
     rng = np.random.default_rng(seed)
@@ -114,6 +115,7 @@ def test_its_own_step_never_raises_the_objective(loss, as_csr):
         assert np.all(np.diff(values) <= 1e-14 * np.abs(values[:-1]))
 
 
+@pytest.mark.slow
 def test_its_own_step_for_a_loss_with_a_kink_falls(problem):
     result = fit(problem, MaxPasses(400), losses.Hinge(), block_size=1)
     sizes = result.trace["step_size"]
@@ -131,7 +133,8 @@ def slow_objective(problem, loss, alpha, result):
     return mean + 0.5 * alpha * float(result.coef @ result.coef)
 
 
-@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]), ids=["dense", "csr"])
+@pytest.mark.slow
+@pytest.mark.parametrize("as_csr", [False, True], ids=["dense", "csr"])
 def test_centred_rows(as_csr):
     problem = random_problem(5, LOGISTIC, n_rows=80, n_features=3)
     problem.X += 4.0
@@ -141,6 +144,7 @@ def test_centred_rows(as_csr):
     assert result.intercept == pytest.approx(dense.intercept, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_float32_rows_sum_in_float64():
     rng = np.random.default_rng(0)
     X = (1.0 + 0.1 * rng.standard_normal((200_000, 2))).astype(np.float32)
@@ -175,6 +179,7 @@ def test_progressive_loss_looks_after_every_step(problem):
     assert f"pass {result.verdict.step} lowered" in result.verdict.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", [1, 50, 1000, None])
 def test_rules_and_results_do_not_depend_on_the_block_size(problem, block_size):
     for rule in (ProgressiveLoss(1e-3), Distance(), MaxSamples(33), MaxPasses(12) & ProgressiveLoss(0.5)):
@@ -183,6 +188,7 @@ def test_rules_and_results_do_not_depend_on_the_block_size(problem, block_size):
         assert np.array_equal(a.coef, b.coef)
 
 
+@pytest.mark.slow
 def test_a_hook_is_told_passes_and_may_stop(problem):
     seen = []
 
@@ -210,7 +216,8 @@ def test_many_steps_leave_few_rows_in_the_trace(problem):
 # --- Going on -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]), ids=["dense", "csr"])
+@pytest.mark.slow
+@pytest.mark.parametrize("as_csr", [False, True], ids=["dense", "csr"])
 def test_a_run_that_goes_on_equals_one_that_never_stopped(problem, as_csr):
     step = steps.InverseSqrt(0.5)
     whole = fit(problem, MaxSamples(20), as_csr=as_csr, step=step)
@@ -220,6 +227,7 @@ def test_a_run_that_goes_on_equals_one_that_never_stopped(problem, as_csr):
     assert rest.passes_begun == whole.passes_begun == 20
 
 
+@pytest.mark.slow
 def test_a_model_file_holds_the_state_and_the_scale_that_was_found(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))
@@ -243,6 +251,7 @@ def test_a_row_with_nan_is_named():
             run(ArraySource(form, np.ones(5)), LOGISTIC, GD(), MaxPasses(3), alpha=0.1)
 
 
+@pytest.mark.slow
 def test_a_row_of_weight_zero_is_never_read():
     problem = random_problem(0, LOGISTIC, n_rows=30, n_features=2)
     problem.weights[:], problem.weights[4] = 1.0, 0.0
@@ -255,6 +264,7 @@ def test_a_row_of_weight_zero_is_never_read():
         fit(problem, MaxPasses(5))
 
 
+@pytest.mark.slow
 def test_one_row_and_one_class():
     source = ArraySource(np.array([[2.0]]), np.array([1.0]))
     result = run(source, losses.Squared(), GD(), MaxPasses(100), alpha=0.0, fit_intercept=False)

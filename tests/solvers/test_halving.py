@@ -27,7 +27,6 @@ from sgdone.stopping import (
     SmallValidationSet,
 )
 from sgdone.verdict import Status
-from tiers import fast_first
 
 LOGISTIC = losses.Logistic()
 GAMMA = 0.4
@@ -91,6 +90,7 @@ def test_steps_that_change_by_themselves(step, problem):
         fit(problem, Halving(), step=step)
 
 
+@pytest.mark.slow
 def test_the_class_scale_is_a_constant_step(problem):
     assert fit(problem, Halving(SGD(), Pflug(20)), step=steps.ClassScale(1.0)).verdict.step > 0
 
@@ -126,7 +126,8 @@ DETECTORS = [
 ]
 
 
-@pytest.mark.parametrize("detector", fast_first(2, DETECTORS), ids=repr)
+@pytest.mark.slow
+@pytest.mark.parametrize("detector", DETECTORS, ids=repr)
 def test_any_rule_may_detect(detector, problem):
     """The same model as plain SGD with the steps that the verdict tells of; block size is irrelevant."""
     solver = Halving(SGD(), detector, smallest=0)
@@ -152,6 +153,7 @@ def test_rules_that_count_count_from_the_last_halving(problem):
     assert halvings(fit(problem, Halving(SGD(), MaxPasses(0.5))))[1::2] == [used, 2 * used, 3 * used, 4 * used]
 
 
+@pytest.mark.slow
 def test_a_margin_halves_before_the_row_that_has_it(problem):
     """And once only: the row is then learnt from."""
     found = halvings(fit(problem, Halving(SGD(), MarginTest(0.8), smallest=0)))
@@ -159,6 +161,7 @@ def test_a_margin_halves_before_the_row_that_has_it(problem):
     assert np.all(np.diff(found) >= 1)
 
 
+@pytest.mark.slow
 def test_dense_and_sparse_rows_are_halved_at_the_same_samples(problem):
     for center in (False, True):
         dense = fit(problem, Halving(detector=Pflug(20)), center=center)
@@ -195,6 +198,7 @@ def test_too_small_a_step_ends_the_fit(smallest, problem):
     assert "the step size fell below" in verdict.reason
 
 
+@pytest.mark.slow
 def test_a_stop_rule_works_beside_the_detector(problem):
     solver = Halving(SGD(), MaxSamples(10))
     margin = fit(problem, solver, MarginTest(0.8))
@@ -209,6 +213,7 @@ def test_a_stop_rule_works_beside_the_detector(problem):
     assert (late.verdict.step, halvings(late)) == (80, [])
 
 
+@pytest.mark.slow
 def test_a_bad_row_is_named(problem):
     problem.weights[:] = 1.0
     problem.X[250, 1] = np.nan
@@ -216,6 +221,7 @@ def test_a_bad_row_is_named(problem):
         fit(problem, Halving(SGD(), MaxSamples(70)))
 
 
+@pytest.mark.slow
 def test_explicit_steps_that_are_too_large_diverge(problem):
     X = 1e3 * problem.X
     y = X @ np.ones(5)
@@ -243,13 +249,15 @@ class Interrupting(stopping.StopRule):
             raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_an_interruption_keeps_the_model(problem):
     result = fit(problem, Halving(SGD(), MaxSamples(30) & Interrupting(45)))
     assert (result.verdict.status, result.verdict.step) == (Status.INTERRUPTED, 45)
     assert np.allclose(result.coef, fit(problem, SGD(), MaxSamples(45)).coef, rtol=1e-12)
 
 
-@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+@pytest.mark.slow
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 def test_partial_fit_halves_where_one_pass_does(form, problem):
     X, y, weights = problem.X, problem.y, np.where(problem.weights > 0, problem.weights, 1.0)
     model = LinearClassifier(solver=Halving(SGD(), Pflug(20)), step=GAMMA, alpha=0.01, shuffle=False)

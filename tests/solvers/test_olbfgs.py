@@ -54,7 +54,8 @@ def problem():
 # --- The method ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", fast_first(1, LOSSES), ids=lambda loss: loss.name)
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 @examples(40, derandomize=True)  # of each loss
 @given(
     seed=st.integers(0, 10**6),
@@ -93,6 +94,7 @@ def test_every_sample_is_an_update_of_a_minibatch(problem):
     assert fit(problem, OLBFGS(1000), MaxPasses(3)).verdict.step == 0
 
 
+@pytest.mark.slow
 def test_its_own_steps_and_others(problem):
     solver = OLBFGS(8, eta0=0.5, tau=3.0, **PLAIN)
     assert np.allclose(solver.default_step(np.array([1, 2, 4])), [0.5, 0.5 * 3 / 4, 0.5 * 3 / 6])
@@ -101,6 +103,7 @@ def test_its_own_steps_and_others(problem):
     assert other.trace[-1].step_size == pytest.approx(1.5 / (3 + other.verdict.step - 1))
 
 
+@pytest.mark.slow
 def test_the_trace_is_of_the_rows_before_they_are_learnt_from(problem):
     solver = OLBFGS(8, **PLAIN)
     result = fit(problem, solver, MaxPasses(1))
@@ -113,6 +116,7 @@ def test_the_trace_is_of_the_rows_before_they_are_learnt_from(problem):
     assert result.trace[-1].step == len(of) == result.verdict.step
 
 
+@pytest.mark.slow
 @FORMS
 def test_it_learns_curvatures_of_badly_scaled_features(form):
     """Columns whose sizes differ by a hundred: plain steps along the largest would be far too small for the least."""
@@ -137,6 +141,7 @@ def test_the_automatic_damping_is_a_part_of_the_size_of_a_row(form, problem):
         assert result.verdict.evidence["damping"] == pytest.approx(part * size)
 
 
+@pytest.mark.slow
 def test_a_pair_without_curvature_is_not_kept(problem):
     """Rows of zeros have nothing but the penalty, and without it nothing at all."""
     empty = RandomProblem(np.zeros((50, 2)), problem.y[:50], np.ones(50))
@@ -153,8 +158,9 @@ def test_a_pair_without_curvature_is_not_kept(problem):
 # --- Blocks and kinds of rows -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7, 64]))
-@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
+@pytest.mark.slow
+@pytest.mark.parametrize("minibatch", [1, 7, 64])
+@pytest.mark.parametrize("as_csr", [False, True])
 def test_block_size_is_irrelevant(problem, minibatch, as_csr):
     whole = fit(problem, OLBFGS(minibatch), MaxPasses(5), shuffle=True, as_csr=as_csr)
     for block_size in (1, 13, 50):
@@ -164,6 +170,7 @@ def test_block_size_is_irrelevant(problem, minibatch, as_csr):
         assert parts.state.pass_mean == whole.state.pass_mean
 
 
+@pytest.mark.slow
 @FORMS
 def test_completing_a_minibatch_compiles_nothing_anew(form, problem):
     source = ArraySource(form(problem.X), problem.y, problem.weights, shuffle=False)
@@ -173,6 +180,7 @@ def test_completing_a_minibatch_compiles_nothing_anew(form, problem):
     assert len(loop.signatures) == 1
 
 
+@pytest.mark.slow
 def test_centred_rows(problem):
     solver = OLBFGS(7, **PLAIN)
     dense, csr = (fit(problem, solver, MaxPasses(3), as_csr=as_csr, center=True) for as_csr in (False, True))
@@ -183,6 +191,7 @@ def test_centred_rows(problem):
         assert_same(result, (w, -float(w @ shift)))
 
 
+@pytest.mark.slow
 def test_scaled_rows_equal_a_scaled_copy(problem):
     scale = np.array([0.5, 2.0, 3.0, 1.0])
     solver = OLBFGS(7, **PLAIN)
@@ -192,6 +201,7 @@ def test_scaled_rows_equal_a_scaled_copy(problem):
     assert_same(result, (w / scale, b))
 
 
+@pytest.mark.slow
 def test_float32(problem):
     single = ArraySource(sparse.csr_array(problem.X.astype(np.float32)), problem.y, problem.weights, shuffle=False)
     solver = OLBFGS(10, **PLAIN)
@@ -200,7 +210,8 @@ def test_float32(problem):
     assert_same(result, slow_path(problem, solver, alpha=0.5, passes=3)[-1], tolerance=1e-4)
 
 
-@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_it_goes_on_from_weights_that_swallow_the_first_step(dtype, problem):
     """A step of 1e-10 is lost beside a weight of 1 in single precision: the pair then holds the damping alone."""
     source = ArraySource(sparse.csr_array(problem.X.astype(dtype)), problem.y, problem.weights)
@@ -213,6 +224,7 @@ def test_it_goes_on_from_weights_that_swallow_the_first_step(dtype, problem):
 # --- Stopping rules -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_margin_test_returns_the_iterate_without_its_sample(problem):
     solver = OLBFGS(1, eta0=0.02, **PLAIN)
     path = slow_path(problem, solver, passes=3)
@@ -232,6 +244,7 @@ def test_rules_that_look_at_every_sample_cannot_watch_minibatches(rule, problem)
         fit(problem, OLBFGS(), rule)
 
 
+@pytest.mark.slow
 def test_rules_that_look_at_updates_can(problem):
     whole, parts = (fit(problem, OLBFGS(3, eta0=0.1), Distance(), block_size=size) for size in (None, 4))
     assert whole.verdict.rule == "Distance"
@@ -241,7 +254,8 @@ def test_rules_that_look_at_updates_can(problem):
 # --- Going on -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("forms", fast_first(1, [(False, False), (True, True), (False, True), (True, False)]), ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("forms", [(False, False), (True, True), (False, True), (True, False)], ids=str)
 def test_a_run_goes_on_where_it_ended(problem, forms):
     solver = OLBFGS(7, **PLAIN)
     first = fit(problem, solver, MaxPasses(1), as_csr=forms[0])
@@ -252,6 +266,7 @@ def test_a_run_goes_on_where_it_ended(problem, forms):
         assert both.coef.tobytes() == fit(problem, solver, MaxPasses(3), as_csr=forms[0]).coef.tobytes()
 
 
+@pytest.mark.slow
 def test_a_copied_state_shares_nothing(problem):
     result = fit(problem, OLBFGS(7, memory=4), MaxPasses(1))
     state = result.state.copy()
@@ -264,6 +279,7 @@ def test_a_copied_state_shares_nothing(problem):
         assert np.array_equal(now, then)
 
 
+@pytest.mark.slow
 def test_rows_that_wait_for_a_larger_minibatch_are_not_forgotten(problem):
     first = fit(problem, OLBFGS(60), MaxPasses(1))
     assert len(first.state.extra.waiting) > 7
@@ -296,6 +312,7 @@ def test_a_solver_is_what_it_says(solver):
     assert eval(repr(solver)) == solver
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", [5, None])
 @pytest.mark.parametrize(("row", "bad"), [(0, np.nan), (57, np.inf), (100, 1e200)])
 @FORMS
@@ -306,6 +323,7 @@ def test_a_bad_row_is_named(form, bad, row, block_size, problem):
         run(source, LOGISTIC, OLBFGS(1, damping=0.1), MaxPasses(1), alpha=0.1, block_size=block_size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", [5, None])
 def test_an_index_out_of_range_is_found(problem, block_size):
     X = sparse.csr_array(problem.X)
@@ -316,6 +334,7 @@ def test_an_index_out_of_range_is_found(problem, block_size):
         run(source, LOGISTIC, OLBFGS(7, damping=0.1), MaxPasses(1), alpha=0.1, block_size=block_size)
 
 
+@pytest.mark.slow
 @FORMS
 def test_divergence_is_found_and_the_last_finite_weights_kept(form, problem):
     target = 1e3 * problem.X[:, 0]
@@ -336,6 +355,7 @@ def test_compositions_are_clear_errors(problem):
         LinearClassifier(solver="olbfgs", penalty="l1").fit(problem.X, problem.y)
 
 
+@pytest.mark.slow
 def test_small_data():
     rng = np.random.default_rng(0)
     for X in (np.ones((1, 1)), np.zeros((5, 2)), rng.standard_normal((3, 20)), np.ones((8, 2))):

@@ -93,6 +93,7 @@ def test_it_equals_its_slow_twin(loss, seed, as_csr, intercept, projection, mini
     assert_same(result, path[-1])
 
 
+@pytest.mark.slow
 def test_every_sample_is_an_update_of_a_minibatch(problem):
     path = slow_path(problem, minibatch=8, passes=3)
     for updates in (1, 5, 12, 30):
@@ -102,6 +103,7 @@ def test_every_sample_is_an_update_of_a_minibatch(problem):
     assert fit(problem, Pegasos(1000), MaxPasses(3)).verdict.step == 0
 
 
+@pytest.mark.slow
 def test_the_trace_is_of_the_rows_before_they_are_learnt_from(problem):
     result = fit(problem, Pegasos(8), MaxPasses(1))
     path = slow_path(problem, minibatch=8)
@@ -114,14 +116,16 @@ def test_the_trace_is_of_the_rows_before_they_are_learnt_from(problem):
     assert result.trace[-1].step == len(of) == result.verdict.step
 
 
+@pytest.mark.slow
 def test_another_step_size_may_be_given(problem):
     plain = run(problem.source(shuffle=False), HINGE, solvers.SGD(), MaxPasses(2), alpha=0.1, step=steps.Constant(0.03))
     result = fit(problem, Pegasos(projection=False), MaxPasses(2), step=steps.Constant(0.03))
     assert_same(result, (plain.coef, plain.intercept))
 
 
+@pytest.mark.slow
 @FORMS
-@pytest.mark.parametrize("loss", fast_first(1, LOSSES[:2]), ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", LOSSES[:2], ids=lambda loss: loss.name)
 def test_it_goes_to_the_optimum(form, loss):
     rng = np.random.default_rng(1)
     X = rng.standard_normal((400, 5))
@@ -154,6 +158,7 @@ def test_projections_are_counted_and_named(problem):
     assert "ball" not in none.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("radius", [0.03, 0.7])
 def test_a_radius_of_ones_own(radius, problem):
     result = fit(problem, Pegasos(3, radius=radius), MaxPasses(2))
@@ -161,6 +166,7 @@ def test_a_radius_of_ones_own(radius, problem):
     assert np.linalg.norm(result.coef) <= radius * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_the_automatic_ball_holds_the_optimum_of_heavy_rows_and_of_targets(problem):
     problem.weights *= 50
     expected = slow.radius_of_optimum(problem.y, problem.weights, HINGE, 0.1)
@@ -173,6 +179,7 @@ def test_the_automatic_ball_holds_the_optimum_of_heavy_rows_and_of_targets(probl
     assert expected > 10 / np.sqrt(10.0)
 
 
+@pytest.mark.slow
 def test_the_squared_norm_is_renewed_now_and_then(problem, monkeypatch):
     expected = slow_path(problem, alpha=0.02, minibatch=2, passes=3)[-1]
     monkeypatch.setattr(pegasos, "_RENEWAL", 4)
@@ -182,6 +189,7 @@ def test_the_squared_norm_is_renewed_now_and_then(problem, monkeypatch):
         assert result.state.extra.kept[NORM] == pytest.approx(result.coef @ result.coef, rel=1e-13)
 
 
+@pytest.mark.slow
 def test_the_squared_norm_does_not_drift():
     problem = random_problem(5, HINGE, n_rows=400, n_features=10)
     result = fit(problem, Pegasos(), MaxPasses(150), alpha=0.01)
@@ -189,7 +197,8 @@ def test_the_squared_norm_does_not_drift():
     assert result.state.extra.kept[NORM] == pytest.approx(result.coef @ result.coef, rel=1e-10)
 
 
-@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
+@pytest.mark.slow
+@pytest.mark.parametrize("as_csr", [False, True])
 def test_rows_that_all_but_cancel_are_projected_right(as_csr):
     """Steps of 1/α along rows that differ by 10⁻⁵ of themselves: their sum is a small difference of huge numbers."""
     rng = np.random.default_rng(0)
@@ -206,8 +215,9 @@ def test_rows_that_all_but_cancel_are_projected_right(as_csr):
 # --- Blocks, streams, kinds of rows -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7, 64]))
-@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
+@pytest.mark.slow
+@pytest.mark.parametrize("minibatch", [1, 7, 64])
+@pytest.mark.parametrize("as_csr", [False, True])
 def test_block_size_is_irrelevant(problem, minibatch, as_csr):
     whole = fit(problem, Pegasos(minibatch), MaxPasses(5), shuffle=True, as_csr=as_csr)
     for block_size in (1, 13, 50):
@@ -218,6 +228,7 @@ def test_block_size_is_irrelevant(problem, minibatch, as_csr):
         assert parts.state.pass_mean == whole.state.pass_mean
 
 
+@pytest.mark.slow
 def test_a_rule_that_compares_passes_sees_the_same_in_any_block_size(problem):
     stops = [fit(problem, Pegasos(7), ProgressiveLoss(0.05), block_size=size).verdict for size in (1, 13, None)]
     assert len({(verdict.step, verdict.reason) for verdict in stops}) == 1
@@ -243,8 +254,9 @@ class Parts(Source):
             yield from ArraySource(X, y.copy(), v, shuffle=False).blocks(rng)
 
 
+@pytest.mark.slow
 @FORMS
-@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7, 40]))
+@pytest.mark.parametrize("minibatch", [1, 7, 40])
 def test_a_minibatch_may_be_of_several_matrices(form, minibatch, problem):
     source = Parts(problem, form, [3, 30, 1, 1, 20, 46])
     radius = {"radius": 2.0}
@@ -254,6 +266,7 @@ def test_a_minibatch_may_be_of_several_matrices(form, minibatch, problem):
     assert result.coef.tobytes() == whole.coef.tobytes()
 
 
+@pytest.mark.slow
 @FORMS
 def test_completing_a_minibatch_compiles_nothing_anew(form, problem):
     source = ArraySource(form(problem.X), problem.y, problem.weights, shuffle=False)
@@ -263,7 +276,8 @@ def test_completing_a_minibatch_compiles_nothing_anew(form, problem):
     assert len(loop.signatures) == 1
 
 
-@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7]))
+@pytest.mark.slow
+@pytest.mark.parametrize("minibatch", [1, 7])
 def test_centred_rows(minibatch, problem):
     dense, csr = (
         fit(problem, Pegasos(minibatch), MaxPasses(3), as_csr=as_csr, center=True) for as_csr in (False, True)
@@ -275,13 +289,15 @@ def test_centred_rows(minibatch, problem):
         assert_same(result, (w, -float(w @ shift)))
 
 
+@pytest.mark.slow
 def test_centred_sparse_rows_renew_the_squared_norm(problem, monkeypatch):
     monkeypatch.setattr(pegasos, "_RENEWAL", 4)
     result = fit(problem, Pegasos(), MaxPasses(3), as_csr=True, center=True)
     assert result.state.extra.kept[NORM] == pytest.approx(result.coef @ result.coef, rel=1e-12)
 
 
-@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7]))
+@pytest.mark.slow
+@pytest.mark.parametrize("minibatch", [1, 7])
 def test_float32(minibatch, problem):
     single = ArraySource(sparse.csr_array(problem.X.astype(np.float32)), problem.y, problem.weights, shuffle=False)
     result = run(single, losses.Logistic(), Pegasos(minibatch), MaxPasses(3), alpha=0.5)
@@ -293,6 +309,7 @@ def test_float32(minibatch, problem):
 # --- Stopping rules -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_margin_test_returns_the_iterate_without_its_sample(problem):
     path = slow_path(problem, alpha=1.0, passes=3)
     used = np.tile(np.flatnonzero(problem.weights), 3)
@@ -306,7 +323,8 @@ def test_the_margin_test_returns_the_iterate_without_its_sample(problem):
         assert_same(result, path[k])
 
 
-@pytest.mark.parametrize("rule", fast_first(1, [Pflug(10), SmallValidationSet(8), Distance()]), ids=repr)
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", [Pflug(10), SmallValidationSet(8), Distance()], ids=repr)
 def test_rules_that_look_at_every_sample(rule, problem):
     whole, parts = (fit(problem, Pegasos(), rule | MaxPasses(20), alpha=1.0, block_size=size) for size in (None, 3))
     assert whole.verdict.rule == type(rule).__name__
@@ -320,6 +338,7 @@ def test_rules_that_look_at_every_sample_cannot_watch_minibatches(rule, problem)
         fit(problem, Pegasos(2), rule)
 
 
+@pytest.mark.slow
 def test_rules_that_look_at_updates_can(problem):
     whole, parts = (fit(problem, Pegasos(3), Distance(), block_size=size) for size in (None, 4))
     assert whole.verdict.rule == "Distance"
@@ -329,8 +348,9 @@ def test_rules_that_look_at_updates_can(problem):
 # --- Going on -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7]))
-@pytest.mark.parametrize("forms", fast_first(1, [(False, False), (True, True), (False, True), (True, False)]), ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("minibatch", [1, 7])
+@pytest.mark.parametrize("forms", [(False, False), (True, True), (False, True), (True, False)], ids=str)
 def test_a_run_goes_on_where_it_ended(problem, minibatch, forms):
     solver = Pegasos(minibatch)
     first = fit(problem, solver, MaxPasses(1), as_csr=forms[0])
@@ -341,6 +361,7 @@ def test_a_run_goes_on_where_it_ended(problem, minibatch, forms):
         assert both.coef.tobytes() == fit(problem, solver, MaxPasses(3), as_csr=forms[0]).coef.tobytes()
 
 
+@pytest.mark.slow
 def test_a_copied_state_shares_nothing(problem):
     result = fit(problem, Pegasos(7), MaxPasses(1))
     state = result.state.copy()
@@ -352,6 +373,7 @@ def test_a_copied_state_shares_nothing(problem):
     assert np.array_equal(state.extra.waiting.labels, before[1])
 
 
+@pytest.mark.slow
 @FORMS
 def test_partial_fit_goes_on_also_from_a_file(form, problem, tmp_path):
     X, y = problem.X, problem.y
@@ -366,6 +388,7 @@ def test_partial_fit_goes_on_also_from_a_file(form, problem, tmp_path):
         assert other.intercept_[0] == pytest.approx(whole[-1][1], rel=1e-10)
 
 
+@pytest.mark.slow
 def test_regressions_go_to_the_optimum(problem):
     X, y = problem.X, problem.y
     target = X @ [1.0, 2.0, 0.0, 0.0]
@@ -374,6 +397,7 @@ def test_regressions_go_to_the_optimum(problem):
     assert np.allclose(model.fit(X, target).coef_, exact, atol=0.02)
 
 
+@pytest.mark.slow
 def test_it_starts_from_given_weights(problem):
     """The first step takes the weights to 0 times themselves, but predicts with them before."""
     start, y = np.full(4, 7.0), problem.y[0]
@@ -420,7 +444,8 @@ def test_no_penalty_is_refused(problem):
         LinearClassifier(solver="pegasos", alpha=0).fit(problem.X, problem.y)
 
 
-@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7]))
+@pytest.mark.slow
+@pytest.mark.parametrize("minibatch", [1, 7])
 @pytest.mark.parametrize("block_size", [5, None])
 @pytest.mark.parametrize(("row", "bad"), [(0, np.nan), (57, np.inf), (100, 1e200)])
 @FORMS
@@ -431,6 +456,7 @@ def test_a_bad_row_is_named(form, bad, row, block_size, minibatch, problem):
         run(source, HINGE, Pegasos(minibatch), MaxPasses(1), alpha=0.1, block_size=block_size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", [5, None])
 def test_an_index_out_of_range_is_found(problem, block_size):
     X = sparse.csr_array(problem.X)
@@ -441,6 +467,7 @@ def test_an_index_out_of_range_is_found(problem, block_size):
         run(source, HINGE, Pegasos(7), MaxPasses(1), alpha=0.1, block_size=block_size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", [5, None])
 def test_a_label_that_is_none(problem, block_size):
     targets = RandomProblem(problem.X, problem.X[:, 0].copy(), np.ones(101))
@@ -450,8 +477,9 @@ def test_a_label_that_is_none(problem, block_size):
         fit(targets, Pegasos(7), MaxPasses(1), loss, task="regression", alpha=1.0, block_size=block_size)
 
 
-@pytest.mark.parametrize("minibatch", fast_first(1, [1, 7]))
-@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
+@pytest.mark.slow
+@pytest.mark.parametrize("minibatch", [1, 7])
+@pytest.mark.parametrize("as_csr", [False, True])
 def test_divergence_is_found(as_csr, minibatch, problem):
     loss = losses.SquaredHinge()
     options = {"alpha": 1e-6, "as_csr": as_csr, "fit_intercept": False}
@@ -463,6 +491,7 @@ def test_divergence_is_found(as_csr, minibatch, problem):
     assert np.linalg.norm(held.coef) <= 1e3 * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_an_intercept_outside_of_the_ball_can_leave_all_bounds(problem):
     """A limit of steps 1/(αt) on losses steeper than the hinge; Bottou's steps or no intercept are the way out."""
     loss, alpha = losses.SquaredHinge(), 1e-4
@@ -482,6 +511,7 @@ def test_compositions_are_clear_errors(problem):
         LinearClassifier(solver="pegasos", penalty="l1").fit(problem.X, problem.y)
 
 
+@pytest.mark.slow
 def test_small_data():
     rng = np.random.default_rng(0)
     for X in (np.ones((1, 1)), np.zeros((5, 2)), rng.standard_normal((3, 20)), np.ones((8, 2))):

@@ -18,6 +18,7 @@ from sgdone.steps.bottou import Bottou
 from tiers import examples
 
 
+@pytest.mark.slow
 @hundred_cases
 def test_it_equals_its_slow_twin(case):
     result = case.fast(SGD2(case.skip))
@@ -25,6 +26,7 @@ def test_it_equals_its_slow_twin(case):
     assert result.verdict.step == case.passes * np.count_nonzero(case.problem.weights)
 
 
+@pytest.mark.slow
 @hundred_cases
 def test_its_t0_is_the_one_that_does_best_on_the_first_rows(case):
     t0 = rivals.t0_on_sample(lambda t0: case.slow(rivals.sgd2, t0, passes=1), case.objective)
@@ -33,6 +35,7 @@ def test_its_t0_is_the_one_that_does_best_on_the_first_rows(case):
     assert_same(result, case.slow(rivals.sgd2, t0)[-1])
 
 
+@pytest.mark.slow
 @examples(200)
 @given(
     gamma=st.floats(1e-6, 2.0),
@@ -65,6 +68,7 @@ def test_a_pass_has_as_many_shrinkages_as_whole_skips():
         assert result.coef[0] == pytest.approx((1 - skip * 0.001) ** times, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_of_a_step_size_of_another_kind_it_takes_every_value():
     X, y = two_classes()
     step = steps.InverseTime(gamma0=0.1, a=0.01)
@@ -78,6 +82,7 @@ def test_of_a_step_size_of_another_kind_it_takes_every_value():
     assert "t₀" not in result.verdict.reason
 
 
+@pytest.mark.slow
 def test_without_a_penalty_and_with_given_steps_it_is_sgd():
     X, y = two_classes()
     options = {"alpha": 0.0, "step": 0.1, "stop": 2, "random_state": 0}
@@ -85,6 +90,7 @@ def test_without_a_penalty_and_with_given_steps_it_is_sgd():
     assert np.allclose(ours.coef_, plain.coef_, rtol=1e-12)
 
 
+@pytest.mark.slow
 @examples(50)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), after=st.integers(0, 20), skip=st.integers(1, 40))
 def test_its_iterates_can_be_averaged(seed, as_csr, after, skip):
@@ -94,6 +100,7 @@ def test_its_iterates_can_be_averaged(seed, as_csr, after, skip):
     assert_same(result, averaged_sgd.average(path, after))
 
 
+@pytest.mark.slow
 def test_averaging_by_name_brings_its_own_steps():
     X, y = two_classes()
     model = LinearClassifier(solver="sgd2", average=True, alpha=0.01, stop=20, random_state=0).fit(X, y)
@@ -103,6 +110,7 @@ def test_averaging_by_name_brings_its_own_steps():
         model.set_params(step=Bottou("sample")).fit(X, y)
 
 
+@pytest.mark.slow
 def test_its_step_can_be_halved_if_the_skip_is_given():
     X, y = two_classes()
     options = {"alpha": 0.01, "step": 0.1, "stop": 20, "random_state": 0}
@@ -112,6 +120,7 @@ def test_its_step_can_be_halved_if_the_skip_is_given():
         LinearClassifier(solver=solvers.Halving(SGD2()), **options).fit(X, y)
 
 
+@pytest.mark.slow
 def test_large_steps_with_a_large_penalty_diverge_and_are_reported():
     X, _ = two_classes()
     source = ArraySource(X, X[:, 0])

@@ -128,6 +128,7 @@ def test_it_reaches_the_optimum_of_the_logistic_loss(name, alpha, form):
     assert objective(model) == pytest.approx(objective(exact), rel=1e-3)
 
 
+@pytest.mark.slow
 @in_both_forms
 @pytest.mark.parametrize(("name", "alpha"), [("sgd2", 0.05), ("sgdqn", 0.005)])
 def test_it_reaches_the_optimum_of_the_squared_hinge(name, alpha, form):
@@ -144,6 +145,7 @@ def test_it_reaches_the_optimum_of_the_squared_hinge(name, alpha, form):
     assert objective(model) == pytest.approx(objective(exact), rel=1e-3)
 
 
+@pytest.mark.slow
 @by_both_names
 def test_regressions_too(name):
     X, _ = two_classes()
@@ -157,6 +159,7 @@ def test_regressions_too(name):
 # --- Rules --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @of_both
 @examples(30)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), threshold=st.floats(0.1, 2.0))
@@ -172,6 +175,7 @@ def test_a_margin_returns_the_iterate_without_its_sample(method, seed, as_csr, t
     assert_same(result, path[result.verdict.step])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "rule"),
     [
@@ -192,6 +196,7 @@ def test_rules_fire_at_the_same_sample_in_any_block_size_and_form(method, rule, 
             assert other.coef.tobytes() == whole.coef.tobytes()
 
 
+@pytest.mark.slow
 @of_both
 def test_rows_held_out_are_in_no_sample(method, problem):
     """They are rows of weight 0 for the choice of t₀, too."""

@@ -15,6 +15,7 @@ from sgdone.solvers.sgdqn import SGDQN
 from sgdone.steps.bottou import Bottou
 
 
+@pytest.mark.slow
 @hundred_cases
 def test_it_equals_its_slow_twin(case):
     result = case.fast(SGDQN(case.skip))
@@ -22,6 +23,7 @@ def test_it_equals_its_slow_twin(case):
     assert result.verdict.step == case.passes * np.count_nonzero(case.problem.weights)
 
 
+@pytest.mark.slow
 @hundred_cases
 def test_its_t0_is_the_one_that_does_best_on_the_first_rows(case):
     """Of those that do not let the first shrinkage change signs."""
@@ -41,6 +43,7 @@ def test_no_t0_below_the_skip_is_taken():
         assert model.verdict_.evidence == {"passes": 1, "t0": t0, "skip": skip}
 
 
+@pytest.mark.slow
 def test_of_any_step_size_the_first_value_starts_the_diagonal():
     X, y = two_classes()
     results = [
@@ -51,6 +54,7 @@ def test_of_any_step_size_the_first_value_starts_the_diagonal():
         assert np.allclose(other.coef, results[0].coef, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_it_learns_larger_steps_for_smaller_features():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 2)) * [1.0, 0.1]
@@ -72,6 +76,7 @@ def test_it_is_not_for_averaging():
         solvers.Averaged(SGDQN())
 
 
+@pytest.mark.slow
 def test_without_a_penalty_it_has_no_bounds_on_its_steps():
     X, y = two_classes()
     with pytest.raises(ValueError, match="sgdqn needs a positive alpha: it keeps its steps between"):
@@ -87,6 +92,7 @@ def test_centred_sparse_rows_are_refused():
         model.partial_fit(sparse.csr_array(X), y)
 
 
+@pytest.mark.slow
 def test_a_memory_of_another_size_is_refused():
     X, y = two_classes()
     model = LinearClassifier(solver="sgdqn", random_state=0).partial_fit(X, y, classes=[-1, 1])
@@ -95,6 +101,7 @@ def test_a_memory_of_another_size_is_refused():
         model.partial_fit(X, y)
 
 
+@pytest.mark.slow
 def test_steps_that_are_too_large_diverge():
     X, _ = two_classes()
     model = LinearRegressor(solver="sgdqn", alpha=1e-3, step=1e3, stop=9, random_state=0)

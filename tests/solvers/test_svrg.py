@@ -62,6 +62,7 @@ def test_a_pass_is_as_many_reads_as_there_are_rows_those_of_anchors_included(pro
     assert "1 full gradient" in fit(problem, SVRG(), MaxPasses(1)).verdict.reason
 
 
+@pytest.mark.slow
 def test_rows_of_weight_zero_are_read_and_not_counted(problem):
     problem.weights[::2] = 0.0
     verdict = fit(problem, SVRG(), MaxPasses(3)).verdict
@@ -100,6 +101,7 @@ def test_block_size_is_irrelevant(problem, option, length):
         assert parts.verdict.reason == whole.verdict.reason
 
 
+@pytest.mark.slow
 def test_the_second_option_is_reproducible(problem):
     stop = MaxPasses(9)
     first, same = (fit(problem, SVRG(30, "II", seed=4), stop) for _ in range(2))
@@ -109,6 +111,7 @@ def test_the_second_option_is_reproducible(problem):
     assert fit(problem, SVRG(30, "I", seed=1), stop).coef.tobytes() == fit(problem, SVRG(30), stop).coef.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("center", [False, True])
 def test_sparse_rows_equal_dense_ones(problem, center):
     for option in ("I", "II"):
@@ -118,6 +121,7 @@ def test_sparse_rows_equal_dense_ones(problem, center):
         assert csr.intercept == pytest.approx(dense.intercept, rel=1e-10, abs=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule",
     fast_first(
@@ -133,6 +137,7 @@ def test_rules_that_stop_it(rule, problem):
         assert (other.verdict.step, other.verdict.rule) == (whole.verdict.step, whole.verdict.rule)
 
 
+@pytest.mark.slow
 def test_a_margin_returns_the_iterate_without_its_sample(problem):
     result = fit(problem, SVRG(), MarginTest(0.5))
     k, row = result.verdict.step, result.rows_read - 100
@@ -156,6 +161,7 @@ def test_a_bad_row_is_found_at_the_first_anchor(form, bad, row, problem):
         LinearClassifier(solver="svrg", step=0.1, stop=3, random_state=0).fit(form(problem.X), problem.y)
 
 
+@pytest.mark.slow
 def test_an_index_out_of_range_is_found_at_the_first_anchor(problem):
     X = sparse.csr_array(problem.X)
     X.indices[X.indptr[57]] = 4
@@ -171,6 +177,7 @@ def test_a_label_that_is_none(problem):
         run(source, losses.Squared(), SVRG(), MaxPasses(3), alpha=0.0, task="regression")
 
 
+@pytest.mark.slow
 def test_steps_that_are_too_large_diverge(problem):
     X = 1e3 * problem.X
     source = ArraySource(X, X @ np.ones(4))
@@ -226,6 +233,7 @@ class InterruptingStep(steps.StepSize):
         return self
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["I", "II"])
 def test_an_interruption_keeps_the_model(option, problem):
     result = fit(problem, SVRG(300, option), MaxPasses(1000), step=InterruptingStep())
@@ -235,6 +243,7 @@ def test_an_interruption_keeps_the_model(option, problem):
     assert result.coef @ problem.X[problem.y > 0].mean(axis=0) > 0
 
 
+@pytest.mark.slow
 def test_a_second_fit_may_start_from_the_first(problem):
     X, y = problem.X, problem.y
     model = LinearClassifier(solver="svrg", alpha=0.01, stop=200, warm_start=True, random_state=0).fit(X, y)
@@ -243,6 +252,7 @@ def test_a_second_fit_may_start_from_the_first(problem):
     assert np.allclose(model.coef_, before, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_small_data():
     rng = np.random.default_rng(0)
     for X in (np.ones((1, 1)), np.zeros((5, 2)), rng.standard_normal((3, 20)), np.ones((8, 2))):

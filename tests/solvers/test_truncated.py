@@ -57,6 +57,7 @@ def test_it_equals_its_slow_twin(loss, options):
     assert result.intercept == pytest.approx(b, rel=1e-10, abs=1e-10 * scale)
 
 
+@pytest.mark.slow
 def test_scales_that_vanish_are_folded_in():
     """γα₂ = 0.45 halves the scale almost every row: it is made anew every thirty rows or so."""
     problem = random_problem(1, losses.Squared(), n_rows=300, n_features=5)
@@ -79,7 +80,8 @@ def regression():
     return X, X @ truth + rng.standard_normal(3000) + 0.5, truth
 
 
-@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
+@pytest.mark.slow
+@pytest.mark.parametrize("as_csr", [False, True])
 @pytest.mark.parametrize(("penalty", "l1_ratio"), [("l1", 1.0), ("elasticnet", 0.7)])
 def test_it_finds_scikit_learns_optimum_and_its_zeros(regression, as_csr, penalty, l1_ratio):
     X, y, truth = regression
@@ -98,6 +100,7 @@ def test_it_finds_scikit_learns_optimum_and_its_zeros(regression, as_csr, penalt
     assert not np.any(np.signbit(model.coef_) & (model.coef_ == 0))
 
 
+@pytest.mark.slow
 def test_classification_in_wide_sparse_rows():
     rng = np.random.default_rng(1)
     X = sparse.random_array((1500, 400), density=0.05, rng=rng, format="csr")
@@ -109,6 +112,7 @@ def test_classification_in_wide_sparse_rows():
     assert np.mean(model.coef_ == 0) > 0.5
 
 
+@pytest.mark.slow
 def test_partial_fit_and_files_go_on_where_the_fit_was(regression, tmp_path):
     X, y, _ = regression
     options = {"solver": solvers.Truncated(every=10), "penalty": "l1", "alpha": 0.1, "shuffle": False, "step": 0.01}

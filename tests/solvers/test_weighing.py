@@ -93,6 +93,7 @@ def test_margin_moments_equal_their_slow_twin(seed, form):
     assert_close(result.coef, path[-1])
 
 
+@pytest.mark.slow
 @ALL
 def test_an_intercept_is_the_weight_of_a_constant_feature(solver):
     X, y, weights, *_ = drawn(1)
@@ -105,6 +106,7 @@ def test_an_intercept_is_the_weight_of_a_constant_feature(solver):
 # --- What they become at their limits -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_of_a_large_scale_one_block_or_no_moments_gradient_descent_is_left():
     X, y, weights, *_ = drawn(2)
     expected = fit(X, y, GD(), losses.Logistic(), weights=weights).coef
@@ -113,6 +115,7 @@ def test_of_a_large_scale_one_block_or_no_moments_gradient_descent_is_left():
     assert_close(fit(X, y, MarginMoments(0.0, 0.0), losses.Logistic(), weights=weights).coef, expected)
 
 
+@pytest.mark.slow
 def test_for_catoni_a_row_of_weight_two_is_two_rows():
     X, y, *_ = drawn(3)
     twice = np.arange(len(y)) % 3 == 0
@@ -138,6 +141,7 @@ def spoilt(rng):
     return X, y, np.delete(np.arange(400), wild)
 
 
+@pytest.mark.slow
 def test_wild_rows_turn_the_hinge_but_not_the_median_of_means_nor_catoni_from_a_good_start():
     X, y, rest = spoilt(np.random.default_rng(0))
 
@@ -156,6 +160,7 @@ def test_wild_rows_turn_the_hinge_but_not_the_median_of_means_nor_catoni_from_a_
 # --- Cost, rules, files ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @ALL
 def test_an_update_counts_as_two_passes_and_goes_on_as_if_it_had_never_stopped(solver):
     X, y, weights, *_ = drawn(4)
@@ -169,6 +174,7 @@ def test_an_update_counts_as_two_passes_and_goes_on_as_if_it_had_never_stopped(s
     assert np.array_equal(small.coef, whole.coef)
 
 
+@pytest.mark.slow
 @ALL
 def test_a_rule_of_passes_and_a_model_file(solver, tmp_path):
     X, y, *_ = drawn(5)
@@ -182,6 +188,7 @@ def test_a_rule_of_passes_and_a_model_file(solver, tmp_path):
         LinearClassifier(solver=solver, stop=MarginTest()).fit(X, y)
 
 
+@pytest.mark.slow
 @ALL
 def test_centred_sparse_rows_are_as_dense_ones(solver):
     X, y, *_ = drawn(6)
@@ -196,6 +203,7 @@ def test_centred_sparse_rows_are_as_dense_ones(solver):
 # --- Edges and errors -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @ALL
 def test_a_row_with_nan_is_named_and_one_of_weight_zero_is_not_read(solver):
     X, y, *_ = drawn(7)
@@ -207,9 +215,8 @@ def test_a_row_with_nan_is_named_and_one_of_weight_zero_is_not_read(solver):
     assert np.all(np.isfinite(fit(X, y, solver, weights=weights).coef))
 
 
-@pytest.mark.parametrize(
-    "solver", fast_first(1, [Catoni(), MedianOfMeans(1), MarginMoments()]), ids=lambda solver: solver.name
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", [Catoni(), MedianOfMeans(1), MarginMoments()], ids=lambda solver: solver.name)
 def test_one_row(solver):
     result = fit(np.array([[1.0]]), np.array([1.0]), solver, losses.Logistic())
     assert result.coef[0] > 0
@@ -256,6 +263,7 @@ def test_moments_of_margins_are_for_classes():
         LinearRegressor(solver="margin-moments").fit([[1.0], [2.0]], [1.0, 2.0])
 
 
+@pytest.mark.slow
 def test_they_have_short_names():
     for name in ("catoni", "median-of-means", "margin-moments"):
         assert isinstance(LinearClassifier(solver=name, stop=2).fit(np.eye(22), np.arange(22) % 2).coef_, np.ndarray)

@@ -116,7 +116,8 @@ def test_the_same_sample_in_any_storage(problem, form, fresh):
     assert np.allclose(result.coef, expected.coef, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["dense", "csr"])
 def test_the_same_sample_in_single_precision(problem, form):
     expected = fit(problem.X, problem.y, MarginTest(), problem.weights)
     result = fit(FORMS[form](problem.X.astype(np.float32)), problem.y, MarginTest(), problem.weights)
@@ -141,6 +142,7 @@ def test_a_model_that_starts_with_large_margins_is_left_alone(problem):
     assert len(result.trace) == 0
 
 
+@pytest.mark.slow
 def test_an_average_is_that_of_the_iterates_up_to_the_stop(problem):
     X, y, v = problem.X, problem.y, problem.weights
     k = fit(X, y, MarginTest(), v).verdict.step

@@ -107,7 +107,8 @@ def test_the_same_sample_in_any_storage(problem, form):
     assert result.verdict.evidence["sum"] == pytest.approx(expected.verdict.evidence["sum"], rel=1e-9)
 
 
-@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["dense", "csr"])
 def test_the_same_sample_in_single_precision(problem, form):
     expected = fit(problem.X, problem.y, Pflug(BURN_IN), problem.weights)
     result = fit(FORMS[form](problem.X.astype(np.float32)), problem.y, Pflug(BURN_IN), problem.weights)
@@ -133,6 +134,7 @@ def test_centred_rows(seed, form):
         assert result.verdict.evidence["sum"] == pytest.approx(total, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_a_last_row_of_another_storage_is_left_out(problem):
     """partial_fit with dense rows and then sparse ones: one product is missing, and only that one."""
     X, y, v = problem.X[:100], problem.y[:100], np.ones(100)
@@ -145,6 +147,7 @@ def test_a_last_row_of_another_storage_is_left_out(problem):
     assert model._results[0].rule_state.numbers[2] == pytest.approx(products.sum(), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_rows_longer_than_the_matrix_is_wide():
     """Repeated columns that SciPy was told not to look for: no buffer is as long as such a row."""
     rng = np.random.default_rng(0)

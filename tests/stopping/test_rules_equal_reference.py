@@ -81,6 +81,7 @@ def test_margin_test(loss, options):
     assert_same(case.fast(stopping.MarginTest()), "MarginTest", *expected)
 
 
+@pytest.mark.slow
 @problems_of_both_losses
 @two_hundred
 @random_cases
@@ -135,8 +136,9 @@ def test_distance(loss, options):
     assert_same(case.fast(stopping.Distance()), "Distance", n, *path[len(path) - 1 if n is None else n])
 
 
+@pytest.mark.slow
 @problems_of_both_losses
-@pytest.mark.parametrize("kind", fast_first(1, ["explicit", "implicit"]))
+@pytest.mark.parametrize("kind", ["explicit", "implicit"])
 @two_hundred
 @random_cases
 def test_halving(loss, kind, options):
@@ -165,8 +167,9 @@ def test_halving(loss, kind, options):
     assert result.intercept == pytest.approx(b, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 @problems_of_both_losses
-@pytest.mark.parametrize("option", fast_first(1, ["I", "II"]))
+@pytest.mark.parametrize("option", ["I", "II"])
 @two_hundred
 @random_cases
 def test_svrg(loss, option, options):

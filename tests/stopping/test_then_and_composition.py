@@ -109,6 +109,7 @@ def test_the_earlier_of_two_and_what_the_other_says(rows):
     assert verdict.evidence["margin"] == margin.evidence["margin"]
 
 
+@pytest.mark.slow
 def test_all_others_have_their_say(rows):
     verdict = fit(rows, MarginTest() | Pflug(10**6) | Distance(first=50) | MaxPasses(3)).verdict
     assert [words.split()[0] for words in verdict.evidence["others"]] == ["Pflug", "Distance", "MaxPasses"]
