@@ -2,7 +2,7 @@
 
 ``python .ci/reproduce.py FOLDER`` writes to ``FOLDER/quick`` and ``FOLDER/full``. ``claims.json`` beside this file
 records the claims that hold, by form and experiment. ``--record`` writes it again from the runs; ``--quick`` leaves
-out the full forms. An experiment whose data set is not available is skipped, like the tests that need one.
+out the full forms, and ``--only`` all other experiments. An experiment whose data set is not available is skipped, like the tests that need one.
 """
 
 import argparse
@@ -36,12 +36,14 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--record", action="store_true")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these experiments alone")
     options = parser.parse_args()
     listed = sgdone("reproduce", "--list")
     names = re.findall(r"^([a-z]+(?:-[a-z]+)+)\s", listed.stdout, flags=re.MULTILINE)
     if listed.returncode or not names:
         print(f"no experiments found: {listed.stderr}")
         return 1
+    names = options.only or names
     recorded = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
     failures = []
     for form in ("quick",) if options.quick else ("quick", "full"):
