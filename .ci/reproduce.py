@@ -2,7 +2,8 @@
 
 ``python .ci/reproduce.py FOLDER`` writes to ``FOLDER/quick`` and ``FOLDER/full``. ``claims.json`` beside this file
 records the claims that hold, by form and experiment. ``--record`` writes it again from the runs; ``--quick`` leaves
-out the full forms, and ``--only`` all other experiments. An experiment whose data set is not available is skipped, like the tests that need one.
+out the full forms, and ``--only`` all other experiments. An experiment whose data set is not available is skipped,
+like the tests that need one.
 """
 
 import argparse
