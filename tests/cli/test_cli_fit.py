@@ -201,6 +201,7 @@ def test_quiet(sgdone, train):
     assert sgdone("fit", train, "--label", "passed", "--quiet").output == ""
 
 
+@pytest.mark.slow
 def test_a_diverged_fit_says_so(sgdone, tmp_path, columns):
     columns["passed"] = columns["a"] * 1e3
     path = write_csv(tmp_path / "t.csv", columns)

@@ -61,6 +61,7 @@ def test_version():
     assert (result.returncode, result.stdout) == (0, f"sgdone {sgdone.__version__}\n")
 
 
+@pytest.mark.slow
 def test_pipes_and_exit_codes():
     result = run("fit", "iris", "--json")
     assert (result.returncode, result.stderr) == (0, "")

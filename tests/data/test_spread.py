@@ -60,6 +60,7 @@ def test_a_column_scaled_by_a_million_does_not_pass_for_convergence(form, solver
     assert "tandardise" in verdict.advice
 
 
+@pytest.mark.slow
 def test_the_verdict_calls_columns_by_their_names(rng):
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame(rng.standard_normal((1000, 3)) * [1, 1e6, 1], columns=["age", "income", "rooms"])
@@ -67,6 +68,7 @@ def test_the_verdict_calls_columns_by_their_names(rng):
     assert verdict.advice.startswith("Income is up to") or "income is up to" in verdict.advice
 
 
+@pytest.mark.slow
 def test_divergence_does_not_advise_what_was_done(rng):
     X = rng.standard_normal((500, 3))
     y = X[:, 0] > 0

@@ -116,6 +116,7 @@ def test_models_of_scikit_learn_and_pipelines_have_margins(two):
         assert found.gamma == 1.0
 
 
+@pytest.mark.slow
 def test_level_and_scale_are_those_of_the_loss_unless_given(two):
     X, y = two
     model = LinearClassifier(MarginPursuit(gamma=2.0, scale=0.5), random_state=0).fit(X, y)

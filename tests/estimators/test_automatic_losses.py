@@ -67,6 +67,7 @@ def test_classes(task, loss):
 
 
 @pytest.mark.parametrize("chunk", [None, 100], ids=["fit", "partial_fit"])
+@pytest.mark.slow
 def test_hinge_of_clusters(chunk, several):
     X, y = several
     model = fitted("three", X * [1e6, 1, 1, 1e-6, 1, 1], y, chunk, loss="hinge")

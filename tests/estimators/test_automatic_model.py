@@ -26,12 +26,12 @@ def test_weights_are_in_the_users_units(task, form, chunk):
     np.testing.assert_allclose(scores_of(model, form(X)), by_hand.reshape(scores_of(model, X).shape), rtol=1e-9)
 
 
-def test_shapes_and_types():
-    for dtype in (np.float32, np.float64):
-        for task, shape, offset_shape in (("two", (1, 6), (1,)), ("three", (3, 6), (3,)), ("numbers", (6,), (1,))):
-            X, y = problem(task)
-            model = fitted(task, X.astype(dtype), y)
-            assert (model.coef_.dtype, model.coef_.shape, model.intercept_.shape) == (dtype, shape, offset_shape)
+@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
+def test_shapes_and_types(dtype):
+    for task, shape, offset_shape in (("two", (1, 6), (1,)), ("three", (3, 6), (3,)), ("numbers", (6,), (1,))):
+        X, y = problem(task)
+        model = fitted(task, X.astype(dtype), y)
+        assert (model.coef_.dtype, model.coef_.shape, model.intercept_.shape) == (dtype, shape, offset_shape)
 
 
 def test_two_classes_are_the_sigmoid_of_the_score():

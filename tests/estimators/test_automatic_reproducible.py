@@ -121,13 +121,16 @@ def test_copies_predict_the_same_bits_and_go_on_with_them(task, dtype, form, dup
 @DUPLICATES
 @pytest.mark.parametrize(
     "options",
-    [
-        {"stop": stopping.MaxSamples(700)},
-        {"stop": stopping.MaxPasses(30) | stopping.MaxSamples(5000)},
-        {"loss": losses.SquaredHinge(), "alpha": 0.01, "tol": 0.5},
-        {"loss": "hinge", "fit_intercept": False, "shuffle": False},
-        {"class_weight": {0: 2.0, 1: 1.0, 2: 0.5}},
-    ],
+    fast_first(
+        2,
+        [
+            {"stop": stopping.MaxSamples(700)},
+            {"stop": stopping.MaxPasses(30) | stopping.MaxSamples(5000)},
+            {"loss": losses.SquaredHinge(), "alpha": 0.01, "tol": 0.5},
+            {"loss": "hinge", "fit_intercept": False, "shuffle": False},
+            {"class_weight": {0: 2.0, 1: 1.0, 2: 0.5}},
+        ],
+    ),
     ids=str,
 )
 def test_copies_of_other_models(options, duplicate, tmp_path, same_model):

@@ -65,6 +65,7 @@ def test_sparse_rows_equal_dense_ones(form, rows):
     assert np.allclose(other.intercept_, dense.intercept_, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_single_precision(rows):
     X, y = rows
     expected = model().fit(X, y)
@@ -75,6 +76,7 @@ def test_single_precision(rows):
         assert np.allclose(found.intercept_, expected.intercept_, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_sparse_rows_are_never_made_dense():
     """A dense copy of these rows would take 800 MB."""
     X = random_csr((10_000, 10_000), 1e-3, np.random.default_rng(0))

@@ -88,6 +88,7 @@ def test_a_missing_value_is_named(frame, binary, model):
         model.fit(frame, y)
 
 
+@pytest.mark.slow
 def test_sparse_frames(binary, model):
     X, y = binary
     X = X * (X > 0.5)

@@ -269,6 +269,7 @@ def test_huge_and_tiny_rows(form, size, rule, binary):
 
 
 @every_rule
+@pytest.mark.slow
 def test_arrays_may_be_read_only(rule, binary, same_model):
     X, y = binary
     expected = model(rule).fit(X, y, sample_weight=np.ones(300))

@@ -26,7 +26,15 @@ def squared_objective(X, y, coef, intercept, alpha):
     return np.mean((y - X @ coef - intercept) ** 2) / 2 + alpha / 2 * coef @ coef
 
 
-@pytest.mark.parametrize(("solver", "passes"), [("sgd", 300), ("isgd", 300), ("asgd", 1000), ("aisgd", 1000)])
+@pytest.mark.parametrize(
+    ("solver", "passes"),
+    [
+        pytest.param("sgd", 300, marks=pytest.mark.slow),
+        pytest.param("isgd", 300, marks=pytest.mark.slow),
+        ("asgd", 1000),
+        pytest.param("aisgd", 1000, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_logistic_regression(form, solver, passes, cancer):
     X, y = cancer
@@ -37,6 +45,7 @@ def test_logistic_regression(form, solver, passes, cancer):
     assert optimum * (1 - 1e-9) <= reached <= optimum * (1 + 1e-3)
 
 
+@pytest.mark.slow
 def test_logistic_regression_in_float32(cancer):
     X, y = cancer
     best = LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000).fit(X, y)
@@ -45,6 +54,7 @@ def test_logistic_regression_in_float32(cancer):
 
 
 @pytest.mark.parametrize("alpha", [1e-2, 1.0])
+@pytest.mark.slow
 def test_logistic_regression_with_a_stronger_penalty(alpha, cancer):
     X, y = cancer
     best = LogisticRegression(C=1.0 / (alpha * len(y)), tol=1e-10, max_iter=10_000).fit(X, y)
@@ -53,6 +63,7 @@ def test_logistic_regression_with_a_stronger_penalty(alpha, cancer):
     np.testing.assert_allclose(model.predict_proba(X), best.predict_proba(X), atol=0.02)
 
 
+@pytest.mark.slow
 def test_weighted_logistic_regression(cancer):
     X, y = cancer
     n = len(y)
@@ -67,6 +78,7 @@ def test_weighted_logistic_regression(cancer):
     assert objective(best) * (1 - 1e-9) <= objective(model) <= objective(best) * (1 + 2e-3)
 
 
+@pytest.mark.slow
 def test_one_against_the_rest():
     X, y = load_digits(return_X_y=True)
     X = X / 16.0
@@ -81,6 +93,7 @@ def test_one_against_the_rest():
 
 @pytest.mark.parametrize("solver", fast_first(1, ["asgd", "aisgd"]))
 @pytest.mark.parametrize("alpha", ["auto", 0.1])
+@pytest.mark.slow
 def test_ridge(alpha, solver, numbers):
     X, y = numbers
     penalty = 1 / 300 if alpha == "auto" else alpha

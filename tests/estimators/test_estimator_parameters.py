@@ -10,7 +10,7 @@ from tiers import fast_first
 @pytest.mark.parametrize(
     ("name", "value", "same"),
     [
-        ("loss", "squared-hinge", "squared_hinge"),
+        pytest.param("loss", "squared-hinge", "squared_hinge", marks=pytest.mark.slow),
         ("loss", "Squared_Hinge", losses.SquaredHinge()),
         ("loss", "logistic", losses.Logistic()),
         ("solver", "asgd", solvers.asgd()),
@@ -158,6 +158,7 @@ def test_losses_for_regression(loss, solver, numbers):
     assert model.score(X, y) > 0.98
 
 
+@pytest.mark.slow
 def test_quantiles(numbers):
     X, y = numbers
     for q in (0.1, 0.5, 0.9):

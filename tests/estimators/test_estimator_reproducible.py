@@ -132,6 +132,7 @@ def slope_of_cubed(z, y):
     return -3.0 * y * max(0.0, 1.0 - y * z) ** 2
 
 
+@pytest.mark.slow
 def test_a_loss_of_the_users_own_is_copied(binary, same_model):
     loss = CustomLoss(value=cubed, slope=slope_of_cubed, task="classification", name="cubed")
     model = LinearClassifier(loss, step=0.01, random_state=0).fit(*binary)
