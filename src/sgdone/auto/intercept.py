@@ -97,7 +97,7 @@ def _shift_of_classes(
         if np.abs(lacks).max() < _CLOSE * wanted.sum():
             break
         curvature = np.diag(found) - np.outer(factors, factors) * ((sizes * (weights / totals**2)) @ sizes.T)
-        step = np.linalg.lstsq(np.where(present[:, None] & present, curvature, 0.0), lacks)[0]
+        step = np.linalg.lstsq(np.where(present[:, None] & present, curvature, 0.0), lacks, rcond=None)[0]
         shift += step / max(1.0, np.abs(step).max())
     centred: NDArray[np.float64] = shift - shift.mean()
     return centred

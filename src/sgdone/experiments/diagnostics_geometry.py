@@ -115,7 +115,7 @@ def ellipse_misfit(points: Array) -> float:
     """
     x, y = points.T
     terms = np.column_stack([x * x, x * y, y * y, x, y])
-    conic = np.linalg.lstsq(terms, np.ones(len(points)))[0]
+    conic = np.linalg.lstsq(terms, np.ones(len(points)), rcond=None)[0]
     if conic[1] ** 2 >= 4 * conic[0] * conic[2]:
         return float(np.inf)
     return float(np.abs(terms @ conic - 1.0).max())

@@ -77,7 +77,7 @@ class Panel(NamedTuple):
     def minimiser(self, X: Array, y: Array) -> Array:
         """Of the mean loss over the rows."""
         if not self.logistic:
-            return np.asarray(np.linalg.lstsq(X, y)[0])
+            return np.asarray(np.linalg.lstsq(X, y, rcond=None)[0])
         fit = LogisticRegression(C=np.inf, fit_intercept=False, solver="newton-cholesky", tol=1e-8, max_iter=1000)
         return np.asarray(fit.fit(X, y).coef_[0])
 
