@@ -107,6 +107,7 @@ def test_no_intercept(binary):
     alpha=st.sampled_from(["auto", 0.0, 1.0, 1e6]),
     weighted=st.booleans(),
 )
+@pytest.mark.slow
 def test_never_nan(seed, exponent, dtype, solver, step, alpha, weighted):
     rng = np.random.default_rng(seed)
     X = (rng.standard_normal((30, 3)) * 10.0**exponent * [1.0, 100.0, 0.01]).astype(dtype)
