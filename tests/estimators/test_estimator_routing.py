@@ -61,6 +61,7 @@ def test_every_argument_can_be_requested():
     LinearRegressor().set_partial_fit_request(sample_weight=True, resume=True)
 
 
+@pytest.mark.slow
 def test_a_search_over_objects_and_names(several):
     grid = {
         "loss": ["logistic", losses.Hinge()],

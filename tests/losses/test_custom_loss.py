@@ -109,6 +109,7 @@ def test_a_scale_of_zero_gives_the_slope(pair):
     np.testing.assert_array_equal(custom.implicit(z, y, 0.0), custom.slope(z, y))
 
 
+@pytest.mark.slow
 def test_an_infinite_slope_still_has_an_implicit_step():
     custom = CustomLoss(lambda z, y: math.exp(-y * z), lambda z, y: -y * math.exp(-y * z))
     z, q = np.array([-1e6, -800.0, -300.0, 5.0]), np.array([1e-12, 1e12, 1e-6, 3.0])

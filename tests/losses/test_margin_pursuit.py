@@ -138,9 +138,12 @@ def test_a_scale_still_to_be_chosen_is_refused_by_name_until_it_is_a_number(word
 @pytest.mark.parametrize(
     ("loss", "solver"),
     [
-        *((loss, solver) for loss in ("margin-pursuit", "optimal-margin-distribution") for solver in ("sgd", "isgd")),
-        ("margin-pursuit", "asgd"),
-        ("margin-distribution", "sgd"),
+        ("margin-pursuit", "sgd"),
+        pytest.param("margin-pursuit", "isgd", marks=pytest.mark.slow),
+        pytest.param("margin-pursuit", "asgd", marks=pytest.mark.slow),
+        pytest.param("optimal-margin-distribution", "sgd", marks=pytest.mark.slow),
+        pytest.param("optimal-margin-distribution", "isgd", marks=pytest.mark.slow),
+        pytest.param("margin-distribution", "sgd", marks=pytest.mark.slow),
     ],
 )
 def test_a_classifier_takes_it_by_name(loss, solver):

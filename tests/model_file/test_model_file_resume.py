@@ -48,6 +48,7 @@ def test_partial_fit_goes_on(name, classes, dtype, rng, stored):
         assert bits(loaded) == bits(model)
 
 
+@pytest.mark.slow
 def test_from_sparse_rows_to_dense_ones(rng, stored):
     X = rng.standard_normal((100, 6)) * (rng.random((100, 6)) < 0.4)
     model = LinearRegressor(solver="asgd", random_state=0).partial_fit(sparse.csr_array(X[:50]), X[:50, 0])

@@ -85,7 +85,7 @@ def test_names_of_features(rows, stored):
 
 PARAMETERS = {
     "objects": {
-        "loss": losses.SquaredHinge(),
+        "loss": losses.Logistic(),
         "solver": solvers.Averaged(solvers.ISGD(), after=10),
         "step": steps.Xu(gamma0=0.1, a=0.0),
         "stop": (stopping.MaxPasses(3) | stopping.MaxSamples(40)) & stopping.ProgressiveLoss(tol=0.5),

@@ -19,6 +19,8 @@ from sgdone.reference.averaged_sgd import average, explicit, sgd
 from sgdone.reference.rivals import sgd2, sgdqn, shrinkage, skip_of, t0_on_sample, typical_t0
 from sgdone.reference.rivals_minibatch import lbfgs_direction, minibatches, olbfgs, pegasos, radius_of_optimum
 
+pytestmark = pytest.mark.slow
+
 #: ℓ = −2z whatever the label: its gradient does not change, and tells nothing of a curvature.
 LINEAR = SimpleNamespace(slope=lambda z, y: -2.0 + 0.0 * z, value=lambda z, y: -2.0 * z)
 

@@ -27,6 +27,8 @@ from sgdone.experiments.running import measure_all
 from sgdone.losses import Hinge
 from sgdone.solvers import Pegasos
 
+pytestmark = pytest.mark.slow
+
 # Generated sets
 
 
