@@ -57,7 +57,8 @@ def main() -> int:
                 else:
                     failures.append(f"{form} {name} does not run:\n{found}")
                 continue
-            print(f"{form} {name}: {sum(found.values())} of {len(found)} claims hold", flush=True)
+            note = "" if options.record or name in known else "; none of them is recorded"
+            print(f"{form} {name}: {sum(found.values())} of {len(found)} claims hold{note}", flush=True)
             if options.record:
                 known[name] = sorted(claim for claim, holds in found.items() if holds)
             else:
