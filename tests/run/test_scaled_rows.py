@@ -11,7 +11,9 @@ from sgdone import solvers, stopping
 from sgdone.data import ArraySource, Scaling
 from sgdone.run import run
 from storage_forms import random_csr
-from tiers import examples, fast_first
+from tiers import examples
+
+pytestmark = pytest.mark.slow
 
 SOLVERS = [solvers.SGD(), solvers.ISGD(), solvers.asgd(), solvers.aisgd()]
 
@@ -24,7 +26,7 @@ def fit(X, problem, loss, solver, scaling=None, coef=None, intercept=0.0):
 
 
 @pytest.mark.parametrize("shifted", [False, True])
-@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=repr)
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
 @examples(10)
 @given(seed=st.integers(0, 10**6))
 def test_scaled_access_equals_scaled_copy(solver, shifted, seed):
@@ -46,7 +48,6 @@ def test_scaled_access_equals_scaled_copy(solver, shifted, seed):
         assert result.intercept == pytest.approx(intercept, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.slow
 def test_sparse_rows_with_a_shift_stay_sparse(rng):
     X = random_csr((500, 10_000), 1e-3, rng)
     y = np.where(rng.random(500) < 0.5, 1.0, -1.0)

@@ -14,11 +14,12 @@ from sgdone import LinearClassifier, load, losses, save
 from sgdone.bad_rows import BadRowError
 from sgdone.model_file import ModelFileError, container
 from sgdone.solvers import OLBFGS, Liblinear, Pegasos
-from tiers import fast_first
+
+pytestmark = pytest.mark.slow
 
 ALL = pytest.mark.parametrize("name", ["pegasos", "olbfgs", "liblinear"])
 STREAMING = pytest.mark.parametrize("name", ["pegasos", "olbfgs"])
-FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 ALPHA = 0.01
 
 
@@ -63,7 +64,6 @@ def gap(rows, loss, solver, passes):
     return objective(model) / objective(exact) - 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "loss", "name", "passes", "most"),
     [
@@ -93,7 +93,6 @@ def flowers(rng):
     return X, np.array(["a lily", "a rose", "an iris"])[np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7])]
 
 
-@pytest.mark.slow
 @ALL
 @FORMS
 def test_three_classes_called_by_texts(name, form, flowers):
@@ -106,7 +105,6 @@ def test_three_classes_called_by_texts(name, form, flowers):
     assert np.allclose(model.predict_proba(X).sum(axis=1), 1.0)
 
 
-@pytest.mark.slow
 @ALL
 def test_sparse_rows_of_float32_and_wide_indices(name, flowers):
     X, y = sparse.csr_array(flowers[0].astype(np.float32)), flowers[1] == "a rose"
@@ -120,7 +118,6 @@ def test_sparse_rows_of_float32_and_wide_indices(name, flowers):
     assert wider.coef_.tobytes() == narrow.coef_.tobytes()
 
 
-@pytest.mark.slow
 @ALL
 @FORMS
 def test_read_only_arrays_stay_as_they_are(name, form, flowers):
@@ -134,7 +131,6 @@ def test_read_only_arrays_stay_as_they_are(name, form, flowers):
     assert all(np.array_equal(now, then) for now, then in zip(arrays, before, strict=True))
 
 
-@pytest.mark.slow
 @ALL
 def test_small_data(name):
     for X, y in (
@@ -148,7 +144,6 @@ def test_small_data(name):
             assert np.all(np.isfinite(model.fit(form(X), y).coef_))
 
 
-@pytest.mark.slow
 @STREAMING
 def test_one_row(name):
     model = LinearClassifier("logistic", solver=name, alpha=0.1).partial_fit([[2.0, 0.0]], [1], classes=[0, 1])
@@ -156,7 +151,6 @@ def test_one_row(name):
     assert np.all(np.isfinite(model.coef_))
 
 
-@pytest.mark.slow
 @ALL
 @FORMS
 def test_a_row_with_nan_is_named(name, form, flowers):
@@ -171,7 +165,6 @@ def test_a_row_with_nan_is_named(name, form, flowers):
 SOLVERS = {"pegasos": Pegasos(7), "olbfgs": OLBFGS(7, memory=4)}
 
 
-@pytest.mark.slow
 @STREAMING
 @FORMS
 def test_partial_fit_goes_on_as_if_never_stored(name, form, flowers, tmp_path):
@@ -214,7 +207,6 @@ def stored(name, form, flowers, path):
     return container.read(path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "place"), [(name, place) for name, lies in LIES.items() for place in lies])
 def test_arrays_of_other_shapes_are_refused(name, place, flowers, tmp_path):
     content, tensors = stored(name, np.asarray, flowers, tmp_path / "m")
@@ -226,7 +218,6 @@ def test_arrays_of_other_shapes_are_refused(name, place, flowers, tmp_path):
         load(tmp_path / "m")
 
 
-@pytest.mark.slow
 @STREAMING
 def test_sparse_rows_that_wait_must_be_sound(name, flowers, tmp_path):
     content, tensors = stored(name, sparse.csr_array, flowers, tmp_path / "m")
@@ -245,7 +236,6 @@ def test_sparse_rows_that_wait_must_be_sound(name, flowers, tmp_path):
             load(tmp_path / "m")
 
 
-@pytest.mark.slow
 @ALL
 def test_a_memory_of_another_method_is_refused(name, flowers, tmp_path):
     solver = SOLVERS.get(name, Liblinear())

@@ -126,6 +126,7 @@ def test_neither_storage_nor_block_size_matters(problem, form):
 
 
 @pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
+@pytest.mark.slow
 def test_rows_held_out_are_seen_in_the_units_of_the_others(problem, form):
     """Centred between the classes of the first 100 rows that are learnt from."""
     X, y, size = problem.X + 0.7 * (problem.X != 0), problem.y, 12
@@ -140,6 +141,7 @@ def test_rows_held_out_are_seen_in_the_units_of_the_others(problem, form):
     assert np.allclose(result.coef, w, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_two_sets_share_their_rows(problem):
     """The larger one holds out, and the smaller takes its first rows."""
     X, y = problem.X, problem.y
@@ -178,6 +180,7 @@ def test_an_index_out_of_range_is_found_even_if_it_is_held_out(problem):
         fit(X, problem.y, SmallValidationSet(8))
 
 
+@pytest.mark.slow
 def test_another_storage_in_the_next_call(problem):
     """What is held out is turned into the form of the rows at hand."""
     X, y = problem.X, (problem.y > 0).astype(int)
