@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sgdone
-from tiers import fast_first
+from tiers import fast_first, slow
 
 
 def has_examples(name):
@@ -19,6 +19,8 @@ def has_examples(name):
 
 
 MODULES = sorted(filter(has_examples, (found.name for found in pkgutil.walk_packages(sgdone.__path__, "sgdone."))))
+#: Most of their examples fit a model, each with a compiled loop of its own.
+COMPILING = ("sgdone.auto.", "sgdone.diagnose.", "sgdone.solvers.", "sgdone.stopping.")
 PAGES = [
     Path(__file__).parents[1] / name
     for name in (
@@ -33,7 +35,9 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=slow) if name.startswith(COMPILING) else name for name in MODULES]
+)
 def test_docstrings(name):
     failed, _ = doctest.testmod(importlib.import_module(name), extraglobs={"np": np})
     assert failed == 0

@@ -69,6 +69,7 @@ def test_a_csr_row_that_points_outside_is_an_error_not_a_crash(index, rng):
         run(ArraySource(X, np.ones(40)), losses.Logistic(), solvers.asgd(), STOP, alpha=0.1)
 
 
+@pytest.mark.slow
 def test_exponential_loss_overflows_into_a_verdict(rng):
     X = 100.0 * rng.standard_normal((200, 3))
     y = np.where(rng.random(200) < 0.5, 1.0, -1.0)
@@ -77,6 +78,7 @@ def test_exponential_loss_overflows_into_a_verdict(rng):
     assert np.all(np.isfinite(result.coef))
 
 
+@pytest.mark.slow
 def test_an_average_that_overflows_falls_back_to_the_start():
     """A late row whose step is finite, but not times the steps since the average was last made anew."""
     X = np.zeros((3000, 1), np.float32)

@@ -61,6 +61,7 @@ def test_state_moves_between_dense_and_sparse_rows(solver):
 
 
 @pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
+@pytest.mark.slow
 def test_folding_small_scales_changes_nothing_but_rounding(as_csr, monkeypatch):
     """Xu's two vectors, renormalised all the time and never, give the same average."""
     from sgdone.kernels import loop

@@ -76,6 +76,7 @@ def test_asgd_from_a_given_sample(loss, seed, as_csr, after):
 
 @examples(25)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), after=st.integers(0, 50), decay=st.floats(0, 10))
+@pytest.mark.slow
 def test_averages_that_weigh_later_iterates_more(seed, as_csr, after, decay):
     loss = FEW_LOSSES[seed % len(FEW_LOSSES)]
     problem = random_problem(seed, loss)
@@ -85,6 +86,7 @@ def test_averages_that_weigh_later_iterates_more(seed, as_csr, after, decay):
 
 @examples(25)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans())
+@pytest.mark.slow
 def test_asgd_finds_the_same_start_of_averaging(seed, as_csr):
     loss = LOSSES[seed % len(LOSSES)]
     problem = random_problem(seed, loss, n_rows=400)
@@ -97,6 +99,7 @@ def test_asgd_finds_the_same_start_of_averaging(seed, as_csr):
 
 @examples(10)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans())
+@pytest.mark.slow
 def test_aisgd(seed, as_csr):
     loss = LOSSES[seed % len(LOSSES)]
     problem = random_problem(seed, loss, n_rows=150)

@@ -100,6 +100,7 @@ def test_a_solver_is_what_it_says(solver):
     assert eval(repr(solver), {**vars(solvers), **vars(stopping)}) == solver
 
 
+@pytest.mark.slow
 def test_names_and_contradictions(problem):
     X, y = problem.X, problem.y > 0
     for name, inner in (("sgd-half", SGD()), ("isgd_half", ISGD())):

@@ -83,6 +83,7 @@ def test_without_a_penalty_it_has_no_bounds_on_its_steps():
         LinearClassifier(solver="sgdqn", alpha=0.0, step=0.1).fit(X, y)
 
 
+@pytest.mark.slow
 def test_centred_sparse_rows_are_refused():
     X, y = two_classes()
     with pytest.raises(ValueError, match=r"sgdqn cannot learn from centred sparse rows.*dense array"):
