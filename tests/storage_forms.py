@@ -4,12 +4,6 @@ import numpy as np
 from scipy import sparse
 
 
-def random_csr(shape, density, rng):
-    """A part of all entries, drawn from [0, 1); ``scipy.sparse.random_array`` takes `rng` since SciPy 1.15 only."""
-    places = rng.choice(shape[0] * shape[1], int(density * shape[0] * shape[1]), replace=False, shuffle=False)
-    return sparse.coo_array((rng.random(places.size), np.divmod(places, shape[1])), shape).tocsr()
-
-
 def long_indices(X):
     wide = sparse.csr_array(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)

@@ -6,7 +6,6 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from cli.files import write_csv, write_svmlight
-from storage_forms import random_csr
 
 
 @pytest.fixture
@@ -103,7 +102,7 @@ def test_a_fit_still_refuses_missing_cells(sgdone, tmp_path):
 
 
 def test_sparse_files(sgdone, tmp_path, rng):
-    X = random_csr((300, 40), 0.1, rng)
+    X = sparse.random_array((300, 40), density=0.1, rng=rng, format="csr")
     y = np.where(rng.random(300) < 0.5, 1, -1)
     dump_svmlight_file(sparse.csr_matrix(X), y, str(tmp_path / "t.svm"), zero_based=False)
     report = sgdone("diagnose", tmp_path / "t.svm", "--json").report

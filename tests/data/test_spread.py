@@ -7,7 +7,6 @@ from scipy import sparse
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.data.rows import Rows
 from sgdone.data.spread import Spread
-from storage_forms import random_csr
 from tiers import fast_first
 
 FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
@@ -35,7 +34,7 @@ def test_columns_alike_are_no_spread(form, rng):
 
 
 def test_rare_words_are_not_small(rng):
-    X = random_csr((500, 300), 0.01, rng)
+    X = sparse.random_array((500, 300), density=0.01, rng=rng, format="csr")
     assert spread_of(X) is None
 
 

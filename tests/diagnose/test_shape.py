@@ -7,7 +7,6 @@ from scipy import sparse
 
 from sgdone.diagnose import shape
 from sgdone.diagnose.problem import identical, rank
-from storage_forms import random_csr
 
 
 @pytest.fixture
@@ -123,7 +122,7 @@ def test_a_column_far_from_zero_is_not_taken_for_the_intercept(rng):
 def test_a_rank_that_would_take_too_long_is_bounded(rng, monkeypatch):
     monkeypatch.setattr(rank, "_ORTHOGONAL", 0)
     monkeypatch.setattr(rank, "_INNER_PRODUCTS", 0)
-    X = random_csr((40, 30), 0.2, rng)
+    X = sparse.random_array((40, 30), density=0.2, rng=rng, format="csr")
     found = shape(X, rng.integers(0, 2, 40), with_separation=False)
     distinct = 30 - found.columns.zero.size - sum(len(group) - 1 for group in found.columns.duplicates)
     assert found.rank.value is None

@@ -13,7 +13,7 @@ from sgdone.data import ArraySource
 from sgdone.reference import termination
 from sgdone.run import run
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
-from storage_forms import FORMS, random_csr
+from storage_forms import FORMS
 from tiers import fast_first
 
 
@@ -79,7 +79,7 @@ def test_single_precision(rows):
 @pytest.mark.slow
 def test_sparse_rows_are_never_made_dense():
     """A dense copy of these rows would take 800 MB."""
-    X = random_csr((10_000, 10_000), 1e-3, np.random.default_rng(0))
+    X = sparse.random_array((10_000, 10_000), density=1e-3, rng=np.random.default_rng(0), format="csr")
     y = np.arange(10_000) % 2
     model(stop=1).fit(X[:200], y[:200])
     tracemalloc.start()

@@ -10,7 +10,6 @@ from problems import FEW_LOSSES, LOSSES, random_problem
 from sgdone import solvers, stopping
 from sgdone.data import ArraySource, Scaling
 from sgdone.run import run
-from storage_forms import random_csr
 from tiers import examples
 
 pytestmark = pytest.mark.slow
@@ -49,7 +48,7 @@ def test_scaled_access_equals_scaled_copy(solver, shifted, seed):
 
 
 def test_sparse_rows_with_a_shift_stay_sparse(rng):
-    X = random_csr((500, 10_000), 1e-3, rng)
+    X = sparse.random_array((500, 10_000), density=1e-3, rng=rng, format="csr")
     y = np.where(rng.random(500) < 0.5, 1.0, -1.0)
     scaling = Scaling(np.full(10_000, 2.0), rng.standard_normal(10_000))
     source = ArraySource(X, y, scaling=scaling)

@@ -12,7 +12,6 @@ from problems import random_problem
 from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps, stopping
 from sgdone.reference import sparse_penalty
 from sgdone.run import run
-from storage_forms import random_csr
 from tiers import examples, fast_first
 
 ALPHA = 0.05
@@ -104,7 +103,7 @@ def test_it_finds_scikit_learns_optimum_and_its_zeros(regression, as_csr, penalt
 @pytest.mark.slow
 def test_classification_in_wide_sparse_rows():
     rng = np.random.default_rng(1)
-    X = random_csr((1500, 400), 0.05, rng)
+    X = sparse.random_array((1500, 400), density=0.05, rng=rng, format="csr")
     y = (X[:, [0]].toarray().ravel() - X[:, [1]].toarray().ravel() + 0.05 * rng.standard_normal(1500) > 0).astype(int)
     model = LinearClassifier(solver="sgd", penalty="l1", alpha=2e-3, stop=30, random_state=0).fit(X, y)
     exact = LogisticRegression(l1_ratio=1.0, solver="liblinear", C=1 / (2e-3 * 1500), intercept_scaling=100.0)
