@@ -15,8 +15,8 @@ from sgdone.auto.candidates import Candidate
 from sgdone.auto.folds import Folds
 from sgdone.auto.task import Task
 from sgdone.data import ArraySource
-from sgdone.data.base import Block
 from sgdone.data.rows import Scaling
+from sgdone.data.source import Block
 from sgdone.losses import Logistic
 
 

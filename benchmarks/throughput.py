@@ -21,7 +21,7 @@ from sklearn.linear_model import SGDClassifier
 
 import problems
 from sgdone import LinearClassifier
-from sgdone.data.order import shuffled
+from sgdone.data.row_order import shuffled
 from sgdone.data.rows import Rows
 from sgdone.kernels.jit import compiled
 from sgdone.kernels.prefetch import AHEAD

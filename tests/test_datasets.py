@@ -12,8 +12,8 @@ import pytest
 from scipy import sparse
 
 from sgdone import datasets
-from sgdone.datasets.base import split_at_random
-from sgdone.datasets.finding import find, recipes
+from sgdone.datasets.dataset import split_at_random
+from sgdone.datasets.lookup import find, recipes
 from sgdone.datasets.sets import newsgroups20
 
 BUNDLED = ["breast-cancer", "diabetes", "digits", "iris", "wine"]

@@ -7,11 +7,11 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.data.spread import Spread
 from sgdone.solvers.base import BlockReport, Solver
 from sgdone.solvers.state import State
-from sgdone.steps.base import PRELIMINARY_ROWS
+from sgdone.steps.step_size import PRELIMINARY_ROWS
 from sgdone.stopping.base import Stop
 from sgdone.trace import Trace
 from sgdone.verdict import Status

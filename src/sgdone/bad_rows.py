@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.solvers.base import BlockReport
 
 

@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
 from sgdone.data.class_means import scale_of_classes
 from sgdone.data.rows import Rows
+from sgdone.data.source import Block
 from sgdone.kernels.outcome import CONTINUE
 from sgdone.kernels.scan import make_scan
 from sgdone.margin_statistics import MarginStatistics
@@ -16,7 +16,7 @@ from sgdone.solvers.base import BlockReport, Solver
 from sgdone.solvers.batch import predictions_of
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
-from sgdone.steps.base import PRELIMINARY_ROWS, Preliminary
+from sgdone.steps.step_size import PRELIMINARY_ROWS, Preliminary
 from sgdone.stopping.base import Progress
 from sgdone.trace import TraceRow
 

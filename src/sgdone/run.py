@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from sgdone import advice
 from sgdone.bad_rows import raise_for_bad_row
-from sgdone.data.base import Source
 from sgdone.data.passes import Passes
-from sgdone.losses.base import Loss
+from sgdone.data.source import Source
+from sgdone.losses.loss import Loss
 from sgdone.measure import margins_of, measure
 from sgdone.solvers import rescaling
 from sgdone.solvers.base import Solver
@@ -27,7 +27,7 @@ from sgdone.starting import (
     start_rule,
     with_budget,
 )
-from sgdone.steps.base import StepSize
+from sgdone.steps.step_size import StepSize
 from sgdone.stopping.base import Progress, Stop, StopRule
 from sgdone.trace import Trace
 from sgdone.verdict import Status, Verdict

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.bad_rows import check_rows
-from sgdone.data.base import Block, Source
 from sgdone.data.class_means import centre_of_classes
 from sgdone.data.passes import Passes
 from sgdone.data.preparation import HoldOut, InUnits
 from sgdone.data.rows import Scaling
-from sgdone.losses.base import Loss
+from sgdone.data.source import Block, Source
+from sgdone.losses.loss import Loss
 from sgdone.measure import look_ahead
 from sgdone.solvers.averaged import Averaged
 from sgdone.solvers.base import Solver
@@ -22,7 +22,7 @@ from sgdone.solvers.problem import Problem
 from sgdone.solvers.rescaling import UnusableRow, first_scale
 from sgdone.solvers.state import State
 from sgdone.solvers.truncated import Truncated
-from sgdone.steps.base import StepSize
+from sgdone.steps.step_size import StepSize
 from sgdone.stopping.base import StopRule
 from sgdone.stopping.safeguard import Safeguard
 

@@ -8,7 +8,7 @@ from scipy.special import expit, softmax
 from sgdone.auto import Task, intercept
 from sgdone.auto.intercept import balanced
 from sgdone.data import ArraySource
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.losses import Hinge, Logistic, Squared
 
 ALL = 10**9

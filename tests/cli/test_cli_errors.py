@@ -95,6 +95,6 @@ def test_a_mistake_of_ours_is_not_hidden(sgdone, train, monkeypatch):
     def wrong(*_, **__):
         raise KeyError("a bug")
 
-    monkeypatch.setattr("sgdone.cli.data.read", wrong)
+    monkeypatch.setattr("sgdone.cli.input_data.read", wrong)
     with pytest.raises(KeyError, match="a bug"):
         sgdone("fit", train)

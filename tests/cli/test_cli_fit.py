@@ -227,6 +227,6 @@ def test_ctrl_c_while_reading(sgdone, train, monkeypatch):
     def press(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sgdone.cli.data.read", press)
+    monkeypatch.setattr("sgdone.cli.input_data.read", press)
     result = sgdone("fit", train, code=130)
     assert result.stderr == "error: interrupted\n"

@@ -9,11 +9,11 @@ from scipy import sparse
 
 from sgdone.diagnose import separation
 from sgdone.diagnose.separability import split as splitting
-from sgdone.diagnose.separability.algebra import Direct, Iterative
+from sgdone.diagnose.separability.dual_weights import absorb, exactify, imbalance
+from sgdone.diagnose.separability.least_squares import Direct, Iterative
 from sgdone.diagnose.separability.linear_program import separate_by_program
 from sgdone.diagnose.separability.split import split
 from sgdone.diagnose.separability.undecided import Undecided
-from sgdone.diagnose.separability.weights import absorb, exactify, imbalance
 
 X = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 2], [1, 3]])
 Y = np.array([0, 1, 0, 1, 1, 1])

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from sgdone.diagnose import fast_check, separation
-from sgdone.diagnose.separability import diagnosis, partition, spaces
+from sgdone.diagnose.separability import partition, separation_diagnosis, subspaces
 
 
 def dense_problem(kind, n=20_000, d=20, seed=0):
@@ -71,7 +71,7 @@ def test_direction_and_finite_part_need_no_bases(kind, monkeypatch):
     direct = separation(X, y)
     assert direct.kind == kind
     wanted = direct.margin, direct.direction.coef, direct.finite_part.coef, direct.infimum, direct.infinite
-    monkeypatch.setattr(spaces, "WIDEST", 12)
+    monkeypatch.setattr(subspaces, "WIDEST", 12)
     shape = separation(X, y)
     assert shape.margin == pytest.approx(wanted[0], rel=1e-5)
     np.testing.assert_allclose(shape.direction.coef, wanted[1], atol=1e-3)
@@ -91,9 +91,9 @@ def test_the_start_changes_nothing_but_the_time():
 
 def test_what_no_proof_is_found_for_is_undecided(monkeypatch):
     def give_up(design, start):
-        raise diagnosis.Undecided("it was too much")
+        raise separation_diagnosis.Undecided("it was too much")
 
-    monkeypatch.setattr(diagnosis, "partition", give_up)
+    monkeypatch.setattr(separation_diagnosis, "partition", give_up)
     shape = separation([[1.0], [2.0]], [0, 1])
     assert (shape.kind, shape.reason, shape.certificate) == ("undecided", "it was too much", None)
     assert str(shape) == "Undecided: it was too much."

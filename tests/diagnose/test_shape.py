@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from sgdone.diagnose import shape
-from sgdone.diagnose.problem import identical, rank
+from sgdone.diagnose.data_summary import duplicate_columns, rank
 
 
 @pytest.fixture
@@ -69,15 +69,15 @@ def test_negative_zero_is_zero():
 def test_columns_are_compared_value_by_value_where_their_hashes_collide():
     X = np.array([[1.0, 2.0, 1.0, 2.0, 5.0], [3.0, 4.0, 3.0, 4.0, 5.0]])
     same = np.zeros(5, dtype=np.uint64)
-    assert identical.identical_columns(X, np.arange(5), same) == [(0, 2), (1, 3)]
-    assert identical.identical_columns(sparse.csc_array(X), np.arange(5), same) == [(0, 2), (1, 3)]
+    assert duplicate_columns.identical_columns(X, np.arange(5), same) == [(0, 2), (1, 3)]
+    assert duplicate_columns.identical_columns(sparse.csc_array(X), np.arange(5), same) == [(0, 2), (1, 3)]
 
 
 def test_hashes_of_columns_do_not_depend_on_blocks_or_storage(rng):
     X = rng.integers(0, 3, (40, 6)).astype(float)
-    whole = identical.column_hashes(X, 10_000)
-    assert np.array_equal(whole, identical.column_hashes(X, 13))
-    assert np.array_equal(whole, identical.column_hashes(sparse.csc_array(X), 13))
+    whole = duplicate_columns.column_hashes(X, 10_000)
+    assert np.array_equal(whole, duplicate_columns.column_hashes(X, 13))
+    assert np.array_equal(whole, duplicate_columns.column_hashes(sparse.csc_array(X), 13))
     assert np.unique(whole).size == 6
 
 

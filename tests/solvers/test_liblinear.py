@@ -11,7 +11,7 @@ from problems import random_problem
 from sgdone import LinearClassifier, LinearRegressor, load, losses, save, solvers
 from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource, Scaling
-from sgdone.data.base import Source
+from sgdone.data.source import Source
 from sgdone.run import run
 from sgdone.solvers.liblinear import Liblinear
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples

@@ -15,7 +15,7 @@ from problems import RandomProblem, random_problem
 from sgdone import LinearClassifier, LinearRegressor, load, losses, save, solvers, steps, stopping
 from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource
-from sgdone.data.base import Source
+from sgdone.data.source import Source
 from sgdone.kernels.pegasos import NORM, make_projected_loop
 from sgdone.reference import rivals_minibatch as slow
 from sgdone.run import run

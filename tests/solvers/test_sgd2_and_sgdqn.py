@@ -18,8 +18,8 @@ from sgdone.run import run
 from sgdone.solvers.sgd2 import SGD2
 from sgdone.solvers.sgdqn import SGDQN
 from sgdone.solvers.skip import skip_of
-from sgdone.steps.base import Preliminary
 from sgdone.steps.bottou import Bottou, typical_t0
+from sgdone.steps.step_size import Preliminary
 
 LOGISTIC = losses.Logistic()
 of_both = pytest.mark.parametrize("method", [SGD2, SGDQN], ids=["sgd2", "sgdqn"])

@@ -11,7 +11,7 @@ from problems import random_problem
 from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps
 from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource
-from sgdone.data.base import Source
+from sgdone.data.source import Source
 from sgdone.run import run
 from sgdone.solvers import SVRG
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet

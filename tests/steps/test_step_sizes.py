@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sgdone import losses, solvers, steps, stopping
 from sgdone.data import ArraySource
 from sgdone.run import run
-from sgdone.steps.base import Preliminary
-from sgdone.steps.table import step_sizes
+from sgdone.steps.step_size import Preliminary
+from sgdone.steps.step_table import step_sizes
 
 T = np.array([1, 2, 10, 1000])
 SEEN = Preliminary(losses.Logistic(), alpha=0.01, norm=9.0, energy=10.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgdone import losses
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.registry import names
 from sgdone.steps import Xu
 from sgdone.theory import AssumptionError

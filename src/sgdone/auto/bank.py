@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from sgdone.auto.candidates import Candidate
 from sgdone.auto.task import Task
-from sgdone.data.base import Block
 from sgdone.data.rows import Scaling
+from sgdone.data.source import Block
 from sgdone.kernels.bank import ALL_ROWS, CLOCK, GAIN, LEAVES_OUT, OWN, PENALTY, SCALE, SHARE, STEPS, TOLD, make_bank
 from sgdone.kernels.bank_rows import CSR, DENSE
 from sgdone.solvers.stretch import LARGEST

@@ -15,8 +15,8 @@ from sgdone.auto.refusal import refuse
 from sgdone.auto.request import AutoResult, Request
 from sgdone.bad_rows import check_rows
 from sgdone.data.arrays import ArraySource
-from sgdone.data.base import Block
 from sgdone.data.passes import Passes
+from sgdone.data.source import Block
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.stopping.base import Stop
 from sgdone.verdict import Status

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.candidates import FEWEST
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.kernels.row_keys import make_row_keys, number_copies
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.task import Task
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.losses.squared import Squared
 
 _MAX_ITERATIONS = 50

@@ -17,10 +17,10 @@ from sgdone.auto.refusal import refuse
 from sgdone.auto.tally import Tally
 from sgdone.auto.task import Task
 from sgdone.auto.units import Units
-from sgdone.data.base import Block
 from sgdone.data.preparation import InUnits
+from sgdone.data.source import Block
 from sgdone.kernels.bank import ALL_ROWS, PENALTY
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.measure import squared_norms, typical
 
 #: Rows whose sizes make the step size.

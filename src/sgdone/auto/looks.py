@@ -9,7 +9,7 @@ from sgdone.auto import schedule
 from sgdone.auto.folds import Folds
 from sgdone.auto.gain import Look, Outlook, outlook
 from sgdone.auto.learner import Learner
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.stopping.base import Stop
 from sgdone.verdict import Status
 

@@ -2,7 +2,7 @@
 
 from sgdone.auto.bank import Advance
 from sgdone.bad_rows import check_rows
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
 
 

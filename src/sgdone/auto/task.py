@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.kernels.outputs import Outputs, make_one_vs_rest, make_softmax, make_target, make_two_classes
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 
 Kind = Literal["target", "two_classes", "one_vs_rest", "softmax"]
 

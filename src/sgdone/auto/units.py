@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from sgdone.auto.order import Between
 from sgdone.bad_rows import check_rows
-from sgdone.data.base import Block
 from sgdone.data.rows import Scaling
+from sgdone.data.source import Block
 from sgdone.kernels.column_statistics import make_csr_statistics, make_dense_statistics
 
 #: A column whose spread is below so many units in the last place of its values is constant.

@@ -190,7 +190,8 @@ def diagnose(
     Rows, features, missing values, rank, zero, constant and duplicate columns, scales, class balance, whether the
     optimum exists (with a proof that has been checked), and what to do.
     """
-    from sgdone.cli.diagnose import Request, diagnose_and_report
+    from sgdone.cli.diagnose import DiagnoseOptions as Request
+    from sgdone.cli.diagnose import diagnose_and_report
 
     diagnose_and_report(Request(data, label, task.value, zero_based, not no_intercept, not no_separation, plot, json))
 

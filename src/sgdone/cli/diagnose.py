@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, Literal, final
 
 from sgdone.cli import console
-from sgdone.cli.data import Rows, as_classes, load, task_of
 from sgdone.cli.diagnose_report import report_of
 from sgdone.cli.errors import complain, usage
+from sgdone.cli.input_data import InputData, as_classes, load, task_of
 from sgdone.cli.progress import ProgressLine
-from sgdone.data.task import Task
+from sgdone.data.learning_task import Task
 from sgdone.diagnose import Separation, Shape, shape
-from sgdone.diagnose.problem.words import shown_label
+from sgdone.diagnose.data_summary.summary_text import shown_label
 
 #: A kind of separation in the colour of the status that it gives a fit.
 _STATUS = {"none": "converged", "quasi-complete": "budget spent", "complete": "budget spent", "undecided": ""}
@@ -20,7 +20,7 @@ _STATUS = {"none": "converged", "quasi-complete": "budget spent", "complete": "b
 
 @final
 @dataclass(frozen=True)
-class Request:
+class DiagnoseOptions:
     """What the user asked for."""
 
     data: str
@@ -46,37 +46,37 @@ class Request:
         _check_format(self.plot)
 
 
-def diagnose_and_report(request: Request) -> None:
+def diagnose_and_report(options: DiagnoseOptions) -> None:
     """Read, look, and tell."""
-    request.check()
+    options.check()
     with ProgressLine() as line:
-        line.now(f"reading {request.data}")
-        rows = load(request.data, label=request.label, zero_based=request.zero_based, allow_missing=True)
-        task = request.task if request.task != "auto" else rows.task or task_of(rows.labels)
+        line.now(f"reading {options.data}")
+        rows = load(options.data, label=options.label, zero_based=options.zero_based, allow_missing=True)
+        task = options.task if options.task != "auto" else rows.task or task_of(rows.labels)
         labels = as_classes(rows.labels) if task == "classification" else rows.labels
         found = shape(
             rows.X,
             labels,
-            fit_intercept=request.fit_intercept,
+            fit_intercept=options.fit_intercept,
             task=task,
             feature_names=_names(rows),
-            with_separation=request.with_separation,
+            with_separation=options.with_separation,
             progress=line.now,
         )
         line.now("putting it into words")
-        report = report_of(found, request.data, rows.class_names)
+        report = report_of(found, options.data, rows.class_names)
         line.now("drawing")
-        pictures = [] if request.plot is None else _draw(found, request.plot)
+        pictures = [] if options.plot is None else _draw(found, options.plot)
     report["plots"] = [str(path) for path in pictures]
-    if request.json:
+    if options.json:
         console.print_json(report)
     else:
         _show(found, report, rows.class_names)
-    if request.plot is not None and not pictures:
+    if options.plot is not None and not pictures:
         complain("no picture was drawn: no coefficient is known to run to infinity", "warning", "yellow")
 
 
-def _names(rows: Rows) -> list[str]:
+def _names(rows: InputData) -> list[str]:
     """Features of files without names are numbered as the file numbers them."""
     if rows.feature_names is not None:
         return rows.feature_names

@@ -13,14 +13,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sgdone import save
 from sgdone.cli import console
-from sgdone.cli.data import Rows, as_classes, is_dataset, load, load_test_part, task_of
 from sgdone.cli.errors import INTERRUPTED, usage
 from sgdone.cli.fit_report import report_of, show
+from sgdone.cli.input_data import InputData as Rows
+from sgdone.cli.input_data import as_classes, is_dataset, load, load_test_part, task_of
 from sgdone.cli.options import Options
 from sgdone.cli.progress import ProgressLine
 from sgdone.cli.scores import Model
+from sgdone.data.learning_task import Task
 from sgdone.data.table import DataError, listed
-from sgdone.datasets.base import Task
 from sgdone.estimators import LinearClassifier
 from sgdone.estimators.automatic import is_automatic
 from sgdone.estimators.specs import as_loss, as_rule

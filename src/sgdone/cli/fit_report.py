@@ -5,10 +5,10 @@ from typing import Any
 from sgdone import __version__
 from sgdone.auto import AutoResult
 from sgdone.cli import console
-from sgdone.cli.data import Rows
+from sgdone.cli.input_data import InputData as Rows
 from sgdone.cli.scores import Model, score
 from sgdone.cli.words import told_classes, told_scores, told_verdict, verdict_as_json
-from sgdone.datasets.base import Task
+from sgdone.data.learning_task import Task
 from sgdone.verdict import Verdict
 
 

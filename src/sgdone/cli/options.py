@@ -7,11 +7,11 @@ from sklearn.utils import check_random_state
 
 from sgdone import losses, stopping
 from sgdone.cli.errors import usage
-from sgdone.datasets.base import Task
+from sgdone.data.learning_task import Task
 from sgdone.estimators import LinearClassifier, LinearRegressor
 from sgdone.estimators.automatic import is_automatic
 from sgdone.estimators.specs import as_alpha, as_loss, as_rule, as_solver, as_step, as_tol
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.registry import by_name
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 import sgdone
 from sgdone.cli import console
-from sgdone.cli.data import Rows, as_classes, is_dataset, load, load_test_part
 from sgdone.cli.errors import usage
+from sgdone.cli.input_data import InputData, as_classes, is_dataset, load, load_test_part
 from sgdone.cli.scores import Model, features_matched, score
 from sgdone.cli.words import told_scores
 from sgdone.data.atomic import write_atomically
@@ -50,7 +50,7 @@ def predict_and_report(path: Path, data: str, out: Path | None, proba: bool, lab
     _tell(scores, len(predictions), out)
 
 
-def _rows(model: Model, notes: dict[str, str], data: str, label: str | None) -> Rows:
+def _rows(model: Model, notes: dict[str, str], data: str, label: str | None) -> InputData:
     """Rows read as those the model was trained on."""
     if is_dataset(data):
         return load_test_part(data) or load(data)
@@ -65,7 +65,7 @@ def _rows(model: Model, notes: dict[str, str], data: str, label: str | None) -> 
     )
 
 
-def _scores(model: Model, rows: Rows) -> dict[str, float] | None:
+def _scores(model: Model, rows: InputData) -> dict[str, float] | None:
     """Scores where the labels can be the true ones."""
     if rows.y is None:
         return None

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.base import Block, Source
-from sgdone.data.order import in_order, shuffled
+from sgdone.data.row_order import in_order, shuffled
 from sgdone.data.rows import Rows, Scaling, frozen
+from sgdone.data.source import Block, Source
 
 
 @final

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 
 #: Rows that are read first, and then trained on like the others.
 SAMPLES = 100

@@ -7,31 +7,31 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from sgdone.data.cells import assemble
-from sgdone.data.columns import choose_columns
-from sgdone.data.streams import format_suffix, opened
-from sgdone.data.table import DataError, Request, Table, counted
+from sgdone.data.arrow_table import assemble
+from sgdone.data.column_choice import choose_columns
+from sgdone.data.compressed_files import format_suffix, opened
+from sgdone.data.table import DataError, ReadOptions, Table, counted
 
 #: Arrow wants a block to hold at least one line: this many bytes a column leave room for forty.
 _BYTES_PER_COLUMN = 1024
 _SMALLEST_BLOCK = 2**20
 
 
-def read_delimited(request: Request) -> Table:
+def read_delimited(options: ReadOptions) -> Table:
     """Read a file whose first line names the columns, with commas, tabs or semicolons between them.
 
     Unquoted ``NA``, ``null``, ``NaN`` and their like, and nothing at all, are missing values; ``"NA"`` in
     quotes is text.
     """
-    with opened(request.path) as stream:
+    with opened(options.path) as stream:
         line, number = b"", 0
         while not line.strip():
             line, number = stream.readline(), number + 1
             if not line:
-                raise request.error("is empty")
-        separator = _separator(line, request)
-        names = _header(line, separator, number, request)
-        features, label = choose_columns(names, request)
+                raise options.error("is empty")
+        separator = _separator(line, options)
+        names = _header(line, separator, number, options)
+        features, label = choose_columns(names, options)
         try:
             table = arrow_csv.read_csv(
                 stream,
@@ -46,25 +46,25 @@ def read_delimited(request: Request) -> Table:
                 ),
             )
         except pa.ArrowInvalid as error:
-            raise _broken_line(separator, len(names), request, str(error)) from error
-    return assemble(table, features, label, request, lambda row: f"line {_line(row, separator, request):,}")
+            raise _broken_line(separator, len(names), options, str(error)) from error
+    return assemble(table, features, label, options, lambda row: f"line {_line(row, separator, options):,}")
 
 
-def _separator(line: bytes, request: Request) -> str:
-    likely = "\t,;" if format_suffix(request.path) in {".tsv", ".tab"} else ",\t;"
+def _separator(line: bytes, options: ReadOptions) -> str:
+    likely = "\t,;" if format_suffix(options.path) in {".tsv", ".tab"} else ",\t;"
     return next((mark for mark in likely if mark.encode() in line), likely[0])
 
 
-def _header(line: bytes, separator: str, number: int, request: Request) -> list[str]:
+def _header(line: bytes, separator: str, number: int, options: ReadOptions) -> list[str]:
     try:
         text = line.decode("utf-8-sig").rstrip("\r\n")
         names = [name.strip() for name in next(csv.reader([text], delimiter=separator, strict=True))]
     except UnicodeDecodeError as error:
-        raise request.error("is not UTF-8: convert it (iconv -t utf-8)", place=f"line {number}") from error
+        raise options.error("is not UTF-8: convert it (iconv -t utf-8)", place=f"line {number}") from error
     except csv.Error as error:
-        raise request.error(f"the header cannot be read: {error}", place=f"line {number}") from error
+        raise options.error(f"the header cannot be read: {error}", place=f"line {number}") from error
     if _is_data(names):
-        raise request.error(
+        raise options.error(
             f"starts with numbers ({names[0]}{separator}…), not with column names: add a header line",
             place=f"line {number}",
         )
@@ -80,9 +80,9 @@ def _is_data(names: list[str]) -> bool:
     return values not in ([float(i) for i in range(len(names))], [i + 1.0 for i in range(len(names))])
 
 
-def _records(separator: str, request: Request) -> Iterator[tuple[int, list[str]]]:
+def _records(separator: str, options: ReadOptions) -> Iterator[tuple[int, list[str]]]:
     """Line number and fields of the header and of each row."""
-    with opened(request.path) as stream:
+    with opened(options.path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="backslashreplace", newline="")
         reader = csv.reader(text, delimiter=separator)
         start = 1
@@ -92,18 +92,18 @@ def _records(separator: str, request: Request) -> Iterator[tuple[int, list[str]]
                     yield start, fields
                 start = reader.line_num + 1
         except csv.Error as error:
-            raise request.error(f'{error}: is a quote (") not closed?', place=f"line {start:,}") from error
+            raise options.error(f'{error}: is a quote (") not closed?', place=f"line {start:,}") from error
 
 
-def _line(row: int, separator: str, request: Request) -> int:
-    return next(line for i, (line, _) in enumerate(_records(separator, request)) if i == row + 1)
+def _line(row: int, separator: str, options: ReadOptions) -> int:
+    return next(line for i, (line, _) in enumerate(_records(separator, options)) if i == row + 1)
 
 
-def _broken_line(separator: str, n_columns: int, request: Request, otherwise: str) -> DataError:
+def _broken_line(separator: str, n_columns: int, options: ReadOptions, otherwise: str) -> DataError:
     rows = 0
-    for line, fields in _records(separator, request):
+    for line, fields in _records(separator, options):
         if len(fields) != n_columns:
             found = f"{counted(len(fields), 'field')} where the header names {counted(n_columns, 'column')}"
-            return request.error(f"{found}: complete the line or remove it", place=f"line {line:,}")
+            return options.error(f"{found}: complete the line or remove it", place=f"line {line:,}")
         rows += 1
-    return request.error(otherwise if rows > 1 else "has column names but no rows")
+    return options.error(otherwise if rows > 1 else "has column names but no rows")

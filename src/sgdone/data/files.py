@@ -5,17 +5,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
+from sgdone.data.compressed_files import format_suffix, opened
 from sgdone.data.delimited import read_delimited
 from sgdone.data.parquet import read_parquet
-from sgdone.data.streams import format_suffix, opened
 from sgdone.data.svmlight import read_svmlight
-from sgdone.data.table import DataError, Request, Table
+from sgdone.data.table import DataError, ReadOptions, Table
 
 __all__ = ["DataError", "Format", "Table", "read"]
 
 Format = Literal["csv", "parquet", "svmlight"]
 
-_READERS: dict[Format, Callable[[Request], Table]] = {
+_READERS: dict[Format, Callable[[ReadOptions], Table]] = {
     "csv": read_delimited,
     "parquet": read_parquet,
     "svmlight": read_svmlight,
@@ -90,17 +90,17 @@ def read(
     >>> table.feature_names
     ['hours', 'sleep']
     """
-    request = Request(Path(path), label, require_label, features, n_features, zero_based, allow_missing)
+    options = ReadOptions(Path(path), label, require_label, features, n_features, zero_based, allow_missing)
     if isinstance(features, str):
         raise TypeError(f"features={features!r} is one name: give a list of names")
     if format is not None and format not in _READERS:
         raise ValueError(f"format={format!r} is none of {', '.join(_READERS)}")
-    return _READERS[format or _format(request)](request)
+    return _READERS[format or _format(options)](options)
 
 
-def _format(request: Request) -> Format:
-    suffix = format_suffix(request.path)
-    with opened(request.path) as stream:
+def _format(options: ReadOptions) -> Format:
+    suffix = format_suffix(options.path)
+    with opened(options.path) as stream:
         if suffix in _SUFFIXES:
             return _SUFFIXES[suffix]
         head = stream.read(2**16)
@@ -108,10 +108,10 @@ def _format(request: Request) -> Format:
     if found is not None:
         return found
     if not head.strip():
-        raise request.error("is empty")
+        raise options.error("is empty")
     if suffix in {".txt", ".dat"}:
         return "svmlight"
-    raise request.error("is neither svmlight, CSV nor Parquet by its looks: give format=, or a suffix like .csv")
+    raise options.error("is neither svmlight, CSV nor Parquet by its looks: give format=, or a suffix like .csv")
 
 
 def _sniff(head: bytes) -> Format | None:

@@ -7,26 +7,26 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sgdone.data.cells import assemble
-from sgdone.data.columns import choose_columns
-from sgdone.data.streams import is_compressed, opened
-from sgdone.data.table import Request, Table
+from sgdone.data.arrow_table import assemble
+from sgdone.data.column_choice import choose_columns
+from sgdone.data.compressed_files import is_compressed, opened
+from sgdone.data.table import ReadOptions, Table
 
 
-def read_parquet(request: Request) -> Table:
+def read_parquet(options: ReadOptions) -> Table:
     """Read a Parquet file. The index that pandas saves beside the columns is left out, unless asked for."""
-    with opened(request.path) as stream:
+    with opened(options.path) as stream:
         if not stream.read(1):
-            raise request.error("is empty")
+            raise options.error("is empty")
     try:
-        with pq.ParquetFile(_source(request.path), page_checksum_verification=True) as file:
-            names = _without_index(file.schema_arrow, request)
-            features, label = choose_columns(names, request)
+        with pq.ParquetFile(_source(options.path), page_checksum_verification=True) as file:
+            names = _without_index(file.schema_arrow, options)
+            features, label = choose_columns(names, options)
             table = file.read(columns=features if label is None else [*features, label])
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise request.error(f"cannot be read as Parquet ({reason}): write it again") from error
-    return assemble(table, features, label, request, lambda row: f"row {row + 1:,}")
+        raise options.error(f"cannot be read as Parquet ({reason}): write it again") from error
+    return assemble(table, features, label, options, lambda row: f"row {row + 1:,}")
 
 
 def _source(path: Path) -> Any:
@@ -36,8 +36,8 @@ def _source(path: Path) -> Any:
         return pa.BufferReader(stream.read())
 
 
-def _without_index(schema: Any, request: Request) -> list[str]:
+def _without_index(schema: Any, options: ReadOptions) -> list[str]:
     pandas = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
     index = {name for name in pandas.get("index_columns", []) if isinstance(name, str)}
-    asked = {request.label, *(request.features or ())}
+    asked = {options.label, *(options.features or ())}
     return [name for name in schema.names if name not in index or name in asked]

@@ -5,8 +5,8 @@ from typing import final
 
 import numpy as np
 
-from sgdone.data.base import Block, Source
 from sgdone.data.preparation import Preparation
+from sgdone.data.source import Block, Source
 
 
 @final

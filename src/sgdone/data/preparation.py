@@ -7,8 +7,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
 from sgdone.data.rows import Rows, Scaling
+from sgdone.data.source import Block
 
 Preparation = Callable[[Block], Block]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.csr import check_csr, check_indptr
+from sgdone.data.csr_validation import check_csr, check_indptr
 from sgdone.kernels import rows as access
 from sgdone.kernels.rows import RowAccess
 

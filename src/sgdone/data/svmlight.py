@@ -6,58 +6,58 @@ import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from sgdone.data.streams import opened
-from sgdone.data.table import DataError, Request, Table, all_finite, counted
+from sgdone.data.compressed_files import opened
+from sgdone.data.table import DataError, ReadOptions, Table, all_finite, counted
 
 _LARGEST = np.iinfo(np.int32).max
 
 
-def read_svmlight(request: Request) -> Table:
+def read_svmlight(options: ReadOptions) -> Table:
     """Read a svmlight file into sparse rows.
 
     Indices count from 1, as LIBSVM has it, unless ``zero_based``. They are never guessed from the file: a
     training file may hold an index 0 where its test file does not, and each feature would move by one.
     """
-    if request.label is not None and request.require_label:
-        raise request.error("svmlight has no column names, its labels come first: leave label out")
+    if options.label is not None and options.require_label:
+        raise options.error("svmlight has no column names, its labels come first: leave label out")
     try:
-        with opened(request.path) as stream:
-            X, y = load_svmlight_file(stream, n_features=request.width, zero_based=request.zero_based)
+        with opened(options.path) as stream:
+            X, y = load_svmlight_file(stream, n_features=options.width, zero_based=options.zero_based)
     except DataError:
         raise
     except (ValueError, OverflowError) as error:
-        raise _first_fault(request, str(error)) from error
+        raise _first_fault(options, str(error)) from error
     if y.size == 0:
-        raise request.error("holds no rows")
-    if not ((request.allow_missing or all_finite(X.data)) and all_finite(y)):
-        raise _first_fault(request, "holds NaN or infinity")
+        raise options.error("holds no rows")
+    if not ((options.allow_missing or all_finite(X.data)) and all_finite(y)):
+        raise _first_fault(options, "holds NaN or infinity")
     index = np.int32 if max(X.nnz, X.shape[1]) <= _LARGEST else np.int64
     parts = (X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False))
-    names = None if request.features is None else list(request.features)
+    names = None if options.features is None else list(options.features)
     return Table(
         X=sparse.csr_array(parts, shape=X.shape),
         y=y,
         feature_names=names,
         label_name=None,
-        path=request.path,
-        zero_based=request.zero_based,
+        path=options.path,
+        zero_based=options.zero_based,
     )
 
 
-def _first_fault(request: Request, otherwise: str) -> DataError:
+def _first_fault(options: ReadOptions, otherwise: str) -> DataError:
     """Find the line that scikit-learn's parser stumbled over: it does not tell."""
-    with opened(request.path) as stream:
+    with opened(options.path) as stream:
         for number, line in enumerate(stream, start=1):
-            for problem in _problems(line.decode("utf-8", "backslashreplace"), request):
-                return request.error(problem, place=f"line {number:,}")
-    return request.error(otherwise)
+            for problem in _problems(line.decode("utf-8", "backslashreplace"), options):
+                return options.error(problem, place=f"line {number:,}")
+    return options.error(otherwise)
 
 
-def _problems(line: str, request: Request) -> Iterator[str]:
+def _problems(line: str, options: ReadOptions) -> Iterator[str]:
     label, *rest = line.split("#", 1)[0].split() or [""]
     if label:
         yield from _label_problems(label)
-        yield from _feature_problems(rest[1:] if rest and rest[0].startswith("qid:") else rest, request)
+        yield from _feature_problems(rest[1:] if rest and rest[0].startswith("qid:") else rest, options)
 
 
 def _label_problems(label: str) -> Iterator[str]:
@@ -72,9 +72,9 @@ def _label_problems(label: str) -> Iterator[str]:
         yield f"the label is {label!r}: drop the row"
 
 
-def _feature_problems(entries: list[str], request: Request) -> Iterator[str]:
-    first = 0 if request.zero_based else 1
-    last = _LARGEST - 1 if request.width is None else request.width - 1 + first
+def _feature_problems(entries: list[str], options: ReadOptions) -> Iterator[str]:
+    first = 0 if options.zero_based else 1
+    last = _LARGEST - 1 if options.width is None else options.width - 1 + first
     previous = -1
     for entry in entries:
         left, _, right = entry.partition(":")
@@ -86,11 +86,11 @@ def _feature_problems(entries: list[str], request: Request) -> Iterator[str]:
             yield "index 0: this file counts features from 0; read it and its test files with zero_based=True"
         elif index < 0:
             yield f"index {index} is negative"
-        elif index > last and request.width is None:
+        elif index > last and options.width is None:
             yield f"index {index} is too large: {_LARGEST:,} features are the most"
         elif index > last:
             yield (
-                f"index {index}, where {counted(request.width or 0, 'feature')} counted from {first} end at "
+                f"index {index}, where {counted(options.width or 0, 'feature')} counted from {first} end at "
                 f"{last}: read files of one kind with the same n_features and zero_based"
             )
         elif index == previous:
@@ -99,7 +99,7 @@ def _feature_problems(entries: list[str], request: Request) -> Iterator[str]:
             yield f"index {index} comes after {previous}: sort the indices of each line"
         if value is None:
             yield f"index {index}: {right!r} is not a number"
-        elif request.allow_missing:
+        elif options.allow_missing:
             pass
         elif np.isnan(value):
             yield f"index {index}: missing value ({right}): impute or drop it"

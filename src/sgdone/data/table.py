@@ -43,7 +43,7 @@ class Table:
 
 @final
 @dataclass(frozen=True)
-class Request:
+class ReadOptions:
     """What the caller of :func:`sgdone.data.files.read` asked for."""
 
     path: Path

@@ -9,7 +9,7 @@ Some sets come with scikit-learn. The others are read from the folder that the e
 ``SGDONE_DATA`` names or, where scikit-learn can fetch them, downloaded by it.
 """
 
-from sgdone.datasets.base import Dataset, DatasetNotFound
+from sgdone.datasets.dataset import Dataset, DatasetNotFound
 from sgdone.datasets.loading import load, names
 
 __all__ = ["Dataset", "DatasetNotFound", "load", "names"]

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from sgdone.datasets.base import Dataset, Recipe, Rows, Split
-from sgdone.datasets.classes import choose_classes
-from sgdone.datasets.finding import find, parse, recipes
+from sgdone.datasets.binary_tasks import choose_classes
+from sgdone.datasets.dataset import Dataset, LabelledRows, Recipe, Split
+from sgdone.datasets.lookup import find, parse, recipes
 
 
 def names() -> list[str]:
@@ -46,7 +46,7 @@ def load(
     Returns
     -------
     Dataset
-        Rows, labels, names and a description.
+        LabelledRows, labels, names and a description.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def load(
     )
 
 
-def _rows(split: Split, subset: str, recipe: Recipe) -> Rows:
+def _rows(split: Split, subset: str, recipe: Recipe) -> LabelledRows:
     if subset == "train" or (subset == "all" and split.test is None):
         return split.train
     if split.test is None:
@@ -100,7 +100,7 @@ def _rows(split: Split, subset: str, recipe: Recipe) -> Rows:
         return split.test
     together = sparse.vstack if sparse.issparse(split.train.X) else np.concatenate
     X = together([split.train.X, split.test.X])
-    return Rows(X, np.concatenate([split.train.y, split.test.y]))
+    return LabelledRows(X, np.concatenate([split.train.y, split.test.y]))
 
 
 def _numbers(X: Any, dtype: DTypeLike) -> Any:

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sgdone.datasets.base import Dataset
+from sgdone.datasets.dataset import Dataset
 
-#: Rows drawn at once.
+#: LabelledRows drawn at once.
 _CHUNK = 8192
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.diagnose.ball import minimum_in_ball, minimum_in_ball_by_products
+from sgdone.diagnose.quadratic_in_ball import minimum_in_ball, minimum_in_ball_by_products
 from sgdone.diagnose.tail_losses import TailLoss
 
 Array = NDArray[np.float64]

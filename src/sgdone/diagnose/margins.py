@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.diagnose.margin_inputs import check_number, margins_of, weights_of
 from sgdone.diagnose.margin_location import location_of, scale_for
+from sgdone.diagnose.margin_validation import check_number, margins_of, weights_of
 from sgdone.margin_statistics import MarginStatistics
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Margins:
 
     def plot(self) -> "Axes":
         """Draw a histogram of the margins with their statistics marked; returns the axes."""
-        from sgdone.diagnose.margin_picture import draw
+        from sgdone.diagnose.margin_plot import draw
 
         axes: Axes = draw(self)
         return axes

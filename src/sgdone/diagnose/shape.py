@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, column_or_1d
 
+from sgdone.data.learning_task import Task, task_of
 from sgdone.data.rows import Rows
 from sgdone.data.spread import Spread
-from sgdone.data.task import Task, task_of
-from sgdone.diagnose.problem.advice import advice_for
-from sgdone.diagnose.problem.columns import ColumnSummary, summarise_columns
-from sgdone.diagnose.problem.missing import Missing, missing_values
-from sgdone.diagnose.problem.rank import Rank, numerical_rank
-from sgdone.diagnose.problem.words import facts_about, shown_label, told
+from sgdone.diagnose.data_summary.advice import advice_for
+from sgdone.diagnose.data_summary.column_summary import ColumnSummary, summarise_columns
+from sgdone.diagnose.data_summary.missing import Missing, missing_values
+from sgdone.diagnose.data_summary.rank import Rank, numerical_rank
+from sgdone.diagnose.data_summary.summary_text import facts_about, shown_label, told
 from sgdone.diagnose.separability import Check, Separation, SeparationByClass, separation
-from sgdone.diagnose.separability.algebra import is_sparse
-from sgdone.diagnose.separability.inputs import feature_names as names_of
+from sgdone.diagnose.separability.least_squares import is_sparse
 from sgdone.diagnose.separability.threads import single_thread
+from sgdone.diagnose.separability.validation import feature_names as names_of
 
 #: Rows whose values tell the scale of a column.
 _ROWS_FOR_SCALES = 10_000

@@ -11,7 +11,7 @@ from sgdone.auto import AutoResult, Request, Task, train_bank
 from sgdone.data import ArraySource
 from sgdone.estimators.callbacks import ModelTask, both
 from sgdone.estimators.training import Plan, Start, talk
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.solvers.rescaling import rescales
 from sgdone.stopping.base import StopRule
 

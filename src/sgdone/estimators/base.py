@@ -28,7 +28,7 @@ from sgdone.estimators.specs import (
     as_tol,
 )
 from sgdone.estimators.training import Plan, Start
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.run import Hook, Result
 from sgdone.solvers.state import State
 from sgdone.stopping.base import StopRule

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from sgdone.data.csr import check_csr
+from sgdone.data.csr_validation import check_csr
 
 _FLOATS = [np.float64, np.float32]
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sgdone import losses, solvers, steps, stopping
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.registry import by_name, did_you_mean, names
 from sgdone.run import Monitor
 from sgdone.solvers.averaged import Averaged
@@ -16,7 +16,7 @@ from sgdone.solvers.base import Solver
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.truncated import Truncated
-from sgdone.steps.base import StepSize
+from sgdone.steps.step_size import StepSize
 from sgdone.stopping.base import StopRule
 
 TaskName = Literal["classification", "regression"]

@@ -14,11 +14,11 @@ from sgdone.auto import AutoResult
 from sgdone.data import ArraySource
 from sgdone.estimators.callbacks import ModelTask, both
 from sgdone.estimators.specs import TaskName
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.run import Hook, Monitor, Result, run
 from sgdone.solvers.base import Solver
 from sgdone.solvers.state import State
-from sgdone.steps.base import StepSize
+from sgdone.steps.step_size import StepSize
 from sgdone.stopping.base import Progress, StopRule
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from sgdone import datasets
 from sgdone.data import ArraySource
 from sgdone.datasets.pascal import pascal_like
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.data import ArraySource
 from sgdone.losses import Hinge
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.run import run
 from sgdone.solvers import Liblinear
 from sgdone.stopping import MaxPasses

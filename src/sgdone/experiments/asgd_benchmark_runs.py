@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sgdone.experiments.asgd_benchmark_data import Benchmark
 from sgdone.losses import Hinge, Logistic, SquaredHinge
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.run import run
 from sgdone.solvers import OLBFGS, SGD, SGD2, SGDQN, Averaged, Liblinear, Pegasos, Solver, State
 from sgdone.steps import StepSize, Xu

@@ -6,8 +6,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block, Source
 from sgdone.data.rows import Rows, frozen
+from sgdone.data.source import Block, Source
 from sgdone.experiments.asgd_curves import BATCH, Array, Points
 from sgdone.losses import Squared
 from sgdone.run import run

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data import ArraySource
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.run import run
 from sgdone.solvers import ISGD, SVRG, Averaged, Halving, Solver, State
 from sgdone.steps import Constant, InverseTime, StepSize, Xu

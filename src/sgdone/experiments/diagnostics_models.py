@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from sgdone.data.base import Block, Source
 from sgdone.data.rows import Rows, frozen
+from sgdone.data.source import Block, Source
 
 Array = NDArray[np.float64]
 #: Outcomes y for the scores xᵀθ*.

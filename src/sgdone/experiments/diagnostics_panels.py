@@ -18,7 +18,7 @@ from sgdone.experiments.diagnostics_courses import (
 )
 from sgdone.experiments.diagnostics_models import Array, GaussianModel, binary, decaying, normal
 from sgdone.losses import Logistic, Squared
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 
 METHODS = (HALF, VARIANCE_REDUCED, CLASSICAL)
 #: First steps in units of 1/(L·E‖x‖²), L the loss's smoothness; SVRG takes but small ones.

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from sgdone.experiments.margin_data import Array, Sample
 from sgdone.losses import Hinge, MarginPursuit
-from sgdone.losses.base import Loss
-from sgdone.losses.scales import AdaptiveScale
+from sgdone.losses.loss import Loss
+from sgdone.losses.scale_rules import AdaptiveScale
 from sgdone.margin_statistics import MarginStatistics
 from sgdone.run import run
 from sgdone.solvers import Pegasos, State

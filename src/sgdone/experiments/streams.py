@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from sgdone.data.base import Block, Source
 from sgdone.data.rows import Rows, frozen
+from sgdone.data.source import Block, Source
 
 #: A table of that shape of independent entries, symmetric about 0.
 Noise = Callable[[np.random.Generator, tuple[int, int]], NDArray[np.float64]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from sgdone.data.base import Source
+from sgdone.data.source import Source
 from sgdone.experiments.base import Experiment, Prepared, Row
 from sgdone.experiments.claims import Claim
 from sgdone.experiments.termination_claims import Reasons, claims_of_comparison

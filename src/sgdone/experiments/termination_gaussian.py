@@ -7,7 +7,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from sgdone.data.base import Source
+from sgdone.data.source import Source
 from sgdone.experiments.streams import TwoClassStream, gaussian_accuracy
 from sgdone.experiments.termination_claims import Reasons
 from sgdone.experiments.termination_comparison import TerminationComparison

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from sgdone.data.base import Source
+from sgdone.data.source import Source
 from sgdone.experiments.base import Row
 from sgdone.experiments.claims import Claim, every
 from sgdone.experiments.streams import TwoClassStream, gaussian_accuracy, student_t

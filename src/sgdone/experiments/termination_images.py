@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sgdone import datasets
 from sgdone.data import ArraySource
-from sgdone.data.base import Source
+from sgdone.data.source import Source
 from sgdone.experiments.termination_claims import Reasons
 from sgdone.experiments.termination_comparison import TerminationComparison
 from sgdone.experiments.termination_runs import Accuracy

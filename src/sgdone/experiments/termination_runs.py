@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone import losses
-from sgdone.data.base import Source
+from sgdone.data.source import Source
 from sgdone.experiments.base import Row
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.registry import by_name
 from sgdone.run import Result, run
 from sgdone.solvers import SGD

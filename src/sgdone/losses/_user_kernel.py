@@ -10,9 +10,9 @@ from numba.core.errors import NumbaError
 from sgdone.kernels.elementwise import over_arrays
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import inlined
-from sgdone.losses._consistency import ScalarLoss, describe
-from sgdone.losses._root import curvature_from, implicit_from
-from sgdone.losses.base import LossKernel, Parameters, ScalarFunction
+from sgdone.losses._derivative_check import ScalarLoss, describe
+from sgdone.losses._implicit_from_slope import curvature_from, implicit_from
+from sgdone.losses.loss import LossKernel, Parameters, ScalarFunction
 
 
 @cache

@@ -7,10 +7,10 @@ from typing import Any, final, get_args
 
 import numpy as np
 
-from sgdone.losses._consistency import ScalarLoss, check_convex, check_derivative
+from sgdone.losses._derivative_check import ScalarLoss, check_convex, check_derivative
 from sgdone.losses._number import number
 from sgdone.losses._user_kernel import user_kernel
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters
 
 
 @final
@@ -57,7 +57,7 @@ class CustomLoss(Loss):
     slope_function: ScalarLoss
     curvature_function: ScalarLoss | None
     name: str  # type: ignore[misc]  # of each object, where other losses have one for the class
-    task: Task  # type: ignore[misc]
+    task: LossTask  # type: ignore[misc]
     smoothness: float = inf
     lipschitz: float = inf
 
@@ -67,7 +67,7 @@ class CustomLoss(Loss):
         slope: ScalarLoss,
         *,
         name: str = "custom",
-        task: Task = "classification",
+        task: LossTask = "classification",
         curvature: ScalarLoss | None = None,
         smoothness: float = inf,
         lipschitz: float = inf,
@@ -86,8 +86,8 @@ class CustomLoss(Loss):
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        if self.task not in get_args(Task):
-            raise ValueError(f"the task is {self.task!r}: give one of {', '.join(map(repr, get_args(Task)))}")
+        if self.task not in get_args(LossTask):
+            raise ValueError(f"the task is {self.task!r}: give one of {', '.join(map(repr, get_args(LossTask)))}")
         if not (isinstance(self.name, str) and self.name):
             raise ValueError(f"the name is {self.name!r}: give a word to call the loss by")
         for constant in ("smoothness", "lipschitz"):

@@ -6,7 +6,7 @@ from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
 from sgdone.losses._number import number
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters
 
 
 @inlined
@@ -63,7 +63,7 @@ class EpsilonInsensitive(Loss):
     """
 
     name: ClassVar[str] = "epsilon_insensitive"
-    task: ClassVar[Task] = "regression"
+    task: ClassVar[LossTask] = "regression"
 
     epsilon: float = 0.1
 

@@ -6,7 +6,7 @@ from math import inf
 from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters
 
 _LARGEST_EXPONENT = 709.782712893384
 # q·r below exp(−37) changes no bit of r.
@@ -85,7 +85,7 @@ class Exponential(Loss):
 
     name: ClassVar[str] = "exponential"
     fades: ClassVar[bool] = True
-    task: ClassVar[Task] = "classification"
+    task: ClassVar[LossTask] = "classification"
 
     @property
     def kernel(self) -> LossKernel:

@@ -6,7 +6,7 @@ from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
 from sgdone.losses._number import number
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters
 
 
 @inlined
@@ -62,7 +62,7 @@ class Huber(Loss):
     """
 
     name: ClassVar[str] = "huber"
-    task: ClassVar[Task] = "regression"
+    task: ClassVar[LossTask] = "regression"
 
     delta: float = 1.35
 

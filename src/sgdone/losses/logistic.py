@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters
 
 _LOG2 = math.log(2.0)
 # σ(−2) and σ(2)σ(−2), for a tangent taken at the new margin 2.
@@ -113,7 +113,7 @@ class Logistic(Loss):
 
     name: ClassVar[str] = "logistic"
     fades: ClassVar[bool] = True
-    task: ClassVar[Task] = "classification"
+    task: ClassVar[LossTask] = "classification"
     probabilistic: ClassVar[bool] = True
 
     @property

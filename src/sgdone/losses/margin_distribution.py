@@ -7,8 +7,8 @@ from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
 from sgdone.losses._number import number
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
 from sgdone.losses.exponential import _NO_MOVE, _exp_or_inf, _lambert_of_exp
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters
 
 #: exp(−x) is 0 from here on, and x·exp(−x) as well.
 _VANISHED = 800.0
@@ -157,7 +157,7 @@ class MarginDistribution(Loss):
     """
 
     name: ClassVar[str] = "margin_distribution"
-    task: ClassVar[Task] = "classification"
+    task: ClassVar[LossTask] = "classification"
     convex: ClassVar[bool] = False
 
     alpha: float = 1.0

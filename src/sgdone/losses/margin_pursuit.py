@@ -9,8 +9,8 @@ import numpy as np
 
 from sgdone.kernels.jit import inlined
 from sgdone.losses._number import number
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
-from sgdone.losses.scales import BY_NAME, ScaleRule
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters
+from sgdone.losses.scale_rules import BY_NAME, ScaleRule
 
 _ROOT2 = math.sqrt(2.0)
 #: ψ(√2), where the influence of a margin ends to grow.
@@ -110,7 +110,7 @@ class MarginPursuit(Loss):
     """
 
     name: ClassVar[str] = "margin_pursuit"
-    task: ClassVar[Task] = "classification"
+    task: ClassVar[LossTask] = "classification"
 
     gamma: float = 1.0
     scale: float | str | ScaleRule = 1.0

@@ -6,7 +6,7 @@ from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
 from sgdone.losses._number import number
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters
 
 
 @inlined
@@ -75,7 +75,7 @@ class OptimalMarginDistribution(Loss):
     """
 
     name: ClassVar[str] = "optimal_margin_distribution"
-    task: ClassVar[Task] = "classification"
+    task: ClassVar[LossTask] = "classification"
 
     theta: float = 0.2
     upsilon: float = 0.5

@@ -6,7 +6,7 @@ from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
 from sgdone.losses._number import number
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters
 
 
 @inlined
@@ -66,7 +66,7 @@ class Quantile(Loss):
     """
 
     name: ClassVar[str] = "quantile"
-    task: ClassVar[Task] = "regression"
+    task: ClassVar[LossTask] = "regression"
 
     level: float = 0.5
 

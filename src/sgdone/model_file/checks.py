@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.estimators import LinearClassifier, LinearRegressor
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.model_file.errors import ModelFileError
 from sgdone.trace import Trace
 from sgdone.verdict import Verdict

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sgdone.kernels import rows
 from sgdone.kernels.rows import RowAccess
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.model_file import arrays
 from sgdone.model_file.kinds import kind_of, kinds
 from sgdone.model_file.random_states import pack, unpack

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sgdone._version import __version__
 from sgdone.estimators import LinearClassifier, LinearRegressor
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.model_file.checks import Model, check_attributes, check_loss, check_notes
 from sgdone.model_file.codec import Decoder, Encoder, NotStorable
 from sgdone.model_file.container import read, write

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
-from sgdone.steps.base import StepSize
+from sgdone.steps.step_size import StepSize
 from sgdone.stopping.base import Stop, Watch
 
 Ending = Literal["used", "not finite", "not sound"]

@@ -7,16 +7,16 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.batch import make_predictions
 from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
 from sgdone.solvers.base import BlockReport, Ending, Solver
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import LARGEST
-from sgdone.steps.base import StepSize
 from sgdone.steps.descent import Descent
-from sgdone.steps.table import step_sizes
+from sgdone.steps.step_size import StepSize
+from sgdone.steps.step_table import step_sizes
 from sgdone.stopping.base import Watch
 
 #: Steps of one call at most: a person may want to interrupt, and each step leaves two numbers.

@@ -12,7 +12,7 @@ from sgdone.kernels.location import make_location
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
 from sgdone.solvers.weighing import Seen, WeighingSolver
-from sgdone.steps.base import StepSize
+from sgdone.steps.step_size import StepSize
 
 
 @dataclass

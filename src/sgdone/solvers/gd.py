@@ -6,7 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.descent import make_descent
 from sgdone.solvers.batch import BatchSolver, Descended, room_for_sums
 from sgdone.solvers.state import State

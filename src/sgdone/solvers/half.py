@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.solvers.base import BlockReport, Solver
 from sgdone.solvers.isgd import ISGD
 from sgdone.solvers.problem import Problem
@@ -14,7 +14,7 @@ from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.state import State
 from sgdone.steps import Constant
-from sgdone.steps.base import StepSize
+from sgdone.steps.step_size import StepSize
 from sgdone.stopping.base import NEVER, Progress, Stop, StopRule, Watch
 from sgdone.stopping.pflug import Pflug
 from sgdone.verdict import Status

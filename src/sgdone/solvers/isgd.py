@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from sgdone.kernels.updates import make_implicit
-from sgdone.losses.base import Loss, ScalarFunction
+from sgdone.losses.loss import Loss, ScalarFunction
 from sgdone.solvers.row_solver import RowSolver
 
 

@@ -8,17 +8,17 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.rows import CSR_SHIFTED
 from sgdone.losses import Hinge, Logistic, SquaredHinge
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.solvers.base import BlockReport, Solver
 from sgdone.solvers.liblinear_call import Caller, Solved, matrix_of, squares_of
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
 from sgdone.steps import Constant
-from sgdone.steps.base import StepSize
+from sgdone.steps.step_size import StepSize
 from sgdone.stopping.base import Stop, Watch
 from sgdone.verdict import Status
 

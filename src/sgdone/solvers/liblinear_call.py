@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sgdone.data.rows import Rows
 from sgdone.losses import Hinge, Logistic
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 
 #: LIBLINEAR draws from one generator in all threads.
 _ONE_AT_A_TIME = threading.Lock()

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
 from sgdone.solvers.weighing import Seen, WeighingSolver
-from sgdone.steps.base import StepSize
 from sgdone.steps.descent import Descent
+from sgdone.steps.step_size import StepSize
 
 
 @final

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.base import Block
-from sgdone.data.csr import check_csr
+from sgdone.data.csr_validation import check_csr
 from sgdone.data.rows import Rows, frozen
+from sgdone.data.source import Block
 from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
 from sgdone.solvers.base import BlockReport, Ending
 from sgdone.stopping.base import Watch

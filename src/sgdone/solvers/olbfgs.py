@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.olbfgs import COUNT, NEXT, make_quasi_newton_loop
 from sgdone.kernels.scan import make_scan
 from sgdone.solvers.base import BlockReport, Solver
@@ -16,9 +16,9 @@ from sgdone.solvers.minibatch import Stretch, Waiting, advance_in_minibatches, c
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import LARGEST, held_by
-from sgdone.steps.base import PRELIMINARY_ROWS, StepSize
 from sgdone.steps.bottou import Bottou
-from sgdone.steps.table import step_sizes
+from sgdone.steps.step_size import PRELIMINARY_ROWS, StepSize
+from sgdone.steps.step_table import step_sizes
 from sgdone.stopping.base import Watch
 
 #: The least value of a parameter, in numbers and in words.

@@ -8,16 +8,16 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.pegasos import PROJECTIONS, make_projected_loop
 from sgdone.solvers.base import BlockReport, Solver
 from sgdone.solvers.minibatch import Stretch, Waiting, advance_in_minibatches, check_minibatch
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import LARGEST, held_by
-from sgdone.steps.base import StepSize
 from sgdone.steps.bottou import Bottou
-from sgdone.steps.table import step_sizes
+from sgdone.steps.step_size import StepSize
+from sgdone.steps.step_table import step_sizes
 from sgdone.stopping.base import Watch
 
 #: ‖w‖² is kept by adding up changes and computed anew after so many updates, or as many as there are features.

@@ -5,10 +5,10 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from sgdone.data.base import Block
 from sgdone.data.rows import Scaling
+from sgdone.data.source import Block
 from sgdone.kernels.rows import RowAccess
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 
 
 @final

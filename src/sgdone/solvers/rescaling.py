@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.losses.margin_pursuit import MarginPursuit
-from sgdone.losses.scales import AdaptiveScale, AutoScale, ScaleRule
+from sgdone.losses.scale_rules import AdaptiveScale, AutoScale, ScaleRule
 from sgdone.solvers.base import BlockReport, Solver
 from sgdone.solvers.batch import predictions_of
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
 from sgdone.solvers.weighing import weighted_sum
 from sgdone.steps import Constant
-from sgdone.steps.base import Preliminary
+from sgdone.steps.step_size import Preliminary
 from sgdone.stopping.base import Watch
 
 #: Updates before an adaptive scale is reset, of methods each update of which reads all rows.

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
-from sgdone.losses.base import Loss, ScalarFunction
+from sgdone.data.source import Block
+from sgdone.losses.loss import Loss, ScalarFunction
 from sgdone.solvers.base import BlockReport, Solver
 from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import advance_along_rows
 from sgdone.steps import InverseTime
-from sgdone.steps.base import StepSize
+from sgdone.steps.step_size import StepSize
 from sgdone.stopping.base import Watch
 
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.solvers.base import BlockReport
 from sgdone.solvers.state import State
-from sgdone.steps.base import PRELIMINARY_ROWS
 from sgdone.steps.bottou import Bottou
+from sgdone.steps.step_size import PRELIMINARY_ROWS
 
 #: Bordes et al. (2009): the t₀ that are tried.
 TRIED = tuple(10.0**k for k in range(11))

@@ -7,17 +7,17 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.updates import make_shrunk
-from sgdone.losses.base import Loss, ScalarFunction
+from sgdone.losses.loss import Loss, ScalarFunction
 from sgdone.solvers.base import BlockReport
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sample import settle_t0, t0_in_words, t0_of
 from sgdone.solvers.skip import check_skip, skip_of
 from sgdone.solvers.state import State
-from sgdone.steps.base import StepSize
 from sgdone.steps.bottou import Bottou
-from sgdone.steps.table import step_sizes
+from sgdone.steps.step_size import StepSize
+from sgdone.steps.step_table import step_sizes
 from sgdone.stopping.base import Watch
 
 #: Up to this sum of rates a shrinkage is linear in them.

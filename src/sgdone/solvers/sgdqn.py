@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
 from sgdone.kernels.rows_rescaled import rescaled
 from sgdone.kernels.sgdqn import STEP_B, make_rescaling_loop
@@ -16,9 +16,9 @@ from sgdone.solvers.sample import settle_t0, t0_in_words, t0_of
 from sgdone.solvers.skip import check_skip, skip_of
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import LARGEST, held_by
-from sgdone.steps.base import StepSize
 from sgdone.steps.bottou import Bottou
-from sgdone.steps.table import step_sizes
+from sgdone.steps.step_size import StepSize
+from sgdone.steps.step_table import step_sizes
 from sgdone.stopping.base import Watch
 
 

@@ -4,7 +4,7 @@ from numbers import Integral
 from typing import Any
 
 from sgdone.data.rows import Rows
-from sgdone.steps.base import PRELIMINARY_ROWS
+from sgdone.steps.step_size import PRELIMINARY_ROWS
 
 #: Bordes et al. (2009): a pass over all features then costs a sixteenth of what the rows between two of them cost.
 _FACTOR = 16.0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sgdone.kernels.model import LENGTH, Numbers
 from sgdone.kernels.rows import RowAccess
 from sgdone.solvers.problem import Problem
-from sgdone.steps.base import StepSize
+from sgdone.steps.step_size import StepSize
 
 #: What vector 1 is: not there (or not yet), a moving average, the average, the gradient at an anchor, or what each
 #: feature has paid of an L1 penalty.

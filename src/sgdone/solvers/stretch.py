@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.loop import make_loop
 from sgdone.kernels.outcome import AVERAGE_IS_BETTER, ENERGY_EXCEEDED, NOT_FINITE, NOT_SOUND
 from sgdone.kernels.storage import make_averaged, make_plain, make_searching, make_truncated
-from sgdone.losses.base import Loss, ScalarFunction
+from sgdone.losses.loss import Loss, ScalarFunction
 from sgdone.solvers.base import BlockReport
 from sgdone.solvers.state import State
-from sgdone.steps.base import Preliminary
-from sgdone.steps.table import step_sizes
+from sgdone.steps.step_size import Preliminary
+from sgdone.steps.step_table import step_sizes
 from sgdone.stopping.base import Watch
 
 _STORAGE = {

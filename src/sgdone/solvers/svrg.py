@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
 from sgdone.kernels.svrg import make_anchor, make_inner_loop
 from sgdone.solvers.base import BlockReport, Ending, Solver
@@ -15,8 +15,8 @@ from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import LARGEST, held_by
 from sgdone.steps import Constant
-from sgdone.steps.base import StepSize
-from sgdone.steps.table import step_sizes
+from sgdone.steps.step_size import StepSize
+from sgdone.steps.step_table import step_sizes
 from sgdone.stopping.base import Watch
 
 

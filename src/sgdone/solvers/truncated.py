@@ -7,7 +7,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.rows import CSR_SHIFTED
 from sgdone.solvers.base import BlockReport, Solver
 from sgdone.solvers.problem import Problem
@@ -15,7 +15,7 @@ from sgdone.solvers.sgd import SGD
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import advance_along_rows
 from sgdone.steps import InverseSqrt
-from sgdone.steps.base import StepSize
+from sgdone.steps.step_size import StepSize
 from sgdone.stopping.base import Watch
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.batch import make_combination
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.losses.base import Loss
-from sgdone.steps.base import Auto, Preliminary, StepSize, check_positive
+from sgdone.losses.loss import Loss
+from sgdone.steps.step_size import Auto, Preliminary, StepSize, check_positive
 
 
 @final

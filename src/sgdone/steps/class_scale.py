@@ -7,8 +7,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.steps.base import Preliminary, StepSize, stable_step
 from sgdone.steps.constant import Constant
+from sgdone.steps.step_size import Preliminary, StepSize, stable_step
 
 
 @final

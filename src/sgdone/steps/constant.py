@@ -6,7 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.steps.base import Auto, Preliminary, StepSize, check_positive, stable_step
+from sgdone.steps.step_size import Auto, Preliminary, StepSize, check_positive, stable_step
 
 
 @final

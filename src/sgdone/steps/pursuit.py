@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.losses.margin_pursuit import MarginPursuit
-from sgdone.steps.base import Auto, Preliminary, StepSize, check_positive
+from sgdone.steps.step_size import Auto, Preliminary, StepSize, check_positive
 
 
 @final

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sgdone.data.csr import check_csr
+from sgdone.data.csr_validation import check_csr
 from sgdone.data.rows import Rows
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRED, Probe, let_pass

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from sgdone.diagnose.separability.algebra import is_sparse
 from sgdone.diagnose.separability.design import Design
-from sgdone.diagnose.separability.inputs import check_rows, labels_of
-from sgdone.diagnose.separability.rationals import as_integers
+from sgdone.diagnose.separability.dual_weights import SLACK, imbalance
+from sgdone.diagnose.separability.exact_arithmetic import as_integers
+from sgdone.diagnose.separability.least_squares import is_sparse
 from sgdone.diagnose.separability.split import TOLERANCE
-from sgdone.diagnose.separability.weights import SLACK, imbalance
+from sgdone.diagnose.separability.validation import check_rows, labels_of
 
 Array = NDArray[np.float64]
 Kind = Literal["none", "quasi-complete", "complete", "undecided"]

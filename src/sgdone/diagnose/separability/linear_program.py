@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from sgdone.diagnose.separability.algebra import is_sparse
+from sgdone.diagnose.separability.least_squares import is_sparse
 from sgdone.diagnose.separability.undecided import Undecided
 
 Array = NDArray[np.float64]

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from sgdone.diagnose.separability.algebra import Direct, Iterative, row_space
-from sgdone.diagnose.separability.columns import peel
 from sgdone.diagnose.separability.design import Design
+from sgdone.diagnose.separability.dual_weights import absorb
+from sgdone.diagnose.separability.least_squares import Direct, Iterative, row_space
+from sgdone.diagnose.separability.one_sign_columns import peel
 from sgdone.diagnose.separability.split import TOLERANCE, Split, separates, split
 from sgdone.diagnose.separability.undecided import Undecided
-from sgdone.diagnose.separability.weights import absorb
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, final
 
 from sgdone.diagnose.separability.certificate import Kind
-from sgdone.diagnose.separability.result import Separation
+from sgdone.diagnose.separability.separation_result import Separation
 
 _FROM_BAD_TO_GOOD: tuple[Kind, ...] = ("complete", "quasi-complete", "undecided", "none")
 

@@ -6,11 +6,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.diagnose.separability.algebra import Algebra, Direct
-from sgdone.diagnose.separability.hinge import minimise
+from sgdone.diagnose.separability.dual_weights import SLACK, absorb, exactify
+from sgdone.diagnose.separability.least_squares import Algebra, Direct
 from sgdone.diagnose.separability.linear_program import separate_by_program
+from sgdone.diagnose.separability.squared_hinge import minimise
 from sgdone.diagnose.separability.undecided import Undecided
-from sgdone.diagnose.separability.weights import SLACK, absorb, exactify
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

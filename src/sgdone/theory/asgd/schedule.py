@@ -9,7 +9,7 @@ from sgdone.registry import by_name
 from sgdone.theory._checks import Array, assume, positive
 
 if TYPE_CHECKING:
-    from sgdone.losses.base import Loss
+    from sgdone.losses.loss import Loss
 
 __all__ = ["Schedule", "divergence_step", "recommended_schedule"]
 
@@ -80,7 +80,7 @@ def recommended_schedule(loss: "str | Loss", M: float, lambda0: float) -> Schedu
 def _quadratic(loss: "str | Loss") -> bool:
     # Losses bring a compiler with them, which a look at the catalogue need not wait for.
     from sgdone import losses
-    from sgdone.losses.base import Loss
+    from sgdone.losses.loss import Loss
 
     found = by_name(loss, Loss, losses, "loss") if isinstance(loss, str) else loss
     if not isinstance(found, Loss):

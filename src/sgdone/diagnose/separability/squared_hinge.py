@@ -12,7 +12,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.diagnose.separability.algebra import Algebra
+from sgdone.diagnose.separability.least_squares import Algebra
 
 Array = NDArray[np.float64]
 

@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from sgdone import datasets
 from sgdone.data.files import read
+from sgdone.data.learning_task import Task, task_of
 from sgdone.data.table import DataError, counted
-from sgdone.data.task import Task, task_of
 from sgdone.datasets import DatasetNotFound
-from sgdone.datasets.finding import parse
+from sgdone.datasets.lookup import parse
 
-__all__ = ["Rows", "as_classes", "is_dataset", "load", "load_test_part", "task_of"]
+__all__ = ["InputData", "as_classes", "is_dataset", "load", "load_test_part", "task_of"]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Rows:
+class InputData:
     """Features and labels, wherever they come from."""
 
     name: str
@@ -63,7 +63,7 @@ def load(
     n_features: int | None = None,
     zero_based: bool = False,
     allow_missing: bool = False,
-) -> Rows:
+) -> InputData:
     """Rows of a file or a data set, with as many features (or those named) as are asked for."""
     if not is_dataset(data):
         table = read(
@@ -75,16 +75,16 @@ def load(
             zero_based=zero_based,
             allow_missing=allow_missing,
         )
-        return Rows(data, table.X, table.y, table.feature_names, table.label_name, bool(table.zero_based))
+        return InputData(data, table.X, table.y, table.feature_names, table.label_name, bool(table.zero_based))
     found = datasets.load(data, subset=subset)
     if n_features is not None and found.X.shape[1] != n_features:
         raise DataError(f"{data}: has {counted(found.X.shape[1], 'feature')} where {n_features:,} are expected")
     if features is not None and found.feature_names not in (None, features):
         raise DataError(f"{data}: has other features than the rows that the model was trained on")
-    return Rows(data, found.X, found.y, found.feature_names, class_names=found.target_names, task=found.task)
+    return InputData(data, found.X, found.y, found.feature_names, class_names=found.target_names, task=found.task)
 
 
-def load_test_part(data: str) -> Rows | None:
+def load_test_part(data: str) -> InputData | None:
     """The test rows of a data set, if it has any."""
     try:
         return load(data, subset="test")

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.optimize import nnls
 
-from sgdone.diagnose.separability.algebra import Iterative
 from sgdone.diagnose.separability.design import Design
-from sgdone.diagnose.separability.hinge import minimise
-from sgdone.diagnose.separability.spaces import Spaces
+from sgdone.diagnose.separability.least_squares import Iterative
 from sgdone.diagnose.separability.split import Split
+from sgdone.diagnose.separability.squared_hinge import minimise
+from sgdone.diagnose.separability.subspaces import Spaces
 from sgdone.diagnose.separability.undecided import Undecided
 
 Array = NDArray[np.float64]

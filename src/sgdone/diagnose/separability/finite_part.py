@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from sgdone.diagnose.separability.algebra import Iterative
 from sgdone.diagnose.separability.design import Design
-from sgdone.diagnose.separability.spaces import Spaces
+from sgdone.diagnose.separability.dual_weights import rows_times
+from sgdone.diagnose.separability.least_squares import Iterative
+from sgdone.diagnose.separability.subspaces import Spaces
 from sgdone.diagnose.separability.undecided import Undecided
-from sgdone.diagnose.separability.weights import rows_times
 from sgdone.losses import Exponential, Logistic
 
 Array = NDArray[np.float64]
@@ -28,7 +28,7 @@ _NOTHING = 1e-12
 Step = Callable[[Array, Array], Array]
 
 
-def finite_part(
+def find_finite_part(
     design: Design, fixed: NDArray[np.bool_], spaces: Spaces, sample_weight: Array, loss: LossName
 ) -> tuple[Array, float]:
     """v̄ and the infimum of the loss: Ji and Telgarsky (2018), Theorem 3.1, part 2.
@@ -67,7 +67,9 @@ def finite_part(
     return np.where(held, spaces.strong @ (spaces.strong.T @ v), 0.0), value
 
 
-def finite_part_large(A: Any, fixed: NDArray[np.bool_], sample_weight: Array, loss: LossName) -> tuple[Array, float]:
+def find_finite_part_large(
+    A: Any, fixed: NDArray[np.bool_], sample_weight: Array, loss: LossName
+) -> tuple[Array, float]:
     """The same by conjugate gradients, for a matrix A in the user's units."""
     rows = np.flatnonzero(fixed)
     weight = sample_weight[rows] / sample_weight.sum()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.diagnose.separability.algebra import Algebra, is_sparse
+from sgdone.diagnose.separability.least_squares import Algebra, is_sparse
 
 Array = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ def exactify(B: Any, q: Array, algebra: Algebra) -> tuple[Array | None, Array]:
 
     Examples
     --------
-    >>> from sgdone.diagnose.separability.algebra import Direct
+    >>> from sgdone.diagnose.separability.least_squares import Direct
     >>> exactify(np.array([[1.0], [-2.0], [1.0]]), np.array([1.0, 1.2, 1.0]), Direct())[0].round(3)
     array([1.059, 1.059, 1.059])
     """
@@ -69,7 +69,7 @@ def absorb(B: Any, q: Array, target: Array, algebra: Algebra) -> tuple[Array, fl
 
     Examples
     --------
-    >>> from sgdone.diagnose.separability.algebra import Direct
+    >>> from sgdone.diagnose.separability.least_squares import Direct
     >>> q, amount = absorb(np.array([[1.0], [-1.0]]), np.ones(2), np.array([3.0]), Direct())
     >>> q.round(3), round(amount, 3)
     (array([0.5, 1.5]), 0.333)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from sgdone.datasets import sets
-from sgdone.datasets.base import DatasetNotFound, Recipe, Split
+from sgdone.datasets.dataset import DatasetNotFound, Recipe, Split
 
 #: The environment variable that names the user's folder of data sets.
 VARIABLE = "SGDONE_DATA"

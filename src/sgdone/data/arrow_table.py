@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sgdone.data.table import DataError, Request, Table, all_finite
+from sgdone.data.table import DataError, ReadOptions, Table, all_finite
 
 #: Cells of one piece of the copy from columns to rows: it should stay within a core's cache.
 _PIECE = 2**17
@@ -18,17 +18,17 @@ _PIECE = 2**17
 Place = Callable[[int], str]
 
 
-def assemble(table: Any, features: list[str], label: str | None, request: Request, place: Place) -> Table:
+def assemble(table: Any, features: list[str], label: str | None, options: ReadOptions, place: Place) -> Table:
     """Build a :class:`Table` of an Arrow table's columns; ``place`` tells where a row is in the file."""
     if table.num_rows == 0:
-        raise request.error("has column names but no rows")
+        raise options.error("has column names but no rows")
     for name in features:
-        _check_numeric(table.column(name), name, request, place)
-    labels = None if label is None else _labels(table.column(label), label, request, place)
-    return Table(_matrix(table.select(features), request, place), labels, features, label, request.path)
+        _check_numeric(table.column(name), name, options, place)
+    labels = None if label is None else _labels(table.column(label), label, options, place)
+    return Table(_matrix(table.select(features), options, place), labels, features, label, options.path)
 
 
-def _matrix(table: Any, request: Request, place: Place) -> NDArray[Any]:
+def _matrix(table: Any, options: ReadOptions, place: Place) -> NDArray[Any]:
     single = all(pa.types.is_float32(kind) for kind in table.schema.types)
     shape = (table.num_rows, table.num_columns)
     X: NDArray[Any] = np.empty(shape, dtype=np.float32 if single else np.float64)
@@ -37,33 +37,33 @@ def _matrix(table: Any, request: Request, place: Place) -> NDArray[Any]:
         rows = X[start : start + batch.num_rows]
         for j, column in enumerate(batch.columns):
             rows[:, j] = _floats(column).to_numpy(zero_copy_only=False)
-        if not request.allow_missing and not all_finite(rows):
+        if not options.allow_missing and not all_finite(rows):
             for j, name in enumerate(table.column_names):
-                _check_finite(rows[:, j], start, name, request, place)
+                _check_finite(rows[:, j], start, name, options, place)
         start += batch.num_rows
     return X
 
 
-def _labels(column: Any, name: str, request: Request, place: Place) -> NDArray[Any]:
+def _labels(column: Any, name: str, options: ReadOptions, place: Place) -> NDArray[Any]:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if column.null_count:
         row = pc.index(column.is_null(), True).as_py()
-        raise request.error("missing label: drop the row", place=f"{place(row)}, column {name!r}")
+        raise options.error("missing label: drop the row", place=f"{place(row)}, column {name!r}")
     if _is_text(column.type):
-        return _text_labels(column, name, request, place)
+        return _text_labels(column, name, options, place)
     if not _is_numeric(column.type):
         advice = "text must be UTF-8" if pa.types.is_binary(column.type) else "write classes as text or numbers"
-        raise request.error(
+        raise options.error(
             f"{column[0].as_py()} ({column.type}) is neither a class nor a number: {advice}",
             place=f"{place(0)}, column {name!r}",
         )
     values: NDArray[Any] = _floats(column).to_numpy()
-    _check_finite(values, 0, name, request, place)
+    _check_finite(values, 0, name, options, place)
     return values
 
 
-def _text_labels(column: Any, name: str, request: Request, place: Place) -> NDArray[Any]:
+def _text_labels(column: Any, name: str, options: ReadOptions, place: Place) -> NDArray[Any]:
     encoded = pa.concat_arrays(column.cast(pa.large_string()).chunks).dictionary_encode()
     classes = encoded.dictionary.to_pylist()
     codes = encoded.indices.to_numpy()
@@ -72,7 +72,7 @@ def _text_labels(column: Any, name: str, request: Request, place: Place) -> NDAr
             continue
         problem = 'the label runs over the end of its line: is a quote (") not closed?'
         row = int(np.argmax(codes == code))
-        raise request.error(
+        raise options.error(
             problem if text.strip() else "missing label: drop the row",
             place=f"{place(row)}, column {name!r}",
         )
@@ -80,43 +80,43 @@ def _text_labels(column: Any, name: str, request: Request, place: Place) -> NDAr
     return result
 
 
-def _check_numeric(column: Any, name: str, request: Request, place: Place) -> None:
+def _check_numeric(column: Any, name: str, options: ReadOptions, place: Place) -> None:
     if not (_is_numeric(column.type) or pa.types.is_null(column.type)):
-        raise _not_a_number(column, name, request, place)
-    if column.null_count and not request.allow_missing:
+        raise _not_a_number(column, name, options, place)
+    if column.null_count and not options.allow_missing:
         row = pc.index(column.is_null(), True).as_py()
-        raise _missing(row, name, column.null_count, request, place)
+        raise _missing(row, name, column.null_count, options, place)
 
 
-def _check_finite(values: NDArray[Any], first: int, name: str, request: Request, place: Place) -> None:
+def _check_finite(values: NDArray[Any], first: int, name: str, options: ReadOptions, place: Place) -> None:
     if all_finite(values):
         return
     at = int(np.argmin(np.isfinite(values)))
     if math.isnan(values[at]):
-        raise _missing(first + at, name, int(np.isnan(values).sum()), request, place)
+        raise _missing(first + at, name, int(np.isnan(values).sum()), options, place)
     where = f"{place(first + at)}, column {name!r}"
-    raise request.error(f"infinite value ({values[at]}): clip or drop it", place=where)
+    raise options.error(f"infinite value ({values[at]}): clip or drop it", place=where)
 
 
-def _not_a_number(column: Any, name: str, request: Request, place: Place) -> DataError:
+def _not_a_number(column: Any, name: str, options: ReadOptions, place: Place) -> DataError:
     values = column.to_pylist()
     suspects = [row for row, value in enumerate(values) if value is not None]
     if not suspects:
-        return _missing(0, name, len(values), request, place)
+        return _missing(0, name, len(values), options, place)
     row = next((row for row in suspects if not _reads_as_number(values[row])), suspects[0])
     value = values[row]
     if isinstance(value, str) and not value.strip():
-        return _missing(row, name, 1, request, place)
+        return _missing(row, name, 1, options, place)
     found = f"{value!r} is text," if isinstance(value, str) else f"{value} ({column.type}) is"
-    return request.error(
+    return options.error(
         f"{found} not a number: correct it, encode the column as numbers (one-hot, say) or leave it out",
         place=f"{place(row)}, column {name!r}",
     )
 
 
-def _missing(row: int, name: str, count: int, request: Request, place: Place) -> DataError:
+def _missing(row: int, name: str, count: int, options: ReadOptions, place: Place) -> DataError:
     others = f" ({count:,} in this column)" if count > 1 else ""
-    return request.error(f"missing value{others}: impute or drop it", place=f"{place(row)}, column {name!r}")
+    return options.error(f"missing value{others}: impute or drop it", place=f"{place(row)}, column {name!r}")
 
 
 def _is_numeric(kind: Any) -> bool:

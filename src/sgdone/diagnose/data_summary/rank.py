@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from sgdone.diagnose.problem.factor import ScaledColumns, root_of_inner_products, triangle
-from sgdone.diagnose.separability.algebra import is_sparse
+from sgdone.diagnose.data_summary.factor import ScaledColumns, root_of_inner_products, triangle
+from sgdone.diagnose.separability.least_squares import is_sparse
 
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.diagnose.separability import finite, margin, signs, spaces
+from sgdone.diagnose.separability import coefficient_signs, max_margin, subspaces
 from sgdone.diagnose.separability.certificate import Certificate, Kind
 from sgdone.diagnose.separability.design import Design
+from sgdone.diagnose.separability.finite_part import LossName, find_finite_part, find_finite_part_large
+from sgdone.diagnose.separability.separation_text import told
 from sgdone.diagnose.separability.split import Split
 from sgdone.diagnose.separability.threads import single_thread
-from sgdone.diagnose.separability.words import told
 
 Array = NDArray[np.float64]
 
@@ -66,7 +67,7 @@ class Separation:
     certificate: Certificate | None
     feature_names: list[str]
     classes: tuple[Any, Any]
-    loss: finite.LossName
+    loss: LossName
     fit_intercept: bool
     design: Design = field(repr=False)
     part: Split | None = field(repr=False)
@@ -79,10 +80,10 @@ class Separation:
             return np.zeros(self.design.width), 0.0
         with single_thread():
             if self._large:
-                return margin.widest_margin_large(
+                return max_margin.widest_margin_large(
                     self._matrix, part.separable, self.design.column_scale * part.direction
                 )
-            return margin.widest_margin(self.design, part, self._spaces)
+            return max_margin.widest_margin(self.design, part, self._spaces)
 
     @property
     def direction(self) -> Weights:
@@ -119,16 +120,18 @@ class Separation:
         with single_thread():
             if self._large:
                 inside = self.design.column_scale * part.direction
-                return signs.signs_large(self._matrix, part.separable, inside, numbers)
-            return signs.signs(self.design, part, self._spaces, self.design.column_scale * part.direction, numbers)
+                return coefficient_signs.signs_large(self._matrix, part.separable, inside, numbers)
+            return coefficient_signs.signs(
+                self.design, part, self._spaces, self.design.column_scale * part.direction, numbers
+            )
 
     @cached_property
     def _finite_part(self) -> tuple[Array, float]:
         fixed = ~self._decided().separable
         with single_thread():
             if self._large:
-                return finite.finite_part_large(self._matrix, fixed, self.sample_weight, self.loss)
-            return finite.finite_part(self.design, fixed, self._spaces, self.sample_weight, self.loss)
+                return find_finite_part_large(self._matrix, fixed, self.sample_weight, self.loss)
+            return find_finite_part(self.design, fixed, self._spaces, self.sample_weight, self.loss)
 
     @property
     def finite_part(self) -> Weights:
@@ -165,7 +168,7 @@ class Separation:
         ndarray of matplotlib.axes.Axes
             Two panels; ``axes[0].figure.savefig("separation.png")`` stores them.
         """
-        from sgdone.diagnose.separability.picture import draw
+        from sgdone.diagnose.separability.plot import draw
 
         axes: NDArray[Any] = draw(self)
         return axes
@@ -178,18 +181,18 @@ class Separation:
 
     @property
     def _large(self) -> bool:
-        return self.design.sparse and min(self.design.width, self.design.n_rows) > spaces.WIDEST // 3
+        return self.design.sparse and min(self.design.width, self.design.n_rows) > subspaces.WIDEST // 3
 
     @cached_property
-    def _spaces(self) -> spaces.Spaces:
+    def _spaces(self) -> subspaces.Spaces:
         part = self._decided()
         with single_thread():
-            return spaces.spaces_of(self.design, part.separable)
+            return subspaces.spaces_of(self.design, part.separable)
 
     @cached_property
     def _matrix(self) -> Any:
         """A as a CSR matrix in the user's units."""
-        from sgdone.diagnose.separability.weights import rows_times
+        from sgdone.diagnose.separability.dual_weights import rows_times
 
         scaled = rows_times(1.0 / self.design.row_scale, self.design.matrix())
         scaled.data /= self.design.column_scale[scaled.indices]

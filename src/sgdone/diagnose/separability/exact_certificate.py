@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.diagnose.separability.design import Design
-from sgdone.diagnose.separability.rationals import (
+from sgdone.diagnose.separability.exact_arithmetic import (
     Integers,
     as_integers,
     eliminate,

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from sgdone.diagnose.separability.algebra import row_space
 from sgdone.diagnose.separability.design import Design
+from sgdone.diagnose.separability.least_squares import row_space
 from sgdone.diagnose.separability.split import TOLERANCE
 
 Array = NDArray[np.float64]

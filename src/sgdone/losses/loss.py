@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sgdone.data.learning_task import Task
 from sgdone.kernels.elementwise import over_arrays
 
 #: ``f(z, y, p)`` of a prediction, a label and the loss's parameters; ``f(z, y, q, p)`` for the implicit step.
@@ -16,7 +17,8 @@ ScalarFunction = Callable[..., float]
 #: A loss's parameters as its kernel reads them.
 Parameters = NDArray[np.float64]
 
-Task = Literal["classification", "regression", "both"]
+#: The tasks a loss can be used for.
+LossTask = Literal[Task, "both"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Loss(ABC):
     """
 
     name: ClassVar[str]
-    task: ClassVar[Task]
+    task: ClassVar[LossTask]
     #: Whether 1/(1 + exp(−z)) of a fitted prediction estimates the probability of the class 1.
     probabilistic: ClassVar[bool] = False
     #: Whether the curvature is constant, as Xu's choice of the exponent asks.

@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.steps.base import StepSize
+from sgdone.steps.step_size import StepSize
 
 _CHUNK = 8192
 

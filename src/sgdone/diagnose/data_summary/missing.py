@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.diagnose.separability.algebra import is_sparse
+from sgdone.diagnose.separability.least_squares import is_sparse
 
 #: Cells of a dense block that is looked at at a time.
 _BLOCK = 2_000_000

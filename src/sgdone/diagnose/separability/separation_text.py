@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from sgdone.diagnose.separability.result import Separation
+    from sgdone.diagnose.separability.separation_result import Separation
 
 _MOST_NAMES = 8
 #: Signs of all coefficients are asked for up to this many.

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from sgdone.diagnose.separability.result import Separation
+    from sgdone.diagnose.separability.separation_result import Separation
 
 _MOST_BARS = 20
 _COLOURS = {0: "0.6", 1: "tab:red", -1: "tab:blue", 2: "tab:purple"}

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.diagnose.separability.algebra import is_sparse
+from sgdone.diagnose.separability.least_squares import is_sparse
 
 Hashes = NDArray[np.uint64]
 

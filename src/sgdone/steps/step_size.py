@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 
 Auto = Literal["auto"]
 #: Rows looked at before the first step.

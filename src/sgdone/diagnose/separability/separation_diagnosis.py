@@ -8,16 +8,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from sgdone.diagnose.separability.certificate import Certificate, Kind
 from sgdone.diagnose.separability.design import Design
-from sgdone.diagnose.separability.exact import exact_proof
-from sgdone.diagnose.separability.finite import LossName
-from sgdone.diagnose.separability.inputs import check_labels, check_rows, check_weights
-from sgdone.diagnose.separability.inputs import feature_names as names_of
+from sgdone.diagnose.separability.exact_certificate import exact_proof
+from sgdone.diagnose.separability.finite_part import LossName
 from sgdone.diagnose.separability.partition import partition
-from sgdone.diagnose.separability.result import Separation
+from sgdone.diagnose.separability.separation_result import Separation
 from sgdone.diagnose.separability.several import SeparationByClass
 from sgdone.diagnose.separability.split import TOLERANCE, Split
 from sgdone.diagnose.separability.threads import single_thread
 from sgdone.diagnose.separability.undecided import Undecided
+from sgdone.diagnose.separability.validation import check_labels, check_rows, check_weights
+from sgdone.diagnose.separability.validation import feature_names as names_of
 
 Array = NDArray[np.float64]
 Start = tuple[ArrayLike, float]

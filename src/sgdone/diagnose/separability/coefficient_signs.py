@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.diagnose.separability.algebra import Algebra, Direct, Iterative, is_sparse
 from sgdone.diagnose.separability.design import Design
-from sgdone.diagnose.separability.spaces import Spaces
+from sgdone.diagnose.separability.least_squares import Algebra, Direct, Iterative, is_sparse
 from sgdone.diagnose.separability.split import Split, split
+from sgdone.diagnose.separability.subspaces import Spaces
 from sgdone.diagnose.separability.undecided import Undecided
 
 Array = NDArray[np.float64]

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.diagnose.problem.identical import column_hashes, identical_columns
-from sgdone.diagnose.separability.algebra import is_sparse
+from sgdone.diagnose.data_summary.duplicate_columns import column_hashes, identical_columns
+from sgdone.diagnose.separability.least_squares import is_sparse
 
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]

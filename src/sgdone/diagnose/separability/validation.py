@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
-from sgdone.diagnose.separability.algebra import is_sparse
+from sgdone.diagnose.separability.least_squares import is_sparse
 
 Array = NDArray[np.float64]
 

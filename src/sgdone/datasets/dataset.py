@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-Task = Literal["classification", "regression"]
+from sgdone.data.learning_task import Task
 
 
 class DatasetNotFound(LookupError):  # noqa: N818 - reads as what happened
@@ -18,7 +18,7 @@ class DatasetNotFound(LookupError):  # noqa: N818 - reads as what happened
 @final
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows of a data set, as :func:`sgdone.datasets.load` returns them.
+    """LabelledRows of a data set, as :func:`sgdone.datasets.load` returns them.
 
     Attributes
     ----------
@@ -46,14 +46,14 @@ class Dataset:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LabelledRows:
     """Features (numbers, or texts still to be turned into numbers) and labels."""
 
     X: Any
     y: Any
 
-    def __getitem__(self, which: Any) -> "Rows":
-        return Rows(self.X[which], self.y[which])
+    def __getitem__(self, which: Any) -> "LabelledRows":
+        return LabelledRows(self.X[which], self.y[which])
 
 
 @final
@@ -61,8 +61,8 @@ class Rows:
 class Split:
     """A whole data set; ``test`` is None where the papers use all rows at once."""
 
-    train: Rows
-    test: Rows | None
+    train: LabelledRows
+    test: LabelledRows | None
     feature_names: list[str] | None = None
     target_names: list[str] | None = None
 
@@ -87,7 +87,7 @@ class Recipe:
         classes are chosen.
     choose : callable, optional
         From a split, a positive class and a negative one (None for the rest) to the split of that binary
-        task; by default :func:`sgdone.datasets.classes.choose_classes`.
+        task; by default :func:`sgdone.datasets.binary_tasks.choose_classes`.
     positive : str, optional
         The class to tell from the rest where none is named, for rows that carry several labels.
     """
@@ -98,12 +98,12 @@ class Recipe:
     files: tuple[str, ...] = ()
     read: Callable[[Path], Split] | None = None
     fetch: Callable[[], Split] | None = None
-    featurize: Callable[[Rows, Rows], tuple[Any, list[str]]] | None = None
+    featurize: Callable[[LabelledRows, LabelledRows], tuple[Any, list[str]]] | None = None
     choose: Callable[[Split, str, str | None], Split] | None = None
     positive: str | None = None
 
 
-def split_at_random(X: Any, y: NDArray[Any]) -> tuple[Rows, Rows]:
+def split_at_random(X: Any, y: NDArray[Any]) -> tuple[LabelledRows, LabelledRows]:
     """Four fifths to train and one to test, in the order of ``default_rng(0).permutation``.
 
     Examples
@@ -114,5 +114,5 @@ def split_at_random(X: Any, y: NDArray[Any]) -> tuple[Rows, Rows]:
     """
     order = np.random.default_rng(0).permutation(len(y))
     n_test = len(y) // 5
-    rows = Rows(X, y)
+    rows = LabelledRows(X, y)
     return rows[order[: len(y) - n_test]], rows[order[len(y) - n_test :]]

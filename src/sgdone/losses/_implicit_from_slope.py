@@ -3,7 +3,7 @@
 import math
 
 from sgdone.kernels.jit import inlined
-from sgdone.losses.base import Parameters, ScalarFunction
+from sgdone.losses.loss import Parameters, ScalarFunction
 
 _EPSILON = 2.0**-52
 # A root below this is as good as 0; a slope above the other is cut to it.

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.datasets.base import Rows, Split
+from sgdone.datasets.dataset import LabelledRows, Split
 
 
 def choose_classes(split: Split, positive: str, negative: str | None) -> Split:
@@ -21,10 +21,10 @@ def choose_classes(split: Split, positive: str, negative: str | None) -> Split:
     if ours == theirs:
         raise ValueError(f"{positive!r} and {negative!r} are the same class: name two, or 'rest'")
 
-    def relabelled(rows: Rows) -> Rows:
+    def relabelled(rows: LabelledRows) -> LabelledRows:
         if theirs is not None:
             rows = rows[(rows.y == codes[ours]) | (rows.y == codes[theirs])]
-        return Rows(rows.X, np.where(rows.y == codes[ours], 1, -1))
+        return LabelledRows(rows.X, np.where(rows.y == codes[ours], 1, -1))
 
     return replace(
         split,
