@@ -163,8 +163,8 @@ def test_ties_keep_it_from_the_median_at_every_scale():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([], "there are no values"),
-        ([1.0, math.nan, 2.0], r"values\[1\] is nan, and 1 of 3 are NaN or infinite"),
+        ([], "values is empty"),
+        ([1.0, math.nan, 2.0], r"values\[1\] is nan; 1 of 3 values are NaN or infinite"),
         ([1.0, 2.0, -math.inf], r"values\[2\] is -inf"),
         ([[1.0, 2.0]], r"shape \(1, 2\)"),
         (3.0, r"shape \(\)"),

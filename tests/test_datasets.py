@@ -240,8 +240,8 @@ def test_types():
     ("name", "options", "message"),
     [
         ("iris", {"subset": "valid"}, "subset='valid' is none of 'train', 'test', 'all'"),
-        ("iris-setosa-vs-rest", {"positive": "setosa"}, "name one binary task"),
-        ("iris", {"negative": "setosa"}, "name one binary task"),
+        ("iris-setosa-vs-rest", {"positive": "setosa"}, "the binary task is ambiguous"),
+        ("iris", {"negative": "setosa"}, "the binary task is ambiguous"),
         ("iris-rose-vs-rest", {}, "no class 'rose': the classes are setosa, versicolor, virginica"),
         ("iris-setosa-vs-rose", {}, "no class 'rose'"),
         ("iris-setosa-vs-0", {}, "'setosa' and '0' are the same class"),
@@ -373,7 +373,7 @@ def test_fetch_rcv1(offline):
     assert counts(train) == {-1: 11_575, 1: 11_574}
     assert len(test.y) == 51
     assert test.target_names == ["rest", "ECAT"]
-    with pytest.raises(ValueError, match="a story may be of both 'CCAT' and 'ECAT'"):
+    with pytest.raises(ValueError, match="a story may have both topics 'CCAT' and 'ECAT'"):
         datasets.load("rcv1-CCAT-vs-ECAT")
 
 

@@ -116,7 +116,7 @@ def test_part_of_a_stream_has_no_passes_to_mark():
 
 
 def test_nothing_to_draw():
-    with pytest.raises(ValueError, match="the trace is empty, the fit ended before its first update"):
+    with pytest.raises(ValueError, match="the trace is empty, because the fit stopped before its first update"):
         plot_trace(Trace())
 
 

@@ -1,4 +1,4 @@
-"""What the loop could not use, said to the user."""
+"""Errors for rows that cannot be used for training."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,11 +8,11 @@ from sgdone.solvers.base import BlockReport
 
 
 class BadRowError(ValueError):
-    """A row held NaN, infinity or numbers too large to square."""
+    """Raised for a row with NaN, infinity or values whose squares overflow."""
 
 
 def raise_for_bad_row(block: Block, report: BlockReport) -> None:
-    """Raise if the row at which a stretch ended is itself to blame; if it is not, the weights have diverged."""
+    """Raise if the row at which training stopped is invalid. If it is valid, the weights have diverged."""
     row = int(block.order[report.position]) if report.blamed is None else report.blamed
     if report.ending == "not sound":
         block.rows.check_indices()
@@ -20,7 +20,7 @@ def raise_for_bad_row(block: Block, report: BlockReport) -> None:
 
 
 def check_rows(block: Block, rows: NDArray[np.uint64]) -> None:
-    """Raise for the first of some rows that no loop could use."""
+    """Raise for the first of the given rows that cannot be used for training."""
     for row in rows.tolist():
         fault = block.rows.find_fault(row)
         if fault is not None:

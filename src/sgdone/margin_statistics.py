@@ -1,4 +1,4 @@
-"""The distribution of margins in a few numbers."""
+"""Summary statistics of margins."""
 
 from dataclasses import dataclass
 from typing import final
@@ -14,11 +14,10 @@ _ROUNDING = 2.0**-40
 @final
 @dataclass(frozen=True)
 class MarginStatistics:
-    """Location, spread and shape of some margins, and how many of them are too small.
+    """Location, spread and skewness of margins, and the fraction of small margins.
 
-    A margin is the label ±1 times the prediction. ``wrong`` is the share of margins that are 0 or less, ``below`` that
-    of those less than the level γ. The standard deviation is that of the rows at hand (divided by n), and the skew of
-    margins that are all equal is 0.
+    A margin is the label ±1 times the score. ``wrong`` is the fraction of margins ≤ 0, ``below`` the fraction below γ.
+    The standard deviation divides by n. The skewness of equal margins is 0.
 
     Examples
     --------
@@ -38,14 +37,14 @@ class MarginStatistics:
 
     @classmethod
     def of(cls, margins: Array, gamma: float, weights: Array | None = None) -> "MarginStatistics":
-        """The statistics of finite margins, of which there is one at least, weighted if told."""
+        """Statistics of at least one finite margin, optionally weighted."""
         if weights is not None:
             margins, weights = margins[weights > 0.0], weights[weights > 0.0]
         mean = _mean(margins, weights)
         away = margins - mean
         spread = float(np.abs(away).max())
         deviation, skew = 0.0, 0.0
-        # Rounding leaves equal margins some last digits apart.
+        # By rounding, equal margins may differ in their last digits.
         if spread > _ROUNDING * abs(mean):
             away /= spread
             second, third = _mean(away * away, weights), _mean(away * away * away, weights)
@@ -68,7 +67,7 @@ def _mean(values: Array, weights: Array | None) -> float:
 
 
 def _quantiles(margins: Array, weights: Array | None) -> tuple[float, float, float]:
-    """The quartiles: where the share of smaller margins passes ¼, ½, ¾; half-way over a gap at exactly that share."""
+    """Quartiles: inverse of the weighted distribution function at ¼, ½, ¾; the midpoint where it is flat."""
     shares = np.array([0.25, 0.5, 0.75])
     if weights is None:
         lower, median, upper = np.quantile(margins, shares, method="averaged_inverted_cdf")

@@ -1,4 +1,4 @@
-"""Short names for losses, step sizes, solvers and rules: found in their folders, not registered anywhere."""
+"""Short names of losses, step sizes, solvers and stopping rules, found by searching their packages."""
 
 import difflib
 import importlib
@@ -13,18 +13,18 @@ Interface = TypeVar("Interface")
 
 
 def by_name(name: str, interface: Callable[..., Interface], package: ModuleType, what: str) -> Interface:
-    """Make the object that a short name stands for; names take ``-`` or ``_``.
+    """Create the object with a short name. Names may contain ``-`` or ``_``.
 
     Parameters
     ----------
     name : str
-        What the user wrote.
+        Name given by the user.
     interface : abstract class
-        What a leaf is wanted of (a callable to the type checker, which takes no abstract class for a type).
+        Base class of the object. Typed as a callable, because mypy does not accept abstract classes as types.
     package : module
-        The folder to look in: every class or function of its files with a ``name``.
+        Package to search: all classes and functions of its modules with a ``name``.
     what : str
-        The word for it in the error message.
+        Kind of object, for the error message.
     """
     known = names(interface, package)
     key = name.lower().replace("-", "_")
@@ -36,16 +36,16 @@ def by_name(name: str, interface: Callable[..., Interface], package: ModuleType,
 
 @lru_cache(maxsize=32)
 def names(interface: Any, package: ModuleType) -> dict[str, Any]:
-    """Every named leaf of ``interface`` in the files of ``package``, by name.
+    """Map the names of all implementations of ``interface`` in the modules of ``package`` to them.
 
-    A leaf is a class with a ``name`` or a function with a ``name`` that builds one (as ``asgd`` does).
+    An implementation is a class with a ``name``, or a function with a ``name`` that creates an object (as ``asgd``).
     """
     found: dict[str, Any] = {}
     for file in pkgutil.iter_modules(package.__path__):
         module = importlib.import_module(f"{package.__name__}.{file.name}")
         for thing in vars(module).values():
             if getattr(thing, "__module__", None) != module.__name__:
-                continue  # imported: it is found where it lives
+                continue  # imported from another module, where it is found
             leaf = inspect.isclass(thing) and issubclass(thing, interface) and not inspect.isabstract(thing)
             if (leaf or inspect.isfunction(thing)) and isinstance(getattr(thing, "name", None), str):
                 found[thing.name] = thing
@@ -53,6 +53,6 @@ def names(interface: Any, package: ModuleType) -> dict[str, Any]:
 
 
 def did_you_mean(key: str, known: Iterable[str]) -> str:
-    """A question naming the nearest of the known names, if one is near."""
+    """Suggest the known name closest to ``key``; empty if none is close."""
     close = difflib.get_close_matches(key, list(known), n=1)
     return f" Did you mean {close[0]!r}?" if close else ""

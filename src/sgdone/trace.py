@@ -119,7 +119,7 @@ class Trace(Sequence[TraceRow]):
 
     def plot_margins(self) -> "NDArray[Any]":
         """Draw the course of the margins, if they were kept (``monitors=["margins"]``); returns the axes."""
-        from sgdone.plotting_margins import plot_margins
+        from sgdone.plotting import plot_margins
 
         axes: NDArray[Any] = plot_margins(self)
         return axes

@@ -35,12 +35,12 @@ BAD_USAGE = {
 
 BAD_DATA = {
     "no such file": (["fit", "{folder}/nowhere.csv"], "nowhere.csv: no such file"),
-    "no such set": (["fit", "breast_canser"], "there is no file 'breast_canser', and no data set is called"),
-    "a folder": (["fit", "{folder}"], "is a folder; give a file"),
-    "no label": (["fit", "{train}"], "name the label with --label, one of 'a', 'passed', 'b'"),
-    "another label": (["fit", "{train}", "--label", "pass"], "no column is called 'pass' (did you mean 'passed'?)"),
+    "no such set": (["fit", "breast_canser"], "there is no file 'breast_canser', and no data set is named"),
+    "a folder": (["fit", "{folder}"], "is a folder; give a regular file"),
+    "no label": (["fit", "{train}"], "choose the label with --label, one of 'a', 'passed', 'b'"),
+    "another label": (["fit", "{train}", "--label", "pass"], "no column is named 'pass' (did you mean 'passed'?)"),
     "text to regress": (["fit", "{train}", "--label", "passed", "--task", "regression"], "is no number, as a"),
-    "a broken line": (["fit", "{folder}/broken.csv"], "broken.csv, line 3: 1 field where the header names 2 columns"),
+    "a broken line": (["fit", "{folder}/broken.csv"], "broken.csv, line 3: found 1 field, but the header"),
     "one class": (["fit", "{folder}/one.csv"], "y holds one class only ('x')"),
     "strange test labels": (["fit", "{train}", "--label", "passed", "--test", "{folder}/strange.csv"],
                             "strange.csv: no label is one of the training rows' ('no', 'yes'); it has '8', '9'"),
@@ -48,7 +48,7 @@ BAD_DATA = {
     "another file": (["predict", "{train}", "{train}"], "train.csv: is not a model file"),
     "a model cut short": (["inspect", "{folder}/short"], "is cut short"),
     "columns missing": (["predict", "{model}", "{folder}/one.csv"], "1 feature not found ('b')"),
-    "nowhere to predict": (["predict", "{model}", "{train}", "--out", "{folder}/no/p"], "there is no folder"),
+    "nowhere to predict": (["predict", "{model}", "{train}", "--out", "{folder}/no/p"], "does not exist; create"),
 }  # fmt: skip
 
 

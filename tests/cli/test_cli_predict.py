@@ -90,7 +90,7 @@ def test_a_regression(single, sgdone, columns, tmp_path):
     read = np.array(result.stdout.split()[1:], dtype=expected.dtype)
     np.testing.assert_array_equal(read, expected)
     message = sgdone("predict", tmp_path / "m", tmp_path / "t.parquet", "--proba", code=2).stderr
-    assert "has no probabilities: train it with --loss logistic" in message
+    assert "does not predict probabilities: train it with --loss logistic" in message
 
 
 def test_a_data_set_by_name(sgdone, tmp_path):

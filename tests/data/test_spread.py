@@ -22,7 +22,7 @@ def test_one_column_of_another_size_is_named(form, factor, kind, rng):
     X[:, 3] *= factor
     words = spread_of(form(X)).in_words()
     assert words.startswith("column 3 is up to ")
-    assert words.endswith(f"times as {kind} as the typical column")
+    assert words.endswith(f"times as {kind} as the median column")
 
 
 @FORMS

@@ -99,7 +99,7 @@ def test_several_classes_have_their_own_score_minus_the_best_other():
     found = margins(Fixed(scores, ["a", "b", "c"]), None, ["a", "b", "c"])
     np.testing.assert_array_equal(found.values, [1.0, -1.0, 6.0])
     assert found.n_classes == 3
-    assert "own score minus the best other" in str(found)
+    assert "score of the true class minus the best other score" in str(found)
     assert found.wrong == pytest.approx(1 / 3)
 
 
@@ -143,37 +143,37 @@ def test_a_margin_of_0_is_wrong():
 def test_it_says_in_words_what_it_found():
     text = str(margins(Fixed([-3.0, 0.5, 1.0, 1.5]), None, np.ones(4)))
     assert text.splitlines() == [
-        "Margins of 4 rows (the label times the score):",
-        "25.00% are wrong (0 or less) and 50.00% below γ = 1.",
-        "Half of them lie between -1.25 and 1.25, around the median 0.75.",
-        "The mean is 0, the standard deviation 1.768, Catoni's location 0.561 (s = 1.3).",
-        "The tail of small margins is the longer one (skew -1.02).",
+        "Margins of 4 rows (label times score):",
+        "25.00% are misclassified (margin ≤ 0), 50.00% are below γ = 1.",
+        "Median 0.75, quartiles -1.25 and 1.25.",
+        "Mean 0, standard deviation 1.768, Catoni's location 0.561 (s = 1.3).",
+        "The tail of small margins is longer (skewness -1.02).",
     ]
-    assert repr(margins(Fixed([2.0]), None, [1])) == "Margins(1 row, mean 2, median 2, 0.00% wrong)"
+    assert repr(margins(Fixed([2.0]), None, [1])) == "Margins(1 row, mean 2, median 2, 0.00% misclassified)"
     assert str(margins(Fixed([2.0]), None, [1])).startswith("Margins of 1 row (")
 
 
 @pytest.mark.parametrize(
     ("model", "y", "options", "error", "words"),
     [
-        (Fixed([]), [], {}, ValueError, "y is empty: there are no margins without rows"),
+        (Fixed([]), [], {}, ValueError, "y is empty: give at least one row"),
         (Fixed([1.0, np.nan]), [1, 1], {}, ValueError, "the score of row 1 is not finite"),
-        (Fixed([1.0, 2.0]), [1], {}, ValueError, r"scores of shape \(2,\) for 1 labels of 2 classes"),
-        (Fixed([[1.0, 2.0]], [0, 1, 2]), [1], {}, ValueError, "margins need one score a row and class"),
+        (Fixed([1.0, 2.0]), [1], {}, ValueError, r"returned the shape \(2,\) for 1 labels of 2 classes"),
+        (Fixed([[1.0, 2.0]], [0, 1, 2]), [1], {}, ValueError, r"expected \(1, 3\)"),
         (Fixed([1.0]), [[1]], {}, ValueError, r"y has the shape \(1, 1\)"),
         (
             Fixed([1.0, 2.0]),
             [1, 7],
             {},
             ValueError,
-            r"label of row 1 is 7, which is none of the model's classes \[-1, 1\]",
+            r"label of row 1 is 7, which is not one of the model's classes \[-1, 1\]",
         ),
         (Fixed([1.0]), [1], {"gamma": np.nan}, ValueError, "gamma=nan is not a finite number"),
         (Fixed([1.0]), [1], {"gamma": "one"}, ValueError, "gamma='one' is not a finite number"),
         (Fixed([1.0]), [1], {"scale": 0.0}, ValueError, "scale=0.0 is not a positive finite number"),
-        (Fixed([1.0]), [1], {"sample_weight": [1.0, 2.0]}, ValueError, "sample_weight must be 1 numbers"),
+        (Fixed([1.0]), [1], {"sample_weight": [1.0, 2.0]}, ValueError, "sample_weight has the shape"),
         (Fixed([1.0]), [1], {"sample_weight": [-1.0]}, ValueError, "sample_weight of row 0 is -1.0"),
-        (Fixed([1.0]), [1], {"sample_weight": [0.0]}, ValueError, "all rows have the weight 0"),
+        (Fixed([1.0]), [1], {"sample_weight": [0.0]}, ValueError, "all sample weights are 0"),
         (GaussianNB(), [1], {}, TypeError, "GaussianNB has no decision_function"),
     ],
 )

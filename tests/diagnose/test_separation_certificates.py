@@ -11,9 +11,7 @@ from sgdone.diagnose import separation
 from sgdone.diagnose.separability import split as splitting
 from sgdone.diagnose.separability.dual_weights import absorb, exactify, imbalance
 from sgdone.diagnose.separability.least_squares import Direct, Iterative
-from sgdone.diagnose.separability.linear_program import separate_by_program
-from sgdone.diagnose.separability.split import split
-from sgdone.diagnose.separability.undecided import Undecided
+from sgdone.diagnose.separability.split import Undecided, separate_by_program, split
 
 X = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 2], [1, 3]])
 Y = np.array([0, 1, 0, 1, 1, 1])
@@ -59,7 +57,7 @@ def test_a_certificate_does_not_hold_for_other_data():
     certificate = separation(X, Y).certificate
     assert not certificate.check(X, 1 - Y)
     assert not certificate.check(X[:, ::-1], Y)
-    with pytest.raises(ValueError, match="is about 6 rows and 2 features"):
+    with pytest.raises(ValueError, match="is for 6 rows and 2 features"):
         certificate.check(X[:5], Y[:5])
 
 

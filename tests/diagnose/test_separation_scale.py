@@ -121,7 +121,7 @@ def test_the_fast_check_proves_what_a_fit_shows():
     overlap, noisy, _ = dense_problem("none")
     found = fast_check(overlap, np.where(noisy, 1.0, -1.0), np.zeros(20))
     assert found.kind == "none"
-    assert "prove that none can be separated" in found.reason
+    assert "prove that no row is separable" in found.reason
 
 
 def test_the_fast_check_leaves_out_rows_of_weight_zero():
@@ -135,7 +135,7 @@ def test_the_fast_check_gives_up_on_many_features(rng):
     X = rng.standard_normal((2000, 400))
     found = fast_check(X, np.where(rng.random(2000) < 0.5, 1.0, -1.0), np.zeros(400))
     assert found.kind == "undecided"
-    assert "would take long beside the fit" in found.reason
+    assert "would take longer than the fit" in found.reason
 
 
 def test_margins_that_are_rounding_prove_nothing():

@@ -30,7 +30,7 @@ def test_an_index_out_of_range(long, seen, place, index, rows):
     if not seen:
         X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
     X.indices[X.indptr[5] + place] = index
-    message = f"row 5 of the CSR matrix X holds the column index {index}, but X has 8 columns: rebuild it"
+    message = f"row 5 of the CSR matrix X has the column index {index}, but X has 8 columns: rebuild it"
     for use in (
         lambda: LinearClassifier().fit(X, y),
         lambda: model.partial_fit(X, y),
@@ -44,7 +44,7 @@ def test_an_index_out_of_range(long, seen, place, index, rows):
 def test_pointers_out_of_range(value, rows):
     X, y = rows
     X.indptr[6] = value
-    with pytest.raises(ValueError, match=r"indptr of the CSR matrix X is broken at row [56]: rebuild it"):
+    with pytest.raises(ValueError, match=r"indptr of the CSR matrix X is invalid at row [56]: rebuild it"):
         LinearClassifier().fit(X, y)
 
 

@@ -161,7 +161,7 @@ def test_rows_are_held_out_even_if_the_rule_is_not_asked_yet(binary):
 
 def test_a_set_larger_than_the_first_chunk(binary):
     X, y = binary
-    with pytest.raises(ValueError, match="a validation set of 32 rows leaves none to learn from"):
+    with pytest.raises(ValueError, match="a validation set of 32 rows leaves no rows for training"):
         model("small-validation-set").partial_fit(X[:32], y[:32], classes=[0, 1])
 
 

@@ -112,13 +112,13 @@ def test_overconfident_rows_cost_as_much_as_those_short_by_the_same():
 
 @pytest.mark.parametrize("gamma", [0.0, -1.0, math.nan, math.inf, "1", None])
 def test_a_margin_that_is_not_positive_is_refused(gamma):
-    with pytest.raises(ValueError, match=r"MarginPursuit's gamma is .*: give the margin to aim at, a positive number"):
+    with pytest.raises(ValueError, match=r"gamma=.* of MarginPursuit is not a positive number: give the target margin"):
         MarginPursuit(gamma=gamma)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf, "large", None])
 def test_a_scale_that_is_not_positive_is_refused(scale):
-    with pytest.raises(ValueError, match=r"MarginPursuit's scale is .*: give a positive number"):
+    with pytest.raises(ValueError, match=r"scale=.* of MarginPursuit is not valid: give a positive number"):
         MarginPursuit(scale=scale)
 
 
@@ -127,11 +127,11 @@ def test_a_scale_still_to_be_chosen_is_refused_by_name_until_it_is_a_number(word
     loss = MarginPursuit(gamma=2.0, scale=word)
     assert loss.smoothness == 1.0
     for use in (lambda: loss.parameters, lambda: loss.value(0.0, 1.0), lambda: loss.lipschitz):
-        with pytest.raises(ValueError, match=f"scale is still '{word}'.*with_scale"):
+        with pytest.raises(ValueError, match=f"scale='{word}'.*with_scale"):
             use()
     assert loss.with_scale(3.0) == MarginPursuit(2.0, 3.0)
     assert loss.with_scale(np.float64(3.0)).value(0.0, 1.0) == MarginPursuit(2.0, 3.0).value(0.0, 1.0)
-    with pytest.raises(ValueError, match=r"scale is -1\.0"):
+    with pytest.raises(ValueError, match=r"scale=-1\.0"):
         loss.with_scale(-1.0)
 
 
@@ -252,12 +252,12 @@ def test_optimal_margin_distribution_is_the_squared_hinge_without_tolerance_and_
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: MarginDistribution(alpha=0.0), "MarginDistribution's alpha is 0.0: give a positive number"),
-        (lambda: MarginDistribution(beta=math.nan), "MarginDistribution's beta is nan"),
-        (lambda: OptimalMarginDistribution(theta=1.0), "OptimalMarginDistribution's theta is 1.0"),
-        (lambda: OptimalMarginDistribution(theta=-0.1), "OptimalMarginDistribution's theta is -0.1"),
-        (lambda: OptimalMarginDistribution(upsilon=0.0), "OptimalMarginDistribution's upsilon is 0.0"),
-        (lambda: OptimalMarginDistribution(upsilon=1.5), "OptimalMarginDistribution's upsilon is 1.5"),
+        (lambda: MarginDistribution(alpha=0.0), "alpha=0.0 of MarginDistribution is not a positive number"),
+        (lambda: MarginDistribution(beta=math.nan), "beta=nan of MarginDistribution"),
+        (lambda: OptimalMarginDistribution(theta=1.0), "theta=1.0 of OptimalMarginDistribution is not in"),
+        (lambda: OptimalMarginDistribution(theta=-0.1), "theta=-0.1 of OptimalMarginDistribution is not in"),
+        (lambda: OptimalMarginDistribution(upsilon=0.0), "upsilon=0.0 of OptimalMarginDistribution is not in"),
+        (lambda: OptimalMarginDistribution(upsilon=1.5), "upsilon=1.5 of OptimalMarginDistribution is not in"),
     ],
 )
 def test_parameters_out_of_range_are_refused(make, message):

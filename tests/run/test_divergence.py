@@ -63,7 +63,7 @@ def test_a_csr_row_that_points_outside_is_an_error_not_a_crash(index, rng):
     X = sparse.csr_matrix(rng.standard_normal((40, 3)))
     X.indices[X.indptr[8] - 2] = index
     X.has_canonical_format = True
-    message = f"row 7 of the CSR matrix X holds the column index {index}, but X has 3 columns: rebuild it"
+    message = f"row 7 of the CSR matrix X has the column index {index}, but X has 3 columns: rebuild it"
     with pytest.raises(ValueError, match=message):
         run(ArraySource(X, np.ones(40)), losses.Logistic(), solvers.asgd(), STOP, alpha=0.1)
 

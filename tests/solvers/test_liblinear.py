@@ -350,5 +350,5 @@ def test_an_index_out_of_range_is_named():
     problem = off_centre(0)
     X = sparse.csr_array(problem.X)
     X.indices[X.indptr[57]] = 6
-    with pytest.raises(ValueError, match="row 57 of the CSR matrix X holds the column index 6"):
+    with pytest.raises(ValueError, match="row 57 of the CSR matrix X has the column index 6"):
         run(ArraySource(X, problem.y), HINGE, Liblinear(), MaxPasses(1), alpha=0.1)

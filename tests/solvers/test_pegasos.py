@@ -438,7 +438,7 @@ def test_an_index_out_of_range_is_found(problem, block_size):
     assert X.has_canonical_format  # what SciPy remembers, and the loop cannot rely on
     X.indices[X.indptr[57]] = 4
     source = ArraySource(X, problem.y, shuffle=False)
-    with pytest.raises(ValueError, match="row 57 of the CSR matrix X holds the column index 4"):
+    with pytest.raises(ValueError, match="row 57 of the CSR matrix X has the column index 4"):
         run(source, HINGE, Pegasos(7), MaxPasses(1), alpha=0.1, block_size=block_size)
 
 

@@ -93,7 +93,7 @@ def test_a_row_with_nan_is_named():
 
 @pytest.mark.parametrize("k", [0.0, -1.0, np.nan, np.inf, "two"])
 def test_a_k_that_is_not_positive_is_refused(k):
-    with pytest.raises(ValueError, match=r"AutoScale's k is .*a positive number"):
+    with pytest.raises(ValueError, match=r"k=.* of AutoScale is not a positive number"):
         AutoScale(k)
 
 
@@ -227,7 +227,7 @@ def test_the_printed_step_size_goes_by_the_scale_of_the_loss():
     np.testing.assert_allclose(result.state.step(t), 1.0 / (scale * 0.5 * t))
     given = fit(problem, loss, solvers.Pegasos(), MaxPasses(3), alpha=0.25, step=steps.Pursuit(scale=2.0))
     np.testing.assert_allclose(given.state.step(t), 1.0 / (2.0 * 0.5 * t))
-    with pytest.raises(ValueError, match="takes s from the loss, and 'logistic' has none: give scale"):
+    with pytest.raises(ValueError, match="takes s from the loss, but 'logistic' has no scale: give scale="):
         fit(problem, Logistic(), solvers.Pegasos(), MaxPasses(1), step=steps.Pursuit())
     with pytest.raises(ValueError, match="needs a positive alpha"):
         fit(problem, PURSUIT, solvers.SGD(), MaxPasses(1), alpha=0.0, step=steps.Pursuit())

@@ -99,7 +99,7 @@ def test_averaging_by_name_brings_its_own_steps():
     model = LinearClassifier(solver="sgd2", average=True, alpha=0.01, stop=20, random_state=0).fit(X, y)
     like = LinearClassifier(solver="asgd", alpha=0.01, stop=20, random_state=0).fit(X, y)
     assert np.allclose(model.coef_, like.coef_, rtol=0.02)
-    with pytest.raises(ValueError, match='t0="sample" is for SGD2\\(\\) and SGDQN\\(\\), not averaged'):
+    with pytest.raises(ValueError, match='t0="sample" works only with SGD2\\(\\) and SGDQN\\(\\), not averaged'):
         model.set_params(step=Bottou("sample")).fit(X, y)
 
 

@@ -170,7 +170,7 @@ def test_an_index_out_of_range_is_named(name, step):
     X, y = two_classes()
     X = sparse.csr_array(X)
     X.indices[X.indptr[57]] = 5
-    with pytest.raises(ValueError, match="row 57 of the CSR matrix X holds the column index 5"):
+    with pytest.raises(ValueError, match="row 57 of the CSR matrix X has the column index 5"):
         LinearClassifier(solver=name, step=step, stop=3).fit(X, y)
 
 

@@ -157,7 +157,7 @@ def test_a_bad_row_is_found_at_the_first_anchor(form, bad, row, problem):
 def test_an_index_out_of_range_is_found_at_the_first_anchor(problem):
     X = sparse.csr_array(problem.X)
     X.indices[X.indptr[57]] = 4
-    with pytest.raises(ValueError, match="row 57 of the CSR matrix X holds the column index 4"):
+    with pytest.raises(ValueError, match="row 57 of the CSR matrix X has the column index 4"):
         LinearClassifier(solver="svrg", stop=3).fit(X, problem.y)
 
 

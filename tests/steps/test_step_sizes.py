@@ -151,7 +151,7 @@ def test_a_step_size_of_ones_own_is_checked():
         def resolve(self, preliminary):
             return self
 
-    with pytest.raises(ValueError, match=r"gave the step size -1\.0 at sample 1"):
+    with pytest.raises(ValueError, match=r"returned the step size -1\.0 at sample 1"):
         step_sizes(Wrong(), 1, 10)
 
 

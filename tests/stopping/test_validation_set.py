@@ -42,7 +42,7 @@ def test_a_rule_is_what_it_says(rule):
 @pytest.mark.parametrize("size", [20, 21, 10**6])
 def test_a_set_larger_than_the_data(size):
     X = np.random.default_rng(0).standard_normal((20, 2))
-    message = f"a validation set of {size:,} rows leaves none to learn from: .* hold 20 rows of positive weight"
+    message = f"a validation set of {size:,} rows leaves no rows for training: .* hold 20 rows of positive weight"
     with pytest.raises(ValueError, match=message):
         fit(X, np.where(X[:, 0] > 0, 1.0, -1.0), SmallValidationSet(size))
     with pytest.raises(ValueError, match=message):
@@ -173,7 +173,7 @@ def test_a_bad_row_is_found_even_if_it_is_held_out(problem, form, bad):
 def test_an_index_out_of_range_is_found_even_if_it_is_held_out(problem):
     X = FORMS["csr"](problem.X)
     X.indices[X.indptr[5]] = 6
-    with pytest.raises(ValueError, match="row 5 of the CSR matrix X holds the column index 6"):
+    with pytest.raises(ValueError, match="row 5 of the CSR matrix X has the column index 6"):
         fit(X, problem.y, SmallValidationSet(8))
 
 

@@ -1,4 +1,4 @@
-"""DATA: a file or a data set's name."""
+"""The argument DATA: a file or the name of a data set."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ __all__ = ["InputData", "as_classes", "is_dataset", "load", "load_test_part", "t
 @final
 @dataclass(frozen=True, eq=False)
 class InputData:
-    """Features and labels, wherever they come from."""
+    """Features and labels from a file or a data set."""
 
     name: str
     X: Any
@@ -28,19 +28,19 @@ class InputData:
     feature_names: list[str] | None
     label_name: str | None = None
     zero_based: bool = False
-    #: Of data sets alone: the classes' names, and what the set is for.
+    #: For data sets only: the names of the classes and the task.
     class_names: list[str] | None = None
     task: Task | None = None
 
     @property
     def labels(self) -> NDArray[Any]:
-        """The labels of rows that must have them."""
+        """The labels, which must be present."""
         assert self.y is not None
         return self.y
 
 
 def is_dataset(data: str) -> bool:
-    """Whether DATA names a data set; a file of the same name goes first."""
+    """Whether DATA is the name of a data set; a file of the same name has precedence."""
     path = Path(data)
     if path.is_file():
         return False
@@ -64,7 +64,7 @@ def load(
     zero_based: bool = False,
     allow_missing: bool = False,
 ) -> InputData:
-    """Rows of a file or a data set, with as many features (or those named) as are asked for."""
+    """Load a file or a data set; raise if it does not have the requested features."""
     if not is_dataset(data):
         table = read(
             data,
@@ -78,14 +78,14 @@ def load(
         return InputData(data, table.X, table.y, table.feature_names, table.label_name, bool(table.zero_based))
     found = datasets.load(data, subset=subset)
     if n_features is not None and found.X.shape[1] != n_features:
-        raise DataError(f"{data}: has {counted(found.X.shape[1], 'feature')} where {n_features:,} are expected")
+        raise DataError(f"{data}: has {counted(found.X.shape[1], 'feature')}, expected {n_features:,}")
     if features is not None and found.feature_names not in (None, features):
-        raise DataError(f"{data}: has other features than the rows that the model was trained on")
+        raise DataError(f"{data}: the features differ from those of the training data")
     return InputData(data, found.X, found.y, found.feature_names, class_names=found.target_names, task=found.task)
 
 
 def load_test_part(data: str) -> InputData | None:
-    """The test rows of a data set, if it has any."""
+    """Test rows of a data set; None if it has none."""
     try:
         return load(data, subset="test")
     except ValueError:
@@ -93,7 +93,7 @@ def load_test_part(data: str) -> InputData | None:
 
 
 def as_classes(y: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers of svmlight files as integers."""
+    """Convert class labels that are integer-valued floats, as in svmlight files, to integers."""
     if y.dtype.kind == "f" and np.all(y == np.rint(y)) and np.all(np.abs(y) < 2**53):
         return y.astype(np.int64)
     return y

@@ -15,7 +15,7 @@ from sgdone.model_file import read_header
 
 
 def inspect_and_report(path: Path, top: int, json: bool) -> None:
-    """Load and tell."""
+    """Load a model and print its report."""
     model = sgdone.load(path)
     header = read_header(path)
     report = {
@@ -45,12 +45,12 @@ def inspect_and_report(path: Path, top: int, json: bool) -> None:
 
 
 def _shown(parameter: Any) -> str:
-    """A name as it is, an object as it is written."""
+    """Name or representation of a parameter."""
     return parameter if isinstance(parameter, str) else repr(parameter)
 
 
 def _largest(model: Model, top: int) -> list[dict[str, Any]]:
-    """The coefficients of largest absolute value, with the features (and classes) they belong to."""
+    """The coefficients of largest absolute value, with their features and classes."""
     coef = np.atleast_2d(model.coef_)
     names = getattr(model, "feature_names_in_", None)
     order = np.argsort(-np.abs(coef), axis=None, kind="stable")[:top]
@@ -77,7 +77,7 @@ def _show(report: dict[str, Any], model: Model) -> None:
             ("alpha", console.number(report["alpha"])),
             ("passes", f"{report['passes']:.3g}"),
             ("nonzero", f"{report['nonzero']:,} of {model.coef_.size:,} coefficients, {report['dtype']}"),
-            ("made", f"{report['created']} with sgdone {report['sgdone']}"),
+            ("created", f"{report['created']} with sgdone {report['sgdone']}"),
         ]
     )
     console.say(f"\n{told_verdict(model.verdict_)}", str(model.verdict_.status))

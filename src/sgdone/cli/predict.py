@@ -22,11 +22,11 @@ from sgdone.model_file import read_header
 
 
 def predict_and_report(path: Path, data: str, out: Path | None, proba: bool, label: str | None, json: bool) -> None:
-    """Load, read, predict, write and tell."""
+    """Load the model and the data, write the predictions and print the scores."""
     model = sgdone.load(path)
     with usage("--proba"):
         if proba and not hasattr(model, "predict_proba"):
-            raise ValueError(f"{path} has no probabilities: train it with --loss logistic")
+            raise ValueError(f"the model {path} does not predict probabilities: train it with --loss logistic")
     rows = _rows(model, read_header(path)["extra"], data, label)
     with features_matched():
         predictions = model.predict(rows.X)
@@ -47,11 +47,11 @@ def predict_and_report(path: Path, data: str, out: Path | None, proba: bool, lab
             _write_csv(text, model, predictions, probabilities)
         finally:
             text.detach()
-    _tell(scores, len(predictions), out)
+    _print_scores(scores, len(predictions), out)
 
 
 def _rows(model: Model, notes: dict[str, str], data: str, label: str | None) -> InputData:
-    """Rows read as those the model was trained on."""
+    """Read data in the same way as the training data of the model."""
     if is_dataset(data):
         return load_test_part(data) or load(data)
     names = getattr(model, "feature_names_in_", None)
@@ -66,7 +66,7 @@ def _rows(model: Model, notes: dict[str, str], data: str, label: str | None) -> 
 
 
 def _scores(model: Model, rows: InputData) -> dict[str, float] | None:
-    """Scores where the labels can be the true ones."""
+    """Scores if the data have labels of the kind the model predicts, else None."""
     if rows.y is None:
         return None
     if isinstance(model, LinearClassifier):
@@ -85,13 +85,13 @@ def _write_csv(stream: TextIO, model: Model, predictions: NDArray[Any], probabil
 
 
 def _lines(predictions: NDArray[Any], probabilities: NDArray[Any] | None) -> Iterator[list[str]]:
-    """Texts: numbers in the fewest digits that give them back."""
+    """Rows of the CSV file; numbers have the fewest digits that identify them."""
     for i, prediction in enumerate(predictions):
         yield [str(prediction), *([] if probabilities is None else map(str, probabilities[i]))]
 
 
-def _tell(scores: dict[str, float] | None, n_rows: int, out: Path | None) -> None:
-    """A line on standard error: standard output may hold the predictions."""
+def _print_scores(scores: dict[str, float] | None, n_rows: int, out: Path | None) -> None:
+    """Print the scores on standard error, because standard output may contain the predictions."""
     parts = [f"{n_rows:,} rows"]
     parts += [f"{what.strip()} {value}" for what, value in told_scores("", scores)]
     if out is not None:

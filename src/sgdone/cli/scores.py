@@ -1,4 +1,4 @@
-"""How good a model is on some rows."""
+"""Scores of a model on given data."""
 
 import math
 import warnings
@@ -17,14 +17,14 @@ Model = LinearClassifier | LinearRegressor
 
 @contextmanager
 def features_matched() -> Iterator[None]:
-    """For rows whose columns were chosen by name: scikit-learn need not warn that an array has no names."""
+    """Suppress scikit-learn's warning about missing feature names: the columns were chosen by name."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         yield
 
 
 def score(model: Model, X: Any, y: NDArray[Any]) -> dict[str, float]:
-    """Rows, the mean loss, and the accuracy or R² and RMSE."""
+    """Number of rows, mean loss, and accuracy or R² and RMSE."""
     with features_matched():
         if isinstance(model, LinearClassifier):
             return {"rows": len(y), "loss": _class_loss(model, X, y), "accuracy": float(np.mean(model.predict(X) == y))}
@@ -37,7 +37,7 @@ def score(model: Model, X: Any, y: NDArray[Any]) -> dict[str, float]:
 
 
 def _class_loss(model: LinearClassifier, X: Any, y: NDArray[Any]) -> float:
-    """The mean over rows and, one against the rest, classes."""
+    """Mean loss over rows and, for several classes, over the one-vs-rest problems."""
     loss = as_loss(model.loss, "classification")
     scores = model.decision_function(X).reshape(len(y), -1)
     positives = model.classes_[1:] if scores.shape[1] == 1 else model.classes_

@@ -1,4 +1,4 @@
-"""Where rows come from: arrays in memory, and files read into them."""
+"""Data sources: arrays in memory, and files read into arrays."""
 
 from sgdone.data.arrays import ArraySource
 from sgdone.data.rows import Rows, Scaling

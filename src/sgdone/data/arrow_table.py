@@ -1,4 +1,4 @@
-"""The values of an Arrow table as one array of features and one of labels."""
+"""Conversion of an Arrow table to a feature matrix and a label array."""
 
 import math
 from collections.abc import Callable
@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from sgdone.data.table import DataError, ReadOptions, Table, all_finite
 
-#: Cells of one piece of the copy from columns to rows: it should stay within a core's cache.
+#: Values copied from columns to rows at a time, so that they fit in a core's cache.
 _PIECE = 2**17
 
-#: From a 0-based row to "line 18" or "row 17".
+#: Maps a 0-based row number to its place in the file: "line 18" or "row 17".
 Place = Callable[[int], str]
 
 
 def assemble(table: Any, features: list[str], label: str | None, options: ReadOptions, place: Place) -> Table:
-    """Build a :class:`Table` of an Arrow table's columns; ``place`` tells where a row is in the file."""
+    """Build a :class:`Table` from the columns of an Arrow table; ``place`` locates a row in the file."""
     if table.num_rows == 0:
         raise options.error("has column names but no rows")
     for name in features:
@@ -55,7 +55,7 @@ def _labels(column: Any, name: str, options: ReadOptions, place: Place) -> NDArr
     if not _is_numeric(column.type):
         advice = "text must be UTF-8" if pa.types.is_binary(column.type) else "write classes as text or numbers"
         raise options.error(
-            f"{column[0].as_py()} ({column.type}) is neither a class nor a number: {advice}",
+            f"the label {column[0].as_py()} ({column.type}) is neither a class nor a number: {advice}",
             place=f"{place(0)}, column {name!r}",
         )
     values: NDArray[Any] = _floats(column).to_numpy()
@@ -70,7 +70,7 @@ def _text_labels(column: Any, name: str, options: ReadOptions, place: Place) -> 
     for code, text in enumerate(classes):
         if text.strip() and "\n" not in text:
             continue
-        problem = 'the label runs over the end of its line: is a quote (") not closed?'
+        problem = 'the label contains a line break: is a quote (") not closed?'
         row = int(np.argmax(codes == code))
         raise options.error(
             problem if text.strip() else "missing label: drop the row",
@@ -109,7 +109,7 @@ def _not_a_number(column: Any, name: str, options: ReadOptions, place: Place) ->
         return _missing(row, name, 1, options, place)
     found = f"{value!r} is text," if isinstance(value, str) else f"{value} ({column.type}) is"
     return options.error(
-        f"{found} not a number: correct it, encode the column as numbers (one-hot, say) or leave it out",
+        f"{found} not a number: correct it, encode the column as numbers (for example one-hot) or drop the column",
         place=f"{place(row)}, column {name!r}",
     )
 
@@ -126,12 +126,12 @@ def _is_numeric(kind: Any) -> bool:
 
 
 def _is_text(kind: Any) -> bool:
-    # By name: string_view has no test of its own in older Arrows.
+    # Compare names: older versions of pyarrow have no test for string_view.
     return str(kind) in {"string", "large_string", "string_view"}
 
 
 def _floats(column: Any) -> Any:
-    """Decimals as floats, which NumPy would make Python objects of; other columns as they are."""
+    """Cast decimals to float64, which NumPy would convert to Python objects; return other columns unchanged."""
     return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
 
 

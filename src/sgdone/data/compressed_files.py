@@ -1,4 +1,4 @@
-"""Files as streams of bytes, unpacked by what they hold rather than by what they are called."""
+"""Opening of files, decompressed according to their content rather than their name."""
 
 import bz2
 import difflib
@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from sgdone.data.table import DataError
 
-#: Suffixes that say nothing about the format inside.
+#: Extensions of compressed files, ignored when the format is inferred.
 COMPRESSED = frozenset({".gz", ".bz2", ".xz"})
 
 _OPENERS: dict[bytes, Callable[..., Any]] = {
@@ -25,7 +25,7 @@ _UNSUPPORTED = {b"PK\x03\x04": "a zip archive", b"\x28\xb5\x2f\xfd": "compressed
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading bytes, unpacking gzip, bzip2 and xz; failures become :class:`DataError`."""
+    """Open a file for reading bytes, decompressing gzip, bzip2 and xz. Failures raise :class:`DataError`."""
     try:
         opener = _opener(path)
         with opener(path, "rb") as stream:
@@ -33,19 +33,19 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such file{_similar(path)}") from error
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path}: cannot be unpacked ({error}): the file is cut off or damaged") from error
+        raise DataError(f"{path}: cannot be decompressed ({error}): the file is truncated or damaged") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether :func:`opened` unpacks the file."""
+    """Whether :func:`opened` decompresses the file."""
     with path.open("rb") as stream:
         return _magic(stream.read(6), _OPENERS) is not None
 
 
 def format_suffix(path: Path) -> str:
-    """Suffix in lower case, less that of a compression.
+    """Extension in lower case, without that of the compression.
 
     Examples
     --------
@@ -59,12 +59,12 @@ def format_suffix(path: Path) -> str:
 def _opener(path: Path) -> Callable[..., Any]:
     if path.exists() and not path.is_file():
         found = "a folder" if path.is_dir() else "a pipe or device, which cannot be read twice"
-        raise DataError(f"{path}: is {found}; give a file")
+        raise DataError(f"{path}: is {found}; give a regular file")
     with path.open("rb") as stream:
         head = stream.read(6)
     unsupported = _magic(head, _UNSUPPORTED)
     if unsupported is not None:
-        raise DataError(f"{path}: is {unsupported}: unpack it first (gzip, bzip2 and xz are read as is)")
+        raise DataError(f"{path}: is {unsupported}: decompress it first (only gzip, bzip2 and xz are supported)")
     return _magic(head, _OPENERS) or open
 
 
@@ -74,6 +74,6 @@ def _magic(head: bytes, known: dict[bytes, Any]) -> Any:
 
 def _similar(path: Path) -> str:
     if not path.parent.is_dir():
-        return f" (nor is there a folder {path.parent})"
+        return f" (the folder {path.parent} does not exist)"
     near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=1)
     return f"; did you mean {near[0]}?" if near else ""

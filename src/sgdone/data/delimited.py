@@ -1,4 +1,4 @@
-"""CSV and its relatives: parsed by Arrow, and by the slow csv module where a line is to be named."""
+"""Reader for CSV and similar files. Arrow parses them; the slower csv module locates the line of an error."""
 
 import csv
 import io
@@ -12,16 +12,15 @@ from sgdone.data.column_choice import choose_columns
 from sgdone.data.compressed_files import format_suffix, opened
 from sgdone.data.table import DataError, ReadOptions, Table, counted
 
-#: Arrow wants a block to hold at least one line: this many bytes a column leave room for forty.
+#: Arrow needs blocks of at least one line. This many bytes per column leave room for values of up to 1 kB.
 _BYTES_PER_COLUMN = 1024
 _SMALLEST_BLOCK = 2**20
 
 
 def read_delimited(options: ReadOptions) -> Table:
-    """Read a file whose first line names the columns, with commas, tabs or semicolons between them.
+    """Read a file whose first line names the columns, separated by commas, tabs or semicolons.
 
-    Unquoted ``NA``, ``null``, ``NaN`` and their like, and nothing at all, are missing values; ``"NA"`` in
-    quotes is text.
+    Empty fields and unquoted ``NA``, ``null``, ``NaN`` and similar are missing values; ``"NA"`` in quotes is text.
     """
     with opened(options.path) as stream:
         line, number = b"", 0
@@ -65,14 +64,14 @@ def _header(line: bytes, separator: str, number: int, options: ReadOptions) -> l
         raise options.error(f"the header cannot be read: {error}", place=f"line {number}") from error
     if _is_data(names):
         raise options.error(
-            f"starts with numbers ({names[0]}{separator}…), not with column names: add a header line",
+            f"contains numbers ({names[0]}{separator}…) instead of column names: add a header line",
             place=f"line {number}",
         )
     return names
 
 
 def _is_data(names: list[str]) -> bool:
-    """Whether a header is all numbers; 0, 1, 2, … is what data frames without names are given."""
+    """Whether a header is all numbers. 0, 1, 2, … are accepted: the default column names of data frames."""
     try:
         values = [float(name) for name in names]
     except ValueError:
@@ -81,7 +80,7 @@ def _is_data(names: list[str]) -> bool:
 
 
 def _records(separator: str, options: ReadOptions) -> Iterator[tuple[int, list[str]]]:
-    """Line number and fields of the header and of each row."""
+    """Yield the line number and the fields of the header and of each row."""
     with opened(options.path) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="backslashreplace", newline="")
         reader = csv.reader(text, delimiter=separator)
@@ -103,7 +102,7 @@ def _broken_line(separator: str, n_columns: int, options: ReadOptions, otherwise
     rows = 0
     for line, fields in _records(separator, options):
         if len(fields) != n_columns:
-            found = f"{counted(len(fields), 'field')} where the header names {counted(n_columns, 'column')}"
-            return options.error(f"{found}: complete the line or remove it", place=f"line {line:,}")
+            found = f"found {counted(len(fields), 'field')}, but the header has {counted(n_columns, 'column')}"
+            return options.error(f"{found}: correct the line or remove it", place=f"line {line:,}")
         rows += 1
     return options.error(otherwise if rows > 1 else "has column names but no rows")

@@ -1,4 +1,4 @@
-"""What labels are: classes or numbers to predict."""
+"""The learning task: classification or regression."""
 
 from typing import Any, Literal
 
@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 Task = Literal["classification", "regression"]
 
-#: Whole numbers are classes if there are at most so many, and so many rows of each on average.
+#: Integer labels are classes if there are at most 100 distinct values, with at least 5 rows each on average.
 _MOST_CLASSES, _FEWEST_ROWS = 100, 5
 
 
 def task_of(y: NDArray[Any]) -> Task:
-    """Classes are texts, truth values, or few whole numbers.
+    """Infer the task from the labels: strings, booleans and few distinct integers are classes.
 
     Examples
     --------

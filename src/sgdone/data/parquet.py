@@ -1,4 +1,4 @@
-"""Apache Parquet."""
+"""Reader for Apache Parquet files."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from sgdone.data.table import ReadOptions, Table
 
 
 def read_parquet(options: ReadOptions) -> Table:
-    """Read a Parquet file. The index that pandas saves beside the columns is left out, unless asked for."""
+    """Read a Parquet file. The index saved by pandas is not a feature unless ``features`` or ``label`` names it."""
     with opened(options.path) as stream:
         if not stream.read(1):
             raise options.error("is empty")
@@ -25,7 +25,7 @@ def read_parquet(options: ReadOptions) -> Table:
             table = file.read(columns=features if label is None else [*features, label])
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
-        raise options.error(f"cannot be read as Parquet ({reason}): write it again") from error
+        raise options.error(f"cannot be read as Parquet ({reason}): write the file again") from error
     return assemble(table, features, label, options, lambda row: f"row {row + 1:,}")
 
 
@@ -39,5 +39,5 @@ def _source(path: Path) -> Any:
 def _without_index(schema: Any, options: ReadOptions) -> list[str]:
     pandas = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
     index = {name for name in pandas.get("index_columns", []) if isinstance(name, str)}
-    asked = {options.label, *(options.features or ())}
-    return [name for name in schema.names if name not in index or name in asked]
+    named = {options.label, *(options.features or ())}
+    return [name for name in schema.names if name not in index or name in named]

@@ -1,4 +1,4 @@
-"""Blocks of pass after pass."""
+"""Iteration over the blocks of successive passes."""
 
 from collections.abc import Iterator
 from typing import final
@@ -11,25 +11,25 @@ from sgdone.data.source import Block, Source
 
 @final
 class Passes:
-    """All passes over a source, block by block, with a look ahead to know which block ends its pass."""
+    """Blocks of all passes over a source. One block is read ahead, to know which block ends a pass."""
 
     def __init__(self, source: Source, rng: np.random.Generator, begun: int = 0) -> None:
         self._source, self._rng = source, rng
         self._blocks: Iterator[Block] = iter(())
         self._waiting: Block | None = None
-        #: Passes begun, that of the last block included.
+        #: Number of passes begun, including the pass of the last block.
         self.begun = begun
         self._preparations: list[Preparation] = []
-        #: 1 if the pass begun last has not been counted by a method that makes passes by itself.
+        #: 1 if `count` has not yet been told of the pass begun last.
         self._fresh = 0
 
     def prepare(self, block: Block, preparation: Preparation) -> Block:
-        """Prepare the last block, and from now on every other, in this way too."""
+        """Apply a preparation to the last block and to all later blocks."""
         self._preparations.append(preparation)
         return preparation(block)
 
     def next(self) -> Block:
-        """The next block."""
+        """Return the next block; start a new pass after the last block of a pass."""
         if self._waiting is None:
             self._blocks = iter(self._source.blocks(self._rng))
             self._waiting = next(self._blocks)
@@ -41,7 +41,7 @@ class Passes:
         return block
 
     def count(self, passes: int) -> None:
-        """Count the passes that a method has made by itself, the first of them being that of the last block."""
+        """Add passes made by the method itself. The first of them is the pass of the last block."""
         if passes:
             self.begun += passes - self._fresh
             self._fresh = 0

@@ -1,8 +1,8 @@
 """The order of rows in a pass.
 
-A random order costs twice a sequential one in memory traffic. Windows of 16 runs of 256 neighbouring rows, the
-runs drawn at random and the rows permuted within the window, are nearly as fast as reading in order and, on
-data sorted by class, as good as a full shuffle.
+Reading rows in random order costs twice the memory traffic of reading them in sequence. Here the rows are shuffled in
+windows of 16 runs of 256 consecutive rows. The runs are drawn at random, and the rows are permuted within a window.
+This is nearly as fast as sequential reading and, on data sorted by class, as good as a full shuffle.
 """
 
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ RUNS_IN_BLOCK = 4 * RUNS_IN_WINDOW
 
 
 class Order(NamedTuple):
-    """Rows of a block in the order of their use, and for each a row of the next window, in the order of memory."""
+    """Row numbers of a block in the order of use, and rows of the next window to prefetch, in memory order."""
 
     rows: NDArray[np.uint64]
     upcoming: NDArray[np.uint64]
 
 
 def shuffled(n_rows: int, rng: np.random.Generator) -> Iterator[Order]:
-    """Row numbers of one pass, a few windows at a time; up to 4096 rows this is a full shuffle."""
+    """Yield the shuffled row numbers of one pass, a few windows at a time; a full shuffle up to 4096 rows."""
     runs = rng.permutation(-(-n_rows // RUN))
     for first in range(0, runs.size, RUNS_IN_BLOCK):
         rows = np.empty(RUN * RUNS_IN_BLOCK, dtype=np.uint64)
@@ -38,7 +38,7 @@ def shuffled(n_rows: int, rng: np.random.Generator) -> Iterator[Order]:
 
 
 def in_order(n_rows: int) -> Iterator[Order]:
-    """Row numbers of one pass from first to last."""
+    """Yield the row numbers of one pass in ascending order."""
     size = RUN * RUNS_IN_BLOCK
     for first in range(0, n_rows, size):
         rows = np.arange(first, min(first + size, n_rows), dtype=np.uint64)

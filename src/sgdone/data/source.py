@@ -1,4 +1,4 @@
-"""What a source of rows is."""
+"""The interface of data sources: a source yields blocks of rows."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -14,33 +14,34 @@ from sgdone.data.rows import Rows, Scaling
 @final
 @dataclass(frozen=True)
 class Block:
-    """Some rows of a matrix in the order in which they are to be used."""
+    """Rows of a matrix, with their labels and weights, in the order of use."""
 
     rows: Rows
     labels: NDArray[np.float64]
-    #: One weight a row, or a single one for all of them.
+    #: One weight per row, or an array with one weight for all rows.
     sample_weight: NDArray[np.float64]
+    #: Row numbers in the order of use.
     order: NDArray[np.uint64]
-    #: For each place of the order, a row that will be wanted long after: fetched from memory meanwhile.
+    #: For each position of the order, a row used later, to prefetch.
     upcoming: NDArray[np.uint64]
 
     @property
     def weight_stride(self) -> np.uint64:
-        """0 if one weight stands for all rows."""
+        """0 if all rows share one weight, 1 otherwise."""
         return np.uint64(0 if self.sample_weight.size == 1 else 1)
 
     def used(self, first: int, last: int) -> NDArray[np.uint64]:
-        """The rows of positive weight among ``order[first:last]``."""
+        """Rows of ``order[first:last]`` with a positive weight."""
         rows = self.order[first:last]
         return rows if self.sample_weight.size == 1 else rows[self.sample_weight[rows] != 0]
 
     def all_used(self) -> NDArray[np.uint64]:
-        """The rows of positive weight of the whole matrix, from first to last."""
+        """All rows of the matrix with a positive weight, in ascending order."""
         rows = np.arange(self.rows.n_rows, dtype=np.uint64)
         return rows if self.sample_weight.size == 1 else rows[self.sample_weight != 0]
 
     def position_after(self, first: int, count: int) -> int:
-        """The position in the order behind ``count`` rows of positive weight from ``first`` on, or its end."""
+        """Position in the order after ``count`` rows of positive weight, counted from ``first``; at most its end."""
         if self.sample_weight.size == 1:
             return min(first + count, self.order.size)
         used = np.flatnonzero(self.sample_weight[self.order[first:]])
@@ -48,31 +49,31 @@ class Block:
 
     @property
     def n_used(self) -> int:
-        """How many rows of the whole matrix have a positive weight."""
+        """Number of rows of the matrix with a positive weight."""
         return self.rows.n_rows if self.sample_weight.size == 1 else int(np.count_nonzero(self.sample_weight))
 
     def weights_of(self, rows: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """Sample weights of some rows."""
+        """Sample weights of the given rows."""
         weights: NDArray[np.float64] = self.sample_weight[rows * self.weight_stride]
         return weights
 
 
 class Source(ABC):
-    """Rows that can be read in passes."""
+    """Rows that can be read in several passes."""
 
-    #: Units in which the rows are given, if not the user's.
+    #: Scaling applied to the rows; None if they are in the user's units.
     scaling: Scaling | None = None
 
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """Columns."""
+        """Number of features."""
 
     @property
     @abstractmethod
     def n_rows(self) -> int | None:
-        """Rows in a pass, or ``None`` if that is not known."""
+        """Number of rows in a pass, or ``None`` if unknown."""
 
     @abstractmethod
     def blocks(self, rng: np.random.Generator) -> Iterator[Block]:
-        """One pass over the rows."""
+        """Yield the blocks of one pass over the rows."""

@@ -1,4 +1,4 @@
-"""The svmlight (LIBSVM) format: ``label index:value index:value … # comment`` on each line."""
+"""Reader for the svmlight (LIBSVM) format: ``label index:value index:value … # comment`` on each line."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,13 @@ _LARGEST = np.iinfo(np.int32).max
 
 
 def read_svmlight(options: ReadOptions) -> Table:
-    """Read a svmlight file into sparse rows.
+    """Read a svmlight file into a CSR matrix.
 
-    Indices count from 1, as LIBSVM has it, unless ``zero_based``. They are never guessed from the file: a
-    training file may hold an index 0 where its test file does not, and each feature would move by one.
+    Indices start at 1, as in LIBSVM, unless ``zero_based``. This is never inferred: a training file may contain the
+    index 0 when its test file does not, and all features would shift by one.
     """
     if options.label is not None and options.require_label:
-        raise options.error("svmlight has no column names, its labels come first: leave label out")
+        raise options.error("svmlight files have no column names, and the label comes first: remove label=")
     try:
         with opened(options.path) as stream:
             X, y = load_svmlight_file(stream, n_features=options.width, zero_based=options.zero_based)
@@ -28,9 +28,9 @@ def read_svmlight(options: ReadOptions) -> Table:
     except (ValueError, OverflowError) as error:
         raise _first_fault(options, str(error)) from error
     if y.size == 0:
-        raise options.error("holds no rows")
+        raise options.error("contains no rows")
     if not ((options.allow_missing or all_finite(X.data)) and all_finite(y)):
-        raise _first_fault(options, "holds NaN or infinity")
+        raise _first_fault(options, "contains NaN or infinity")
     index = np.int32 if max(X.nnz, X.shape[1]) <= _LARGEST else np.int64
     parts = (X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False))
     names = None if options.features is None else list(options.features)
@@ -45,7 +45,7 @@ def read_svmlight(options: ReadOptions) -> Table:
 
 
 def _first_fault(options: ReadOptions, otherwise: str) -> DataError:
-    """Find the line that scikit-learn's parser stumbled over: it does not tell."""
+    """Find the first invalid line; scikit-learn's parser does not report it."""
     with opened(options.path) as stream:
         for number, line in enumerate(stream, start=1):
             for problem in _problems(line.decode("utf-8", "backslashreplace"), options):
@@ -63,11 +63,11 @@ def _problems(line: str, options: ReadOptions) -> Iterator[str]:
 def _label_problems(label: str) -> Iterator[str]:
     value = _number(label)
     if ":" in label:
-        yield f"starts with {label!r}, not with a label: put a number first (0 where it is unknown)"
+        yield f"starts with {label!r} instead of a label: put a number first (0 if unknown)"
     elif value is None and all(_number(part) is not None for part in label.split(",")):
-        yield f"has several labels, {label!r}: keep one a row"
+        yield f"has several labels ({label}): keep one per row"
     elif value is None:
-        yield f"the label {label!r} is not a number: write classes as numbers"
+        yield f"the label {label!r} is not a number: encode the classes as numbers"
     elif not np.isfinite(value):
         yield f"the label is {label!r}: drop the row"
 
@@ -79,22 +79,22 @@ def _feature_problems(entries: list[str], options: ReadOptions) -> Iterator[str]
     for entry in entries:
         left, _, right = entry.partition(":")
         if not left.lstrip("+-").isdecimal() or not right:
-            yield f"{entry!r} is not index:value"
+            yield f"{entry!r} does not have the form index:value"
             return
         index, value = int(left), _number(right)
         if index == 0 and first == 1:
-            yield "index 0: this file counts features from 0; read it and its test files with zero_based=True"
+            yield "index 0: indices start at 0 in this file; read it and its test files with zero_based=True"
         elif index < 0:
             yield f"index {index} is negative"
         elif index > last and options.width is None:
-            yield f"index {index} is too large: {_LARGEST:,} features are the most"
+            yield f"index {index} is too large: at most {_LARGEST:,} features are supported"
         elif index > last:
             yield (
-                f"index {index}, where {counted(options.width or 0, 'feature')} counted from {first} end at "
-                f"{last}: read files of one kind with the same n_features and zero_based"
+                f"index {index} is too large: the last of {counted(options.width or 0, 'feature')}, starting at "
+                f"{first}, is {last}. Read training and test files with the same n_features and zero_based"
             )
         elif index == previous:
-            yield f"index {index} twice: keep one value a feature"
+            yield f"index {index} appears twice: keep one value per feature"
         elif index < previous:
             yield f"index {index} comes after {previous}: sort the indices of each line"
         if value is None:

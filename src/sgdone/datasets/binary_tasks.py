@@ -1,4 +1,4 @@
-"""Binary tasks made of many classes: one against another, or against the rest."""
+"""Binary classification tasks from multiclass data: one class against another, or against the rest."""
 
 import re
 from dataclasses import replace
@@ -10,16 +10,16 @@ from sgdone.datasets.dataset import LabelledRows, Split
 
 
 def choose_classes(split: Split, positive: str, negative: str | None) -> Split:
-    """Keep two classes, or all, and label the positive one 1 and the others −1.
+    """Keep the rows of two classes, or all rows, and label the positive class 1 and the others −1.
 
-    A class is named by its code or its name, in any case.
+    A class is given by its code or its name, in upper or lower case.
     """
     names = split.target_names or []
     codes = np.unique(split.train.y)
     ours = find_class(positive, codes, names)
     theirs = None if negative is None else find_class(negative, codes, names)
     if ours == theirs:
-        raise ValueError(f"{positive!r} and {negative!r} are the same class: name two, or 'rest'")
+        raise ValueError(f"{positive!r} and {negative!r} are the same class: give two classes, or 'rest'")
 
     def relabelled(rows: LabelledRows) -> LabelledRows:
         if theirs is not None:
@@ -35,7 +35,7 @@ def choose_classes(split: Split, positive: str, negative: str | None) -> Split:
 
 
 def find_class(wanted: str, codes: NDArray[np.int64], names: list[str]) -> int:
-    """Place of a class among the sorted codes."""
+    """Index of a class among the sorted codes."""
     for place, (code, name) in enumerate(zip(codes, names, strict=True)):
         if _key(wanted) in (_key(name), str(code)):
             return place

@@ -1,4 +1,4 @@
-"""What a data set is, and what a file of ``sets/`` says about one."""
+"""A data set, and the recipe with which a module of ``sets/`` loads it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,28 +11,28 @@ from numpy.typing import NDArray
 from sgdone.data.learning_task import Task
 
 
-class DatasetNotFound(LookupError):  # noqa: N818 - reads as what happened
-    """No such data set, or its files are nowhere to be had; the message says where they were looked for."""
+class DatasetNotFound(LookupError):  # noqa: N818 - a state, not a fault of the program
+    """Raised for an unknown data set, or if its files are missing; the message says where they were searched."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """LabelledRows of a data set, as :func:`sgdone.datasets.load` returns them.
+    """A data set, as returned by :func:`sgdone.datasets.load`.
 
     Attributes
     ----------
     X : ndarray or scipy.sparse.csr_array of shape (n_rows, n_features)
         Features, not scaled.
     y : ndarray of shape (n_rows,)
-        Class codes as the set's authors have them, −1 and 1 for a binary task, or real values.
+        Class codes of the original data, −1 and 1 for a binary task, or real values.
     feature_names, target_names : list of str or None
-        ``target_names`` are the classes' names in the order of their sorted codes.
+        ``target_names`` are the names of the classes, in the order of the sorted codes.
     name : str
-        The name it was loaded by.
+        Name given to :func:`sgdone.datasets.load`.
     task : {"classification", "regression"}
     description : str
-        What it is, where it comes from, its licence and how it is split.
+        Content, origin, licence and train/test split.
     """
 
     X: Any
@@ -47,7 +47,7 @@ class Dataset:
 @final
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """Features (numbers, or texts still to be turned into numbers) and labels."""
+    """Features (numbers, or texts to be vectorised later) and labels."""
 
     X: Any
     y: Any
@@ -59,7 +59,7 @@ class LabelledRows:
 @final
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A whole data set; ``test`` is None where the papers use all rows at once."""
+    """Training and test rows of a data set. ``test`` is None if the papers use all rows."""
 
     train: LabelledRows
     test: LabelledRows | None
@@ -70,26 +70,26 @@ class Split:
 @final
 @dataclass(frozen=True)
 class Recipe:
-    """How to come by a data set. A file of ``sets/`` lists its own in ``RECIPES``.
+    """How to load a data set. A module of ``sets/`` lists its recipes in ``RECIPES``.
 
     Attributes
     ----------
     name, description, task
         As in :class:`Dataset`.
     files : tuple of str
-        What ``read`` needs, relative to the folder of ``SGDONE_DATA``.
+        Files that ``read`` needs, relative to the folder ``SGDONE_DATA``.
     read : callable, optional
-        From that folder to a :class:`Split`.
+        ``read(folder)`` returns a :class:`Split`.
     fetch : callable, optional
-        To a :class:`Split` through scikit-learn, which may download it.
+        ``fetch()`` returns a :class:`Split` from scikit-learn, which may download it.
     featurize : callable, optional
-        From the training rows and some rows to the latter's features and the features' names, once the
-        classes are chosen.
+        ``featurize(train, rows)`` returns the features of ``rows`` and their names. It is called after the classes
+        are chosen.
     choose : callable, optional
-        From a split, a positive class and a negative one (None for the rest) to the split of that binary
-        task; by default :func:`sgdone.datasets.binary_tasks.choose_classes`.
+        ``choose(split, positive, negative)`` returns the split of a binary task; ``negative`` is None for the rest.
+        By default :func:`sgdone.datasets.binary_tasks.choose_classes`.
     positive : str, optional
-        The class to tell from the rest where none is named, for rows that carry several labels.
+        Default positive class, for data with several labels per row.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Recipe:
 
 
 def split_at_random(X: Any, y: NDArray[Any]) -> tuple[LabelledRows, LabelledRows]:
-    """Four fifths to train and one to test, in the order of ``default_rng(0).permutation``.
+    """Split the rows at random: 80% for training and 20% for testing, shuffled with ``default_rng(0)``.
 
     Examples
     --------

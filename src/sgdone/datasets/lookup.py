@@ -1,4 +1,4 @@
-"""Where a data set is: which file of ``sets/`` describes it, and which folder or fetcher has it."""
+"""Lookup of data sets: the recipe of a name, and the files or the fetcher of a recipe."""
 
 import difflib
 import importlib
@@ -10,10 +10,10 @@ from pathlib import Path
 from sgdone.datasets import sets
 from sgdone.datasets.dataset import DatasetNotFound, Recipe, Split
 
-#: The environment variable that names the user's folder of data sets.
+#: Environment variable with the path of the folder of data sets.
 VARIABLE = "SGDONE_DATA"
 
-#: A class, and the one to tell it from; None for all others.
+#: Positive and negative class; None for the rest.
 BinaryTask = tuple[str, str | None]
 
 
@@ -27,7 +27,7 @@ def recipes() -> dict[str, Recipe]:
 
 
 def parse(name: str) -> tuple[Recipe, BinaryTask | None]:
-    """Tell ``mnist-7-vs-9`` into the set and its task, the longest name of a set first."""
+    """Parse a name such as ``mnist-7-vs-9`` into the recipe and the binary task. Longer names are tried first."""
     plain = name.lower().replace("_", "-")
     for known in sorted(recipes(), key=len, reverse=True):
         if plain == known:
@@ -40,14 +40,14 @@ def parse(name: str) -> tuple[Recipe, BinaryTask | None]:
     near = difflib.get_close_matches(plain, recipes(), n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     raise DatasetNotFound(
-        f"no data set is called {name!r}{hint}. There are {', '.join(sorted(recipes()))}; "
-        "a binary task is called '<set>-<class>-vs-<class>' or '<set>-<class>-vs-rest'"
+        f"no data set is named {name!r}{hint}. Known data sets: {', '.join(sorted(recipes()))}. "
+        "A binary task is named '<set>-<class>-vs-<class>' or '<set>-<class>-vs-rest'"
     )
 
 
 def find(recipe: Recipe) -> Split:
-    """Read the set from the user's folder or else let scikit-learn fetch it."""
-    looked = []
+    """Read the data set from the folder ``SGDONE_DATA``, or else fetch it with scikit-learn."""
+    tried = []
     if recipe.read is not None:
         folder = os.environ.get(VARIABLE)
         absent = [file for file in recipe.files if not (Path(folder or "") / file).is_file()]
@@ -57,15 +57,15 @@ def find(recipe: Recipe) -> Split:
             except Exception as error:
                 error.add_note(f"while reading {', '.join(recipe.files)} in {folder}")
                 raise
-        looked.append(f"{VARIABLE}={folder} lacks {', '.join(absent)}" if folder else f"{VARIABLE} is not set")
+        tried.append(f"{VARIABLE}={folder} lacks {', '.join(absent)}" if folder else f"{VARIABLE} is not set")
     cause: Exception | None = None
     if recipe.fetch is None:
-        looked.append("scikit-learn has no fetcher for it")
+        tried.append("scikit-learn has no fetcher for it")
     else:
         try:
             return recipe.fetch()
         except Exception as error:
-            looked.append(f"scikit-learn could not fetch it ({type(error).__name__}: {error})")
+            tried.append(f"scikit-learn could not fetch it ({type(error).__name__}: {error})")
             cause = error
     advice = f". Set {VARIABLE} to a folder with {', '.join(recipe.files)}" if recipe.files else ""
-    raise DatasetNotFound(f"data set {recipe.name!r} not found: {'; '.join(looked)}{advice}") from cause
+    raise DatasetNotFound(f"data set {recipe.name!r} not found: {'; '.join(tried)}{advice}") from cause

@@ -1,4 +1,4 @@
-"""The distribution of margins as a picture."""
+"""Histogram of margins."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,24 +7,27 @@ import numpy as np
 if TYPE_CHECKING:
     from sgdone.diagnose.margins import Margins
 
-#: Margins further than so many times the quartiles' distance from them are gathered at the edges.
+#: Margins further than 5 interquartile ranges from the quartiles are drawn at the edges.
 _REACH = 5.0
 _MOST_BINS = 60
 
 
 def draw(margins: "Margins") -> Any:
-    """A histogram: wrong rows in red, those right but below γ pale, mean, median, location, quartiles and γ marked."""
+    """Draw a histogram of the margins, with mean, median, location, quartiles and γ marked.
+
+    Misclassified rows (margin ≤ 0) are red, margins below γ pale blue.
+    """
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("a picture of margins needs matplotlib: pip install 'sgdone[plot]'") from error
+        raise ImportError("plotting margins needs matplotlib: pip install 'sgdone[plot]'") from error
     _, axis = plt.subplots(figsize=(8.0, 4.5), layout="constrained")
     low, high = _range(margins)
     values = np.clip(margins.values, low, high)
     outside = float(np.average(margins.values != values, weights=margins.weights))
     weights = np.ones(values.size) if margins.weights is None else margins.weights
     edges = _edges(values, low, high, margins.gamma)
-    # A margin of 0 is wrong: it belongs to the bar on the left.
+    # A margin of 0 is misclassified: move it to the bar on the left of 0.
     placed = np.where(values <= 0, np.minimum(values, -1e-9 * (high - low)), values)
     shares = np.histogram(placed, edges, weights=weights / weights.sum())[0]
     middles = 0.5 * (edges[1:] + edges[:-1])
@@ -54,7 +57,7 @@ def draw(margins: "Margins") -> Any:
 
 
 def _range(margins: "Margins") -> tuple[float, float]:
-    """All margins, 0 and γ, wild ones left out."""
+    """Range of the axis: 0, γ and all margins except outliers."""
     lower, upper = margins.lower_quartile, margins.upper_quartile
     reach = _REACH * (upper - lower)
     inner = margins.values[(margins.values >= lower - reach) & (margins.values <= upper + reach)]
@@ -64,7 +67,7 @@ def _range(margins: "Margins") -> tuple[float, float]:
 
 
 def _edges(values: np.ndarray[Any, np.dtype[np.float64]], low: float, high: float, gamma: float) -> Any:
-    """Even bins, of which one begins at 0 and one at γ, so that colours end where they should."""
+    """Edges of bins of equal width. 0 and γ are edges, so that each bin has one colour."""
     count = int(np.clip(np.ceil(2.0 * values.size ** (1 / 3)), 10, _MOST_BINS))
     width = (high - low) / count
     if 2 * _MOST_BINS * gamma >= high - low:

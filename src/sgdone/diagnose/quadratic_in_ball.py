@@ -1,4 +1,4 @@
-"""The minimum of a convex quadratic over a ball around 0: from the eigenvalues of H, or from products with H."""
+"""Minimisation of a convex quadratic over a ball around 0, by an eigendecomposition of H or by products with H."""
 
 import math
 from collections.abc import Callable
@@ -10,24 +10,23 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _SECULAR_ITERATIONS = 100
-#: Vectors of a basis at most; a coarse minimum is improved by the next quadratic.
+#: Largest size of the basis. An inexact minimum is improved by the next Newton step.
 _MOST = 200
 _ROUNDING = float(np.finfo(np.float64).eps)
 
 
 class InBall(NamedTuple):
-    """The minimiser u and the multiplier μ ≥ 0 of the constraint: the quadratic's gradient at u is −μu."""
+    """The minimiser u and the multiplier μ ≥ 0 of the constraint: the gradient at u is −μu."""
 
     point: Array
     multiplier: float
 
 
 def minimum_in_ball(H: Array, gradient: Array, start: Array, radius: float, noise: float = 0.0) -> InBall:
-    """The minimiser of gᵀ(u − w) + ½(u − w)ᵀH(u − w) over the ball, by the eigenvectors of H.
+    """Minimise gᵀ(u − w) + ½(u − w)ᵀH(u − w) over the ball, with the eigenvectors of H.
 
-    Where H is flat but for rounding, and neither the gradient nor the constraint's force μw at the start w is larger
-    than ``noise``, there is nothing to go by and u stays where w is: else it would run to the sphere, and take with it
-    what rounding has left in the eigenvectors.
+    Coordinates of u stay at those of w where the eigenvalue of H is 0 up to rounding and both the gradient and μw are
+    at most ``noise``. Otherwise rounding errors would move them to the sphere.
 
     Examples
     --------
@@ -55,23 +54,23 @@ def minimum_in_ball(H: Array, gradient: Array, start: Array, radius: float, nois
 def minimum_in_ball_by_products(
     product: Callable[[Array], Array], diagonal: Array, gradient: Array, start: Array, radius: float, near: float
 ) -> InBall:
-    """The same for many features, nearly: in a subspace that grows by what is left of g + H(u − w) + μu.
+    """Minimise the same quadratic approximately for many features: Davidson's method, adapted to a ball.
 
-    The subspace begins with ``start``, so that the point found is no worse, and each new vector is divided by the
-    diagonal of H + μ first (Davidson's method, for a ball).
+    The minimum is found in a subspace to which the residual g + H(u − w) + μu is added, divided by the diagonal of
+    H + μ. The subspace contains ``start``, so the result is at least as good.
 
     Parameters
     ----------
     product : callable
         u → Hu.
     diagonal : array, (features,)
-        Of H.
+        Diagonal of H.
     gradient, start : array, (features,)
         g and w.
     radius : float
         r.
     near : float
-        The norm of what is left at which to end.
+        Norm of the residual at which to stop.
     """
     most = min(_MOST, start.size)
     basis, images, within = np.empty((most, start.size)), np.empty((most, start.size)), np.empty((most, most))
@@ -98,20 +97,20 @@ def minimum_in_ball_by_products(
 
 
 def _orthogonal(new: Array, basis: Array) -> Array | None:
-    """The unit vector of what is new in a vector; none if that is rounding."""
+    """Component orthogonal to the basis, normalised; None if it is rounding error."""
     new = new / np.linalg.norm(new)
-    for _ in range(2):  # twice is enough: Kahan and Parlett
+    for _ in range(2):  # "twice is enough": Kahan and Parlett
         new = new - (basis @ new) @ basis
     size = float(np.linalg.norm(new))
     return new / size if size > 1e3 * _ROUNDING else None
 
 
 def _multiplier(eigenvalues: Array, along: Array, radius: float) -> float:
-    """μ with ‖u(μ)‖ = r, or 0 if u(0) is in the ball: Newton's method on 1/‖u(μ)‖, which is concave, from the left."""
+    """μ with ‖u(μ)‖ = r, or 0 if u(0) is in the ball: Newton's method from below on 1/‖u(μ)‖, which is concave."""
     flat = np.abs(along) > radius * eigenvalues
     if not flat.any() and np.linalg.norm(_coordinates(eigenvalues, along, 0.0)) <= radius:
         return 0.0
-    # One coordinate alone is on the sphere here, or all are outside it together.
+    # A lower bound: at least one coordinate of u(μ) alone has absolute value r.
     mu = max(0.0, float(np.max(np.abs(along) / radius - eigenvalues)))
     for _ in range(_SECULAR_ITERATIONS):
         u = _coordinates(eigenvalues, along, mu)
@@ -128,6 +127,6 @@ def _multiplier(eigenvalues: Array, along: Array, radius: float) -> float:
 
 
 def _coordinates(eigenvalues: Array, along: Array, mu: float) -> Array:
-    """u(μ) = −b/(λ + μ), b the linear part; where nothing pulls, 0."""
+    """u(μ) = −b/(λ + μ), b the linear part; 0 where b is 0."""
     u: Array = np.divide(-along, eigenvalues + mu, out=np.zeros_like(along), where=along != 0.0)
     return u

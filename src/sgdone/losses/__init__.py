@@ -1,4 +1,4 @@
-"""Losses: functions of a prediction and a label, one file each."""
+"""Losses: functions of a prediction and a label, one module each."""
 
 from sgdone.losses.custom import CustomLoss
 from sgdone.losses.epsilon_insensitive import EpsilonInsensitive

@@ -1,4 +1,4 @@
-"""Does a user's slope belong to the user's value? Asked in plain Python, before anything is compiled."""
+"""Numerical checks of a user-defined loss, in plain Python before anything is compiled."""
 
 import math
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from itertools import pairwise
 
 ScalarLoss = Callable[[float, float], float]
 
-# Nothing round: a kink is at no such place.
+# Arbitrary digits, so that no point is at a kink.
 _PREDICTIONS = (-3.7129, -1.9187, -0.8311, -0.1373, 0.2719, 0.9173, 1.6421, 2.4177, 4.1093)
 _LABELS = {"classification": (-1.0, 1.0), "regression": (-1.3, 0.0, 2.6), "both": (-1.0, 1.0, 2.6)}
 _STEP = 1e-5
@@ -14,19 +14,19 @@ _TOLERANCE = 1e-4
 
 
 def check_convex(slope: ScalarLoss, task: str) -> None:
-    """Raise if ``slope`` falls between a few points: the rules and the implicit step need convexity."""
+    """Raise if ``slope`` decreases between test points: stopping rules and the implicit step need a convex loss."""
     for y in _LABELS[task]:
         for z, further in pairwise(_PREDICTIONS):
             here, there = evaluate(slope, "slope", z, y), evaluate(slope, "slope", further, y)
             if there < here - 1e-9 * max(1.0, abs(here)):
                 raise ValueError(
-                    f"the slope {describe(slope)} falls from {here:.6g} at z={z} to {there:.6g} "
-                    f"at z={further}, y={y:g}: the loss is not convex in z; give one whose slope never falls"
+                    f"the slope {describe(slope)} decreases from {here:.6g} at z={z} to {there:.6g} "
+                    f"at z={further}, y={y:g}: the loss is not convex in z; give a convex loss"
                 )
 
 
 def check_derivative(function: ScalarLoss, derivative: ScalarLoss, task: str, what: str, of: str) -> None:
-    """Raise unless ``derivative`` (a ``what``) is the derivative of ``function`` (a ``of``) in ``z``."""
+    """Raise unless ``derivative`` is the derivative of ``function`` in ``z``; ``what`` and ``of`` are their names."""
     for y in _LABELS[task]:
         for z in _PREDICTIONS:
             rise = evaluate(function, of, z + _STEP, y) - evaluate(function, of, z - _STEP, y)
@@ -34,14 +34,13 @@ def check_derivative(function: ScalarLoss, derivative: ScalarLoss, task: str, wh
             found = evaluate(derivative, what, z, y)
             if abs(found - expected) > _TOLERANCE * max(1.0, abs(expected)):
                 raise ValueError(
-                    f"the {what} {describe(derivative)} is {found:.6g} at z={z}, y={y:g}, where the {of} "
-                    f"{describe(function)} rises by {expected:.6g} per unit of z: "
-                    f"give the derivative of the {of} in z"
+                    f"the {what} {describe(derivative)} is {found:.6g} at z={z}, y={y:g}, but the derivative of the "
+                    f"{of} {describe(function)} there is {expected:.6g}: give the derivative of the {of} in z"
                 )
 
 
 def evaluate(function: ScalarLoss, what: str, z: float, y: float) -> float:
-    """``function(z, y)``, or a ValueError that names it."""
+    """Evaluate ``function(z, y)``; raise a ValueError that names the function if it fails or is not finite."""
     try:
         result = float(function(z, y))
     except Exception as error:
@@ -50,12 +49,12 @@ def evaluate(function: ScalarLoss, what: str, z: float, y: float) -> float:
             f"it is called as {what}(z, y) with two floats and returns one"
         ) from error
     if not math.isfinite(result):
-        raise ValueError(f"the {what} {describe(function)} is {result} at z={z}, y={y:g}: give one finite there")
+        raise ValueError(f"the {what} {describe(function)} is {result} at z={z}, y={y:g}: it must be finite")
     return result
 
 
 def describe(function: Callable[..., object]) -> str:
-    """Say which function, and where it was written."""
+    """Name of a function and where it is defined."""
     code = getattr(function, "__code__", None)
     name = getattr(function, "__qualname__", repr(function))
     return f"{name!r} ({code.co_filename}:{code.co_firstlineno})" if code else f"{name!r}"

@@ -1,4 +1,4 @@
-"""From a slope alone: the implicit step as a bracketed root, the curvature as a difference."""
+"""Implicit step and curvature computed from the slope alone: by root finding and by a finite difference."""
 
 import math
 
@@ -6,11 +6,11 @@ from sgdone.kernels.jit import inlined
 from sgdone.losses.loss import Parameters, ScalarFunction
 
 _EPSILON = 2.0**-52
-# A root below this is as good as 0; a slope above the other is cut to it.
+# Roots below the smallest count as 0; slopes are clipped to the largest.
 _SMALLEST = 1e-305
 _LARGEST = 1e300
 _MAX_ITERATIONS = 300
-# The cube root of ε balances rounding and the third derivative in a central difference.
+# The cube root of ε balances rounding and truncation error of a central difference.
 _DIFFERENCE = 6e-6
 
 
@@ -18,8 +18,8 @@ def implicit_from(slope: ScalarFunction) -> ScalarFunction:
     """Build ``implicit(z, y, q, p)`` from a nondecreasing ``slope(z, y, p)``, which may jump.
 
     With ``d`` the sign of the slope at ``z``, ``x = |s|`` solves ``f(x) = x − d·slope(z − q·d·x) = 0``;
-    ``f`` increases, and ``f(0) < 0 ≤ f(|slope(z)|)``. Chandrupatla's method (1997) interpolates where that
-    is safe; it closes the bracket to a few units in the last place, so a jump is found as well as a root.
+    ``f`` increases, and ``f(0) < 0 ≤ f(|slope(z)|)``. Chandrupatla's method (1997) combines interpolation and
+    bisection. It closes the bracket to a few units in the last place, so it finds jumps as well as roots.
     """
 
     @inlined
@@ -35,14 +35,14 @@ def implicit_from(slope: ScalarFunction) -> ScalarFunction:
             return sign * high
         low = 0.0
         at_low = -high
-        # The slope only falls on the way, so that at the far end bounds the root from below.
+        # The slope decreases along the step, so the slope at the far end is a lower bound of the root.
         if far > 0.0:
             low = far
             at_low = low - sign * slope(z - q * sign * low, y, p)
             if at_low >= 0.0:
                 return sign * low
 
-        # a is the newest point, b the other end of the bracket, c the point before.
+        # a is the latest point, b the other end of the bracket, c the previous point.
         a, at_a = high, at_high
         b, at_b = low, at_low
         c, at_c = a, at_a
@@ -70,7 +70,7 @@ def implicit_from(slope: ScalarFunction) -> ScalarFunction:
                 inverse_quadratic += (c - a) / (b - a) * (at_a / (at_c - at_a)) * (at_b / (at_c - at_b))
                 limit = tolerance / width
                 new = a + min(max(inverse_quadratic, limit), 1.0 - limit) * (b - a)
-            # Also where the products above overflow, which compiled code may reorder.
+            # Also if the products above overflow; compiled code may reorder them.
             if not low < new < high:
                 new = _middle(low, high, shrink)
                 if low == 0.0:
@@ -95,7 +95,7 @@ def curvature_from(slope: ScalarFunction) -> ScalarFunction:
 
 @inlined
 def _middle(low: float, high: float, shrink: float) -> float:
-    """Halve the uncertainty of the root, that of its magnitude first."""
+    """Next point of a bisection: of the exponent while the bracket is wide, then of the value."""
     if low == 0.0:
         return high * shrink
     if high > 4.0 * low:

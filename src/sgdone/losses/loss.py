@@ -1,8 +1,10 @@
-"""What a loss is: functions of a prediction and a label, and the constants that theory needs."""
+"""The interface of losses: functions of a prediction and a label, and constants of the theory."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from math import nan
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,7 +16,7 @@ from sgdone.kernels.elementwise import over_arrays
 #: ``f(z, y, p)`` of a prediction, a label and the loss's parameters; ``f(z, y, q, p)`` for the implicit step.
 ScalarFunction = Callable[..., float]
 
-#: A loss's parameters as its kernel reads them.
+#: Parameters of a loss as read by its kernel.
 Parameters = NDArray[np.float64]
 
 #: The tasks a loss can be used for.
@@ -23,10 +25,10 @@ LossTask = Literal[Task, "both"]
 
 @dataclass(frozen=True)
 class LossKernel:
-    """The scalar functions that the compiled loops call.
+    """Scalar functions called by the compiled loops.
 
     ``value``, ``slope`` and ``curvature`` take ``(z, y, p)``; ``implicit`` takes ``(z, y, q, p)`` and
-    returns the ``s`` with ``s = slope(z - q*s, y)``. ``p`` holds the loss's parameters as floats.
+    returns the ``s`` with ``s = slope(z - q*s, y)``. ``p`` holds the parameters of the loss as floats.
     """
 
     value: ScalarFunction
@@ -38,43 +40,43 @@ class LossKernel:
 class Loss(ABC):
     """A loss of a prediction ``z`` and a label ``y`` (−1 or 1 for classes, real for regression).
 
-    A loss is a frozen dataclass whose fields are numbers: its parameters, in the order the kernel reads them.
+    A loss is a frozen dataclass. Its fields are its parameters: numbers, in the order in which the kernel reads them.
     """
 
     name: ClassVar[str]
     task: ClassVar[LossTask]
-    #: Whether 1/(1 + exp(−z)) of a fitted prediction estimates the probability of the class 1.
+    #: Whether 1/(1 + exp(−z)) estimates the probability of class 1.
     probabilistic: ClassVar[bool] = False
-    #: Whether the curvature is constant, as Xu's choice of the exponent asks.
+    #: Whether the curvature is constant; `sgdone.steps.Xu` chooses its exponent by it.
     quadratic: ClassVar[bool] = False
-    #: Whether it falls towards 0 for ever as the margin grows, so that an optimum may lie at infinity.
+    #: Whether the loss tends to 0 as the margin grows without reaching it, so that the optimum may be at infinity.
     fades: ClassVar[bool] = False
-    #: Whether it is convex in ``z``. Of one that is not, a minimum found may be a local one, and ``implicit`` is the
-    #: slope at the proximal point: the best of the points where ``s = slope(z − q·s, y)``.
+    #: Whether the loss is convex in ``z``. If not, a fit may find a local minimum, and ``implicit`` returns the slope
+    #: at the proximal point: the best of the points where ``s = slope(z − q·s, y)``.
     convex: ClassVar[bool] = True
 
     @property
     @abstractmethod
     def kernel(self) -> LossKernel:
-        """The scalar functions for the compiled loops."""
+        """Scalar functions for the compiled loops."""
 
     @property
     @abstractmethod
     def smoothness(self) -> float:
-        """Largest curvature; infinite where the slope jumps or grows without bound."""
+        """Largest curvature; infinite if the slope jumps or the curvature is unbounded."""
 
     @property
     @abstractmethod
     def lipschitz(self) -> float:
-        """Largest absolute slope; infinite where there is none."""
+        """Largest absolute slope; infinite if the slope is unbounded."""
 
     @property
     def parameters(self) -> Parameters:
-        """The fields as floats, in their order, for the kernel's ``p``."""
+        """The fields as an array of floats, in their order: the ``p`` of the kernel."""
         return np.array([float(getattr(self, f.name)) for f in fields(self)], dtype=np.float64)  # type: ignore[arg-type]
 
     def value(self, z: ArrayLike, y: ArrayLike) -> Any:
-        """Evaluate the loss of the predictions ``z`` at the labels ``y``, elementwise."""
+        """Evaluate the loss of the predictions ``z`` for the labels ``y``, elementwise."""
         return over_arrays(self.kernel.value, self.parameters, z, y)
 
     def slope(self, z: ArrayLike, y: ArrayLike) -> Any:
@@ -88,3 +90,8 @@ class Loss(ABC):
     def implicit(self, z: ArrayLike, y: ArrayLike, q: ArrayLike) -> Any:
         """Find the ``s`` with ``s = slope(z − q·s, y)``, elementwise: the scalar of the implicit step."""
         return over_arrays(self.kernel.implicit, self.parameters, z, y, q)
+
+
+def real_or_nan(given: object) -> float:
+    """Return ``given`` as a float, or NaN, which fails every range check, if it is not a real number."""
+    return float(given) if isinstance(given, Real) else nan

@@ -1,4 +1,4 @@
-"""How a fit turns data into the scale of margin pursuit."""
+"""Rules with which a fit sets the scale of margin pursuit."""
 
 import math
 from abc import ABC, abstractmethod
@@ -9,35 +9,35 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.losses._number import number
+from sgdone.losses.loss import real_or_nan
 
 
 class ScaleRule(ABC):
-    """A scale that is not a number until a fit has found one; a frozen dataclass."""
+    """A scale that a fit sets from the data; a frozen dataclass."""
 
     name: ClassVar[str]
-    #: The scale in use, once there is one; not for the user.
+    #: The scale set by a fit; None before.
     found: float | None
 
     @abstractmethod
     def check_penalty(self, alpha: float) -> None:
-        """Refuse a penalty that the rule cannot do with."""
+        """Raise if the rule does not support this penalty."""
 
 
 @final
 @dataclass(frozen=True)
 class AutoScale(ScaleRule):
-    """s = var·k/γ, found once before the first step: Holland (2018), Algorithm 1; ``scale="auto"``.
+    """s = var·k/γ, set once before the first step: Holland (2018), Algorithm 1; ``scale="auto"``.
 
-    The bias of the location of the margins is then at most a share 1/k of γ (eq. 6). var is the variance of the margins
-    of the model that a fit starts from; at a start of 0 all margins are 0, and it is that of the margins of
-    w₀ = γμ/‖μ‖², μ the mean of y·x with 1 for the intercept: the model along the difference of the classes whose mean
-    margin is γ. It is a moment of the data: wild rows make it, and with it the scale, large.
+    The bias of the location of the margins is then at most γ/k (eq. 6). var is the variance of the margins of the
+    initial model. If the initial model is 0, var is the variance of the margins of w₀ = γμ/‖μ‖², μ the mean of y·x with
+    1 for the intercept: the model along the difference of the class means whose mean margin is γ. The variance, and
+    with it the scale, is sensitive to outliers.
 
     Parameters
     ----------
     k : float
-        One over the share of γ that the bias may be; positive.
+        γ divided by the largest bias allowed; positive.
 
     Examples
     --------
@@ -51,24 +51,24 @@ class AutoScale(ScaleRule):
     name: ClassVar[str] = "auto"
 
     def __post_init__(self) -> None:
-        if not 0 < number(self.k) < math.inf:
+        if not 0 < real_or_nan(self.k) < math.inf:
             raise ValueError(
-                f"AutoScale's k is {self.k!r}: give one over the share of the margin γ that the bias may be, "
-                "a positive number"
+                f"k={self.k!r} of AutoScale is not a positive number: give the margin γ divided by the largest bias "
+                "allowed"
             )
 
     def check_penalty(self, alpha: float) -> None:
-        """Any will do."""
+        """Every penalty is supported."""
 
     def scale_of(self, margins: NDArray[np.float64], weights: NDArray[np.float64], gamma: float) -> float:
-        """var·k/γ of margins of weighted rows."""
+        """var·k/γ for the margins of weighted rows."""
         mean = float(np.average(margins, weights=weights))
         variance = float(np.average((margins - mean) ** 2, weights=weights))
-        # Rounding leaves margins that are all equal with a variance of some eps² of their square.
+        # By rounding, equal margins have a variance of a few eps² times their square.
         if not variance > 1e-24 * max(mean * mean, float(np.max(np.abs(margins))) ** 2):
             raise ValueError(
-                "all margins are equal before the first step, and scale='auto' is 0: s = var·k/γ. "
-                "Give MarginPursuit a number for its scale"
+                "scale='auto' is 0, because all margins are equal before the first step (s = var·k/γ). "
+                "Give MarginPursuit a number as scale"
             )
         return variance * self.k / gamma
 
@@ -76,21 +76,21 @@ class AutoScale(ScaleRule):
 @final
 @dataclass(frozen=True)
 class AdaptiveScale(ScaleRule):
-    """s = 1 at first and √(n·v/(2α·log(1/δ))) after so many updates: Holland (2018), Fig. 5; ``scale="adaptive"``.
+    """s = 1 at first, √(n·v/(2α·log(1/δ))) after ``after`` updates: Holland (2018), Fig. 5; ``scale="adaptive"``.
 
-    v is the 75th percentile of the absolute margins of the n rows then, which are read once more for it, and which a
-    few wild rows do not change. The scale grows as the penalty α falls, which makes up for one that is too small. Where
-    all margins are 0 it stays as it is.
+    v is the 75th percentile of the absolute margins of the n rows at that time; it is robust to outliers, and computing
+    it takes one more pass. A smaller penalty α gives a larger scale, which compensates for a penalty that is too small.
+    If all margins are 0, the scale is unchanged.
 
     Parameters
     ----------
     after : int or "auto"
-        Updates before the scale is reset; the paper does not tell how many. "auto" is as many as there are rows, one
-        pass, or 10 where every update reads all of them.
+        Number of updates before the scale is reset; the paper does not give it. "auto" is the number of rows (one
+        pass), or 10 if every update reads all rows.
     delta : float
         δ, between 0 and 1.
     first : float
-        The scale until then.
+        The scale before the reset.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class AdaptiveScale(ScaleRule):
     delta: float = 0.05
     first: float = 1.0
     found: float | None = field(default=None, repr=False)
-    #: The update after which the scale is reset, and whether it has been; not for the user.
+    #: The update after which the scale is reset, and whether it has been reset. Set by a fit.
     due: int | None = field(default=None, repr=False)
     done: bool = field(default=False, repr=False)
     name: ClassVar[str] = "adaptive"
@@ -111,25 +111,26 @@ class AdaptiveScale(ScaleRule):
         after: Any = self.after
         if after != "auto" and (isinstance(after, bool) or not isinstance(after, Integral) or int(after) < 1):
             raise ValueError(
-                f'AdaptiveScale\'s after is {after!r}: give the updates before the reset, 1 or more, or "auto"'
+                f'after={after!r} of AdaptiveScale is not a positive integer: give the number of updates, or "auto"'
             )
-        if not 0 < number(self.delta) < 1:
-            raise ValueError(f"AdaptiveScale's delta is {self.delta!r}: give a number between 0 and 1")
-        if not 0 < number(self.first) < math.inf:
-            raise ValueError(f"AdaptiveScale's first is {self.first!r}: give the first scale, a positive number")
+        if not 0 < real_or_nan(self.delta) < 1:
+            raise ValueError(f"delta={self.delta!r} of AdaptiveScale is not in (0, 1)")
+        if not 0 < real_or_nan(self.first) < math.inf:
+            raise ValueError(f"first={self.first!r} of AdaptiveScale is not a positive number: give the first scale")
 
     def check_penalty(self, alpha: float) -> None:
-        """α divides."""
+        """Raise unless α > 0: the scale is divided by √α."""
         if not alpha > 0:
             raise ValueError(
-                "scale='adaptive' needs a positive alpha: it is √(n·v/(2·alpha·log(1/δ))). Give one, or another scale"
+                "scale='adaptive' needs a positive alpha, because it is √(n·v/(2·alpha·log(1/δ))). "
+                "Give alpha > 0, or another scale"
             )
 
     def scale_of(self, margins: NDArray[np.float64], alpha: float) -> float:
-        """√(n·v/(2α·log(1/δ))) of the margins of all rows; 0 if they are 0."""
+        """√(n·v/(2α·log(1/δ))) for the margins of all rows; 0 if they are 0."""
         v = np.percentile(np.abs(margins), 75)
         return np.sqrt(margins.size * v / (2.0 * alpha * math.log(1.0 / self.delta)))  # type: ignore[no-any-return]
 
 
-#: What the words stand for.
+#: Rules by name.
 BY_NAME: dict[str, type[AutoScale] | type[AdaptiveScale]] = {rule.name: rule for rule in (AutoScale, AdaptiveScale)}

@@ -1,4 +1,4 @@
-"""Step sizes, one file each."""
+"""Step sizes (learning rate schedules), one module each."""
 
 from sgdone.steps.bottou import Bottou
 from sgdone.steps.class_scale import ClassScale

@@ -1,4 +1,4 @@
-"""Step sizes for a stretch of samples, the same bits wherever the stretch is cut."""
+"""Step sizes of consecutive samples, bitwise independent of where a run is split into blocks."""
 
 from collections.abc import Hashable
 from functools import lru_cache
@@ -12,10 +12,10 @@ _CHUNK = 8192
 
 
 def step_sizes(step: StepSize, first: int, count: int) -> NDArray[np.float64]:
-    """γ at the samples first, first + 1, …, first + count − 1.
+    """Step sizes of the samples first, first + 1, …, first + count − 1.
 
-    Vectorised functions may round an element differently at another place of an array; so whole chunks are
-    always computed, and cut afterwards.
+    Vectorised functions may round the same element differently at another position of an array. So step sizes are
+    always computed for whole chunks and sliced afterwards.
     """
     chunks = range((first - 1) // _CHUNK, (first + count - 2) // _CHUNK + 1)
     make = _chunk if isinstance(step, Hashable) else _chunk.__wrapped__
@@ -28,8 +28,13 @@ def step_sizes(step: StepSize, first: int, count: int) -> NDArray[np.float64]:
 def _chunk(step: StepSize, chunk: int) -> NDArray[np.float64]:
     sizes = np.asarray(step(np.arange(chunk * _CHUNK + 1, (chunk + 1) * _CHUNK + 1)), dtype=np.float64)
     if sizes.shape != (_CHUNK,):
-        raise ValueError(f"{step!r} gave {sizes.shape} step sizes for {_CHUNK} samples: it must give one for each")
+        raise ValueError(
+            f"{step!r} returned an array of shape {sizes.shape} for {_CHUNK} samples: return one per sample"
+        )
     if not (sizes.min() >= 0 and sizes.max() < np.inf):
         bad = int(np.flatnonzero(~((sizes >= 0) & np.isfinite(sizes)))[0])
-        raise ValueError(f"{step!r} gave the step size {sizes[bad]} at sample {chunk * _CHUNK + 1 + bad}")
+        raise ValueError(
+            f"{step!r} returned the step size {sizes[bad]} at sample {chunk * _CHUNK + 1 + bad}: "
+            "return non-negative finite numbers"
+        )
     return sizes

@@ -1,4 +1,4 @@
-"""Small sets that come with scikit-learn."""
+"""Small data sets that come with scikit-learn."""
 
 from collections.abc import Callable
 from functools import partial

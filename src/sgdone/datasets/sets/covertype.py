@@ -1,4 +1,4 @@
-"""Covertype: the trees that grow on 30 × 30 metres of Colorado."""
+"""Covertype: forest cover type of 30 × 30 m cells in Colorado."""
 
 import lzma
 from pathlib import Path

@@ -29,7 +29,7 @@ def _read(folder: Path) -> Split:
 
 
 def _idx(path: Path) -> NDArray[Any]:
-    """Decode an idx file of bytes: two zeros, the type 8, the number of axes, their lengths, the values."""
+    """Decode an idx file of bytes: two zeros, the type code 8, the number of axes, their lengths, the values."""
     with gzip.open(path, "rb") as stream:
         content = stream.read()
     n_axes = content[3] if content[:3] == b"\x00\x00\x08" else 0

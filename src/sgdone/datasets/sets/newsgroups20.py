@@ -42,7 +42,7 @@ def _split(train: list[_Document], test: list[_Document]) -> Split:
 
 
 def _rows(documents: list[_Document], names: list[str]) -> LabelledRows:
-    """Texts in an order that depends on nothing but their names, with the groups mixed."""
+    """Texts sorted by group and file name, then shuffled: the order depends on the names alone."""
     documents = sorted(documents)
     texts = np.array([text for _, _, text in documents], dtype=object)
     codes = {name: code for code, name in enumerate(names)}

@@ -21,7 +21,7 @@ def _fetch() -> Split:
 
 def _choose(split: Split, positive: str, negative: str | None) -> Split:
     if negative is not None:
-        raise ValueError(f"rcv1: a story may be of both {positive!r} and {negative!r}; choose a topic against 'rest'")
+        raise ValueError(f"rcv1: a story may have both topics {positive!r} and {negative!r}: use '{positive}-vs-rest'")
     names = split.target_names or []
     topic = find_class(positive, np.arange(len(names)), names)
 

@@ -1,4 +1,4 @@
-"""Sets that are published as svmlight files of two classes."""
+"""Binary classification data sets published as svmlight files."""
 
 import bz2
 from functools import partial

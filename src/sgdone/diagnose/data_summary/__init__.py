@@ -1,1 +1,1 @@
-"""What `sgdone.diagnose.shape` looks at, one question a file."""
+"""The parts of `sgdone.diagnose.shape`, one module per property of the data."""

@@ -1,4 +1,4 @@
-"""What to do about the shape of a problem, in sentences."""
+"""Recommendations based on the summary of a data set."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -8,12 +8,12 @@ from sgdone.diagnose.data_summary.summary_text import listed, percent, shown_lab
 if TYPE_CHECKING:
     from sgdone.diagnose.shape import Shape
 
-#: A class with a smaller share of the rows than this is rare.
+#: A class is rare if its frequency is below this (for two classes).
 _RARE = 0.05
 
 
 def advice_for(shape: "Shape") -> Iterator[str]:
-    """Sentences, the most urgent first."""
+    """Yield recommendations, the most important first."""
     yield from _about_missing(shape)
     yield from _about_classes(shape)
     yield from _about_separation(shape)
@@ -25,29 +25,29 @@ def advice_for(shape: "Shape") -> Iterator[str]:
 def _about_missing(shape: "Shape") -> Iterator[str]:
     missing = shape.missing
     if missing.count:
-        yield "Impute the missing and infinite values, or drop their rows or columns: no fit takes them."
+        yield "Impute the missing and infinite values, or drop their rows or columns: the models do not accept them."
     if missing.labels.size:
-        yield "Drop the rows that have no label."
+        yield "Drop the rows without a label."
 
 
 def _about_classes(shape: "Shape") -> Iterator[str]:
     if shape.classes is None:
         if shape.constant_target:
-            yield "All targets are the same: there is nothing to learn."
+            yield "All targets are equal: there is nothing to predict."
         return
     total = sum(shape.classes.values())
     if len(shape.classes) == 1:
         label = shown_label(next(iter(shape.classes)))
-        yield f"All rows are of the class {label}: add rows of another, for a classifier needs two."
+        yield f"All rows belong to class {label}: add rows of another class, because a classifier needs two."
         return
     rare = [label for label, count in shape.classes.items() if count < _RARE * total / (len(shape.classes) / 2)]
     if rare:
         least = min(shape.classes[label] for label in rare)
         what = "class" if len(rare) == 1 else "classes"
         yield (
-            f'Give class_weight="balanced" if the rare {what} {listed([shown_label(label) for label in rare])} '
-            f"({percent(least / total)} of the rows) should count as much as the others, and judge by more than "
-            "accuracy: always naming the commonest class is right for most rows."
+            f'Use class_weight="balanced" if the rare {what} {listed([shown_label(label) for label in rare])} '
+            f"({percent(least / total)} of the rows) should count as much as the others. Do not evaluate by accuracy "
+            "alone: predicting the most frequent class is correct for most rows."
         )
 
 
@@ -55,24 +55,24 @@ def _about_separation(shape: "Shape") -> Iterator[str]:
     kinds = {answer.kind for answer in shape.answers.values()}
     if kinds & {"complete", "quasi-complete"} and len(shape.classes or ()) > 1:
         yield (
-            "Use a penalty (alpha > 0, which is the default): without one no fit of logistic loss has finite "
-            "coefficients here, and their size says where the solver gave up. The penalty then decides how large they "
-            "are: choose it by the loss on rows held out."
+            "Use a penalty (alpha > 0, the default): without one the logistic loss has no finite optimum here, and the "
+            "size of the coefficients depends only on when the solver stops. With a penalty, the penalty determines "
+            "their size: choose it by the validation loss."
         )
         if "complete" in kinds and shape.rank is not None and shape.rank.at_most * 2 > shape.complete_rows:
             # Cover (1965): of the labellings of n rows in general position, half are separable at n = 2·columns.
             yield (
-                "There are fewer than two rows a column, so that most ways of labelling them would be separable: do "
-                "not take it for a discovery."
+                "There are fewer than two rows per column, so most random labels would be separable too: separation "
+                "is no evidence of a relationship here."
             )
     if "undecided" in kinds:
-        yield "Use a penalty (alpha > 0, which is the default): whether there is a finite optimum without one is open."
+        yield "Use a penalty (alpha > 0, the default): it is not known whether a finite optimum exists without one."
 
 
 def _about_scales(shape: "Shape") -> Iterator[str]:
     if shape.spread is not None:
         spread = shape.spread.in_words(shape.feature_names)
-        yield f"Standardise the features before a fit by gradients: {spread}."
+        yield f"Standardise the features before training with a gradient method: {spread}."
 
 
 def _about_columns(shape: "Shape") -> Iterator[str]:
@@ -81,16 +81,17 @@ def _about_columns(shape: "Shape") -> Iterator[str]:
         return
     names = shape.feature_names
     if columns.zero.size:
-        yield f"Drop {listed([names[k] for k in columns.zero])}: 0 in every row."
+        one = columns.zero.size == 1
+        yield f"Drop {listed([names[k] for k in columns.zero])}: the column{' is' if one else 's are'} 0 in every row."
     constant = columns.constant if shape.fit_intercept else columns.constant[1:]
     if constant.size:
-        instead = (
-            "the intercept does the same" if shape.fit_intercept else "one constant column is an intercept already"
-        )
-        yield f"Drop {listed([names[k] for k in constant])}: constant, and {instead}."
+        like = "the intercept" if shape.fit_intercept else f"{names[columns.constant[0]]}, which acts as an intercept"
+        plural = " is" if constant.size == 1 else "s are"
+        yield f"Drop {listed([names[k] for k in constant])}: the column{plural} constant, like {like}."
     if columns.duplicates:
         copies = [names[k] for group in columns.duplicates for k in group[1:]]
-        yield f"Drop {listed(copies)}: equal to an earlier column in every row; only the sum of their weights matters."
+        plural = "a duplicate" if len(copies) == 1 else "duplicates"
+        yield f"Drop {listed(copies)}: {plural} of an earlier column; only the sum of their coefficients is determined."
 
 
 def _about_rank(shape: "Shape") -> Iterator[str]:
@@ -102,11 +103,11 @@ def _about_rank(shape: "Shape") -> Iterator[str]:
         also = " and the intercept" if shape.fit_intercept else ""
         yield (
             f"Drop {listed([shape.feature_names[k] for k in rank.dependent])}: "
-            f"{'a sum' if one else 'sums'} of multiples of the columns before {'it' if one else 'them'}{also}, so that "
-            "many coefficients predict the same; a penalty picks the smallest of them."
+            f"{'a linear combination' if one else 'linear combinations'} of the columns before "
+            f"{'it' if one else 'them'}{also}, so the coefficients are not unique; a penalty selects the smallest."
         )
     elif rank.columns > shape.complete_rows:
         yield (
-            "There are fewer rows than coefficients, so that many coefficients predict the same: use a penalty, get "
-            "more rows, or keep fewer columns."
+            "There are fewer rows than coefficients, so the coefficients are not unique: use a penalty, add rows, or "
+            "drop columns."
         )

@@ -1,4 +1,4 @@
-"""Columns that say nothing, or nothing new."""
+"""Zero, constant and duplicate columns."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -7,32 +7,31 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.diagnose.data_summary.duplicate_columns import column_hashes, identical_columns
 from sgdone.diagnose.separability.least_squares import is_sparse
 
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
 
-#: Cells of a dense block that is looked at at a time.
+#: Number of values of a dense matrix processed at a time.
 BLOCK = 1_000_000
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ColumnSummary:
-    """What the columns of a matrix hold.
+    """Summary of the columns of a matrix.
 
     Attributes
     ----------
     nonzeros : int
-        Values that are not 0.
+        Number of non-zero values.
     largest : array
-        Of each column, the largest absolute value.
+        Largest absolute value of each column.
     zero, constant : arrays of int
-        Columns that are 0 in every row, and those of another value that is the same in every row. With a single row no
+        Columns that are 0 in every row, and columns with the same non-zero value in every row. With a single row no
         column counts as constant.
     duplicates : list of tuples
-        Columns that are equal to the last bit, the first of each group first; constant ones are not among them.
+        Groups of identical columns, in ascending order; without constant columns.
     """
 
     nonzeros: int
@@ -42,7 +41,7 @@ class ColumnSummary:
     duplicates: list[tuple[int, ...]]
 
     def telling(self, fit_intercept: bool) -> Columns:
-        """The columns that are left when all that are spanned by a single other one are dropped."""
+        """Columns that are neither zero nor constant (except one without an intercept) nor a duplicate of another."""
         dropped = np.zeros(self.largest.size, dtype=bool)
         dropped[self.zero] = True
         dropped[self.constant[0 if fit_intercept else 1 :]] = True
@@ -52,7 +51,7 @@ class ColumnSummary:
 
 
 def summarise_columns(X: Any) -> ColumnSummary:
-    """Look at every value once, and at those of columns that look alike once more.
+    """Find zero, constant and duplicate columns in one pass; columns with equal hashes are compared once more.
 
     Examples
     --------
@@ -94,3 +93,63 @@ def _sparse_extremes(X: Any) -> tuple[int, Array, Array]:
     gaps = lengths < X.shape[0]
     lowest[gaps], highest[gaps] = np.minimum(lowest[gaps], 0.0), np.maximum(highest[gaps], 0.0)
     return int(np.count_nonzero(X.data)), lowest, highest
+
+
+Hashes = NDArray[np.uint64]
+
+
+def column_hashes(X: Any, block: int) -> Hashes:
+    """Hash of each column of an array or a CSC matrix; zeros of a sparse matrix need no work.
+
+    Σ_i r_i·m(x_ij) modulo 2⁶⁴, with pseudo-random odd r_i and m the mixing function of SplitMix64, for which m(0) = 0.
+    """
+    factors = _mixed(np.arange(1, X.shape[0] + 1, dtype=np.uint64)) | np.uint64(1)
+    total = np.zeros(X.shape[1], dtype=np.uint64)
+    if is_sparse(X):
+        filled = np.flatnonzero(np.diff(X.indptr))
+        if filled.size:
+            total[filled] = np.add.reduceat(_bits(X.data) * factors[X.indices], X.indptr[filled])
+        return total
+    step = max(1, block // max(1, X.shape[1]))
+    for first in range(0, X.shape[0], step):
+        values = _bits(X[first : first + step])
+        values *= factors[first : first + step, None]
+        total += values.sum(axis=0, dtype=np.uint64)
+    return total
+
+
+def identical_columns(X: Any, columns: NDArray[np.intp], hashes: Hashes) -> list[tuple[int, ...]]:
+    """Groups of identical columns; columns with the same hash are compared value by value."""
+    order = np.argsort(hashes, kind="stable")
+    ends = np.flatnonzero(np.diff(hashes[order])) + 1
+    groups = []
+    for alike in np.split(columns[order], ends):
+        left = [int(column) for column in alike]
+        while len(left) > 1:
+            first = left[0]
+            same = [column for column in left if _equal(X, first, column)]
+            if len(same) > 1:
+                groups.append(tuple(same))
+            left = [column for column in left if column not in same]
+    return sorted(groups)
+
+
+def _equal(X: Any, a: int, b: int) -> bool:
+    if not is_sparse(X):
+        return bool(np.array_equal(X[:, a], X[:, b]))
+    here, there = (slice(X.indptr[k], X.indptr[k + 1]) for k in (a, b))
+    return bool(np.array_equal(X.indices[here], X.indices[there]) and np.array_equal(X.data[here], X.data[there]))
+
+
+def _bits(values: NDArray[Any]) -> Hashes:
+    """Mixed bits of the values; −0 equals 0."""
+    return _mixed(np.ascontiguousarray(values + 0.0, dtype=np.float64).view(np.uint64))
+
+
+def _mixed(bits: Hashes) -> Hashes:
+    """The mixing function of SplitMix64: Steele, Lea and Flood (2014). In place."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits ^= bits >> np.uint64(shift)
+        bits *= np.uint64(factor)
+    bits ^= bits >> np.uint64(31)
+    return bits

@@ -1,4 +1,4 @@
-"""Values that no fit takes, and where they are."""
+"""Missing and infinite values, and where they are."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from sgdone.diagnose.separability.least_squares import is_sparse
 
-#: Cells of a dense block that is looked at at a time.
+#: Number of values of a dense matrix processed at a time.
 _BLOCK = 2_000_000
-#: Cells that are named one by one.
+#: Largest number of cells listed.
 NAMED = 20
 
 
 class Cell(NamedTuple):
-    """Where a value is missing or infinite; rows and columns count from 0."""
+    """Position of a missing or infinite value; rows and columns start at 0."""
 
     row: int
     column: int
@@ -30,15 +30,15 @@ class Missing:
     Attributes
     ----------
     count : int
-        How many values of X they are.
+        Number of such values in X.
     cells : tuple of Cell
         The first of them, row by row.
     columns : dict
-        How many there are in each column that has any.
+        Number of such values in each column that has any.
     labels : array of int
         Rows without a label.
     complete : mask
-        Rows that have all their values and their label.
+        Rows without such values and with a label.
     """
 
     count: int
@@ -49,17 +49,17 @@ class Missing:
 
     @property
     def any(self) -> bool:
-        """Whether there are any, the labels counted."""
+        """Whether any value or label is missing."""
         return bool(self.count or self.labels.size)
 
     @property
     def rows(self) -> int:
-        """Rows that lack a value or their label."""
+        """Number of rows with a missing value or label."""
         return int(np.count_nonzero(~self.complete))
 
 
 def missing_values(X: Any, y: NDArray[Any]) -> Missing:
-    """Look for values that are not finite.
+    """Find values that are not finite.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def missing_values(X: Any, y: NDArray[Any]) -> Missing:
 
 
 def _faults(X: Any) -> Any:
-    """Rows, columns and values that are not finite, a block at a time."""
+    """Yield rows, columns and values that are not finite, block by block."""
     if is_sparse(X):
         bad = np.flatnonzero(~np.isfinite(X.data))
         yield np.searchsorted(X.indptr, bad, side="right") - 1, X.indices[bad], X.data[bad]

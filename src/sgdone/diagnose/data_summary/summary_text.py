@@ -1,4 +1,4 @@
-"""The shape of a problem in words."""
+"""Text of the summary of a data set."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,9 @@ from sgdone.data.table import counted
 if TYPE_CHECKING:
     from sgdone.diagnose.shape import Shape
 
+#: Shown if there is no advice.
+NO_PROBLEMS = "No problems were found."
+
 _MOST_NAMES = 8
 _MOST_CELLS = 4
 _MOST_CLASSES = 10
@@ -17,8 +20,8 @@ _MOST_GROUPS = 4
 
 
 def facts_about(shape: "Shape", class_names: Mapping[Any, str] | None = None) -> list[tuple[str, str]]:
-    """Names of quantities and what they are, for a table of two columns."""
-    partly = f" ({shape.complete_rows:,} complete, which all below is about)" if shape.missing.any else ""
+    """Names and values of the quantities, for a table of two columns."""
+    partly = f" ({shape.complete_rows:,} complete; all results below are for these)" if shape.missing.any else ""
     return [
         ("rows", f"{shape.rows:,}{partly}"),
         ("features", f"{shape.features:,}"),
@@ -31,12 +34,12 @@ def facts_about(shape: "Shape", class_names: Mapping[Any, str] | None = None) ->
     ]
 
 
-def told(shape: "Shape") -> str:
-    """Facts, what separation means here, and advice."""
+def summary_text(shape: "Shape") -> str:
+    """Quantities, separation and advice as text."""
     facts = facts_about(shape)
     width = max(len(name) for name, _ in facts) + 2
     parts = ["\n".join(f"{name.ljust(width)}{what}" for name, what in facts), *shape.sentences()]
-    parts.append("\n".join(f"- {sentence}" for sentence in shape.advice) or "Nothing stands in the way of a fit.")
+    parts.append("\n".join(f"- {sentence}" for sentence in shape.advice) or NO_PROBLEMS)
     return "\n\n".join(parts)
 
 
@@ -46,17 +49,17 @@ def _about_cells(shape: "Shape") -> list[tuple[str, str]]:
         cells = shape.complete_rows * shape.features
         share = f" of {cells:,} values ({percent(shape.columns.nonzeros / cells)})" if cells else ""
         lines.append(("non-zeros", f"{shape.columns.nonzeros:,}{share}"))
-    return [*lines, ("missing", told_missing(shape))]
+    return [*lines, ("missing", _missing_text(shape))]
 
 
-def told_missing(shape: "Shape") -> str:
-    """How many values are missing, and where the first of them are."""
+def _missing_text(shape: "Shape") -> str:
+    """Number of missing values, and where the first of them are."""
     missing = shape.missing
     said = []
     if missing.count:
         named = [f"{found} in row {row}, {shape.feature_names[k]}" for row, k, found in missing.cells[:_MOST_CELLS]]
         more = f"; and {missing.count - len(named):,} more" if missing.count > len(named) else ""
-        said.append(f"{counted(missing.count, 'value')} ({'; '.join(named)}{more}; rows count from 0)")
+        said.append(f"{counted(missing.count, 'value')} ({'; '.join(named)}{more}; row numbers start at 0)")
     if missing.labels.size:
         rows = listed([str(row) for row in missing.labels])
         said.append(f"{counted(missing.labels.size, 'label')} (row{'s' * (missing.labels.size > 1)} {rows})")
@@ -82,10 +85,10 @@ def _about_rank(shape: "Shape") -> list[tuple[str, str]]:
     rank = shape.rank
     if rank is None:
         return []
-    whole = f"{rank.columns:,} columns" + (", the intercept's included" if shape.fit_intercept else "")
+    whole = f"{rank.columns:,} columns" + (", including the intercept" if shape.fit_intercept else "")
     if rank.value is None:
         return [("rank", f"not computed, at most {rank.at_most:,} of {whole}: {rank.reason}")]
-    return [("rank", f"{rank.value:,} of {whole} (by {rank.method}, to {rank.tolerance:.0e})")]
+    return [("rank", f"{rank.value:,} of {whole} (method: {rank.method}, tolerance {rank.tolerance:.0e})")]
 
 
 def _about_scales(shape: "Shape") -> list[tuple[str, str]]:
@@ -102,7 +105,7 @@ def _about_scales(shape: "Shape") -> list[tuple[str, str]]:
 
 def _about_target(shape: "Shape", class_names: Mapping[Any, str]) -> list[tuple[str, str]]:
     if shape.classes is None:
-        return [("target", "numbers (a regression)")]
+        return [("target", "numeric (regression)")]
     total = sum(shape.classes.values())
     said = []
     for label, count in list(shape.classes.items())[:_MOST_CLASSES]:
@@ -129,7 +132,7 @@ def _about_separation(shape: "Shape") -> list[tuple[str, str]]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names, shortened; "none" if there are none.
+    """Format names for a sentence, shortened; "none" if there are none.
 
     Examples
     --------
@@ -144,7 +147,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 1 with as many digits as tell.
+    """Format a fraction as a percentage with two or three significant digits.
 
     Examples
     --------
@@ -155,5 +158,5 @@ def percent(share: float) -> str:
 
 
 def shown_label(label: Any) -> str:
-    """A class as people write it: 1 and not 1.0."""
+    """Format a class label: 1 instead of 1.0."""
     return f"{label:g}" if isinstance(label, float) else str(label)

@@ -1,4 +1,4 @@
-"""Which coefficients run to infinity, and to which one."""
+"""The coefficients that tend to infinity, and their signs."""
 
 from typing import Any
 
@@ -7,33 +7,31 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sgdone.diagnose.separability.design import Design
-from sgdone.diagnose.separability.least_squares import Algebra, Direct, Iterative, is_sparse
-from sgdone.diagnose.separability.split import Split, split
+from sgdone.diagnose.separability.least_squares import Direct, Iterative, LeastSquares, is_sparse
+from sgdone.diagnose.separability.split import Split, Undecided, split
 from sgdone.diagnose.separability.subspaces import Spaces
-from sgdone.diagnose.separability.undecided import Undecided
 
 Array = NDArray[np.float64]
 
-#: What `infinite` holds where directions of both signs separate the same rows.
+#: Value of `infinite` if directions of both signs separate the same rows.
 NOT_DETERMINED = 2
 _MOST_ROUNDS = 200
 _FEWEST = 500
 
 
 def signs(design: Design, part: Split, spaces: Spaces, direction: Array, columns: NDArray[np.intp]) -> NDArray[np.int8]:
-    """Per coefficient: the sign of u_j over all u in the span of the rows with A_S·u = 0 and A_c·u < 0.
+    """Sign of each u_j over all u in the span of the rows with A_S·u = 0 and A_c·u < 0.
 
-    It is 0 where e_j has no part in S⊥. Elsewhere u_j is not 0 for all such u, and as these form a convex cone, open
-    within S⊥, the sign is that of ū_j unless some u with A_c·u ≤ 0 has the other: one feasibility problem a
-    coefficient.
+    It is 0 if the projection of e_j onto S⊥ is 0. Otherwise, since these u form a convex cone that is open in S⊥, the
+    sign is that of ū_j unless some u with A_c·u ≤ 0 has the opposite one: one feasibility problem per coefficient.
 
     Parameters
     ----------
     design, part, spaces : Design, Split, Spaces
     direction : array
-        ū, or any other inside the cone, in the user's units.
+        ū or any other direction in the cone, in the user's units.
     columns : array of int
-        The coefficients asked for.
+        The coefficients to compute.
     """
     rows = np.flatnonzero(part.separable)
     out = np.zeros(columns.size, dtype=np.int8)
@@ -63,41 +61,41 @@ def signs(design: Design, part: Split, spaces: Spaces, direction: Array, columns
             chosen = np.concatenate([chosen, wrong[order]])
             G = np.vstack([G, design.take(wrong[order]) @ spaces.free])
         else:
-            raise Undecided(f"the sign of coefficient {column} was not settled in {_MOST_ROUNDS} rounds")
+            raise Undecided(f"the sign of coefficient {column} was not determined in {_MOST_ROUNDS} rounds")
     return out
 
 
-def opposite(G: Any, functional: Array, algebra: Algebra) -> Array | None:
-    """A z with G·z ≤ 0 and functional·z < 0, or None with a proof behind it that there is none.
+def opposite(G: Any, functional: Array, solver: LeastSquares) -> Array | None:
+    """Find z with G·z ≤ 0 and functional·z < 0; None if it is proved that there is none.
 
-    It is the question whether the functional, as one more row, is separable.
+    Equivalently: whether the functional, added as a row, is separable.
     """
     rows: Any
     if is_sparse(G):
         rows = sparse.csr_array(sparse.vstack([G, sparse.csr_array(functional[None, :])], format="csr"))
     else:
         rows = np.vstack([G, functional])
-    part = split(rows, algebra)
+    part = split(rows, solver)
     return part.direction if part.separable[-1] else None
 
 
 def signs_large(A: Any, separable: NDArray[np.bool_], direction: Array, columns: NDArray[np.intp]) -> NDArray[np.int8]:
-    """The same by conjugate gradients, for a matrix A in the user's units: a few seconds a coefficient."""
-    algebra = Iterative()
+    """Signs by conjugate gradients, for a matrix A in the user's units: a few seconds per coefficient."""
+    solver = Iterative()
     moving, fixed = A[np.flatnonzero(separable)], A[np.flatnonzero(~separable)]
-    # Rows that must stay in place may move to neither side.
+    # A_S·u = 0, as two inequalities.
     rows = sparse.csr_array(sparse.vstack([moving, fixed, -fixed], format="csr"))
     out = np.zeros(columns.size, dtype=np.int8)
     for k, column in enumerate(columns):
         functional = np.zeros(A.shape[1])
         functional[column] = 1.0
-        functional -= algebra.project(A, functional)
+        functional -= solver.project(A, functional)
         if fixed.shape[0]:
-            functional = algebra.project(fixed, functional)
+            functional = solver.project(fixed, functional)
         size = float(np.linalg.norm(functional))
         if size <= 1e-7:
             continue
         sign = 1.0 if functional @ direction >= 0.0 else -1.0
-        other = opposite(rows, sign * functional / size, algebra)
+        other = opposite(rows, sign * functional / size, solver)
         out[k] = int(sign) if other is None else NOT_DETERMINED
     return out

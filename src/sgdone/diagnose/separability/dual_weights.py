@@ -1,7 +1,7 @@
-"""Weights that prove overlap: q > 0 with Bᵀq = 0, made exact and carried over to more rows.
+"""Weights that prove overlap, q > 0 with Bᵀq = 0: improving their accuracy and extending them to more rows.
 
-If q > 0 on some rows and Bᵀq = 0, then B·u ≤ 0 gives 0 = qᵀB·u, a sum of terms that are none of them positive; so
-B·u = 0 on those rows, and on every row in their span (Stiemke's lemma, the easy half).
+If q > 0 on some rows and Bᵀq = 0, then B·u ≤ 0 implies 0 = qᵀB·u, a sum of non-positive terms. So B·u = 0 on those
+rows, and on every row in their span (Stiemke's lemma, the easy half).
 """
 
 from typing import Any
@@ -10,26 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.diagnose.separability.least_squares import Algebra, is_sparse
+from sgdone.diagnose.separability.least_squares import LeastSquares, is_sparse
 
 Array = NDArray[np.float64]
 
-#: Weights are made exact only where no row asks for more than this share of its weight.
+#: Weights are corrected only if every weight keeps at least this fraction of its value.
 SLACK = 0.05
 _ROUNDS = 6
 _BALANCED = 1e-13
-#: How far conjugate gradients reduce what is left, a round.
+#: Relative tolerance of the conjugate gradients in each round.
 _EACH_ROUND = 1e-4
 
 
-def exactify(B: Any, q: Array, algebra: Algebra) -> tuple[Array | None, Array]:
-    """Make approximate weights balance: with Q = diag(q) and BᵀQB·p = Bᵀq, q(1 − B·p) does.
+def exactify(B: Any, q: Array, solver: LeastSquares) -> tuple[Array | None, Array]:
+    """Correct approximate weights to satisfy Bᵀq = 0: q(1 − B·p) does, with Q = diag(q) and BᵀQB·p = Bᵀq.
 
     Returns
     -------
     weights, share : arrays
-        q(1 − B·p), and the B·p that was asked of each weight. There are no weights if some share leaves too little:
-        they would not be positive. What rounding leaves is removed in the same way.
+        q(1 − B·p), and B·p, the relative correction of each weight. The weights are None if a correction is so large
+        that they would not be positive. The correction is repeated to remove rounding errors.
 
     Examples
     --------
@@ -42,8 +42,8 @@ def exactify(B: Any, q: Array, algebra: Algebra) -> tuple[Array | None, Array]:
         if imbalance(B, q) <= _BALANCED:
             break
         root = np.sqrt(q)
-        # Least squares with the weights Q: its normal equations are those of the docstring.
-        share = np.asarray(B @ algebra.solve(rows_times(root, B), root, tolerance=_EACH_ROUND))
+        # Weighted least squares; its normal equations are those of the docstring.
+        share = np.asarray(B @ solver.solve(rows_times(root, B), root, tolerance=_EACH_ROUND))
         first = share if attempt == 0 else first
         if float(share.max()) > 1.0 - SLACK:
             return None, share
@@ -51,8 +51,8 @@ def exactify(B: Any, q: Array, algebra: Algebra) -> tuple[Array | None, Array]:
     return q, first
 
 
-def absorb(B: Any, q: Array, target: Array, algebra: Algebra) -> tuple[Array, float] | None:
-    """Make room among balanced weights for other rows in the span of these.
+def absorb(B: Any, q: Array, target: Array, solver: LeastSquares) -> tuple[Array, float] | None:
+    """Extend weights to other rows in the span of the weighted rows.
 
     Parameters
     ----------
@@ -60,12 +60,12 @@ def absorb(B: Any, q: Array, target: Array, algebra: Algebra) -> tuple[Array, fl
         Rows with weights q > 0, Bᵀq = 0.
     target : array
         The sum of the other rows.
-    algebra : Algebra
+    solver : LeastSquares
 
     Returns
     -------
     q, amount : array and float
-        New weights q > 0 with Bᵀq + amount·target = 0, amount > 0; None if the span does not hold ``target``.
+        New weights q > 0 with Bᵀq + amount·target = 0, amount > 0; None if ``target`` is not in the span.
 
     Examples
     --------
@@ -81,14 +81,14 @@ def absorb(B: Any, q: Array, target: Array, algebra: Algebra) -> tuple[Array, fl
         left = target + np.asarray(B.T @ change)
         if float(np.abs(left).max(initial=0.0)) <= 1e-12 * float(np.abs(target).max(initial=0.0)):
             break
-        change = change - root * algebra.combine(rows, left)
+        change = change - root * solver.combine(rows, left)
     if float(np.abs(B.T @ change + target).max(initial=0.0)) > 1e-8 * float(np.abs(target).max(initial=0.0)):
         return None
     falling = change < 0.0
     amount = 0.5 * float((q[falling] / -change[falling]).min(initial=2.0 * float(q.mean())))
     q = q + amount * change
     for _ in range(_ROUNDS):
-        q = q - root * algebra.combine(rows, np.asarray(B.T @ q) + amount * target)
+        q = q - root * solver.combine(rows, np.asarray(B.T @ q) + amount * target)
     return (q, amount) if (q > 0.0).all() else None
 
 
@@ -100,5 +100,5 @@ def imbalance(B: Any, q: Array) -> float:
 
 
 def rows_times(factors: Array, B: Any) -> Any:
-    """Each row of B, dense or sparse, times a number."""
+    """Multiply each row of B, dense or sparse, by a factor."""
     return sparse.diags_array(factors).tocsr() @ B if is_sparse(B) else factors[:, None] * B

@@ -1,4 +1,4 @@
-"""Exact arithmetic on small problems: null spaces, solutions and certificates in whole numbers."""
+"""Exact linear solver on small integer matrices: null spaces and solutions."""
 
 from fractions import Fraction
 from math import gcd, lcm
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 #: A matrix of Python integers.
 Integers = NDArray[np.object_]
 
-#: Binary digits between the largest and the smallest entry of a matrix of floats that is made whole.
+#: Largest number of bits between the largest and the smallest entry of a matrix to convert.
 _MOST_BITS = 400
 
 
 def as_integers(X: NDArray[np.float64]) -> Integers | None:
-    """The entries as integers, all scaled by one power of two if some are fractions; None if they span too much.
+    """Convert floats to integers, scaled by a common power of two; None if their magnitudes differ too much.
 
-    Every float is a fraction with a power of two below.
+    Every float is an integer divided by a power of two.
 
     Examples
     --------
@@ -38,12 +38,12 @@ def as_integers(X: NDArray[np.float64]) -> Integers | None:
 
 
 def eliminate(rows: list[list[int]], width: int) -> tuple[list[list[int]], list[int], list[int]]:
-    """Reduce rows until each pivot column has one entry, all in integers.
+    """Gauss–Jordan elimination in integers.
 
     Returns
     -------
     reduced, pivots, used : lists
-        The independent rows reduced, the column of each one's pivot, and the numbers of the rows they came from.
+        The reduced independent rows, their pivot columns, and the indices of the original rows.
     """
     reduced: list[list[int]] = []
     pivots: list[int] = []
@@ -66,7 +66,7 @@ def eliminate(rows: list[list[int]], width: int) -> tuple[list[list[int]], list[
 
 
 def null_basis(rows: list[list[int]], width: int) -> list[list[int]]:
-    """Integer vectors that span what the rows take to 0.
+    """Integer basis of the null space.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def null_basis(rows: list[list[int]], width: int) -> list[list[int]]:
 
 
 def solve(square: list[list[int]], right: list[Fraction]) -> list[Fraction] | None:
-    """The x with Σ_i x_i·square[i] = right for independent rows, if there is one."""
+    """The x with Σ_i x_i·square[i] = right for independent rows; None if there is no solution."""
     width = len(right)
     columns = [[row[j] for row in square] for j in range(width)]
     common = lcm(*(value.denominator for value in right))
@@ -125,7 +125,7 @@ def _primitive(row: list[int]) -> list[int]:
 
 
 def rounded(values: Any, bits: int = 24) -> list[Fraction]:
-    """Fractions near some floats: ``bits`` binary digits below the largest."""
+    """Round floats to fractions with ``bits`` bits relative to the largest."""
     values = np.asarray(values, dtype=np.float64)
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0.0:

@@ -1,4 +1,4 @@
-"""Certificates without rounding, where the data are small."""
+"""Certificates in integer arithmetic, for small data."""
 
 from fractions import Fraction
 
@@ -19,16 +19,17 @@ from sgdone.diagnose.separability.split import Split
 
 Array = NDArray[np.float64]
 
-#: Entries of the largest matrix, and its largest width.
+#: Largest number of entries and of columns.
 _MOST_ENTRIES = 20_000
 _WIDEST = 40
 
 
 def exact_proof(design: Design, part: Split) -> tuple[list[int], list[int]] | None:
-    """A direction and weights in integers that prove the partition of A exactly; None where they are not found.
+    """Integer direction and weights that prove the partition of A exactly; None if they are not found.
 
-    The direction is a combination of integer vectors that leave A_S in place, near the one found in floats: A_c·u <
-    0 has slack, A_S·u = 0 has none. The weights of a basis of A_S are solved for, the others rounded first.
+    The direction is a combination of integer vectors of the null space of A_S, close to the floating-point direction:
+    A_c·u < 0 has slack, A_S·u = 0 has none. The weights outside a basis of A_S are rounded; those of the basis are then
+    solved for.
     """
     if design.n_rows * design.width > _MOST_ENTRIES or design.width > _WIDEST:
         return None
@@ -41,7 +42,7 @@ def exact_proof(design: Design, part: Split) -> tuple[list[int], list[int]] | No
 
 
 def _plain(design: Design) -> Array:
-    """A itself: the scales are powers of two, so nothing is rounded on the way."""
+    """The unscaled matrix A; the scales are powers of two, so nothing is rounded."""
     A: Array = design.take(slice(None)) / design.row_scale[:, None] / design.column_scale
     return A
 
@@ -52,7 +53,7 @@ def _direction(A: Integers, part: Split, near: Array) -> list[int] | None:
     basis = np.array(null_basis(A[~part.separable].tolist(), A.shape[1]), dtype=object)
     if not basis.size:
         return None
-    # Coordinates of the direction found, in units in which its entries are alike.
+    # Coordinates of the direction in the integer basis, scaled to a largest entry of 1.
     size = np.abs(near).max()
     floats = np.array(basis, dtype=np.float64)
     coordinates = np.linalg.lstsq(floats.T, near / size, rcond=None)[0]
@@ -73,7 +74,7 @@ def _weights(A: Integers, part: Split, near: Array) -> list[int] | None:
     if not held.size:
         return out
     rows = A[held].tolist()
-    # Rows of the largest weight make the basis: there is most room for what rounding the others asks of them.
+    # Use the rows of largest weight as the basis: they can best absorb the rounding of the others.
     order = np.argsort(-near[held] * np.array([max(map(abs, row), default=0) for row in rows], dtype=np.float64))
     _, _, used = eliminate([rows[k] for k in order], A.shape[1])
     base = [int(order[k]) for k in used]

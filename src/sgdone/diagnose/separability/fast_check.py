@@ -1,4 +1,4 @@
-"""A look at the optimum that costs a fit next to nothing."""
+"""A fast check for separation after a fit."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -8,37 +8,36 @@ from numpy.typing import ArrayLike, NDArray
 
 from sgdone.diagnose.separability.certificate import Kind
 from sgdone.diagnose.separability.design import Design
+from sgdone.diagnose.separability.least_squares import single_thread
 from sgdone.diagnose.separability.partition import Found, search
-from sgdone.diagnose.separability.split import TOLERANCE
-from sgdone.diagnose.separability.threads import single_thread
-from sgdone.diagnose.separability.undecided import Undecided
+from sgdone.diagnose.separability.split import TOLERANCE, Undecided
 
 Array = NDArray[np.float64]
 
 _FEWEST = 400
-#: Rows that the sample is chosen from, for each that is taken.
+#: Number of candidate rows for each row of the sample.
 _PEEK = 4
-#: They are no more than a share of all.
+#: At most one in this many rows is a candidate.
 _SHARE = 20
-#: A sample is split only if that is about as much arithmetic as this many passes over the data, for each pass allowed.
+#: Largest cost of splitting a sample, in passes over the data per pass allowed.
 _ARITHMETIC = 8.0
 
 
 @final
 @dataclass(frozen=True)
 class FastCheck:
-    """What a glance shows.
+    """Result of `fast_check`.
 
     Attributes
     ----------
     kind : {"none", "quasi-complete", "complete", "undecided"}
-        Proved, unless it is undecided.
+        Proved, unless "undecided".
     reason : str
         How it was proved, or why it was not.
     separable_rows : mask or None
-        None if undecided. Rows of weight 0 are in neither part.
+        None if undecided. Rows of weight 0 are not included.
     coef, intercept : array or None, float
-        A direction that separates those rows and no others.
+        A direction that separates exactly these rows.
     """
 
     kind: Kind
@@ -58,28 +57,27 @@ def fast_check(
     sample_weight: Array | None = None,
     passes: float = 1.0,
 ) -> FastCheck:
-    """Ask whether the optimum exists, with what a fit has found, in two passes over the data at most.
+    """Check whether a finite optimum exists, given the coefficients of a fit, in at most two passes over the data.
 
-    If the fit's coefficients classify a sample of rows without error, all rows are looked at: no error among them
-    proves complete separation. If they do not, the sample is split: rows that cannot be separated there cannot be among
-    all, and if they span everything no row can. A pass shows whether the answer holds for the rows outside the
-    sample. Where the split would take long beside a pass (many features), or one pass does not tell, it stays
-    undecided.
+    If the coefficients classify a sample of rows without error, all rows are classified: no error proves complete
+    separation. Otherwise the sample is split. Rows that are not separable within the sample are not separable at all,
+    and if they span the whole space, no row is. One pass then verifies the result on the other rows. The result is
+    "undecided" if the split would take much longer than a pass (many features) or one pass is not conclusive.
 
     Parameters
     ----------
     X : array or CSR matrix of floats
-        As the loops of a fit read it: finite, C-contiguous or canonical.
+        Finite; C-contiguous or in canonical CSR format.
     labels : array of ±1
     coef, intercept : array, float
-        The fit's.
+        Coefficients of the fit.
     fit_intercept : bool
-        Whether the intercept is free.
+        Whether the model has an intercept.
     sample_weight : array, optional
-        Rows of weight 0 are left out.
+        Rows of weight 0 are ignored.
     passes : float
-        How many passes over the data may be spent, each with arithmetic to match. With less than 1 only the sample is
-        looked at, unless it is classified without error: it may prove that no row can be separated, and nothing else.
+        Number of passes over the data that may be made, each with a proportional amount of arithmetic. Below 1 only the
+        sample is used, unless it is classified without error; it can then prove only that no row is separable.
 
     Examples
     --------
@@ -94,7 +92,7 @@ def fast_check(
     if used is not None:
         X, labels = X[used], labels[used]
     with single_thread():
-        found = _look(X, labels, np.asarray(coef, dtype=np.float64).ravel(), float(intercept), fit_intercept, passes)
+        found = _check(X, labels, np.asarray(coef, dtype=np.float64).ravel(), float(intercept), fit_intercept, passes)
     if used is None or found.separable_rows is None:
         return found
     mask = np.zeros(n_rows, dtype=bool)
@@ -102,11 +100,11 @@ def fast_check(
     return FastCheck(found.kind, found.reason, mask, found.coef, found.intercept)
 
 
-def _look(X: Any, labels: Array, coef: Array, intercept: float, fit_intercept: bool, passes: float) -> FastCheck:
+def _check(X: Any, labels: Array, coef: Array, intercept: float, fit_intercept: bool, passes: float) -> FastCheck:
     n, width = X.shape[0], X.shape[1] + int(fit_intercept)
     size = min(n, max(_FEWEST, 8 * width))
-    # Spread over all rows, because data are often sorted; half of the sample the rows where the fit is worst, because
-    # overlap shows there.
+    # Candidates are spread over all rows, because data are often sorted. Half of the sample are the rows with the
+    # smallest margins, where overlap is most likely.
     peek = min(n, max(_FEWEST, min(_PEEK * size, n // _SHARE)))
     spread = np.unique(np.linspace(0, n - 1, peek).astype(np.intp))
     margins = labels[spread] * (X[spread] @ coef + intercept)
@@ -123,7 +121,7 @@ def _look(X: Any, labels: Array, coef: Array, intercept: float, fit_intercept: b
     entries = X.nnz if hasattr(X, "nnz") else X.size
     if chosen.size * width**2 > _ARITHMETIC * max(1.0, passes) * max(entries, n):
         return FastCheck(
-            "undecided", f"a split of {chosen.size:,} rows of {width:,} features would take long beside the fit"
+            "undecided", f"splitting {chosen.size:,} rows with {width:,} features would take longer than the fit"
         )
     if passes < 1.0 and spread.size < n:
         return _of_sample(X[chosen], labels[chosen], fit_intercept)
@@ -135,17 +133,19 @@ def _look(X: Any, labels: Array, coef: Array, intercept: float, fit_intercept: b
 
 
 def _of_sample(X: Any, labels: Array, fit_intercept: bool) -> FastCheck:
-    """What some rows say about all: if none of them can be separated and they span everything, no row can."""
+    """Result of a sample alone: if none of its rows is separable and they span the whole space, no row is."""
     design = Design(X, labels, fit_intercept)
     try:
         found = search(design, np.arange(design.n_rows), passes=0, batch=0)
     except Undecided:
-        return FastCheck("undecided", f"{design.n_rows:,} rows do not tell, and a look at all would take long")
-    return FastCheck("none", f"{found.chosen.size:,} rows prove that none can be separated")
+        return FastCheck(
+            "undecided", f"a sample of {design.n_rows:,} rows is not conclusive, and checking all rows would take long"
+        )
+    return FastCheck("none", f"{found.chosen.size:,} rows prove that no row is separable")
 
 
 def _clearly_positive(margins: Array, X: Any, coef: Array, intercept: float) -> bool:
-    """Whether the smallest margin is more than rounding: a share of the largest product in it."""
+    """Whether the smallest margin exceeds the rounding error of its terms."""
     least = int(margins.argmin())
     row = X[[least]]
     size = float((abs(row) @ np.abs(coef))[0])
@@ -154,10 +154,11 @@ def _clearly_positive(margins: Array, X: Any, coef: Array, intercept: float) -> 
 
 def _answer(design: Design, found: Found) -> FastCheck:
     separable = ~found.still
-    looked = f"{found.chosen.size:,} of {design.n_rows:,} rows"
+    examined = f"{found.chosen.size:,} of {design.n_rows:,} rows"
     u = design.column_scale * found.part.direction
     coef, intercept = u[: design.n_features], float(u[-1]) if design.fit_intercept else 0.0
     if not separable.any():
-        return FastCheck("none", f"{looked} prove that none can be separated", separable, coef, intercept)
+        return FastCheck("none", f"{examined} prove that no row is separable", separable, coef, intercept)
     kind: Kind = "complete" if separable.all() else "quasi-complete"
-    return FastCheck(kind, f"a direction found from {looked} separates {separable.sum():,}", separable, coef, intercept)
+    reason = f"a direction found from {examined} separates {separable.sum():,} rows"
+    return FastCheck(kind, reason, separable, coef, intercept)

@@ -1,4 +1,4 @@
-"""The finite part: where the loss on the rows that cannot be separated is smallest."""
+"""The finite part of the optimum: the minimiser of the loss on the rows that are not separable."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -10,8 +10,8 @@ from scipy import linalg
 from sgdone.diagnose.separability.design import Design
 from sgdone.diagnose.separability.dual_weights import rows_times
 from sgdone.diagnose.separability.least_squares import Iterative
+from sgdone.diagnose.separability.split import Undecided
 from sgdone.diagnose.separability.subspaces import Spaces
-from sgdone.diagnose.separability.undecided import Undecided
 from sgdone.losses import Exponential, Logistic
 
 Array = NDArray[np.float64]
@@ -19,25 +19,24 @@ LossName = Literal["logistic", "exponential"]
 
 _LOSSES = {"logistic": Logistic(), "exponential": Exponential()}
 _MOST_STEPS = 200
-#: A Newton step that would gain less than this share of the loss is the last.
+#: Stop when a Newton step decreases the loss by less than this fraction.
 _CLOSE = 1e-24
-#: A coefficient with no larger share in S is 0 there.
+#: Coefficients whose component in S is smaller than this are 0 in S.
 _NOTHING = 1e-12
 
-#: (slopes, curvatures) → Newton's step, for sums over rows.
+#: Maps the slopes and curvatures of the rows to the Newton step.
 Step = Callable[[Array, Array], Array]
 
 
 def find_finite_part(
     design: Design, fixed: NDArray[np.bool_], spaces: Spaces, sample_weight: Array, loss: LossName
 ) -> tuple[Array, float]:
-    """v̄ and the infimum of the loss: Ji and Telgarsky (2018), Theorem 3.1, part 2.
+    """Compute v̄ and the infimum of the loss: Ji and Telgarsky (2018), Theorem 3.1, part 2.
 
     Returns
     -------
     v, infimum : array and float
-        The minimiser in S of the weighted mean loss, in the user's units; rows that can be separated lose nothing at
-        last.
+        The minimiser in S of the weighted mean loss, in the user's units. The loss of separable rows tends to 0.
     """
     rows = np.flatnonzero(fixed)
     weight = sample_weight[rows] / sample_weight.sum()
@@ -70,28 +69,28 @@ def find_finite_part(
 def find_finite_part_large(
     A: Any, fixed: NDArray[np.bool_], sample_weight: Array, loss: LossName
 ) -> tuple[Array, float]:
-    """The same by conjugate gradients, for a matrix A in the user's units."""
+    """Compute v̄ and the infimum by conjugate gradients, for a matrix A in the user's units."""
     rows = np.flatnonzero(fixed)
     weight = sample_weight[rows] / sample_weight.sum()
     if not rows.size:
         return np.zeros(A.shape[1]), 0.0
-    part, algebra = A[rows], Iterative()
+    part, solver = A[rows], Iterative()
 
     def step(slopes: Array, curvatures: Array) -> Array:
         root = np.sqrt(curvatures)
         target = np.divide(-slopes, root, out=np.zeros(root.size), where=root > 0.0)
-        return algebra.solve(rows_times(root, part), target, tolerance=1e-10)
+        return solver.solve(rows_times(root, part), target, tolerance=1e-10)
 
     v, value = _newton(lambda v: np.asarray(part @ v), step, np.zeros(A.shape[1]), weight, loss)
-    return v - algebra.project(part, v), value
+    return v - solver.project(part, v), value
 
 
 def _newton(
     times: Callable[[Array], Array], step: Step, z: Array, weight: Array, loss: LossName
 ) -> tuple[Array, float]:
-    """Newton's method with halved steps on Σ weight·ℓ(A·z), of which the sum is convex and has a minimum."""
+    """Minimise Σ weight·ℓ(A·z), which is convex and has a minimum, by Newton's method with backtracking."""
     kind = _LOSSES[loss]
-    # A·z is −y times the prediction: the loss of the label −1 at it.
+    # A·z is −y times the prediction, so its loss is that of the label −1.
     images = times(z)
     value = float(weight @ kind.value(images, -1.0))
     for _ in range(_MOST_STEPS):
@@ -111,4 +110,4 @@ def _newton(
             1.0 + float(np.abs(images).max(initial=0.0))
         ):
             return z, value
-    raise Undecided(f"the minimum of the loss on the rows that overlap was not found in {_MOST_STEPS} Newton steps")
+    raise Undecided(f"the minimum of the loss on the overlapping rows was not found in {_MOST_STEPS} Newton steps")

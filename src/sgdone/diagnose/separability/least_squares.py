@@ -1,36 +1,39 @@
-"""Least squares two ways: dense and direct, or by conjugate gradients on what is too wide for that."""
+"""Least squares by dense factorisations, or by conjugate gradients for large matrices."""
 
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no types
 
 Array = NDArray[np.float64]
 
-#: Singular values below this share of the largest count as zero.
+#: Singular values below this fraction of the largest count as zero.
 RANK_TOLERANCE = 1e-10
-#: Products of this many numbers are cheap enough for an orthogonal factorisation; above, normal equations.
+#: Largest rows × columns² for an orthogonal factorisation; above, normal equations are used.
 _ORTHOGONAL = 10_000_000
-#: Added to the diagonal of normal equations, as a share of its largest entry.
+#: Added to the diagonal of the normal equations, relative to its largest entry.
 _SHIFT = 1e-12
 _MOST_ITERATIONS = 2_000
-#: Conjugate gradients that have gained nothing for this many iterations have met rounding; fewer where they have
-#: already gained a factor of 1e10.
+#: Conjugate gradients stop after this many iterations without progress: the rest is rounding error. Fewer once the
+#: residual has decreased by a factor of 1e10.
 _PATIENCE = 150
 _PATIENCE_AT_LAST = 12
 
 
 def is_sparse(B: Any) -> bool:
-    """Whether a matrix is one of SciPy's sparse ones."""
+    """Whether a matrix is a SciPy sparse matrix or array."""
     return bool(sparse.issparse(B))
 
 
-class Algebra(ABC):
-    """How least-squares problems with a matrix B are solved."""
+class LeastSquares(ABC):
+    """Solver of least-squares problems with a matrix B."""
 
-    #: Whether answers are right to rounding, or only as far as asked.
+    #: Whether solutions are accurate to rounding, or only to the given tolerance.
     direct: bool
 
     @abstractmethod
@@ -39,21 +42,21 @@ class Algebra(ABC):
 
     @abstractmethod
     def combine(self, B: Any, target: Array) -> Array:
-        """Find the smallest x with Bᵀ·x = target, if there is one; the nearest otherwise."""
+        """Find the x of smallest norm with Bᵀ·x = target, or that minimises ‖Bᵀ·x − target‖ if there is none."""
 
     @abstractmethod
     def project(self, B: Any, w: Array) -> Array:
-        """Find the vector nearest to w with B·u = 0."""
+        """Project w onto the null space of B."""
 
 
 @final
-class Direct(Algebra):
+class Direct(LeastSquares):
     """Dense factorisations."""
 
     direct = True
 
     def solve(self, B: Any, target: Array, tolerance: float = 1e-13, ridge: float = 0.0) -> Array:
-        """See `Algebra.solve`; by the normal equations where B is long."""
+        """See `LeastSquares.solve`; by the normal equations if B is large."""
         if ridge or B.shape[0] * B.shape[1] ** 2 > _ORTHOGONAL:
             gram = B.T @ B
             size = max(float(np.diag(gram).max(initial=0.0)), np.finfo(float).tiny)
@@ -66,39 +69,39 @@ class Direct(Algebra):
         return np.asarray(linalg.lstsq(B, target, cond=RANK_TOLERANCE, lapack_driver="gelsy", check_finite=False)[0])
 
     def combine(self, B: Any, target: Array) -> Array:
-        """See `Algebra.combine`."""
+        """See `LeastSquares.combine`."""
         return np.asarray(linalg.lstsq(B.T, target, cond=RANK_TOLERANCE, lapack_driver="gelsy", check_finite=False)[0])
 
     def project(self, B: Any, w: Array) -> Array:
-        """See `Algebra.project`; twice, because the first leaves rounding of the size of w."""
+        """See `LeastSquares.project`; projected twice, because the first leaves a rounding error of the size of w."""
         rows = row_space(B)
         w = w - rows @ (rows.T @ w)
         return np.asarray(w - rows @ (rows.T @ w))
 
 
 @final
-class Iterative(Algebra):
+class Iterative(LeastSquares):
     """Conjugate gradients on the normal equations, columns scaled to norm 1."""
 
     direct = False
 
     def solve(self, B: Any, target: Array, tolerance: float = 1e-13, ridge: float = 0.0) -> Array:
-        """See `Algebra.solve`."""
+        """See `LeastSquares.solve`."""
         return _conjugate_gradients(B, B.T @ target, tolerance, ridge)
 
     def combine(self, B: Any, target: Array) -> Array:
-        """See `Algebra.combine`."""
+        """See `LeastSquares.combine`."""
         return np.asarray(B @ _conjugate_gradients(B, target, 1e-14, 0.0))
 
     def project(self, B: Any, w: Array) -> Array:
-        """See `Algebra.project`."""
+        """See `LeastSquares.project`."""
         for _ in range(2):
             w = w - _conjugate_gradients(B, B.T @ (B @ w), 1e-14, 0.0)
         return w
 
 
 def _conjugate_gradients(B: Any, right: Array, tolerance: float, ridge: float) -> Array:
-    """Solve (BᵀB + ridge)·x = right until its residual has shrunk to ``tolerance`` of its first size."""
+    """Solve (BᵀB + ridge)·x = right to the relative residual ``tolerance``."""
     squares = B.multiply(B).sum(axis=0) if is_sparse(B) else (B * B).sum(axis=0)
     scale = np.asarray(squares).ravel() + ridge
     scale = np.where(scale > 0.0, scale, 1.0)
@@ -127,29 +130,30 @@ def _conjugate_gradients(B: Any, right: Array, tolerance: float, ridge: float) -
         if energy < least:
             waited = 0 if energy < 0.9 * least else waited
             least, best = energy, x
-    # Residuals rise before they fall where B is ill-conditioned, while every iterate is nearer to the solution. But a
-    # small ``right`` that is rounding, outside of the range of BᵀB, has none.
+    # If B is ill-conditioned, the residual increases at first although every iterate is closer to the solution. But if
+    # ``right`` is rounding error outside the range of BᵀB, there is no solution.
     return x if least > 1e-2 * first and tolerance > 1e-6 else best
 
 
 def row_space(B: Array) -> Array:
-    """An orthonormal basis of the span of the rows of a dense matrix, as columns."""
-    rank, rows = _right_singular_vectors(B, whole=False)
-    return rows[:rank].T
-
-
-def null_space(B: Array) -> Array:
-    """An orthonormal basis of the vectors that a dense matrix takes to 0, as columns."""
-    rank, rows = _right_singular_vectors(B, whole=True)
-    return rows[rank:].T
-
-
-def _right_singular_vectors(B: Array, whole: bool) -> tuple[int, Array]:
+    """Orthonormal basis of the row space of a dense matrix, as columns."""
     width = B.shape[1]
     if not B.shape[0]:
-        return 0, np.eye(width) if whole else np.zeros((0, width))
+        return np.zeros((width, 0))
     if B.shape[0] > 2 * width:
         B = np.asarray(linalg.qr(B, mode="r", check_finite=False)[0][:width], dtype=np.float64)
-    _, sizes, rows = linalg.svd(B, full_matrices=whole, check_finite=False)
+    _, sizes, rows = linalg.svd(B, full_matrices=False, check_finite=False)
     rank = int((sizes > RANK_TOLERANCE * sizes[0]).sum()) if sizes.size and sizes[0] > 0 else 0
-    return rank, rows
+    return np.asarray(rows[:rank].T)
+
+
+def single_thread() -> AbstractContextManager[Any]:
+    """Context in which BLAS uses one thread; on small matrices, several threads are slower."""
+    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limited
+
+
+@lru_cache(maxsize=1)
+def _controller() -> Any:
+    # Cached: searching for the libraries takes longer than a small fit.
+    return ThreadpoolController()

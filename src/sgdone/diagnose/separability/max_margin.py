@@ -1,4 +1,4 @@
-"""The direction in which the separable rows run: the widest margin there is."""
+"""The maximum-margin direction of the separable rows."""
 
 from typing import Any
 
@@ -9,16 +9,15 @@ from scipy.optimize import nnls
 
 from sgdone.diagnose.separability.design import Design
 from sgdone.diagnose.separability.least_squares import Iterative
-from sgdone.diagnose.separability.split import Split
+from sgdone.diagnose.separability.split import Split, Undecided
 from sgdone.diagnose.separability.squared_hinge import minimise
 from sgdone.diagnose.separability.subspaces import Spaces
-from sgdone.diagnose.separability.undecided import Undecided
 
 Array = NDArray[np.float64]
 
-#: How far a row may be inside the margin of the direction found, as a share of it.
+#: Relative violation of the margin that is allowed.
 _CLOSE = 1e-10
-#: Singular values below this share of the largest are rounding.
+#: Singular values below this fraction of the largest are rounding errors.
 _ROUNDING = 1e-15
 _MOST_ROUNDS = 200
 _FEWEST = 500
@@ -26,11 +25,11 @@ _MOST_PENALTIES = 60
 
 
 def widest_margin(design: Design, part: Split, spaces: Spaces) -> tuple[Array, float]:
-    """ū and γ of Ji and Telgarsky (2018), Theorem 3.1: max γ with A_c·u ≤ −γ, A_S·u = 0, ‖u‖ = 1.
+    """Compute ū and γ of Ji and Telgarsky (2018), Theorem 3.1: max γ with A_c·u ≤ −γ, A_S·u = 0, ‖u‖ = 1.
 
-    The shortest u with A_c·u ≤ −1 in S⊥ is γ⁻¹·ū. It is a least-distance program, which Lawson and Hanson (1974,
-    chapter 23) turn into non-negative least squares; that ends at the exact answer after finitely many steps. Rows
-    enter as they are found to contradict.
+    The shortest u with A_c·u ≤ −1 in S⊥ is γ⁻¹·ū. This least-distance problem is equivalent to non-negative least
+    squares (Lawson and Hanson 1974, chapter 23), which terminates at the exact solution. Violated constraints are added
+    in rounds.
 
     Returns
     -------
@@ -52,15 +51,15 @@ def widest_margin(design: Design, part: Split, spaces: Spaces) -> tuple[Array, f
         if not fresh.size:
             length = float(np.linalg.norm(u))
             if inside.any() or not length > 0.0:
-                raise Undecided("the widest margin is lost in rounding: columns differ too much in size")
+                raise Undecided("the maximum margin is below rounding errors: column scales differ too much")
             return u / length, -float(margins.max()) / length
         order = np.argsort(-margins[np.searchsorted(rows, fresh)])
         chosen = np.union1d(chosen, fresh[order[:batch]])
-    raise Undecided(f"the widest margin was not found in {_MOST_ROUNDS} rounds")
+    raise Undecided(f"the maximum margin was not found in {_MOST_ROUNDS} rounds")
 
 
 def _shortest(G: Array) -> Array:
-    """The shortest z with G·z ≥ 1, for a G whose answer is no longer than about 1."""
+    """The shortest z with G·z ≥ 1; G is scaled so that ‖z‖ is at most about 1."""
     sizes = np.linalg.norm(G, axis=1)
     E = np.vstack([(G / sizes[:, None]).T, 1.0 / sizes])
     right = np.zeros(E.shape[0])
@@ -69,7 +68,7 @@ def _shortest(G: Array) -> Array:
     residual = E @ dual - right
     z: Array = -residual[:-1] / residual[-1]
     tight = np.flatnonzero(dual > 0.0)
-    # The same once more from the rows that hold it, without the cancellation in the residual.
+    # Solve again from the active constraints, without the cancellation in the residual.
     polished = linalg.lstsq(G[tight], np.ones(tight.size), cond=_ROUNDING, check_finite=False)[0]
     return polished if (G @ polished).min() >= (G @ z).min() - 1e-9 else z
 
@@ -77,7 +76,7 @@ def _shortest(G: Array) -> Array:
 def widest_margin_large(
     A: Any, separable: NDArray[np.bool_], start: Array, tolerance: float = 1e-6
 ) -> tuple[Array, float]:
-    """The same by augmented Lagrangians for a matrix A too wide for bases: ‖u‖ within ``tolerance`` of the shortest.
+    """Compute ū and γ by augmented Lagrangians, for a matrix A too large for orthonormal bases.
 
     Parameters
     ----------
@@ -87,9 +86,9 @@ def widest_margin_large(
     start : array
         A direction with A_c·u < 0, A_S·u = 0.
     tolerance : float
-        Relative gap between the length found and a lower bound of it.
+        Relative gap between the norm found and a lower bound of it.
     """
-    width, algebra = A.shape[1], Iterative()
+    width, solver = A.shape[1], Iterative()
     equal = np.append(~separable, np.ones(width, dtype=bool))
     u = start / -float((A @ start)[separable].max())
     penalty = 1.0 / float(u @ u)
@@ -98,14 +97,14 @@ def widest_margin_large(
         ridge = sparse.eye_array(width, format="csr") * np.sqrt(1.0 / penalty)
         stacked = sparse.csr_array(sparse.vstack([A, ridge], format="csr"))
         offsets = np.concatenate([np.where(separable, 1.0, 0.0) + multipliers / penalty, np.zeros(width)])
-        at = minimise(stacked, algebra, offsets=offsets, equal=equal, start=u)
+        at = minimise(stacked, solver, offsets=offsets, equal=equal, start=u)
         u = at.w
         images = np.asarray(A @ u)
         moved = penalty * at.residuals[: A.shape[0]]
         multipliers = np.where(separable, np.maximum(moved, 0.0), moved)
-        # For q ≥ 0 on A_c: ‖u‖² ≥ 2·Σ q − ‖Aᵀq‖² whatever q is, and ‖Π_⊥u‖ scaled to margin 1 is an upper bound.
+        # Duality: ‖u‖² ≥ 2·Σ q − ‖Aᵀq‖² for every q ≥ 0 on A_c. ‖Π_⊥u‖ scaled to margin 1 is an upper bound.
         lower = 2.0 * float(multipliers[separable].sum()) - float(np.sum((A.T @ multipliers) ** 2))
-        inside = algebra.project(A[np.flatnonzero(~separable)], u) if not separable.all() else u
+        inside = solver.project(A[np.flatnonzero(~separable)], u) if not separable.all() else u
         margin = -float(np.asarray(A @ inside)[separable].max())
         if (
             margin > 0.0
@@ -116,6 +115,6 @@ def widest_margin_large(
         if float(np.maximum(np.where(separable, 1.0 + images, np.abs(images)), 0.0).max()) > 1e-3 * tolerance:
             penalty *= 3.0
     else:
-        raise Undecided(f"the widest margin was not found to {tolerance:g}")
+        raise Undecided(f"the maximum margin was not found to a relative tolerance of {tolerance:g}")
     length = float(np.linalg.norm(inside))
     return inside / length, margin / length

@@ -1,4 +1,4 @@
-"""Columns that separate by themselves."""
+"""Separation of rows by single columns whose entries all have one sign."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ _MOST_ROUNDS = 50
 
 
 def peel(B: Any) -> tuple[Array, NDArray[np.bool_]]:
-    """Separate rows by columns whose entries, in the rows still left, all have one sign; again until there are none.
+    """Separate rows by columns whose entries in the remaining rows all have one sign; repeat until there are none.
 
-    A rare word that occurs in one class only is such a column. Each round costs a look at the entries left.
+    An example is a rare word that occurs in one class only. Each round is one pass over the remaining entries.
 
     Returns
     -------
     direction, separated : array and mask
-        u with B·u < 0 on the rows separated and B·u = 0 on the others.
+        u with B·u < 0 on the separated rows and B·u = 0 on the others.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def peel(B: Any) -> tuple[Array, NDArray[np.bool_]]:
         rounds.append((step, rows[moved]))
         separated[rows[moved]] = True
         rows, left = rows[~moved], left[np.flatnonzero(~moved)]
-    # A later column may push rows of an earlier round the wrong way: the earlier one must outweigh it.
+    # A column of a later round may have the wrong sign on rows of an earlier one: the earlier step must dominate.
     for step, own in reversed(rounds):
         part = sparse.csr_array(B)[own]
         wrong = float((np.asarray(part @ direction) / -np.asarray(part @ step)).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""The shape of a problem as a picture."""
+"""Plot of a separation."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +10,17 @@ if TYPE_CHECKING:
 
 _MOST_BARS = 20
 _COLOURS = {0: "0.6", 1: "tab:red", -1: "tab:blue", 2: "tab:purple"}
-_MEANINGS = {0: "stays finite", 1: "runs to +∞", -1: "runs to −∞", 2: "sign left open"}
+_MEANINGS = {0: "finite", 1: "tends to +∞", -1: "tends to −∞", 2: "sign not determined"}
 
 
 def draw(separation: "Separation") -> "NDArray[Any]":
-    """Margins of the rows along ū on the left, its coefficients on the right."""
+    """Draw the margins of the rows along ū on the left, and the coefficients of ū on the right."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("a picture of a separation needs matplotlib: pip install 'sgdone[plot]'") from error
+        raise ImportError("plotting a separation needs matplotlib: pip install 'sgdone[plot]'") from error
     if separation.kind not in ("complete", "quasi-complete"):
-        raise ValueError(f"the kind of separation is {separation.kind!r}: no coefficient is known to run to infinity")
+        raise ValueError(f"the kind of separation is {separation.kind!r}: there is no separating direction to plot")
     _, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
     _draw_margins(axes[0], separation)
     _draw_coefficients(axes[1], separation)
@@ -35,7 +35,7 @@ def _draw_margins(axis: Any, separation: "Separation") -> None:
     still = np.isfinite(margins) & ~separable
     edges = np.linspace(0.0, float(margins[separable].max()), 31)
     if still.any():
-        axis.hist(np.zeros(still.sum()), edges, color="0.75", label=f"overlapping: {still.sum():,} rows stay at 0")
+        axis.hist(np.zeros(still.sum()), edges, color="0.75", label=f"overlapping: {still.sum():,} rows at 0")
     axis.hist(margins[separable], edges, color="tab:orange", label=f"separable: {separable.sum():,} rows")
     axis.axvline(
         separation.margin, color="0.25", linestyle="--", linewidth=1.2, label=f"margin γ = {separation.margin:.3g}"

@@ -1,4 +1,4 @@
-"""Does the optimum exist: the question asked of data."""
+"""Diagnosis of separation: whether a linear classifier has a finite optimum."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,12 +10,10 @@ from sgdone.diagnose.separability.certificate import Certificate, Kind
 from sgdone.diagnose.separability.design import Design
 from sgdone.diagnose.separability.exact_certificate import exact_proof
 from sgdone.diagnose.separability.finite_part import LossName
+from sgdone.diagnose.separability.least_squares import single_thread
 from sgdone.diagnose.separability.partition import partition
-from sgdone.diagnose.separability.separation_result import Separation
-from sgdone.diagnose.separability.several import SeparationByClass
-from sgdone.diagnose.separability.split import TOLERANCE, Split
-from sgdone.diagnose.separability.threads import single_thread
-from sgdone.diagnose.separability.undecided import Undecided
+from sgdone.diagnose.separability.separation_result import Separation, SeparationByClass
+from sgdone.diagnose.separability.split import TOLERANCE, Split, Undecided
 from sgdone.diagnose.separability.validation import check_labels, check_rows, check_weights
 from sgdone.diagnose.separability.validation import feature_names as names_of
 
@@ -33,34 +31,34 @@ def separation(
     start: Start | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Any:
-    """Say whether a linear model of classes has an optimum without a penalty, and prove it.
+    """Determine whether a linear classifier without a penalty has a finite optimum, with a certificate.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (rows, features)
     y : array
-        Labels: two classes, or one, or several.
+        Labels of any number of classes.
     fit_intercept : bool
         Whether the model has an intercept.
     sample_weight : array, optional
-        Non-negative. Rows of weight 0 are no part of the problem; the other weights matter to ``finite_part`` and
-        ``infimum`` only.
+        Non-negative. Rows of weight 0 are ignored; the other weights affect only ``finite_part`` and ``infimum``.
     loss : {"logistic", "exponential"}
-        For ``finite_part`` and ``infimum``; the rest is the same for every loss that tends to 0 on one side.
+        Loss of ``finite_part`` and ``infimum``. All other results are the same for every loss that tends to 0 for large
+        margins.
     start : (coef, intercept), optional
-        Coefficients of a fit: they say which rows to look at first. They change the time taken, not the answer.
+        Coefficients of a fit, to choose which rows to examine first. They change the run time, not the result.
     feature_names : sequence of str, optional
-        For the words; a data frame's column names by default.
+        Names used in the text. By default the column names of a data frame.
 
     Returns
     -------
     Separation or SeparationByClass
-        The latter for three classes or more: one answer a class, that class against the rest. One class is completely
-        separable by the intercept; without an intercept it is a question like any other. It counts as y = 1.
+        `SeparationByClass` for three or more classes: one result per class, that class against the rest. A single
+        class counts as y = 1; with an intercept it is completely separable.
 
     Examples
     --------
-    Every row with a 1 in the first feature is of the class 1, and the second feature overlaps:
+    All rows with 1 in the first feature belong to class 1, and the classes overlap in the second feature:
 
     >>> import numpy as np
     >>> from sgdone.diagnose import separation
@@ -70,7 +68,7 @@ def separation(
     >>> shape.kind, shape.separable_rows.tolist(), shape.infinite.tolist()
     ('quasi-complete', [False, False, False, False, True, True], [1, 0])
     >>> print(shape.certificate.check(X, y))
-    verified exactly: A·u and Aᵀq are as they should be, in whole numbers
+    verified exactly: A·u and Aᵀq satisfy all conditions in integer arithmetic
     """
     if loss not in ("logistic", "exponential"):
         raise ValueError(f"loss must be 'logistic' or 'exponential': found {loss!r}")
@@ -122,10 +120,10 @@ def _binary(
 
 
 def _in_units(design: Design, start: Start) -> Array:
-    """Coefficients as a direction of B."""
+    """Convert coefficients to a direction of B."""
     coef = np.asarray(start[0], dtype=np.float64).ravel()
     if coef.size != design.n_features:
-        raise ValueError(f"start holds {coef.size} coefficients: X has {design.n_features} features")
+        raise ValueError(f"start has {coef.size} coefficients, but X has {design.n_features} features")
     return np.append(coef, [float(start[1])] * design.fit_intercept) / design.column_scale
 
 

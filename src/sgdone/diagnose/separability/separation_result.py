@@ -1,5 +1,6 @@
-"""What is found out about a problem's optimum."""
+"""Results of the diagnosis of separation."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, final
@@ -11,9 +12,9 @@ from sgdone.diagnose.separability import coefficient_signs, max_margin, subspace
 from sgdone.diagnose.separability.certificate import Certificate, Kind
 from sgdone.diagnose.separability.design import Design
 from sgdone.diagnose.separability.finite_part import LossName, find_finite_part, find_finite_part_large
-from sgdone.diagnose.separability.separation_text import told
+from sgdone.diagnose.separability.least_squares import single_thread
+from sgdone.diagnose.separability.separation_text import separation_text
 from sgdone.diagnose.separability.split import Split
-from sgdone.diagnose.separability.threads import single_thread
 
 Array = NDArray[np.float64]
 
@@ -26,7 +27,7 @@ class Weights(NamedTuple):
 
 
 class Subspace(NamedTuple):
-    """An orthonormal basis of S as columns (the intercept's entry last, if there is one), and their number."""
+    """Orthonormal basis of S as columns (the intercept last, if there is one), and its dimension."""
 
     basis: Array
     rank: int
@@ -35,29 +36,29 @@ class Subspace(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """Whether a linear model of two classes has an optimum, and what its shape is where it has none.
+    """Whether a linear classifier of two classes has a finite optimum, and how it diverges if not.
 
-    Ji and Telgarsky (2018), Theorem 3.1: the rows fall into those that some direction separates (A_c) and the rest
-    (A_S). Without a penalty the coefficients run to infinity along ū and stay at v̄ within S, the span of the rest; the
-    loss tends to that of the rest at v̄.
+    Ji and Telgarsky (2018), Theorem 3.1: the rows are partitioned into separable rows (A_c) and the rest (A_S). Without
+    a penalty the coefficients tend to infinity along ū. Their component in S, the span of the rest, tends to v̄, and the
+    loss tends to the loss of the rest at v̄.
 
-    Everything behind ``certificate`` is computed when it is first asked for, and the data are kept for it.
+    Properties are computed on first access; the data are kept for this.
 
     Attributes
     ----------
     kind : {"none", "quasi-complete", "complete", "undecided"}
-        Of separation: that of no row (a finite optimum exists), of some, of all; or no proof was found.
+        Separation of no row (a finite optimum exists), of some or of all rows; "undecided" if no proof was found.
     reason : str
         Why it is undecided; empty otherwise.
     separable_rows : mask
-        A_c. Rows of weight 0 are in neither part.
+        A_c. Rows of weight 0 are not included.
     certificate : Certificate or None
-        The proof; none if undecided.
+        The proof; None if undecided.
     feature_names : list of str
     classes : tuple
-        The label of y = −1 and that of y = 1.
+        The labels of y = −1 and y = 1.
     loss : {"logistic", "exponential"}
-        Of ``finite_part`` and ``infimum``.
+        Loss of ``finite_part`` and ``infimum``.
     fit_intercept : bool
     """
 
@@ -87,9 +88,9 @@ class Separation:
 
     @property
     def direction(self) -> Weights:
-        """ū: the direction of the coefficients on their way, of length 1 (the intercept counted); zero if kind is none.
+        """ū: the unit direction (intercept included) along which the coefficients diverge; zero if kind is "none".
 
-        Among all that separate these rows, it has the widest margin (to 1e-6 for very many rows and features).
+        It has the maximum margin among all directions that separate the separable rows (to 1e-6 for large data).
         """
         return self._weights(self._direction[0])
 
@@ -100,20 +101,20 @@ class Separation:
 
     @cached_property
     def infinite(self) -> NDArray[np.int8]:
-        """Per coefficient the infinity it runs to.
+        """The limit of each coefficient: 1 for +∞, −1 for −∞, 0 if finite, 2 if the sign is not determined.
 
-        1 or −1 if all directions (in the span of the rows) that separate the separable rows agree on its sign, 0 if all
-        of them leave it in place, 2 if they do not agree. At most one feasibility problem a coefficient.
+        1 or −1 if it has this sign in all directions (in the span of the rows) that separate the separable rows, 0 if
+        it is 0 in all of them, 2 otherwise. At most one feasibility problem per coefficient.
         """
         return self.infinite_of(np.arange(self.design.n_features))
 
     @cached_property
     def infinite_intercept(self) -> int:
-        """The same for the intercept; 0 if there is none."""
+        """The limit of the intercept, as in `infinite`; 0 without an intercept."""
         return int(self.infinite_of([self.design.n_features])[0]) if self.fit_intercept else 0
 
     def infinite_of(self, columns: ArrayLike) -> NDArray[np.int8]:
-        """`infinite` of some coefficients only, by number: with very many features each takes seconds."""
+        """`infinite` for the given columns only: with very many features each takes seconds."""
         part, numbers = self._decided(), np.asarray(columns, dtype=np.intp)
         if not part.separable.any():
             return np.zeros(numbers.size, dtype=np.int8)
@@ -135,38 +136,38 @@ class Separation:
 
     @property
     def finite_part(self) -> Weights:
-        """v̄: the minimiser in S of the loss on the rows that are not separable. If kind is none, the optimum itself."""
+        """v̄: the minimiser in S of the loss on the rows that are not separable; the optimum if kind is "none"."""
         return self._weights(self._finite_part[0])
 
     @property
     def infimum(self) -> float:
-        """The infimum of the weighted mean loss: attained if kind is none, approached otherwise."""
+        """The infimum of the weighted mean loss; it is attained if kind is "none"."""
         return self._finite_part[1]
 
     @cached_property
     def subspace(self) -> Subspace:
-        """S, the span of the rows that are not separable. Refused for very many rows and features."""
+        """S, the span of the rows that are not separable. Raises for very many rows and features."""
         basis = self._spaces.strong
         return Subspace(basis, basis.shape[1])
 
     @cached_property
     def margins(self) -> Array:
-        """−A_i·ū, a row each (of weight 0 too: NaN): positive where separable, zero elsewhere."""
+        """−A_i·ū of each row: positive for separable rows, zero for others, NaN for rows of weight 0."""
         out = np.full(self.separable_rows.size, np.nan)
         images = self.design.times(self._direction[0] / self.design.column_scale) / self.design.row_scale
         out[self._used] = -images
         return out
 
     def __str__(self) -> str:
-        return told(self)
+        return separation_text(self)
 
     def plot(self) -> "NDArray[Any]":
-        """Draw the margins of the separable rows, and the coefficients that run to infinity beside those that do not.
+        """Draw the margins of the separable rows, and the coefficients of ū.
 
         Returns
         -------
         ndarray of matplotlib.axes.Axes
-            Two panels; ``axes[0].figure.savefig("separation.png")`` stores them.
+            Two panels; ``axes[0].figure.savefig("separation.png")`` saves them.
         """
         from sgdone.diagnose.separability.plot import draw
 
@@ -206,3 +207,39 @@ class Separation:
         if self.part is None:
             raise ValueError(f"the separation of these data is undecided: {self.reason}")
         return self.part
+
+
+_FROM_BAD_TO_GOOD: tuple[Kind, ...] = ("complete", "quasi-complete", "undecided", "none")
+
+
+@final
+class SeparationByClass(Mapping[Any, Separation]):
+    """The separation of each class from the rest, by class label, as in one-vs-rest classification.
+
+    Examples
+    --------
+    >>> from sgdone.diagnose import separation
+    >>> shapes = separation([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], ["a", "a", "b", "b", "c", "c"])
+    >>> {label: shape.kind for label, shape in shapes.items()}
+    {'a': 'complete', 'b': 'none', 'c': 'complete'}
+    """
+
+    def __init__(self, answers: dict[Any, Separation]) -> None:
+        self._answers: dict[Any, Separation] = dict(answers)
+
+    def __getitem__(self, label: Any) -> Separation:
+        return self._answers[label]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._answers)
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    @property
+    def kind(self) -> Kind:
+        """The worst kind over all classes."""
+        return min((answer.kind for answer in self._answers.values()), key=_FROM_BAD_TO_GOOD.index)
+
+    def __str__(self) -> str:
+        return "\n".join(f"Class {label!r} against the rest: {answer}" for label, answer in self._answers.items())

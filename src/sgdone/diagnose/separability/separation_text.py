@@ -1,4 +1,4 @@
-"""The shape of a problem in plain words."""
+"""Text of the diagnosis of separation."""
 
 from typing import TYPE_CHECKING
 
@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from sgdone.diagnose.separability.separation_result import Separation
 
 _MOST_NAMES = 8
-#: Signs of all coefficients are asked for up to this many.
+#: Largest number of coefficients for which all signs are computed.
 _MOST_SIGNS = 200
 
 
-def told(separation: "Separation") -> str:
-    """Say whether there is an optimum, which rows and coefficients are to blame, and what remains."""
+def separation_text(separation: "Separation") -> str:
+    """Describe whether a finite optimum exists, and which rows and coefficients are separable and infinite."""
     rows = int(separation.separable_rows.sum())
     used = separation.design.n_rows
     if separation.kind == "undecided":
@@ -26,7 +26,8 @@ def told(separation: "Separation") -> str:
         tail = "The loss tends to 0."
     else:
         head = (
-            f"Quasi-complete separation: one direction separates {rows:,} of {used:,} rows and does not move the others"
+            f"Quasi-complete separation: one direction separates {rows:,} of {used:,} rows and does not change the "
+            "scores of the others"
         )
         tail = f"The mean {separation.loss} loss tends to {separation.infimum:.6g}."
     return f"{head}, so there is no finite optimum. {_coefficients(separation)} {tail} {proof}"
@@ -37,13 +38,13 @@ def _coefficients(separation: "Separation") -> str:
     if separation.design.width > _MOST_SIGNS and separation.part is not None:
         strengths = np.abs(separation.part.direction)
         top = np.argsort(-strengths)[:_MOST_NAMES]
-        return f"The direction found rests most on {_list([names[j] for j in top if strengths[j] > 0])}."
+        return f"The largest coefficients of the direction: {_list([names[j] for j in top if strengths[j] > 0])}."
     signs = np.append(separation.infinite, [separation.infinite_intercept] * separation.fit_intercept)
     said = []
     for code, one, many in (
-        (1, "runs to +∞", "run to +∞"),
-        (-1, "runs to −∞", "run to −∞"),
-        (2, "may run either way", "may run either way"),
+        (1, "tends to +∞", "tend to +∞"),
+        (-1, "tends to −∞", "tend to −∞"),
+        (2, "may tend to +∞ or −∞", "may tend to +∞ or −∞"),
     ):
         here = [names[j] for j in np.flatnonzero(signs == code)]
         if here:

@@ -1,9 +1,9 @@
-"""The squared hinge: a minimum that always exists, and that tells separable rows from the others.
+"""Minimisation of a squared hinge objective, whose minimum always exists and identifies separable rows.
 
-Let f(w) = ½·Σ (b_i + B_i·w)₊². It is convex, piecewise quadratic and bounded below, so that its minimum is attained.
-With all b_i = 1 it is zero where every row has B_i·w ≤ −1: the rows are separated. If it is not zero, the residuals
-q = (1 + B·w)₊ at the minimum have Bᵀq = 0, q ≥ 0, q ≠ 0: weights that prove (Stiemke) that no direction can separate
-any row with q_i > 0. Logistic regression would send w to infinity where this stays put.
+Let f(w) = ½·Σ (b_i + B_i·w)₊². It is convex, piecewise quadratic and bounded below, so its minimum is attained. With
+all b_i = 1 it is zero if B_i·w ≤ −1 for every row: then w separates the rows. If the minimum is not zero, the residuals
+q = (1 + B·w)₊ satisfy Bᵀq = 0, q ≥ 0, q ≠ 0: weights which prove (Stiemke's lemma) that no direction separates a row
+with q_i > 0. Unlike for logistic regression, w stays finite.
 """
 
 from dataclasses import dataclass
@@ -12,26 +12,26 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.diagnose.separability.least_squares import Algebra
+from sgdone.diagnose.separability.least_squares import LeastSquares
 
 Array = NDArray[np.float64]
 
-#: A gradient this small beside the terms of its sum is zero.
+#: A gradient below this fraction of the sum of its terms counts as zero.
 _FLAT = 1e-14
 
 
 @final
 @dataclass(frozen=True)
 class Minimum:
-    """Where the squared hinge is smallest.
+    """The minimum of the squared hinge objective.
 
     Attributes
     ----------
     w : array
     residuals : array
-        b_i + B_i·w; where an inequality holds, not positive.
+        b_i + B_i·w; not positive if the inequality holds.
     steps : int
-        Newton steps made.
+        Number of Newton steps.
     """
 
     w: Array
@@ -41,7 +41,7 @@ class Minimum:
 
 def minimise(
     B: Any,
-    algebra: Algebra,
+    solver: LeastSquares,
     *,
     offsets: Array,
     equal: NDArray[np.bool_] | None = None,
@@ -49,10 +49,10 @@ def minimise(
     satisfied: float = 0.0,
     most_steps: int = 200,
 ) -> Minimum:
-    """Minimise ½·Σ (b_i + B_i·w)₊², rows with ``equal`` set counting ½(b_i + B_i·w)² on both sides of zero.
+    """Minimise ½·Σ (b_i + B_i·w)₊²; rows with ``equal`` set contribute ½(b_i + B_i·w)² for both signs.
 
-    Newton steps on the rows that count, with an exact search along each: the method ends after finitely many.
-    It also ends when every inequality holds with b_i + B_i·w ≤ ``satisfied`` and every equality to 1e-9.
+    Newton steps on the active rows with exact line search; the method terminates after finitely many steps. It also
+    stops when all inequalities hold with b_i + B_i·w ≤ ``satisfied`` and all equalities to 1e-9.
     """
     n, width = B.shape
     equal = np.zeros(n, dtype=bool) if equal is None else equal
@@ -74,7 +74,7 @@ def minimise(
             return Minimum(w, residuals, step)
         first_norm = first_norm or norm
         forcing = min(0.1, np.sqrt(norm / first_norm))
-        direction = algebra.solve(active, -now, tolerance=max(forcing, 1e-13))
+        direction = solver.solve(active, -now, tolerance=max(forcing, 1e-13))
         along = np.asarray(B @ direction)
         length = _search(residuals, along, equal)
         before = 0.5 * float(now @ now)
@@ -87,7 +87,7 @@ def minimise(
 
 
 def _search(residuals: Array, along: Array, equal: NDArray[np.bool_]) -> float:
-    """The t ≥ 0 at which the slope along a direction, increasing and piecewise linear in t, is zero."""
+    """Exact line search: the t ≥ 0 at which the slope, increasing and piecewise linear in t, is zero."""
     low, high, t = 0.0, np.inf, 1.0
     for _ in range(60):
         at = residuals + t * along

@@ -1,4 +1,4 @@
-"""The subspaces of Theorem 3.1 in the user's units."""
+"""The subspaces of Ji and Telgarsky (2018), Theorem 3.1, in the user's units."""
 
 from dataclasses import dataclass
 from typing import final
@@ -15,10 +15,10 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 _PROBES = 3
-#: A coefficient whose share of the directions left is smaller than this does not move.
+#: Coefficients whose relative component in the free directions is smaller than this count as fixed.
 _STILL = 1e-9
 _NOTHING = 1e-12
-#: Widest and longest matrix at once whose subspaces are written down.
+#: Largest min(rows, columns) for which bases are computed.
 WIDEST = 6_000
 
 
@@ -30,16 +30,16 @@ class Spaces:
     Attributes
     ----------
     strong : array
-        S, the span of the rows A_S: the loss is strongly convex along it.
+        S, the span of the rows A_S: the loss is strongly convex on it.
     weak : array
-        What of the span of all rows is perpendicular to S: the loss falls for ever along a part of it.
+        Orthogonal complement of S in the span of all rows: the loss decreases forever along some of its directions.
     inner : array
-        S again, spanned in the units of B, in which equations are well-conditioned.
+        S in the units of B, in which equations are well-conditioned.
     free : array
-        Directions in the units of B, within the span of its rows, that leave the rows A_S in place.
+        Directions u in the span of the rows of B with A_S·u = 0, in the units of B.
     functionals : array
-        Row j holds the value of u_j, for u in the span of the rows of A, at each column of ``free``, scaled to be of
-        size 1; zero if no direction moves coefficient j.
+        Row j contains u_j, for u in the span of the rows of A, at each column of ``free``, scaled to norm 1; zero if
+        u_j = 0 for all of them.
     """
 
     strong: Array
@@ -50,16 +50,16 @@ class Spaces:
 
     @property
     def moving(self) -> Mask:
-        """The coefficients that some direction moves."""
+        """The coefficients that are non-zero in some free direction."""
         return np.asarray(self.functionals.any(axis=1))
 
 
 def spaces_of(design: Design, separable: Mask) -> Spaces:
-    """S and the rest of the span of the rows."""
+    """Compute S and its complement in the span of the rows."""
     if min(design.width, design.n_rows) > WIDEST:
         raise ValueError(
-            f"a basis of the subspace S would be a dense array of {design.width:,} rows: "
-            f"it is given for up to {WIDEST:,} features or rows"
+            f"a basis of the subspace S would be a dense array with {design.width:,} rows: "
+            f"it is available for up to {WIDEST:,} features or rows"
         )
     inner = _span(design, np.flatnonzero(~separable))
     everything = _span(design, np.arange(design.n_rows))
@@ -72,7 +72,7 @@ def spaces_of(design: Design, separable: Mask) -> Spaces:
 
 
 def _complement(whole: Array, part: Array) -> Array:
-    """An orthonormal basis of what in the span of some columns is perpendicular to others of that span."""
+    """Orthonormal basis of the orthogonal complement of ``part`` in the span of ``whole``."""
     rest = whole - part @ (part.T @ whole)
     left, _, _ = linalg.svd(rest, full_matrices=False, check_finite=False)
     rest = left[:, : whole.shape[1] - part.shape[1]]
@@ -82,8 +82,8 @@ def _complement(whole: Array, part: Array) -> Array:
 def _functionals(design: Design, everything: Array, free: Array) -> Array:
     """Row j: e_j projected onto the span of the rows of A, applied to C·free.
 
-    That is C·free less its part in the directions that move no row, C times those of B. Each of these has few entries
-    where few columns depend on each other, so that columns of other units do not blur it.
+    This is C·free minus its component in C times the null space of B. A sparse basis of the null space, one vector per
+    dependent column, keeps rounding errors of columns with other units out of the result.
     """
     moved = design.column_scale[:, None] * free
     idle = design.column_scale[:, None] * _idle(everything)
@@ -91,13 +91,13 @@ def _functionals(design: Design, everything: Array, free: Array) -> Array:
         idle = _orthonormal(idle)
         moved = moved - idle @ (idle.T @ moved)
     lengths = np.linalg.norm(moved, axis=1)
-    # A column of zeros is no part of the span at all.
+    # A column of zeros is not in the span.
     still = (lengths <= _STILL * design.column_scale) | (np.linalg.norm(everything, axis=1) <= _NOTHING)
     return np.where(still[:, None], 0.0, moved / np.where(still, 1.0, lengths)[:, None])
 
 
 def _idle(everything: Array) -> Array:
-    """Directions that are perpendicular to the span of the rows of B, one for each column that depends on others."""
+    """Basis of the null space of B, one vector per column that depends on others."""
     width, rank = everything.shape
     _, triangle, order = linalg.qr(everything.T, mode="economic", pivoting=True, check_finite=False)
     idle = np.zeros((width, width - rank))
@@ -109,7 +109,7 @@ def _idle(everything: Array) -> Array:
 
 
 def _span(design: Design, rows: NDArray[np.intp]) -> Array:
-    """An orthonormal basis of the span of some rows of B, from as few of them as it takes."""
+    """Orthonormal basis of the span of the given rows of B, from a subset of them."""
     rng = np.random.default_rng(0)
     batch = 2 * design.width + 100
     chosen = rows if rows.size <= 2 * batch else np.sort(rng.choice(rows, batch, replace=False))
@@ -129,7 +129,7 @@ def _span(design: Design, rows: NDArray[np.intp]) -> Array:
 
 
 def _orthonormal(columns: Array) -> Array:
-    """An orthonormal basis of the span of independent columns; sizes may differ widely."""
+    """Orthonormal basis of the span of independent columns, whose norms may differ widely."""
     if not columns.shape[1]:
         return columns
     return np.asarray(linalg.qr(columns / np.linalg.norm(columns, axis=0), mode="economic")[0])
