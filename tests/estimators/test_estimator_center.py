@@ -121,7 +121,7 @@ def test_rows_that_a_class_is_missing_from(rows):
 @pytest.mark.parametrize("step", [0.1, "class-scale"])
 def test_a_stream_of_one_class(step, rows):
     X, y = rows
-    message = "rows contain only one class: the means of both are needed. Give the rows in mixed order"
+    message = "rows contain only one class, but the means of both classes are needed. Shuffle the rows"
     learner = model(step=step).set_params(center=step == 0.1)
     with pytest.raises(ValueError, match=message):
         learner.partial_fit(X[y == 0], y[y == 0], classes=[0, 1])

@@ -179,12 +179,12 @@ def test_a_penalty_of_zero_and_a_solver_that_keeps_slopes_are_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"after": 0}, "after is 0: give the updates before the reset, 1 or more"),
-        ({"after": 2.5}, r"after is 2\.5"),
-        ({"after": True}, "after is True"),
-        ({"delta": 0.0}, r"delta is 0\.0: give a number between 0 and 1"),
-        ({"delta": 1.0}, r"delta is 1\.0"),
-        ({"first": 0.0}, r"first is 0\.0: give the first scale"),
+        ({"after": 0}, "after=0 of AdaptiveScale is not a positive integer"),
+        ({"after": 2.5}, r"after=2\.5 of AdaptiveScale"),
+        ({"after": True}, "after=True of AdaptiveScale"),
+        ({"delta": 0.0}, r"delta=0\.0 of AdaptiveScale is not in"),
+        ({"delta": 1.0}, r"delta=1\.0 of AdaptiveScale"),
+        ({"first": 0.0}, r"first=0\.0 of AdaptiveScale is not a positive number"),
     ],
 )
 def test_parameters_out_of_range_are_refused(options, message):

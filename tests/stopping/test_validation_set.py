@@ -42,7 +42,7 @@ def test_a_rule_is_what_it_says(rule):
 @pytest.mark.parametrize("size", [20, 21, 10**6])
 def test_a_set_larger_than_the_data(size):
     X = np.random.default_rng(0).standard_normal((20, 2))
-    message = f"a validation set of {size:,} rows leaves no rows for training: .* hold 20 rows of positive weight"
+    message = f"a validation set of {size:,} rows leaves no rows for training: .* have 20 rows of positive weight"
     with pytest.raises(ValueError, match=message):
         fit(X, np.where(X[:, 0] > 0, 1.0, -1.0), SmallValidationSet(size))
     with pytest.raises(ValueError, match=message):
@@ -55,7 +55,7 @@ def test_rows_of_weight_zero_are_not_held_out():
     result = fit(X, y, SmallValidationSet(2, 10**6) | MaxPasses(3), weights, fit_intercept=False)
     assert np.array_equal(result.coef != 0, [False, False, False, False, True, True])
     assert result.verdict.step == 6
-    with pytest.raises(ValueError, match="hold 4 rows of positive weight"):
+    with pytest.raises(ValueError, match="have 4 rows of positive weight"):
         fit(X, y, SmallValidationSet(4), weights)
 
 

@@ -20,7 +20,7 @@ class Passes:
         #: Number of passes begun, including the pass of the last block.
         self.begun = begun
         self._preparations: list[Preparation] = []
-        #: 1 if `count` has not yet been told of the pass begun last.
+        #: 1 if the pass begun last has not been passed to `count` yet.
         self._fresh = 0
 
     def prepare(self, block: Block, preparation: Preparation) -> Block:
