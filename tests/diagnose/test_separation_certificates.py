@@ -9,7 +9,7 @@ from scipy import sparse
 
 from sgdone.diagnose import separation
 from sgdone.diagnose.separability import split as splitting
-from sgdone.diagnose.separability.dual_weights import absorb, exactify, imbalance
+from sgdone.diagnose.separability.dual_weights import extend_weights, imbalance, refine_weights
 from sgdone.diagnose.separability.least_squares import Direct, Iterative
 from sgdone.diagnose.separability.split import Undecided, separate_by_program, split
 
@@ -86,22 +86,22 @@ def test_weights_are_made_exact(rng):
     for algebra in (Direct(), Iterative()):
         rough = np.exp(0.1 * rng.standard_normal(200))
         assert imbalance(A, rough) > 1e-3
-        exact, share = exactify(A, rough, algebra)
+        exact, share = refine_weights(A, rough, algebra)
         assert (exact > 0).all()
         assert imbalance(A, exact) < 1e-12
         np.testing.assert_allclose(exact, rough * (1 - share), rtol=1e-3)
 
 
 def test_weights_that_cannot_balance_are_refused():
-    exact, share = exactify(np.array([[1.0], [2.0]]), np.ones(2), Direct())
+    exact, share = refine_weights(np.array([[1.0], [2.0]]), np.ones(2), Direct())
     assert exact is None
     assert share.max() >= 1.0
 
 
 def test_rows_outside_the_span_are_not_absorbed():
     A, q = np.array([[1.0, 0.0], [-1.0, 0.0]]), np.ones(2)
-    assert absorb(A, q, np.array([0.0, 1.0]), Direct()) is None
-    assert absorb(A, q, np.array([1.0, 1.0]), Iterative()) is None
+    assert extend_weights(A, q, np.array([0.0, 1.0]), Direct()) is None
+    assert extend_weights(A, q, np.array([1.0, 1.0]), Iterative()) is None
 
 
 @pytest.mark.parametrize("algebra", [Direct(), Iterative()])

@@ -77,7 +77,7 @@ class Shape:
         """The separation of each class from the rest; with two classes, only that of the positive class."""
         if self.separation is None:
             return {}
-        return self.separation if isinstance(self.separation, SeparationByClass) else _alone(self.separation)
+        return self.separation if isinstance(self.separation, SeparationByClass) else _by_label(self.separation)
 
     @cached_property
     def advice(self) -> list[str]:
@@ -140,8 +140,8 @@ def shape(
     >>> print(found.advice[-1])
     Drop site: the column is constant, like the intercept.
     """
-    say = progress or (lambda doing: None)
-    say("checking the values")
+    report = progress or (lambda doing: None)
+    report("checking the values")
     matrix = _as_matrix(X)
     names = names_of(X, feature_names, matrix.shape[1])
     labels = _as_labels(y, matrix.shape[0])
@@ -155,17 +155,17 @@ def shape(
     columns = rank = spread = None
     if labels.size:
         columns = summarise_columns(matrix)
-        say("computing the rank")
+        report("computing the rank")
         with single_thread():
-            rank = numerical_rank(matrix, columns.telling(fit_intercept), columns.largest, fit_intercept)
+            rank = numerical_rank(matrix, columns.distinct(fit_intercept), columns.largest, fit_intercept)
         spread = Spread.of(Rows.of(matrix), _some_rows(labels.size))
     answer, why_not = None, ""
     if task == "classification":
         why_not = "no row is complete" if not labels.size else "" if with_separation else "not requested"
         if not why_not:
-            say("checking whether the classes are separable")
+            report("checking whether the classes are separable")
             answer = separation(matrix, labels, fit_intercept, feature_names=names)
-    say("checking the certificate")
+    report("checking the certificate")
     return Shape(
         rows=n_rows,
         features=matrix.shape[1],
@@ -228,7 +228,7 @@ def _some_rows(n_rows: int) -> NDArray[np.uint64]:
     return (np.arange(count, dtype=np.uint64) * np.uint64(n_rows)) // np.uint64(count)
 
 
-def _alone(answer: Separation) -> dict[Any, Separation]:
+def _by_label(answer: Separation) -> dict[Any, Separation]:
     label = answer.classes[1]
     return {label.item() if isinstance(label, np.generic) else label: answer}
 
@@ -236,5 +236,5 @@ def _alone(answer: Separation) -> dict[Any, Separation]:
 def _checked(answer: Separation | SeparationByClass | None, X: Any, labels: NDArray[Any]) -> dict[Any, Check]:
     if answer is None:
         return {}
-    answers = answer if isinstance(answer, SeparationByClass) else _alone(answer)
+    answers = answer if isinstance(answer, SeparationByClass) else _by_label(answer)
     return {label: one.certificate.check(X, labels) for label, one in answers.items() if one.certificate is not None}

@@ -40,7 +40,7 @@ class ColumnSummary:
     constant: Columns
     duplicates: list[tuple[int, ...]]
 
-    def telling(self, fit_intercept: bool) -> Columns:
+    def distinct(self, fit_intercept: bool) -> Columns:
         """Columns that are neither zero nor constant (except one without an intercept) nor a duplicate of another."""
         dropped = np.zeros(self.largest.size, dtype=bool)
         dropped[self.zero] = True

@@ -56,13 +56,13 @@ class Rank:
     dependent: tuple[int, ...] = ()
 
 
-def numerical_rank(X: Any, telling: Columns, largest: Array, fit_intercept: bool) -> Rank:
+def numerical_rank(X: Any, distinct: Columns, largest: Array, fit_intercept: bool) -> Rank:
     """Compute the rank of X, with a column of ones in front if there is an intercept.
 
     Parameters
     ----------
     X : array or CSR matrix
-    telling : array of int
+    distinct : array of int
         Columns to use: the others are zero or multiples of these or of the intercept.
     largest : array
         Largest absolute value of each column.
@@ -75,13 +75,13 @@ def numerical_rank(X: Any, telling: Columns, largest: Array, fit_intercept: bool
     >>> rank.value, rank.columns, rank.dependent
     (3, 4, (2,))
     """
-    n, m = X.shape[0], telling.size + int(fit_intercept)
+    n, m = X.shape[0], distinct.size + int(fit_intercept)
     columns, at_most = X.shape[1] + int(fit_intercept), min(n, m)
     tolerance = max(n, m) * _EPSILON
     if at_most == 0:
         return Rank(0, 0, columns, tolerance, "QR")
-    scale = np.ldexp(1.0, -np.frexp(largest[telling])[1])
-    matrix = ScaledColumns(X, telling, scale, fit_intercept)
+    scale = np.ldexp(1.0, -np.frexp(largest[distinct])[1])
+    matrix = ScaledColumns(X, distinct, scale, fit_intercept)
     if n * m * at_most <= _ORTHOGONAL:
         factor, method = triangle(matrix), "QR"
     elif at_most <= _WIDEST and _cost(X, m, at_most) <= _INNER_PRODUCTS:
@@ -96,7 +96,7 @@ def numerical_rank(X: Any, telling: Columns, largest: Array, fit_intercept: bool
     if value < m <= n:
         later = _spanned(factor, tolerance)
         if len(later) == m - value:
-            dependent = tuple(int(telling[k - int(fit_intercept)]) for k in later)
+            dependent = tuple(int(distinct[k - int(fit_intercept)]) for k in later)
     return Rank(value, at_most, columns, tolerance, method, dependent=dependent)
 
 

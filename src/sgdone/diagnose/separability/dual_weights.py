@@ -22,7 +22,7 @@ _BALANCED = 1e-13
 _EACH_ROUND = 1e-4
 
 
-def exactify(B: Any, q: Array, solver: LeastSquares) -> tuple[Array | None, Array]:
+def refine_weights(B: Any, q: Array, solver: LeastSquares) -> tuple[Array | None, Array]:
     """Correct approximate weights to satisfy Bᵀq = 0: q(1 − B·p) does, with Q = diag(q) and BᵀQB·p = Bᵀq.
 
     Returns
@@ -34,7 +34,7 @@ def exactify(B: Any, q: Array, solver: LeastSquares) -> tuple[Array | None, Arra
     Examples
     --------
     >>> from sgdone.diagnose.separability.least_squares import Direct
-    >>> exactify(np.array([[1.0], [-2.0], [1.0]]), np.array([1.0, 1.2, 1.0]), Direct())[0].round(3)
+    >>> refine_weights(np.array([[1.0], [-2.0], [1.0]]), np.array([1.0, 1.2, 1.0]), Direct())[0].round(3)
     array([1.059, 1.059, 1.059])
     """
     first = np.zeros(q.size)
@@ -51,7 +51,7 @@ def exactify(B: Any, q: Array, solver: LeastSquares) -> tuple[Array | None, Arra
     return q, first
 
 
-def absorb(B: Any, q: Array, target: Array, solver: LeastSquares) -> tuple[Array, float] | None:
+def extend_weights(B: Any, q: Array, target: Array, solver: LeastSquares) -> tuple[Array, float] | None:
     """Extend weights to other rows in the span of the weighted rows.
 
     Parameters
@@ -70,7 +70,7 @@ def absorb(B: Any, q: Array, target: Array, solver: LeastSquares) -> tuple[Array
     Examples
     --------
     >>> from sgdone.diagnose.separability.least_squares import Direct
-    >>> q, amount = absorb(np.array([[1.0], [-1.0]]), np.ones(2), np.array([3.0]), Direct())
+    >>> q, amount = extend_weights(np.array([[1.0], [-1.0]]), np.ones(2), np.array([3.0]), Direct())
     >>> q.round(3), round(amount, 3)
     (array([0.5, 1.5]), 0.333)
     """

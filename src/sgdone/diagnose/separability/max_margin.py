@@ -24,7 +24,7 @@ _FEWEST = 500
 _MOST_PENALTIES = 60
 
 
-def widest_margin(design: Design, part: Split, spaces: Spaces) -> tuple[Array, float]:
+def max_margin_direction(design: Design, part: Split, spaces: Spaces) -> tuple[Array, float]:
     """Compute ū and γ of Ji and Telgarsky (2018), Theorem 3.1: max γ with A_c·u ≤ −γ, A_S·u = 0, ‖u‖ = 1.
 
     The shortest u with A_c·u ≤ −1 in S⊥ is γ⁻¹·ū. This least-distance problem is equivalent to non-negative least
@@ -73,7 +73,7 @@ def _shortest(G: Array) -> Array:
     return polished if (G @ polished).min() >= (G @ z).min() - 1e-9 else z
 
 
-def widest_margin_large(
+def max_margin_direction_large(
     A: Any, separable: NDArray[np.bool_], start: Array, tolerance: float = 1e-6
 ) -> tuple[Array, float]:
     """Compute ū and γ by augmented Lagrangians, for a matrix A too large for orthonormal bases.

@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 _MOST_ROUNDS = 50
 
 
-def peel(B: Any) -> tuple[Array, NDArray[np.bool_]]:
+def separate_by_one_sign_columns(B: Any) -> tuple[Array, NDArray[np.bool_]]:
     """Separate rows by columns whose entries in the remaining rows all have one sign; repeat until there are none.
 
     An example is a rare word that occurs in one class only. Each round is one pass over the remaining entries.
@@ -23,7 +23,8 @@ def peel(B: Any) -> tuple[Array, NDArray[np.bool_]]:
 
     Examples
     --------
-    >>> u, rows = peel(sparse.csr_array([[1.0, -1.0, 0.0], [-1.0, 0.0, 2.0], [1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]))
+    >>> B = sparse.csr_array([[1.0, -1.0, 0.0], [-1.0, 0.0, 2.0], [1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
+    >>> u, rows = separate_by_one_sign_columns(B)
     >>> u, rows
     (array([ 0.,  1., -1.]), array([ True,  True, False, False]))
     """

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from sgdone.diagnose.separability.design import Design
-from sgdone.diagnose.separability.dual_weights import absorb
+from sgdone.diagnose.separability.dual_weights import extend_weights
 from sgdone.diagnose.separability.least_squares import Direct, Iterative, row_space
-from sgdone.diagnose.separability.one_sign_columns import peel
+from sgdone.diagnose.separability.one_sign_columns import separate_by_one_sign_columns
 from sgdone.diagnose.separability.split import TOLERANCE, Split, Undecided, separates, split
 
 Array = NDArray[np.float64]
@@ -33,13 +33,13 @@ def partition(design: Design, start: Array | None = None) -> Split:
         A direction of B that is expected to separate many rows, to choose which rows to examine first.
     """
     if design.width <= NARROW:
-        return _from_rows_that_matter(design, start)
+        return _by_constraint_generation(design, start)
     if not design.sparse and design.n_rows <= NARROW:
         return _in_row_space(design)
-    return _peeled(design, start)
+    return _by_one_sign_columns(design, start)
 
 
-def _from_rows_that_matter(design: Design, start: Array | None) -> Split:
+def _by_constraint_generation(design: Design, start: Array | None) -> Split:
     rng = np.random.default_rng(0)
     batch = max(_FEWEST, 8 * design.width)
     found = search(design, _first_rows(design, start, batch, rng), passes=_MOST_PASSES, batch=batch // 2)
@@ -135,7 +135,7 @@ def _whole(design: Design, found: Found) -> Split:
     if others.any():
         held = np.flatnonzero(weights)
         if held.size:
-            grown = absorb(
+            grown = extend_weights(
                 design.take(held), weights[held], design.transposed_times(others.astype(np.float64)), Direct()
             )
             if grown is None:
@@ -154,10 +154,10 @@ def _in_row_space(design: Design) -> Split:
     return Split(part.separable, basis @ part.direction, part.weights)
 
 
-def _peeled(design: Design, start: Array | None) -> Split:
+def _by_one_sign_columns(design: Design, start: Array | None) -> Split:
     """Many rows and columns: separate by columns of one sign first, then by conjugate gradients."""
     B = design.matrix()
-    first, separated = peel(B)
+    first, separated = separate_by_one_sign_columns(B)
     left = np.flatnonzero(~separated)
     weights = np.zeros(design.n_rows)
     if not left.size:
@@ -166,12 +166,12 @@ def _peeled(design: Design, start: Array | None) -> Split:
     weights[left] = part.weights
     separable = separated.copy()
     separable[left] = part.separable
-    direction = part.direction + _enough(B @ first, B @ part.direction, separated) * first
+    direction = part.direction + _dominating_factor(B @ first, B @ part.direction, separated) * first
     if not separates(np.asarray(B @ direction), direction, separable):
         raise Undecided("some rows are separated by less than the tolerance")
     return Split(separable, direction, weights)
 
 
-def _enough(first: Array, second: Array, rows: Mask) -> float:
+def _dominating_factor(first: Array, second: Array, rows: Mask) -> float:
     """A factor with which the first direction dominates the second on the given rows."""
     return 1.0 + 2.0 * float((second[rows] / -first[rows]).max(initial=0.0))

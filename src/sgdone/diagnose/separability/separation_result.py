@@ -81,10 +81,10 @@ class Separation:
             return np.zeros(self.design.width), 0.0
         with single_thread():
             if self._large:
-                return max_margin.widest_margin_large(
+                return max_margin.max_margin_direction_large(
                     self._matrix, part.separable, self.design.column_scale * part.direction
                 )
-            return max_margin.widest_margin(self.design, part, self._spaces)
+            return max_margin.max_margin_direction(self.design, part, self._spaces)
 
     @property
     def direction(self) -> Weights:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from sgdone.diagnose.separability.dual_weights import SLACK, absorb, exactify
+from sgdone.diagnose.separability.dual_weights import SLACK, extend_weights, refine_weights
 from sgdone.diagnose.separability.least_squares import Direct, LeastSquares, is_sparse
 from sgdone.diagnose.separability.squared_hinge import minimise
 
@@ -96,7 +96,7 @@ def _by_hinge(B: Any, solver: LeastSquares, start: Array | None) -> Split:
                 direction = at.w if not fixed.any() else solver.project(B[np.flatnonzero(fixed)], at.w)
                 if separates(np.asarray(B @ direction), direction, ~fixed):
                     return Split(~fixed, _cleaned(B, direction, ~fixed), weights)
-            grown = _joined(B, weights, residuals, np.where(fixed, at.residuals, 0.0), solver)
+            grown = _joined_weights(B, weights, residuals, np.where(fixed, at.residuals, 0.0), solver)
             if grown is not None:
                 fixed, weights = grown > 0.0, grown
                 break
@@ -104,7 +104,7 @@ def _by_hinge(B: Any, solver: LeastSquares, start: Array | None) -> Split:
     raise Undecided(f"no proof was found in {made} Newton steps")
 
 
-def _joined(B: Any, weights: Array, fresh: Array, old: Array, solver: LeastSquares) -> Array | None:
+def _joined_weights(B: Any, weights: Array, fresh: Array, old: Array, solver: LeastSquares) -> Array | None:
     """Join weights of old and new rows: at the minimum Bᵀ(fresh + old) = 0, and Bᵀ·weights = 0 already."""
     ratios = np.divide(-old, weights, out=np.zeros(old.size), where=weights > 0.0)
     total = old + (1.0 + 2.0 * float(ratios.max(initial=0.0))) * weights
@@ -112,7 +112,7 @@ def _joined(B: Any, weights: Array, fresh: Array, old: Array, solver: LeastSquar
     for _ in range(_MOST_DROPS):
         grown = total + fresh
         rows = np.flatnonzero(grown)
-        exact, share = exactify(B[rows], grown[rows], solver)
+        exact, share = refine_weights(B[rows], grown[rows], solver)
         if exact is not None:
             grown[rows] = exact
             return grown
@@ -140,7 +140,7 @@ def _with_rows_in_span(B: Any, fixed: Mask, weights: Array, solver: LeastSquares
         return fixed, weights
     if not fixed.any():
         return extra, extra.astype(np.float64)
-    grown = absorb(base, weights[fixed], np.asarray(B.T @ extra.astype(np.float64)), solver)
+    grown = extend_weights(base, weights[fixed], np.asarray(B.T @ extra.astype(np.float64)), solver)
     if grown is None:
         raise Undecided("no positive weights were found for rows in the span of others")
     weights = np.where(extra, grown[1], 0.0)
@@ -170,7 +170,7 @@ def _by_program(B: Any, solver: LeastSquares) -> Split:
     fixed = weights > 0.0
     rows = np.flatnonzero(fixed)
     if rows.size:
-        exact, _ = exactify(B[rows], weights[rows], solver)
+        exact, _ = refine_weights(B[rows], weights[rows], solver)
         if exact is None:
             raise Undecided("the multipliers of the linear program do not satisfy Bᵀq = 0")
         weights[rows] = exact
