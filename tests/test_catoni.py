@@ -1,4 +1,4 @@
-"""Catoni's location: certified in exact-enough arithmetic, its limits, what moves it, and what it refuses."""
+"""Catoni's location: verified in extended precision, its limits, its robustness, and errors."""
 
 import math
 
@@ -101,7 +101,7 @@ def test_a_large_scale_gives_the_mean_at_the_rate_of_its_square(n):
 
 
 @pytest.mark.parametrize("n", [49, 50, 100, 1000])
-def test_one_wild_point_moves_it_by_no_more_than_the_scale_over_the_root_of_n(n):
+def test_one_outlier_moves_it_by_no_more_than_the_scale_over_the_root_of_n(n):
     rng = np.random.default_rng(n)
     largest = 0.0
     for scale in (1.2, 1.5, 3.0, 10.0):

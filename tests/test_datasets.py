@@ -1,4 +1,4 @@
-"""Data sets: what is on disk or bundled, tasks by name, and fetchers."""
+"""Data sets on disk and in scikit-learn, binary tasks by name, and fetchers."""
 
 import gzip
 import os
@@ -21,7 +21,7 @@ BUNDLED = ["breast-cancer", "diabetes", "digits", "iris", "wine"]
 
 @pytest.fixture(scope="session")
 def load():
-    """Load what is at hand, each set once a session; skip what is not."""
+    """Load a data set once per session; skip the test if it is not available."""
 
     @cache
     def remembered(name, subset):
@@ -40,7 +40,7 @@ def load():
 
 @pytest.fixture
 def offline(monkeypatch):
-    """Give no folder, and a network that is down."""
+    """Without the folder SGDONE_DATA and without a network."""
 
     def down(*_args, **_kwargs):
         raise URLError("no network in this test")

@@ -31,7 +31,7 @@ def ended(step, status=Status.CONVERGED, rule="ProgressiveLoss", **options):
 
 
 def drawn(axes):
-    """Render, which finds what merely plotting does not."""
+    """Render the figure, which finds errors that plotting alone does not."""
     axes[0].figure.canvas.draw()
     return axes
 

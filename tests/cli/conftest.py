@@ -10,7 +10,7 @@ from sgdone.cli.app import app
 
 @pytest.fixture
 def sgdone():
-    """Run a command line; returns its result, with the JSON it printed if it was to."""
+    """Run a command; returns its result, with the parsed JSON if it printed any."""
 
     def run(*arguments, code=0):
         result = CliRunner().invoke(app, [str(argument) for argument in arguments])

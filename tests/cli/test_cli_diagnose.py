@@ -19,7 +19,7 @@ def separable(rng, tmp_path):
     return write_csv(tmp_path / "trial.csv", columns)
 
 
-def test_in_words(sgdone, separable):
+def test_text_report(sgdone, separable):
     text = sgdone("diagnose", separable, "--label", "ill").stdout
     for line in ("rows               90", "features           4", "missing            none", "zero columns       none",
                  "constant columns   site", "duplicate columns  dose = dose_again",

@@ -1,4 +1,4 @@
-"""1 for bad data, 2 for bad usage; a message and no traceback."""
+"""Exit code 1 for invalid data, 2 for invalid options; a message and no traceback."""
 
 import warnings
 

@@ -3,7 +3,7 @@ import numpy as np
 from sgdone import LinearRegressor, __version__, load, losses, save
 
 
-def test_in_words(sgdone, train, tmp_path):
+def test_text_report(sgdone, train, tmp_path):
     model = tmp_path / "model.safetensors"
     sgdone("fit", train, "--label", "passed", "--solver", "asgd", "--model", model, "--quiet")
     text = sgdone("inspect", model).stdout

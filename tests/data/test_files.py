@@ -1,4 +1,4 @@
-"""Telling formats apart, opening files, and what is common to all formats."""
+"""Format inference, opening of files, and behaviour common to all formats."""
 
 import bz2
 import gzip

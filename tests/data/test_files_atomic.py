@@ -1,4 +1,4 @@
-"""A file is written whole or not at all."""
+"""Atomic writes: a file is written completely or not at all."""
 
 import os
 import stat

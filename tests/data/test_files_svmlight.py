@@ -1,4 +1,4 @@
-"""svmlight: values, the base of the indices, and errors that name the line."""
+"""svmlight: values, first index, and errors that name the line."""
 
 import numpy as np
 import pytest

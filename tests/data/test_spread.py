@@ -1,4 +1,4 @@
-"""Columns of very different sizes are found, whatever holds them."""
+"""Columns of very different scales are found in every storage format."""
 
 import numpy as np
 import pytest

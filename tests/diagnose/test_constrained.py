@@ -1,4 +1,4 @@
-"""Minimisers over balls: against the slow twin, exact solutions, and the conditions of a minimum worked out anew."""
+"""Norm-constrained optima against the slow reference, exact solutions and the optimality conditions."""
 
 import numpy as np
 import pytest
@@ -189,7 +189,7 @@ def test_classes_may_have_any_names(rng):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"radius": 0.0}, "radius=0 is not a positive"),
         ({"radius": [1.0, np.nan]}, "radius=nan"),
@@ -203,9 +203,9 @@ def test_classes_may_have_any_names(rng):
         ({"X": [1.0, 2.0, 3.0]}, "X has the shape"),
     ],
 )
-def test_what_makes_no_sense_is_refused(given, told):
+def test_invalid_arguments_raise(given, message):
     arguments = {"X": [[1.0], [2.0], [-1.0]], "y": [1, -1, -1], "radius": 1.0} | given
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         constrained_optimum(**arguments)
 
 

@@ -1,4 +1,4 @@
-"""Margins of fitted models, and their course in the trace."""
+"""Margins of fitted models, and of each block in the trace."""
 
 import builtins
 import dataclasses
@@ -140,7 +140,7 @@ def test_a_margin_of_0_is_wrong():
     assert margins(Fixed([0.0, 0.0]), None, [1, -1]).wrong == 1.0
 
 
-def test_it_says_in_words_what_it_found():
+def test_text():
     text = str(margins(Fixed([-3.0, 0.5, 1.0, 1.5]), None, np.ones(4)))
     assert text.splitlines() == [
         "Margins of 4 rows (label times score):",
@@ -177,7 +177,7 @@ def test_it_says_in_words_what_it_found():
         (GaussianNB(), [1], {}, TypeError, "GaussianNB has no decision_function"),
     ],
 )
-def test_what_is_no_margin_is_refused(model, y, options, error, words):
+def test_invalid_arguments_raise(model, y, options, error, words):
     with pytest.raises(error, match=words):
         margins(model, None, y, **options)
 
@@ -188,7 +188,7 @@ def test_a_regression_has_no_classes(two):
         margins(LinearRegressor().fit(X, X[:, 0]), X, X[:, 0])
 
 
-def test_the_picture_has_bars_that_add_up_and_marks_everything(two):
+def test_histogram(two):
     X, y = two
     found = margins(LinearClassifier(random_state=0).fit(X, y), X, y)
     axis = found.plot()
@@ -207,7 +207,7 @@ def test_the_picture_has_bars_that_add_up_and_marks_everything(two):
     assert red == pytest.approx(100 * found.wrong)
 
 
-def test_wild_margins_do_not_squeeze_the_picture():
+def test_outliers_do_not_stretch_the_histogram():
     values = np.append(np.random.default_rng(0).standard_normal(500), [1e6, -1e6])
     axis = margins(Fixed(values), None, np.ones(502)).plot()
     assert axis.get_xlim()[1] - axis.get_xlim()[0] < 100
@@ -318,7 +318,7 @@ def test_several_classes_have_a_course_each():
     assert len([line for line in axes[1].lines if len(line.get_xdata()) == 3]) == 3
 
 
-def test_frame_picture_and_file_keep_the_margins(two, tmp_path):
+def test_data_frame_plot_and_model_file_keep_the_margins(two, tmp_path):
     X, y = two
     model = LinearClassifier(stop=4, random_state=0, monitors=["margins"]).fit(X, y)
     frame = model.trace_.to_frame()
@@ -363,7 +363,7 @@ def test_a_trace_without_margins_says_how_to_get_them(two):
         (["margin"], ValueError, r"unknown monitor 'margin'\. Did you mean 'margins'\?"),
     ],
 )
-def test_monitors_that_there_are_not(two, monitors, error, words):
+def test_unknown_monitors_raise(two, monitors, error, words):
     with pytest.raises(error, match=words):
         LinearClassifier(monitors=monitors).fit(*two)
 

@@ -1,4 +1,4 @@
-"""Random integer problems against exact linear programs, one a row."""
+"""Random integer problems against exact linear programs, one per row."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""One class, zero rows, zero weights, ill-scaled columns, few rows: the defined answer or a clear error."""
+"""Edge cases: one class, zero rows, zero weights, ill-scaled columns, few rows give a defined result or an error."""
 
 import numpy as np
 import pandas as pd
@@ -157,7 +157,7 @@ def test_a_value_that_is_not_finite_is_located(make, value, word):
         ({"start": ([1.0, 2.0], 0.0)}, "start has 2 coefficients"),
     ],
 )
-def test_arguments_that_make_no_sense_are_refused(arguments, message):
+def test_invalid_arguments_raise(arguments, message):
     with pytest.raises(ValueError, match=message):
         separation(OVERLAP, ALTERNATING, **arguments)
 

@@ -1,4 +1,4 @@
-"""The direction, the finite part and the infimum against what defines them."""
+"""The direction, the finite part and the infimum against their definitions."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Words and pictures."""
+"""Text and plots of a separation."""
 
 import matplotlib as mpl
 import numpy as np
@@ -12,7 +12,7 @@ X = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 2], [1, 3]])
 Y = np.array([0, 1, 0, 1, 1, 1])
 
 
-def test_a_picture_shows_margins_and_coefficients(tmp_path):
+def test_plot_shows_margins_and_coefficients(tmp_path):
     axes = separation(X, Y, feature_names=["treated", "age"]).plot()
     margins, coefficients = axes
     assert margins.get_title() == "quasi-complete separation"
@@ -28,7 +28,7 @@ def test_there_is_nothing_to_draw_where_an_optimum_exists():
         separation([[1.0], [2.0], [3.0]], [0, 1, 0]).plot()
 
 
-def test_words_for_each_kind(rng):
+def test_text_of_each_kind(rng):
     assert str(separation([[1.0], [2.0], [3.0]], [0, 1, 0])) == (
         "No separation: the logistic loss has a finite optimum on these 3 rows. The certificate is exact."
     )

@@ -1,4 +1,4 @@
-"""Many rows, many features: rows that matter, and conjugate gradients."""
+"""Many rows or features: constraint generation and conjugate gradients."""
 
 import numpy as np
 import pytest

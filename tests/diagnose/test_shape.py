@@ -1,4 +1,4 @@
-"""The shape of a problem: columns, rank, missing values, classes, advice."""
+"""Summary of a data set: columns, rank, missing values, classes, advice."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ def rng():
 
 
 def overlapping(rng, n=60, d=4):
-    """Rows of two classes that no direction tells apart."""
+    """Rows of two overlapping classes."""
     X = rng.standard_normal((n, d))
     return X, (X[:, 0] + 3 * rng.standard_normal(n) > 0).astype(int)
 
@@ -24,7 +24,7 @@ def said(found, name):
     return dict(found.facts())[name]
 
 
-def test_nothing_to_say_about_sound_data(rng):
+def test_valid_data_need_no_advice(rng):
     X, y = overlapping(rng)
     found = shape(X, y)
     assert (found.rows, found.features, found.complete_rows, found.task) == (60, 4, 60, "classification")
@@ -39,7 +39,7 @@ def test_nothing_to_say_about_sound_data(rng):
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix, sparse.coo_array])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_columns_that_say_nothing_new(rng, form, dtype):
+def test_zero_constant_and_duplicate_columns(rng, form, dtype):
     X = rng.integers(-3, 4, (50, 9)).astype(dtype)
     X[:, 2] = 0.0
     X[:, 4], X[:, 7] = X[:, 1], X[:, 1]
@@ -300,7 +300,7 @@ def test_mistakes_are_named(rng):
         shape(X, y, feature_names=["a"])
 
 
-def test_progress_is_told(rng):
+def test_progress_is_reported(rng):
     told = []
     shape(*overlapping(rng), progress=told.append)
     assert told[0] == "checking the values"

@@ -1,4 +1,4 @@
-"""A user's loss agrees with the built-in one of the same formula, and behaves as a value."""
+"""User-defined losses agree with built-in losses of the same formula, and support equality and copying."""
 
 import copy
 import math

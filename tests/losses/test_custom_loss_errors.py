@@ -1,4 +1,4 @@
-"""A user's loss that cannot work says so, naming the function and the place."""
+"""Errors of user-defined losses name the function and where it is defined."""
 
 import functools
 import json

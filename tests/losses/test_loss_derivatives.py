@@ -1,4 +1,4 @@
-"""The slope is the derivative of the value, the curvature that of the slope, and the loss convex or known not to be."""
+"""The slope is the derivative of the value, the curvature that of the slope, and the loss is convex if it says so."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Losses as values: parameters, names, equality, copies."""
+"""Parameters, names, equality and copies of losses."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Margin pursuit's loss, its implicit step against bisection, and the two losses of the same kind beside it."""
+"""The margin pursuit loss, its implicit step against bisection, and the two related losses."""
 
 import math
 from dataclasses import replace
@@ -111,19 +111,19 @@ def test_overconfident_rows_cost_as_much_as_those_short_by_the_same():
 
 
 @pytest.mark.parametrize("gamma", [0.0, -1.0, math.nan, math.inf, "1", None])
-def test_a_margin_that_is_not_positive_is_refused(gamma):
+def test_a_margin_that_is_not_positive_raises(gamma):
     with pytest.raises(ValueError, match=r"gamma=.* of MarginPursuit is not a positive number: give the target margin"):
         MarginPursuit(gamma=gamma)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf, "large", None])
-def test_a_scale_that_is_not_positive_is_refused(scale):
+def test_a_scale_that_is_not_positive_raises(scale):
     with pytest.raises(ValueError, match=r"scale=.* of MarginPursuit is not valid: give a positive number"):
         MarginPursuit(scale=scale)
 
 
 @pytest.mark.parametrize("word", ["auto", "adaptive"])
-def test_a_scale_still_to_be_chosen_is_refused_by_name_until_it_is_a_number(word):
+def test_a_scale_that_is_not_yet_a_number_raises(word):
     loss = MarginPursuit(gamma=2.0, scale=word)
     assert loss.smoothness == 1.0
     for use in (lambda: loss.parameters, lambda: loss.value(0.0, 1.0), lambda: loss.lipschitz):
@@ -260,6 +260,6 @@ def test_optimal_margin_distribution_is_the_squared_hinge_without_tolerance_and_
         (lambda: OptimalMarginDistribution(upsilon=1.5), "upsilon=1.5 of OptimalMarginDistribution is not in"),
     ],
 )
-def test_parameters_out_of_range_are_refused(make, message):
+def test_parameters_out_of_range_raise(make, message):
     with pytest.raises(ValueError, match=message):
         make()
