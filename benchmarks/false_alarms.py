@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import expit
 
-from sgdone.experiments.diagnostics_models import GaussianModel, ModelStream, binary, decaying, normal
 from sgdone.losses import Logistic, Loss, Squared
+from sgdone.papers.diagnostics.models import GaussianModel, ModelStream, binary, decaying, normal
 from sgdone.run import Hook, Result, run
 from sgdone.solvers import SGD, State
 from sgdone.steps import Constant

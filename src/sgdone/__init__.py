@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from sgdone._version import __version__
 
 if TYPE_CHECKING:
-    from sgdone import datasets, diagnose, losses, solvers, steps, stopping, theory
+    from sgdone import datasets, diagnose, losses, solvers, steps, stopping
     from sgdone.estimators import LinearClassifier, LinearRegressor
     from sgdone.losses import CustomLoss
     from sgdone.model_file import load, save
@@ -41,7 +41,6 @@ __all__ = [
     "solvers",
     "steps",
     "stopping",
-    "theory",
 ]
 
 

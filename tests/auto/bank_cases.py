@@ -5,13 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+import reference_bank as slow
 from sgdone.auto.bank import Bank
 from sgdone.auto.candidates import Candidate
 from sgdone.auto.task import Task
 from sgdone.data import ArraySource, Scaling
 from sgdone.kernels.bank import CLOCK, GAIN, NO_FOLD, PENALTY, TOLD
 from sgdone.losses import Hinge, Huber, Logistic, Squared, SquaredHinge
-from sgdone.reference import bank as slow
 
 TASKS = {
     "logistic": Task.of(Logistic(), 2, True),

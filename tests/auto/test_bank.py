@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+import reference_bank as slow
 from sgdone.auto.bank import Bank
 from sgdone.auto.candidates import Candidate
 from sgdone.data import Scaling
 from sgdone.kernels.bank import ALL_ROWS, NO_FOLD, OWN, SCALE, SHARE, STEPS, TOLD
 from sgdone.kernels.model import AVERAGE_FLOOR
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
-from sgdone.reference import bank as slow
 
 ARRAYS = ("weights", "intercepts", "numbers", "plans")
 dense_or_csr = pytest.mark.parametrize("dense", [True, False], ids=["dense", "csr"])

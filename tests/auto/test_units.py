@@ -10,10 +10,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from reference_bank import column_units
 from sgdone.auto.units import Units
 from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource
-from sgdone.reference.bank import column_units
 
 dense_or_csr = pytest.mark.parametrize("dense", [True, False], ids=["dense", "csr"])
 

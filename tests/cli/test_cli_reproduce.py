@@ -7,14 +7,14 @@ import sys
 import pytest
 
 from cli.test_cli_process import in_terminal
-from reproduction.tiny import Tiny
-from sgdone.experiments.finding import all_experiments
+from sgdone.papers.catalogue import all_experiments
+from tiny_experiment import Tiny
 
 
 @pytest.fixture
 def tiny(monkeypatch):
     """The one experiment there is."""
-    monkeypatch.setattr("sgdone.experiments.finding.all_experiments", lambda: {"tiny": Tiny})
+    monkeypatch.setattr("sgdone.papers.catalogue.all_experiments", lambda: {"tiny": Tiny})
     return Tiny
 
 

@@ -7,8 +7,8 @@ from scipy.optimize import minimize
 
 from sgdone.diagnose import ball, constrained_newton
 from sgdone.diagnose.constrained import constrained_optimum
-from sgdone.experiments.logistic_problems import PROBLEMS
-from sgdone.reference import logistic as reference
+from sgdone.papers.logistic import reference
+from sgdone.papers.logistic.problems import PROBLEMS
 
 RADII = [0.3, 1.0, 3.0, 10.0, 20.0]
 LOSSES = ["logistic", "exponential"]

@@ -8,7 +8,7 @@ from random_problems import random_problem
 from scipy import sparse
 
 from sgdone.diagnose import separation
-from sgdone.reference import separation as slow
+from sgdone.papers.logistic import reference as slow
 
 SEEDS = range(500)
 

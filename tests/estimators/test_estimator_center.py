@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps
 from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource
-from sgdone.reference import termination
+from sgdone.papers.termination import reference as termination
 from sgdone.run import run
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
 from storage_forms import FORMS

@@ -9,11 +9,11 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
+from reference_bank import coupled, softmax_implicit
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
 from sgdone.kernels.outputs import make_one_vs_rest, make_softmax, make_target, make_two_classes
 from sgdone.losses import Hinge, Logistic, Squared
-from sgdone.reference.bank import coupled, softmax_implicit
 
 
 def make_loops(make_outputs, loss):

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from problems import FEW_LOSSES, LOSSES, random_problem
 from sgdone import solvers, steps, stopping
-from sgdone.reference import averaged_sgd as slow
-from sgdone.reference.implicit_sgd import implicit, least_squares_update
+from sgdone.papers import sgd_reference
+from sgdone.papers.averaging import reference as slow
+from sgdone.papers.diagnostics.reference import implicit, least_squares_update
 from sgdone.run import run
 
 ALPHA = 0.01
@@ -37,7 +38,7 @@ def fast(problem, loss, solver, *, as_csr, intercept=True, step=STEP, passes=1):
 
 def slow_path(problem, loss, make_update, intercept=True):
     update = make_update(loss, ALPHA, intercept)
-    return slow.sgd(problem.X, problem.y, problem.weights, gamma, update)
+    return sgd_reference.sgd(problem.X, problem.y, problem.weights, gamma, update)
 
 
 def assert_same(result, expected):
@@ -52,7 +53,7 @@ def assert_same(result, expected):
 def test_sgd(loss, seed, as_csr, intercept):
     problem = random_problem(seed, loss)
     result = fast(problem, loss, solvers.SGD(), as_csr=as_csr, intercept=intercept)
-    assert_same(result, slow_path(problem, loss, slow.explicit, intercept)[-1])
+    assert_same(result, slow_path(problem, loss, sgd_reference.explicit, intercept)[-1])
     assert result.verdict.step == np.count_nonzero(problem.weights)
 
 
@@ -71,7 +72,7 @@ def test_isgd(loss, seed, as_csr):
 def test_asgd_from_a_given_sample(loss, seed, as_csr, after):
     problem = random_problem(seed, loss)
     result = fast(problem, loss, solvers.Averaged(solvers.SGD(), after), as_csr=as_csr)
-    assert_same(result, slow.average(slow_path(problem, loss, slow.explicit), after))
+    assert_same(result, slow.average(slow_path(problem, loss, sgd_reference.explicit), after))
 
 
 @hypothesis_settings(max_examples=25)
@@ -80,7 +81,7 @@ def test_averages_that_weigh_later_iterates_more(seed, as_csr, after, decay):
     loss = FEW_LOSSES[seed % len(FEW_LOSSES)]
     problem = random_problem(seed, loss)
     result = fast(problem, loss, solvers.Averaged(solvers.SGD(), after, decay), as_csr=as_csr)
-    assert_same(result, slow.average(slow_path(problem, loss, slow.explicit), after, decay))
+    assert_same(result, slow.average(slow_path(problem, loss, sgd_reference.explicit), after, decay))
 
 
 @hypothesis_settings(max_examples=25)
@@ -88,7 +89,7 @@ def test_averages_that_weigh_later_iterates_more(seed, as_csr, after, decay):
 def test_asgd_finds_the_same_start_of_averaging(seed, as_csr):
     loss = LOSSES[seed % len(LOSSES)]
     problem = random_problem(seed, loss, n_rows=400)
-    path = slow_path(problem, loss, slow.explicit)
+    path = slow_path(problem, loss, sgd_reference.explicit)
     start = slow.start_of_averaging(path, problem.X, problem.y, problem.weights, loss)
     result = fast(problem, loss, solvers.asgd(), as_csr=as_csr)
     assert result.state.average_start in ({start, None} if start == len(path) - 1 else {start})

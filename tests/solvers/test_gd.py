@@ -11,7 +11,7 @@ from problems import FEW_LOSSES, random_problem
 from sgdone import LinearClassifier, LinearRegressor, load, losses, save, steps, stopping
 from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource
-from sgdone.reference.margin_pursuit import descend, margin_pursuit
+from sgdone.papers.margin_pursuit.reference import descend, margin_pursuit
 from sgdone.run import run
 from sgdone.solvers import GD
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet

@@ -15,7 +15,7 @@ from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps
 from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource, Scaling
 from sgdone.kernels.olbfgs import COUNT, make_quasi_newton_loop
-from sgdone.reference import rivals_minibatch as slow
+from sgdone.papers.averaging import rivals as slow
 from sgdone.run import run
 from sgdone.solvers.olbfgs import OLBFGS
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, SmallValidationSet

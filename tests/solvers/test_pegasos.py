@@ -17,7 +17,7 @@ from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource
 from sgdone.data.base import Source
 from sgdone.kernels.pegasos import NORM, make_projected_loop
-from sgdone.reference import rivals_minibatch as slow
+from sgdone.papers.averaging import rivals as slow
 from sgdone.run import run
 from sgdone.solvers import pegasos
 from sgdone.solvers.pegasos import Pegasos

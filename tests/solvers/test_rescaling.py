@@ -9,7 +9,7 @@ from sgdone import LinearClassifier, load, save, solvers, steps
 from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource
 from sgdone.losses import AdaptiveScale, AutoScale, Logistic, MarginPursuit
-from sgdone.reference import margin_pursuit as slow
+from sgdone.papers.margin_pursuit import reference as slow
 from sgdone.run import run
 from sgdone.stopping import MaxPasses, MaxSamples
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from sgdone import LinearClassifier, solvers, steps, stopping
 from sgdone.data import ArraySource
 from sgdone.losses import Logistic, Squared
-from sgdone.reference import averaged_sgd, rivals
+from sgdone.papers.averaging import reference as averaged_sgd
+from sgdone.papers.averaging import rivals
 from sgdone.run import run
 from sgdone.solvers.sgd2 import SGD2, _penalties
 from sgdone.steps.bottou import Bottou

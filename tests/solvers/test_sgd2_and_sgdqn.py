@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from problems import random_problem
 from sgdone import LinearClassifier, LinearRegressor, losses, stopping
 from sgdone.data import ArraySource
-from sgdone.reference import rivals
+from sgdone.papers.averaging import rivals
 from sgdone.run import run
 from sgdone.solvers.sgd2 import SGD2
 from sgdone.solvers.sgdqn import SGDQN

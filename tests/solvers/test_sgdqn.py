@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sgdone import LinearClassifier, LinearRegressor, solvers, steps, stopping
 from sgdone.data import ArraySource
 from sgdone.losses import Logistic, Squared
-from sgdone.reference import rivals
+from sgdone.papers.averaging import rivals
 from sgdone.run import run
 from sgdone.solvers.sgdqn import SGDQN
 from sgdone.steps.bottou import Bottou

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import reference_sparse_penalty as sparse_penalty
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -11,7 +12,6 @@ from sklearn.linear_model import ElasticNet, LogisticRegression
 import sgdone
 from problems import random_problem
 from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps, stopping
-from sgdone.reference import sparse_penalty
 from sgdone.run import run
 
 ALPHA = 0.05

@@ -10,7 +10,7 @@ from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource
 from sgdone.diagnose import catoni_location
 from sgdone.kernels.location import make_location
-from sgdone.reference import margin_pursuit as slow
+from sgdone.papers.margin_pursuit import reference as slow
 from sgdone.run import run
 from sgdone.solvers import GD, Catoni, MarginMoments, MedianOfMeans
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples, ProgressiveLoss

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from problems import random_problem
 from sgdone import losses, solvers, steps
 from sgdone.data import ArraySource
-from sgdone.reference import averaged_sgd
-from sgdone.reference.diagnostics import distance_test
+from sgdone.papers import sgd_reference
+from sgdone.papers.diagnostics.reference import distance_test
 from sgdone.run import run
 from sgdone.stopping import Distance, MaxPasses, MaxSamples, Progress
 from sgdone.verdict import Status
@@ -90,7 +90,7 @@ def test_it_stops_at_a_checkpoint_of_its_own():
 def test_distances_are_from_where_the_run_started():
     problem = random_problem(4, LOGISTIC, n_rows=400, n_features=4)
     start = (np.array([3.0, -2.0, 5.0, 0.0]), 1.0)
-    update = averaged_sgd.explicit(LOGISTIC, 0.01, True)
+    update = sgd_reference.explicit(LOGISTIC, 0.01, True)
     path = [start]
     for x, y in zip(problem.X, problem.y, strict=True):
         path.append(update(*path[-1], x, y, 1.0, 0.3))

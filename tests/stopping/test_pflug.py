@@ -7,7 +7,9 @@ from scipy import sparse
 from problems import random_problem
 from sgdone import LinearClassifier, losses, solvers, steps
 from sgdone.data import ArraySource
-from sgdone.reference import averaged_sgd, diagnostics, termination
+from sgdone.papers import sgd_reference
+from sgdone.papers.diagnostics import reference as diagnostics
+from sgdone.papers.termination import reference as termination
 from sgdone.run import run
 from sgdone.stopping import MaxPasses, MaxSamples, Pflug
 from sgdone.verdict import Status
@@ -25,7 +27,7 @@ def fit(X, y, stop, weights=None, *, solver=None, gamma=0.3, shuffle=False, **op
 
 def gradients(X, y, weights, gamma, alpha, intercept=True):
     """The gradients of the losses, one an update, of a plain SGD run."""
-    update = averaged_sgd.explicit(LOGISTIC, alpha, intercept)
+    update = sgd_reference.explicit(LOGISTIC, alpha, intercept)
     gradient = diagnostics.explicit_gradient(LOGISTIC, intercept)
     w, b, found = np.zeros(X.shape[1]), 0.0, []
     for i in np.flatnonzero(weights):
@@ -121,7 +123,7 @@ def test_centred_rows(seed, form):
     problem.X[:] += 0.5 * (problem.X != 0)
     X, y, v = problem.X, problem.y, problem.weights
     shift = termination.centre(X, y, v)
-    update = averaged_sgd.explicit(LOGISTIC, 0.01, False)
+    update = sgd_reference.explicit(LOGISTIC, 0.01, False)
     gradient = diagnostics.explicit_gradient(LOGISTIC, False)
     n, w, _, total = diagnostics.pflug(X - shift, y, v, lambda t: 0.3, update, gradient, 30)
     result = fit(FORMS[form](X), y, Pflug(30) | MaxPasses(1), v, center=True)

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from problems import random_problem
 from sgdone import losses, solvers, steps, stopping
-from sgdone.reference import averaged_sgd, diagnostics, termination
-from sgdone.reference.implicit_sgd import implicit
+from sgdone.papers import sgd_reference
+from sgdone.papers.diagnostics import reference as diagnostics
+from sgdone.papers.diagnostics.reference import implicit
+from sgdone.papers.termination import reference as termination
 from sgdone.run import run
 
 ALPHA = 0.01
@@ -57,7 +59,7 @@ class Case:
 
     @property
     def update(self):
-        return averaged_sgd.explicit(self.loss, ALPHA, self.intercept)
+        return sgd_reference.explicit(self.loss, ALPHA, self.intercept)
 
     def step_size(self, t):
         return self.gamma
@@ -130,7 +132,7 @@ def test_pflug(loss, kind, options):
 @random_cases
 def test_distance(loss, options):
     case = Case(loss=loss, **options)
-    path = averaged_sgd.sgd(*case.rows(), case.step_size, case.update)
+    path = sgd_reference.sgd(*case.rows(), case.step_size, case.update)
     n = diagnostics.distance_test(path)
     assert_same(case.fast(stopping.Distance()), "Distance", n, *path[len(path) - 1 if n is None else n])
 
@@ -214,7 +216,7 @@ def test_the_papers_set_up(loss, options):
     shift, scale = termination.centre(*one_pass), termination.class_scale(*one_pass)
     if scale == 0:
         return
-    update = averaged_sgd.explicit(loss, 0.0, False)
+    update = sgd_reference.explicit(loss, 0.0, False)
     k, w, _ = termination.margin_test(X - shift, y, v, lambda t: 1 / 16 / scale, update)
     result = run(
         case.problem.source(as_csr=case.as_csr, shuffle=False),

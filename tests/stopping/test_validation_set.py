@@ -7,7 +7,8 @@ from problems import random_problem
 from sgdone import LinearClassifier, losses, solvers, steps
 from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource
-from sgdone.reference import averaged_sgd, termination
+from sgdone.papers import sgd_reference
+from sgdone.papers.termination import reference as termination
 from sgdone.run import run
 from sgdone.stopping import MaxPasses, MaxSamples, SmallValidationSet
 from sgdone.verdict import Status
@@ -131,7 +132,7 @@ def test_rows_held_out_are_seen_in_the_units_of_the_others(problem, form):
     weights = np.ones(500)
     weights[:size] = 0.0
     shift = termination.centre(X, y, weights)
-    update = averaged_sgd.explicit(LOGISTIC, 0.01, False)
+    update = sgd_reference.explicit(LOGISTIC, 0.01, False)
     rows = X - shift, y, np.ones(500)
     k, w, _ = termination.small_validation_set(*rows, lambda t: 0.1, update, size, 2 * size)
     result = fit(FORMS[form](X), y, SmallValidationSet(size), center=True)

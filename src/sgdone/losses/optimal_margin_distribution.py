@@ -58,7 +58,7 @@ class OptimalMarginDistribution(Loss):
     in which the mean of the margins is fixed at 1, so that their variance is a sum over rows, and their λ is
     1/(2·alpha). The older form, which Holland (2018), section 2.1, prints, has the mean and the variance of all
     margins in its objective, couples the rows and is no loss of one row; its slow twin is
-    ``sgdone.reference.margin_pursuit.margin_moments``.
+    ``sgdone.papers.margin_pursuit.reference.margin_moments``.
 
     Parameters
     ----------

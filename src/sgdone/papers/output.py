@@ -1,0 +1,77 @@
+"""The three files that an experiment leaves."""
+
+import csv
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from sgdone._version import __version__
+from sgdone.data.atomic import write_atomically
+from sgdone.papers.claims import Claim
+from sgdone.papers.experiment import Experiment, Row
+
+
+def require_matplotlib() -> None:
+    """Say how to get matplotlib if it is not there, better before the measurements than after."""
+    try:
+        import matplotlib.figure  # noqa: F401 - whether it can be
+    except ImportError as error:
+        raise ImportError("an experiment draws a picture with matplotlib: pip install 'sgdone[plot]'") from error
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written to, better before the measurements than after."""
+    nearest = next(place for place in (folder, *folder.resolve().parents) if place.exists())
+    if not nearest.is_dir():
+        raise ValueError(f"{nearest} is a file, not a folder to write to: name another")
+
+
+def write(
+    experiment: Experiment[Any, Any], rows: Sequence[Row], claims: Sequence[Claim], folder: Path, how: str
+) -> list[Path]:
+    """Write ``NAME.png``, ``NAME.csv`` and ``claims.json`` into ``folder/NAME``: all three, or none.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What was measured.
+    rows, claims
+        The measurements, and what they say about the paper.
+    folder : Path
+        Made if it is not there.
+    how : str
+        The command that does it again; kept in the picture's description.
+    """
+    place = folder / experiment.name
+    place.mkdir(parents=True, exist_ok=True)
+    paths = [place / f"{experiment.name}.png", place / f"{experiment.name}.csv", place / "claims.json"]
+    with ExitStack() as together:
+        picture, table, statements = (together.enter_context(write_atomically(path)) for path in paths)
+        _draw(experiment, rows, picture, how)
+        _write_csv(rows, table)
+        entries = [claim.as_json() for claim in claims]
+        statements.write_text(json.dumps(entries, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    return paths
+
+
+def _draw(experiment: Experiment[Any, Any], rows: Sequence[Row], path: Path, how: str) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=experiment.figure_size, layout="constrained")
+    experiment.draw(rows, figure)
+    notes = {
+        "Title": experiment.title,
+        "Description": how,
+        "Source": experiment.paper,
+        "Software": f"sgdone {__version__}",
+    }
+    figure.savefig(path, dpi=150, metadata=notes)
+
+
+def _write_csv(rows: Sequence[Row], path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
