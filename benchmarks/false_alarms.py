@@ -22,7 +22,7 @@ from rich.table import Table
 from scipy.special import expit
 
 from sgdone.losses import Logistic, Loss, Squared
-from sgdone.papers.diagnostics.models import GaussianModel, ModelStream, binary, decaying, normal
+from sgdone.papers.diagnostics.models import GaussianModel, binary, decaying, normal
 from sgdone.run import Hook, Result, run
 from sgdone.solvers import SGD, State
 from sgdone.steps import Constant
@@ -114,7 +114,7 @@ def one_run(
     hook: Hook | None = None,
 ) -> Result:
     return run(
-        ModelStream(problem.model),
+        problem.model.stream(),
         problem.loss,
         SGD(),
         stop,

@@ -1,17 +1,17 @@
-"""Sentences of a paper beside what was measured."""
+"""Statements of a paper beside the measurements that confirm or contradict them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
-#: Exceptions named in a claim at most.
+#: A claim names at most this number of exceptions.
 _NAMED = 3
 
 
 @final
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper made measurable, what the paper has, what was found, and whether it holds.
+    """A measurable statement, what the paper says, what was measured, and whether the statement holds.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class Claim:
     holds : bool
         Whether the sentence is true of the measurements.
     reason : str
-        Why it does not hold, where that is known.
+        Why it does not hold, where that is known; dropped if it holds.
 
     Examples
     --------
@@ -38,14 +38,18 @@ class Claim:
     holds: bool
     reason: str = ""
 
+    def __post_init__(self) -> None:
+        if self.holds:
+            object.__setattr__(self, "reason", "")
+
     def as_json(self) -> dict[str, Any]:
-        """An entry of ``claims.json``; a reason is given where there is one."""
+        """An entry of ``claims.json``, with the reason if there is one."""
         entry = {"claim": self.claim, "paper": self.paper, "measured": self.measured, "holds": bool(self.holds)}
         return entry | ({"reason": self.reason} if self.reason else {})
 
 
 def every(claim: str, paper: str, comparisons: Mapping[str, bool], detail: str = "", reason: str = "") -> Claim:
-    """A claim that holds if every comparison, by its name, comes out as stated.
+    """A claim that holds if every one of the named comparisons is true.
 
     Examples
     --------
@@ -59,4 +63,27 @@ def every(claim: str, paper: str, comparisons: Mapping[str, bool], detail: str =
     if wrong:
         more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
         measured += f"; not in {', '.join(wrong[:_NAMED])}{more}"
-    return Claim(claim, paper, measured, not wrong, reason if wrong else "")
+    return Claim(claim, paper, measured, not wrong, reason)
+
+
+def listed(values: Mapping[str, float], form: str) -> str:
+    """Names and numbers.
+
+    Examples
+    --------
+    >>> listed({"ASGD": 1.5, "SGD2": 3.0}, ".2f")
+    'ASGD 1.50, SGD2 3.00'
+    """
+    return ", ".join(f"{name} {value:{form}}" for name, value in values.items())
+
+
+def span(numbers: Iterable[float], form: str) -> str:
+    """The smallest and the largest of some numbers; empty if there are none.
+
+    Examples
+    --------
+    >>> span([0.5, -1.0, 2.0], ".1f")
+    'from -1.0 to 2.0'
+    """
+    values = list(numbers)
+    return f"from {min(values):{form}} to {max(values):{form}}" if values else ""

@@ -2,14 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
 from sgdone.papers.claims import Claim
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from sgdone.papers.drawing import Figure
 
 Size = Literal["full", "quick", "smoke"]
 #: One line of the CSV file; all rows of an experiment have the same keys.
@@ -20,20 +18,20 @@ Prepared = TypeVar("Prepared")
 
 
 class Experiment(ABC, Generic[Task, Prepared]):
-    """A figure or table of a paper, measured anew.
+    """A figure or table of a paper, measured again.
 
-    A leaf is a frozen dataclass whose fields say how much is measured. Their defaults are the full form, some
-    minutes on two cores; ``quick`` and ``smoke`` override some of them for a form of seconds by the same path.
-    Tasks are independent and may run in any order and at once.
+    A leaf is a frozen dataclass whose fields set how much is measured. Their defaults are the full form, some
+    minutes on two cores; ``quick`` and ``smoke`` override some of them for forms that take seconds. Tasks are
+    independent: they may run in any order and at once.
     """
 
     #: What the command line and the files call it: words joined by "-".
     name: ClassVar[str]
-    #: What it shows, in a line.
+    #: What it shows.
     title: ClassVar[str]
     #: The paper and the figure or table.
     paper: ClassVar[str]
-    #: Fields of the form of less than a minute, and of that for tests, of a few seconds.
+    #: Fields of the form that takes less than a minute, and of the one for tests, which takes a few seconds.
     quick: ClassVar[Mapping[str, Any]]
     smoke: ClassVar[Mapping[str, Any]]
     #: Width and height of the picture, in inches.
@@ -44,9 +42,9 @@ class Experiment(ABC, Generic[Task, Prepared]):
         """The experiment in one of its three forms."""
         return cls(**{"full": {}, "quick": cls.quick, "smoke": cls.smoke}[size])
 
-    @abstractmethod
     def prepare(self, seed: np.random.SeedSequence) -> Prepared:
-        """What all tasks share and none may change, like a data set; ``None`` if there is nothing."""
+        """What all tasks share and none may change, like a data set; by default nothing."""
+        return None  # type: ignore[return-value]  # Prepared is None where this is not overridden
 
     @abstractmethod
     def tasks(self) -> Sequence[Task]:
@@ -58,8 +56,8 @@ class Experiment(ABC, Generic[Task, Prepared]):
 
     @abstractmethod
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """The paper's statements beside what was measured."""
+        """The paper's statements beside the measurements."""
 
     @abstractmethod
-    def draw(self, rows: Sequence[Row], figure: "Figure") -> None:
-        """The paper's picture from what was measured."""
+    def draw(self, rows: Sequence[Row], figure: Figure) -> str:
+        """Draw the paper's picture from the measurements; return a note for its heading, like the number of runs."""

@@ -1,4 +1,4 @@
-"""The three files that an experiment leaves."""
+"""The three files that an experiment writes."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ from sgdone.papers.experiment import Experiment, Row
 
 
 def require_matplotlib() -> None:
-    """Say how to get matplotlib if it is not there, better before the measurements than after."""
+    """Raise an error that says how to install matplotlib, before the measurements rather than after."""
     try:
         import matplotlib.figure  # noqa: F401 - whether it can be
     except ImportError as error:
@@ -22,7 +22,7 @@ def require_matplotlib() -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that cannot be written to, better before the measurements than after."""
+    """Refuse a folder that cannot be written to, before the measurements rather than after."""
     nearest = next(place for place in (folder, *folder.resolve().parents) if place.exists())
     if not nearest.is_dir():
         raise ValueError(f"{nearest} is a file, not a folder to write to: name another")
@@ -38,11 +38,11 @@ def write(
     experiment : Experiment
         What was measured.
     rows, claims
-        The measurements, and what they say about the paper.
+        The measurements, and the paper's statements beside them.
     folder : Path
-        Made if it is not there.
+        Created if it does not exist.
     how : str
-        The command that does it again; kept in the picture's description.
+        The command that repeats it; stored in the picture's description.
     """
     place = folder / experiment.name
     place.mkdir(parents=True, exist_ok=True)
@@ -60,14 +60,15 @@ def _draw(experiment: Experiment[Any, Any], rows: Sequence[Row], path: Path, how
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=experiment.figure_size, layout="constrained")
-    experiment.draw(rows, figure)
-    notes = {
+    note = experiment.draw(rows, figure)
+    figure.suptitle(f"{experiment.title}\n{experiment.paper}{'; ' if note else ''}{note}", fontsize="large")
+    metadata = {
         "Title": experiment.title,
         "Description": how,
         "Source": experiment.paper,
         "Software": f"sgdone {__version__}",
     }
-    figure.savefig(path, dpi=150, metadata=notes)
+    figure.savefig(path, dpi=150, metadata=metadata)
 
 
 def _write_csv(rows: Sequence[Row], path: Path) -> None:

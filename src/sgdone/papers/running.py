@@ -17,11 +17,11 @@ def measure_all(
     workers: int | None = None,
     done: Callable[[int, int], None] = lambda count, total: None,
 ) -> list[Row]:
-    """Measure every task; the rows depend on the seed alone, not on the cores or on which task ends first.
+    """Measure every task; the rows depend on the seed only, not on the number of cores or on which task ends first.
 
-    Tasks run as threads: compiled loops and NumPy's generators let go of the interpreter, and data are shared.
-    They start in a random order, so that the time used so far tells the time to come. An interrupt drops those
-    not yet begun and waits for the others.
+    Tasks run as threads: compiled loops and NumPy's generators release the interpreter's lock, and data are shared.
+    They start in a random order, so that the time used so far predicts the remaining time. An interrupt cancels those
+    that have not started and waits for the others.
 
     Parameters
     ----------
@@ -30,14 +30,14 @@ def measure_all(
     seed : int
         Each task gets a seed of its own that is derived from this one.
     workers : int, optional
-        Tasks at once; as many as there are cores if not given.
+        Number of tasks at once; the number of cores if not given.
     done : callable
         Called with the number of tasks done and of all tasks, first with 0.
     """
     tasks = experiment.tasks()
     shared, order, *seeds = np.random.SeedSequence(seed).spawn(len(tasks) + 2)
     done(0, len(tasks))
-    # Every task has one core: matrix products with threads of their own would only get in each other's way.
+    # Every task has one core: threads of its own in matrix products would compete with the other tasks.
     with threadpool_limits(limits=1, user_api="blas"):
         prepared = experiment.prepare(shared)
         pool = ThreadPoolExecutor(workers or joblib.cpu_count())

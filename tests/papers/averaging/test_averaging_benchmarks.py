@@ -1,4 +1,4 @@
-"""Six methods on benchmark data: generated sets, exact minimisers, courses, and claims that can fail."""
+"""Six methods on benchmark data: generated sets, exact minimisers, runs, and claims that can fail."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,9 @@ from scipy import optimize, sparse
 from sgdone.datasets import DatasetNotFound
 from sgdone.datasets.pascal import pascal_like
 from sgdone.losses import Hinge
-from sgdone.papers.averaging import benchmark_optimum as optimum
 from sgdone.papers.averaging import benchmark_runs as runs
-from sgdone.papers.averaging.benchmark_claims import BETA, claims_of_benchmarks
-from sgdone.papers.averaging.benchmark_data import SETS, Benchmark
+from sgdone.papers.averaging import optimum
+from sgdone.papers.averaging.benchmark_claims import BETA, OPTIMUM, SKIPPED, claims_of_benchmarks, table_of
 from sgdone.papers.averaging.benchmark_runs import (
     AS_PRINTED,
     ASGD,
@@ -18,11 +17,12 @@ from sgdone.papers.averaging.benchmark_runs import (
     LOGISTIC,
     LOSSES,
     PEGASOS,
+    SETS,
     SVM,
-    course,
+    Benchmark,
+    follow,
     methods_for,
 )
-from sgdone.papers.averaging.benchmark_tables import OPTIMUM, SKIPPED, table_of
 from sgdone.papers.averaging.benchmarks import AsgdBenchmarks
 from sgdone.papers.running import measure_all
 from sgdone.solvers import Pegasos
@@ -111,7 +111,7 @@ def test_a_hinge_without_any_row_at_its_corner_has_a_minimiser():
     assert found.intercept == pytest.approx(0.0, abs=1e-6)
 
 
-# Courses
+# Runs
 
 
 @pytest.fixture(scope="module")
@@ -119,17 +119,15 @@ def digits():
     return Benchmark.load("digits9", 600, (0, 0), rng())
 
 
-def test_courses_look_at_the_ends_of_passes(digits):
+def test_methods_are_evaluated_at_the_ends_of_passes(digits):
     for method in methods_for(SVM):
-        points = course(digits, LOSSES[SVM], method, 2, 5, np.random.SeedSequence(0))
-        passes = [point.passes for point in points]
-        assert len(points) == (2 if method == LIBLINEAR else 10)
+        passes, seconds, values = follow(digits, LOSSES[SVM], method, 2, 5, np.random.SeedSequence(0))
+        assert len(passes) == (2 if method == LIBLINEAR else 10)
         assert {1.0, 2.0} <= set(passes)
-        assert passes == sorted(passes)
-        seconds = [point.seconds for point in points]
-        assert all(second > 0 for second in seconds)
-        assert method == LIBLINEAR or seconds == sorted(seconds)
-        assert all(0 <= point.error <= 1 for point in points)
+        assert np.all(np.diff(passes) > 0)
+        assert np.all(seconds > 0)
+        assert method == LIBLINEAR or np.all(np.diff(seconds) >= 0)
+        assert np.all((values[:, 0] >= 0) & (values[:, 0] <= 1))
 
 
 def test_liblinear_is_not_used_for_logistic_regression():
@@ -137,12 +135,12 @@ def test_liblinear_is_not_used_for_logistic_regression():
     assert LIBLINEAR in methods_for(SVM)
 
 
-def test_a_course_that_diverges_is_infinite(digits, monkeypatch):
+def test_a_run_that_diverges_has_infinite_errors(digits, monkeypatch):
     monkeypatch.setitem(runs._SOLVERS, "SGD2", lambda: Pegasos(projection=False))
-    points = course(digits, LOSSES["L2-SVM"], "SGD2", 2, 4, np.random.SeedSequence(0))
-    assert len(points) == 8
-    assert points[-1].passes == 2.0
-    assert points[-1].error == points[-1].cost == np.inf
+    passes, _, values = follow(digits, LOSSES["L2-SVM"], "SGD2", 2, 4, np.random.SeedSequence(0))
+    assert values.shape == (8, 2)
+    assert passes[-1] == 2.0
+    assert np.all(values[-1] == np.inf)
 
 
 def test_features_are_brought_to_the_range_from_0_to_1(monkeypatch):
@@ -166,7 +164,7 @@ def test_a_constant_feature_is_put_last():
 
 def test_error_and_cost_are_those_of_the_test_rows():
     data = Benchmark(np.eye(2), np.ones(2), np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([1.0, 1.0]), 0.1)
-    error, cost = data.judge(Hinge(), np.array([0.5, -1.0]), 0.25)
+    error, cost = data.evaluate(Hinge(), np.array([0.5, -1.0]), 0.25)
     assert error == 0.5
     assert cost == pytest.approx((0.25 + 2.75) / 2 + 0.05 * 1.25)
 
@@ -174,7 +172,7 @@ def test_error_and_cost_are_those_of_the_test_rows():
 # The experiment
 
 
-def test_sets_that_are_not_at_hand_are_left_out_with_a_reason(monkeypatch):
+def test_sets_that_are_not_available_are_left_out_with_a_reason(monkeypatch):
     def absent(name, **_):
         raise DatasetNotFound(f"{name} not found: no folder")
 
@@ -189,10 +187,10 @@ def test_sets_that_are_not_at_hand_are_left_out_with_a_reason(monkeypatch):
     assert all("1 of 1" in claim.measured or "0 of 1" in claim.measured for claim in experiment.claims(rows)[:3])
 
 
-def test_seconds_are_told_unless_there_is_no_clock():
+def test_seconds_are_measured_by_default():
     experiment = AsgdBenchmarks(runs=1, points=2, sets=("alpha-like",), rows=100, features=5)
     table = table_of(measure_all(experiment, 0))
-    assert all(np.isfinite(found.seconds).all() for found in table.courses.values())
+    assert all(np.isfinite(found.seconds).all() for found in table.curves.values())
 
 
 def test_all_sets_have_a_penalty_that_is_a_power_of_ten():
@@ -208,7 +206,7 @@ GRID = (0.5, 1.0, 1.5, 2.0)
 
 
 def true_rows():
-    """Courses of which everything is true that the paper says."""
+    """Curves of which everything that the paper says is true."""
     rows = []
     for data in ("one", "two", "three", BETA):
         for loss in LOSSES:
@@ -244,7 +242,7 @@ def changed(rows, method, column, change, sets=("one", "two", "three"), where=la
     ]  # fmt: skip
 
 
-def test_what_the_paper_says_holds_of_such_courses():
+def test_what_the_paper_says_holds_of_such_curves():
     assert failing(true_rows()) == []
     assert len(claims_of_benchmarks(true_rows())) == 25
 
@@ -269,7 +267,7 @@ CONTRADICTIONS = {
 
 
 @pytest.mark.parametrize("claim", CONTRADICTIONS)
-def test_a_claim_fails_where_courses_contradict_it(claim):
+def test_a_claim_fails_where_curves_contradict_it(claim):
     method, column, change, where = CONTRADICTIONS[claim]
     everywhere = ("one", "two", "three", BETA)
     assert any(

@@ -1,4 +1,4 @@
-"""Separable, strongly convex and mixed problems: constants that are right, courses, and claims that can fail."""
+"""Separable, strongly convex and mixed problems: constants that are right, runs, and claims that can fail."""
 
 import math
 
@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from sgdone.papers.logistic.configurations import LogisticConfigurations, points_of
-from sgdone.papers.logistic.descent import descend, mean_loss, perceptron_course
-from sgdone.papers.logistic.parameter_claims import series
-from sgdone.papers.logistic.parameter_rates import DESCENT, OPTIMAL, LogisticParameterRates
+from sgdone.papers.logistic.descent import descend, mean_loss, perceptron_means
+from sgdone.papers.logistic.parameter_rates import DESCENT, OPTIMAL, LogisticParameterRates, series
 from sgdone.papers.logistic.problems import PLANE, PROBLEMS, Axis
 from sgdone.papers.logistic.reference import constant_step, gradient_descent, perceptron_sgd
-from sgdone.papers.logistic.risk_courses import course_of
-from sgdone.papers.logistic.risk_rates import LogisticRiskRates
+from sgdone.papers.logistic.risk_rates import LogisticRiskRates, curve_of
 from sgdone.papers.running import measure_all
 
 LOSSES = ["logistic", "exponential"]
@@ -77,14 +75,14 @@ def test_an_axis_by_hand():
 # Courses
 
 
-def test_descents_and_walks_are_those_of_the_slow_twins():
+def test_descents_and_walks_are_those_of_the_reference_implementations():
     rows = PROBLEMS["general"].rows
     at = np.array([1, 40, 200])
     np.testing.assert_allclose(
         descend(rows, "1", at).iterates, gradient_descent(-rows, constant_step, 200)[at], rtol=1e-10
     )
     picks = np.random.default_rng(3).integers(len(rows), size=200)
-    iterates, means = perceptron_course(rows, picks, at)
+    iterates, means = perceptron_means(rows, picks, at)
     path = perceptron_sgd(-rows[picks], 2, constant_step)
     np.testing.assert_allclose(iterates, path[at], rtol=1e-10)
     np.testing.assert_allclose(means, [path[:t].mean(axis=0) for t in at], rtol=1e-10)
@@ -164,14 +162,14 @@ def test_a_risk_that_falls_too_slowly_is_told(risks):
     assert not any(claim.holds for claim in by_sentence(stuck, "is never larger in the later half"))
     slow = [row | {"excess_risk": 0.5 * row["t"] ** -0.25} for row in rows]
     assert not any(claim.holds for claim in by_sentence(experiment.claims(slow), "to the power of"))
-    assert course_of(slow, "general", "1").exponent() == pytest.approx(-0.25)
+    assert curve_of(slow, "general", "1").exponent() == pytest.approx(-0.25)
 
 
 def test_the_risk_of_sgd_is_that_of_the_mean_iterate(risks):
     _, rows = risks
-    course = course_of(rows, "separable", "sgd")
-    assert course.excess.shape == (10, len(course.t))
-    assert course.excess[0, 0] == pytest.approx(math.log(2)), "at t = 1 the mean iterate is w_0 = 0"
+    curve = curve_of(rows, "separable", "sgd")
+    assert curve.excess.shape == (10, len(curve.t))
+    assert curve.excess[0, 0] == pytest.approx(math.log(2)), "at t = 1 the mean iterate is w_0 = 0"
     problem = PROBLEMS["separable"]
     assert mean_loss(problem.rows, np.zeros((1, 2)))[0] == pytest.approx(math.log(2))
 

@@ -1,4 +1,4 @@
-"""The slow twins of Ji, Telgarsky (2018): by hand, by finite differences and against a general solver."""
+"""The reference implementations of Ji, Telgarsky (2018): by hand, by finite differences and by a general solver."""
 
 import numpy as np
 import pytest

@@ -7,23 +7,23 @@ import pytest
 from scipy import sparse
 
 from sgdone.papers.catalogue import find
-from sgdone.papers.margin_pursuit import data as margin_data
-from sgdone.papers.margin_pursuit.benchmark_claims import claims_of_benchmarks
-from sgdone.papers.margin_pursuit.courses import (
+from sgdone.papers.margin_pursuit.benchmarks import QUANTITIES, bests_of, claims_of_benchmarks
+from sgdone.papers.margin_pursuit.runs import (
     AS_PEGASOS,
     PEGASOS,
     PRINTED,
     READINGS,
     ROOT,
+    SETS,
     Method,
-    course,
+    Pool,
+    Sample,
     errors_of,
     margins_of,
     points_of,
+    weights_along,
 )
-from sgdone.papers.margin_pursuit.data import Pool, Sample
-from sgdone.papers.margin_pursuit.scaling_claims import claims_of_scaling, panels_of
-from sgdone.papers.margin_pursuit.tables import QUANTITIES, bests_of
+from sgdone.papers.margin_pursuit.scaling import claims_of_scaling, panels_of
 from sgdone.papers.running import measure_all
 
 SEED = np.random.SeedSequence(4)
@@ -75,7 +75,7 @@ def test_features_are_scaled_by_the_largest():
     assert np.abs(Pool.load("digits5").X).max() == 1.0
     largest = np.abs(Pool.load("breast-cancer").X).max(axis=0)
     np.testing.assert_allclose(largest, 1.0, rtol=1e-6)
-    assert {choice.scaled for choice in margin_data.SETS.values()} == {"no", "largest", "each"}
+    assert {choice.scaled for choice in SETS.values()} == {"no", "largest", "each"}
 
 
 def projected(w, radius):
@@ -115,11 +115,11 @@ METHODS = [
 
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
-def test_a_course_is_that_of_the_paper(method):
+def test_runs_follow_the_paper(method):
     x = np.array([0.3, -1.2, 0.7])
     sample = Sample(np.tile(x, (5, 1)), np.full(5, -1.0), np.empty((0, 3)), np.empty(0))
     points = np.array([1, 2, 5, 6, 8, 20])
-    np.testing.assert_allclose(course(sample, method, points, SEED), by_hand(x, -1.0, method, points), rtol=1e-9)
+    np.testing.assert_allclose(weights_along(sample, method, points, SEED), by_hand(x, -1.0, method, points), rtol=1e-9)
 
 
 def test_points_go_from_a_twentieth_of_a_pass_to_the_last():
@@ -136,7 +136,7 @@ def test_errors_and_margins_are_of_each_of_the_weights(form, monkeypatch):
         np.where(rng.random(30) < 0.5, 1.0, -1.0),
         rng.standard_normal((4, 3)),
     )
-    monkeypatch.setattr("sgdone.papers.margin_pursuit.courses._SCORES", 20)
+    monkeypatch.setattr("sgdone.papers.margin_pursuit.runs._SCORES", 20)
     expected = [np.mean(np.where(X @ w > 0, 1.0, -1.0) != labels) for w in weights]
     np.testing.assert_allclose(errors_of(form(X), labels, weights), expected)
     found = margins_of(Sample(form(X), labels, form(X), labels), weights)
@@ -144,7 +144,7 @@ def test_errors_and_margins_are_of_each_of_the_weights(form, monkeypatch):
 
 
 def benchmark_rows(ours, theirs, alphas=(0.1, 0.01)):
-    """Courses of three points and two trials; ``ours`` and ``theirs`` change what is measured."""
+    """Runs of three points and two trials; ``ours`` and ``theirs`` change what is measured."""
     rows = []
     for method in (*READINGS, PEGASOS):
         change = theirs if method == PEGASOS else ours
@@ -215,4 +215,4 @@ def test_the_forms_have_the_paper_s_sets_and_penalties():
     assert full.trials == 25
     assert full.grid == pytest.approx([1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6])
     assert full.sets == find("margin-scaling").of_size("full").sets == ("COV", "DIGIT5", "a9a", "money-fx")
-    assert [margin_data.SETS[name].rows for name in full.sets] == [540, 5000, 1230, 425]
+    assert [SETS[name].rows for name in full.sets] == [540, 5000, 1230, 425]

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from sgdone.papers.termination.cifar import TerminationCifar
-from sgdone.papers.termination.claims import Reasons, claims_of_comparison
-from sgdone.papers.termination.comparison import SVS_SIZES
+from sgdone.papers.termination.comparison import SVS_SIZES, Reasons, claims_of_comparison
 from sgdone.papers.termination.gaussian import TerminationGaussian
-from sgdone.papers.termination.heavy_tails import TerminationHeavyTails, _normal_twin
+from sgdone.papers.termination.heavy_tails import TerminationHeavyTails, _normal_counterpart
+from sgdone.papers.termination.images import TerminationCifar
 from sgdone.papers.termination.runs import LONGER, MARGIN, svs
 from sgdone.papers.termination.sigma import TerminationSigma
 
@@ -121,7 +120,9 @@ def test_the_ratio_of_accuracies(accuracy, holds):
 
 def test_heavy_tails_beside_normal_data_that_overlap_as_much():
     heavy = comparison("β = 0.5")
-    normal = changed(comparison(_normal_twin("β = 0.5")), MARGIN, "1/16", "1/10", "1/200", accuracy=lambda a: 0.9)
+    normal = changed(
+        comparison(_normal_counterpart("β = 0.5")), MARGIN, "1/16", "1/10", "1/200", accuracy=lambda a: 0.9
+    )
     experiment = TerminationHeavyTails(betas=(0.5,))
     assert experiment.claims(heavy + normal)[-1].holds
     assert not experiment.claims(changed(heavy, MARGIN, "1/16", accuracy=lambda a: 0.9) + normal)[-1].holds

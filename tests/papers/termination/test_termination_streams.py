@@ -1,4 +1,4 @@
-"""Generated rows, and the runs on them beside their slow twins."""
+"""Generated rows, and the runs on them beside their reference implementations."""
 
 import itertools
 
@@ -10,12 +10,12 @@ from sgdone.losses import Hinge, Logistic
 from sgdone.papers.sgd_reference import explicit
 from sgdone.papers.termination.reference import centre, class_scale, margin_test
 from sgdone.papers.termination.runs import LONGER, MARGIN, five_tests, homogeneous_run, svs
-from sgdone.papers.termination.streams import (
-    TwoClassStream,
+from sgdone.papers.termination.two_classes import (
     gaussian,
     gaussian_accuracy,
     optimal_gaussian_accuracy,
     student_t,
+    two_classes,
 )
 from sgdone.stopping import MarginTest, MaxSamples
 
@@ -29,7 +29,7 @@ def rows_of(stream, seed, blocks):
     ("noise", "distribution"), [(gaussian, stats.norm(scale=0.3)), (student_t, stats.t(2, scale=0.3))]
 )
 def test_rows_are_drawn_as_the_paper_says(noise, distribution):
-    X, y = rows_of(TwoClassStream(4, 0.3, noise), 1, 8)
+    X, y = rows_of(two_classes(4, 0.3, noise), 1, 8)
     assert stats.binomtest(int((y > 0).sum()), y.size).pvalue > 1e-3
     noise_alone = X - np.outer(y > 0, np.eye(4)[0])
     for column in noise_alone.T:
@@ -38,7 +38,7 @@ def test_rows_are_drawn_as_the_paper_says(noise, distribution):
 
 
 def test_a_stream_has_no_end_and_follows_its_seed():
-    stream = TwoClassStream(2, 1.0)
+    stream = two_classes(2, 1.0)
     assert stream.n_rows is None
     X, y = rows_of(stream, 7, 20)
     again, labels = rows_of(stream, 7, 20)
@@ -49,7 +49,7 @@ def test_a_stream_has_no_end_and_follows_its_seed():
 
 def test_the_accuracy_is_that_of_many_rows():
     coef, intercept = np.array([1.0, 0.4, -0.2]), -0.3
-    X, y = rows_of(TwoClassStream(3, 0.7), 2, 100)
+    X, y = rows_of(two_classes(3, 0.7), 2, 100)
     right = ((X @ coef + intercept > 0) == (y > 0)).sum()
     assert stats.binomtest(int(right), y.size, gaussian_accuracy(coef, intercept, 0.7)).pvalue > 1e-3
 
@@ -65,7 +65,7 @@ def test_no_classifier_beats_the_optimal_one(rng):
 @pytest.mark.parametrize("loss", [Logistic(), Hinge()])
 def test_a_run_is_the_papers(loss):
     seed = np.random.SeedSequence(11)
-    stream = TwoClassStream(20, 0.5)
+    stream = two_classes(20, 0.5)
     result = homogeneous_run(stream, loss.name, 1 / 16, MarginTest(), seed)
     X, y = rows_of(stream, seed, 4)
     weights, offset = np.ones(y.size), centre(X, y, np.ones(y.size))
@@ -77,7 +77,7 @@ def test_a_run_is_the_papers(loss):
 
 
 def test_five_tests_end_one_random_run():
-    stream, seed = TwoClassStream(20, 0.5), np.random.SeedSequence(3)
+    stream, seed = two_classes(20, 0.5), np.random.SeedSequence(3)
     sizes = (8, 32, 128)
     rows = five_tests(stream, "hinge", 1 / 200, sizes, MaxSamples(100_000), lambda coef, intercept: coef[0], seed)
     by_test = {row["test"]: row for row in rows}
@@ -93,6 +93,6 @@ def test_five_tests_end_one_random_run():
 
 
 def test_a_test_that_does_not_fire_is_told():
-    stream, seed = TwoClassStream(20, 0.5), np.random.SeedSequence(3)
+    stream, seed = two_classes(20, 0.5), np.random.SeedSequence(3)
     rows = five_tests(stream, "hinge", 1 / 200, (8,), MaxSamples(40), lambda coef, intercept: 0.5, seed)
     assert [(row["fired"], row["iterations"]) for row in rows[1:]] == [(0, 40), (0, 40)]

@@ -1,41 +1,32 @@
-"""What the step sizes of averaged SGD mean for the samples it takes."""
+"""What the step sizes of averaged SGD mean for the number of samples it takes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
+from typing import ClassVar, final
 
 import numpy as np
 
-from sgdone.papers.averaging.claims import expectation_claim, ratio_claims
-from sgdone.papers.averaging.curves import BATCH, Curve, curve_of, rows_of, settles_below
-from sgdone.papers.averaging.drawing import draw_curves
-from sgdone.papers.averaging.quadratic import BAD, EIGENVALUES, GOOD, PLAIN, SCHEDULES, courses, expected_risks
-from sgdone.papers.averaging.theory import asymptotic_samples, asymptotic_samples_as_printed
+from sgdone.kernels.jit import compiled
+from sgdone.papers.averaging.curves import BATCH, Curve, RiskCurves, expectation_claim, ratio_claims, settles_below
+from sgdone.papers.averaging.theory import (
+    Schedule,
+    asymptotic_samples,
+    asymptotic_samples_as_printed,
+    expected_errors,
+)
 from sgdone.papers.claims import Claim
-from sgdone.papers.experiment import Experiment, Row
-from sgdone.papers.tables import checkpoints
+from sgdone.papers.experiment import Row
+from sgdone.papers.tables import Array, Points
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-#: Expected excess risk over the batch method's, by a recursion of moments written independently of this one.
-INDEPENDENT = {
-    GOOD: {1000: 4.27, 10_000: 1.38, 100_000: 1.05},
-    BAD: {1000: 88.2, 10_000: 56.7, 100_000: 7.77},
-    PLAIN: {1000: 16.2, 10_000: 15.8, 100_000: 15.7},
-}
-
-
-class Task(NamedTuple):
-    """A trial of all methods, or the expectation of one."""
-
-    method: str | None
-    trial: int | None
+GOOD, BAD, PLAIN = "ASGD", "ASGD_BAD", "SGD"
+SCHEDULES = {GOOD: Schedule(1.0, 0.02, 2 / 3), BAD: Schedule(1.0, 1.0, 1 / 2), PLAIN: Schedule(1.0, 0.02, 1.0)}
+EIGENVALUES = np.array([1.0] * 3 + [0.02] * 97)
+_ROWS_IN_BLOCK = 1024
 
 
 @final
 @dataclass(frozen=True)
-class AsgdSchedule(Experiment[Task, None]):
+class AsgdSchedule(RiskCurves):
     """Figure 1: min E[(θ − x)ᵀA(θ − x)], x ~ N(0, I) in 100 features, A with the eigenvalues 1 (three) and 0.02.
 
     The gradient is taken as A(θ − x), without the factor 2, and θ₀ as the vector of ones in the eigenvectors of A,
@@ -44,35 +35,53 @@ class AsgdSchedule(Experiment[Task, None]):
     """
 
     trials: int = 200
-    samples: int = 1_000_000
-    name: ClassVar[str] = "asgd-schedule"
-    title: ClassVar[str] = "Averaged SGD with recommended and with arbitrary step sizes"
-    paper: ClassVar[str] = "Xu (2011), Fig. 1"
-    quick: ClassVar[Mapping[str, Any]] = {"trials": 100, "samples": 100_000}
-    smoke: ClassVar[Mapping[str, Any]] = {"trials": 6, "samples": 2000}
-    figure_size: ClassVar[tuple[float, float]] = (13.0, 6.0)
+    methods = (*SCHEDULES, BATCH)
+    #: By a recursion of moments written independently of this one.
+    independent: ClassVar = {
+        GOOD: {1000: 4.27, 10_000: 1.38, 100_000: 1.05},
+        BAD: {1000: 88.2, 10_000: 56.7, 100_000: 7.77},
+        PLAIN: {1000: 16.2, 10_000: 15.8, 100_000: 15.7},
+    }
+    name = "asgd-schedule"
+    title = "Averaged SGD with recommended and with arbitrary step sizes"
+    paper = "Xu (2011), Fig. 1"
+    quick: ClassVar = {"trials": 100, "samples": 100_000}
+    smoke: ClassVar = {"trials": 6, "samples": 2000}
 
-    def prepare(self, seed: np.random.SeedSequence) -> None:
-        """Samples are drawn as they are needed."""
+    def expected_risks(self, method: str, points: Points) -> Array:
+        """By the recursion of second moments."""
+        if method == BATCH:
+            return np.asarray(EIGENVALUES.sum() / points)
+        A, start = np.diag(EIGENVALUES), np.ones(EIGENVALUES.size)
+        errors = expected_errors(points, A=A, S=A @ A, start_error=start, **SCHEDULES[method]._asdict())
+        return errors.last if method == PLAIN else errors.averaged
 
-    def tasks(self) -> Sequence[Task]:
-        """Expectations, then trials."""
-        return [Task(method, None) for method in (*SCHEDULES, BATCH)] + [Task(None, k) for k in range(self.trials)]
-
-    def measure(self, task: Task, prepared: None, seed: np.random.SeedSequence) -> list[Row]:
-        """One of them."""
-        points = checkpoints(1, self.samples)
-        if task.method is not None:
-            return rows_of(task.method, points, None, expected_risks(task.method, points))
-        measured = courses(points, np.random.default_rng(seed))
-        return [row for method, risks in measured.items() for row in rows_of(method, points, task.trial, risks)]
+    def trial_risks(self, points: Points, seed: np.random.SeedSequence) -> dict[str, Array]:
+        """Excess risk θᵀAθ. The gradient A(θ − x) is not that of a linear model: the methods are written out here."""
+        rng = np.random.default_rng(seed)
+        iterates = {method: np.ones(EIGENVALUES.size) for method in SCHEDULES}
+        totals = {method: np.zeros(EIGENVALUES.size) for method in (*SCHEDULES, BATCH)}
+        risks = {method: np.empty(points.size) for method in (*SCHEDULES, BATCH)}
+        used = 0
+        for k, point in enumerate(points):
+            while used < point:
+                x = rng.standard_normal((min(_ROWS_IN_BLOCK, point - used), EIGENVALUES.size))
+                for method, schedule in SCHEDULES.items():
+                    steps = schedule(np.arange(used + 1, used + 1 + len(x)))
+                    advance(iterates[method], totals[method], x, steps, EIGENVALUES)
+                totals[BATCH] += x.sum(axis=0)
+                used += len(x)
+            for method, total in totals.items():
+                theta = iterates[PLAIN] if method == PLAIN else total / used
+                risks[method][k] = EIGENVALUES @ theta**2
+        return risks
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """The ratios to the batch method at three points, and the paper's sentences."""
-        curves = _curves(rows)
+        curves = self.curves(rows)
         ratios = {method: curves[method].over(curves[BATCH]) for method in SCHEDULES}
         source = "by an independent recursion of moments"
-        claims = [c for m, ratio in ratios.items() for c in ratio_claims(m, ratio, INDEPENDENT[m], source)]
+        claims = [c for m, ratio in ratios.items() for c in ratio_claims(m, ratio, self.independent[m], source)]
         claims.append(expectation_claim(curves))
         if self.samples >= 1_000_000:
             claims += [
@@ -82,15 +91,22 @@ class AsgdSchedule(Experiment[Task, None]):
             ]
         return claims
 
-    def draw(self, rows: Sequence[Row], figure: "Figure") -> None:
-        """Excess risk, and its ratio to the batch method's."""
-        known = {m: {t: v for t, v in values.items() if t <= self.samples} for m, values in INDEPENDENT.items()}
-        draw_curves(_curves(rows), figure, known)
-        figure.suptitle(f"{self.title}\n{self.paper}; {self.trials} trials", fontsize="large")
 
+@compiled()
+def advance(theta: Array, total: Array, x: Array, steps: Array, eigenvalues: Array) -> None:
+    """Make the steps θ ← θ − γA(θ − x), A diagonal, and add every θ to the total.
 
-def _curves(rows: Sequence[Row]) -> dict[str, Curve]:
-    return {method: curve_of(rows, method) for method in (*SCHEDULES, BATCH)}
+    Examples
+    --------
+    >>> theta, total = np.ones(1), np.zeros(1)
+    >>> advance(theta, total, np.zeros((2, 1)), np.array([0.5, 0.5]), np.ones(1))
+    >>> theta, total
+    (array([0.25]), array([0.75]))
+    """
+    for i in range(x.shape[0]):
+        for j in range(theta.size):
+            theta[j] -= steps[i] * eigenvalues[j] * (theta[j] - x[i, j])
+            total[j] += theta[j]
 
 
 def _region_claim(method: str, ratio: Curve, least: int, words: str) -> Claim:

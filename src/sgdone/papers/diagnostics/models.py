@@ -1,21 +1,17 @@
 """Gaussian features with a normal or a binary response: the models of Chee & Toulis (2018), sections 3 and 4."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from sgdone.data.base import Block, Source
-from sgdone.data.rows import Rows, frozen
+from sgdone.papers.streams import Stream
+from sgdone.papers.tables import Array
 
-Array = NDArray[np.float64]
 #: Outcomes y for the scores xᵀθ*.
 Response = Callable[[np.random.Generator, Array], Array]
-
-_ROWS_IN_BLOCK = 1024
 
 
 def normal(sigma: float) -> Response:
@@ -63,37 +59,14 @@ class GaussianModel:
         X = rng.standard_normal((n_rows, self.optimum.size)) @ self.root.T
         return X, self.response(rng, X @ self.optimum)
 
+    def stream(self) -> Stream:
+        """Rows without end.
 
-@final
-class ModelStream(Source):
-    """Rows of a model without end.
-
-    Examples
-    --------
-    >>> model = GaussianModel(np.array([1.0, 2.0]), np.eye(2), normal(0.0))
-    >>> block = next(ModelStream(model).blocks(np.random.default_rng(0)))
-    >>> X, = block.rows.arrays
-    >>> np.allclose(block.labels, X @ [1.0, 2.0])
-    True
-    """
-
-    def __init__(self, model: GaussianModel) -> None:
-        self.model = model
-
-    @property
-    def n_features(self) -> int:
-        """Entries of a row."""
-        return self.model.optimum.size
-
-    @property
-    def n_rows(self) -> None:
-        """Rows never end."""
-        return
-
-    def blocks(self, rng: np.random.Generator) -> Iterator[Block]:
-        """One pass, which never ends."""
-        order = np.arange(_ROWS_IN_BLOCK, dtype=np.uint64)
-        weight = frozen(np.ones(1))
-        while True:
-            X, y = self.model.draw(rng, _ROWS_IN_BLOCK)
-            yield Block(Rows.of(X), frozen(y), weight, order, order)
+        Examples
+        --------
+        >>> model = GaussianModel(np.array([1.0, 2.0]), np.eye(2), normal(0.0))
+        >>> X, y = next(model.stream().arrays(np.random.default_rng(0)))
+        >>> np.allclose(y, X @ [1.0, 2.0])
+        True
+        """
+        return Stream(self.optimum.size, self.draw)

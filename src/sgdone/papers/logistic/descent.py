@@ -1,34 +1,31 @@
-"""Gradient descent as Ji, Telgarsky (2018) run it, seen at some of its steps."""
+"""Gradient descent and SGD as in Ji, Telgarsky (2018), with the iterates at some of the steps."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sgdone.kernels.jit import compiled
-
-Array = NDArray[np.float64]
-Points = NDArray[np.int64]
+from sgdone.papers.tables import Array, Points
 
 #: Step sizes η_j by the name they have in tables.
 STEPS: dict[str, Callable[[Points], Array]] = {
     "1": lambda j: np.ones(len(j)),
     "1/√(j+1)": lambda j: 1.0 / np.sqrt(j + 1.0),
 }
-#: Steps of which the sizes are made at a time.
+#: Number of step sizes computed at a time.
 _STRETCH = 1 << 16
 
 
-class Course(NamedTuple):
-    """What was seen at t = ``at``: w_t, and the sum of the steps so far."""
+class Descent(NamedTuple):
+    """At the steps t = ``at``: w_t, and the sum of the step sizes so far."""
 
     at: Points
     iterates: Array
     step_sums: Array
 
 
-def descend(rows: Array, steps: str, at: Points) -> Course:
+def descend(rows: Array, steps: str, at: Points) -> Descent:
     """Gradient descent on the mean logistic loss of rows y·x, from 0.
 
     Parameters
@@ -38,7 +35,7 @@ def descend(rows: Array, steps: str, at: Points) -> Course:
     steps : str
         A key of `STEPS`.
     at : array of int
-        When to look, rising; 0 is the start.
+        The steps at which to record, rising; 0 is the start.
 
     Examples
     --------
@@ -57,7 +54,7 @@ def descend(rows: Array, steps: str, at: Points) -> Course:
             _advance(rows, etas / n, w, gradient)
             t, total = last, total + float(etas.sum())
         seen[place], sums[place] = w, total
-    return Course(at, seen, sums)
+    return Descent(at, seen, sums)
 
 
 @compiled("logistic_descent")
@@ -76,7 +73,7 @@ def _advance(rows: Array, etas: Array, w: Array, gradient: Array) -> None:
             w[k] += etas[j] * gradient[k]
 
 
-def perceptron_course(rows: Array, picks: Points, at: Points) -> tuple[Array, Array]:
+def perceptron_means(rows: Array, picks: Points, at: Points) -> tuple[Array, Array]:
     """SGD with steps of 1 on the logistic loss from 0, one of the rows y·x a step, as section 2 has it.
 
     Parameters
@@ -86,16 +83,16 @@ def perceptron_course(rows: Array, picks: Points, at: Points) -> tuple[Array, Ar
     picks : array of int
         Which row each step takes.
     at : array of int
-        When to look, rising.
+        The steps at which to record, rising.
 
     Returns
     -------
-    iterates, means : array, (looks, features)
+    iterates, means : array, (steps, features)
         w_t, and the mean of w_0, …, w_{t−1}.
 
     Examples
     --------
-    >>> perceptron_course(np.array([[1.0], [0.5]]), np.array([0, 1]), np.array([1, 2]))[1]
+    >>> perceptron_means(np.array([[1.0], [0.5]]), np.array([0, 1]), np.array([1, 2]))[1]
     array([[0.  ],
            [0.25]])
     """

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-Array = NDArray[np.float64]
+from sgdone.papers.tables import Array
+
 LossName = Literal["logistic", "exponential"]
 
 
@@ -159,7 +160,7 @@ _SLANT = (0.8, 0.6)
 
 
 def _beside(margin: float, *sides: float, along: tuple[float, float] = _SLANT) -> tuple[tuple[float, float], ...]:
-    """Rows of one margin along a unit vector in the plane, so far to its side."""
+    """Rows of one margin along a unit vector in the plane, at distances to its side."""
     return tuple((margin * along[0] - side * along[1], margin * along[1] + side * along[0]) for side in sides)
 
 

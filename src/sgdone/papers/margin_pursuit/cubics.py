@@ -1,22 +1,20 @@
 """The cubic equations that the best prediction solves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
 from sgdone.papers.claims import Claim
+from sgdone.papers.drawing import Axes, Figure, legend_below
 from sgdone.papers.experiment import Experiment, Row
 from sgdone.papers.margin_pursuit.theory import Cubic, conditional_risk_minimiser, cubic_condition, cubic_roots
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from sgdone.papers.tables import Array
 
 _ROOT2 = float(np.sqrt(2.0))
 _STEEPEST = 2.0 * _ROOT2 / 3.0
-#: γ of Figure 6 and of Figure 7, and the η drawn here; the paper does not tell its own.
+#: γ of Figure 6 and of Figure 7, and the η drawn here; the paper does not give its own.
 FIGURE_6, FIGURE_7 = _ROOT2 / 2, 2 * _ROOT2 + 0.5
 _DRAWN = {"(14)": (FIGURE_6, 0.75), "(16)": (FIGURE_7, 0.75), "(17)": (FIGURE_7, 0.25)}
 _TOLERANCE = 1e-9
@@ -40,15 +38,12 @@ class MarginCubics(Experiment[Task, None]):
 
     etas: int = 199
     levels: int = 40
-    name: ClassVar[str] = "margin-cubics"
-    title: ClassVar[str] = "The cubic conditions for the best prediction"
-    paper: ClassVar[str] = "Holland (2018), Figs. 6 and 7"
-    quick: ClassVar[Mapping[str, Any]] = {"etas": 99, "levels": 20}
-    smoke: ClassVar[Mapping[str, Any]] = {"etas": 19, "levels": 8}
-    figure_size: ClassVar[tuple[float, float]] = (13.0, 4.6)
-
-    def prepare(self, seed: np.random.SeedSequence) -> None:
-        """Nothing is drawn."""
+    name = "margin-cubics"
+    title = "The cubic conditions for the best prediction"
+    paper = "Holland (2018), Figs. 6 and 7"
+    quick: ClassVar = {"etas": 99, "levels": 20}
+    smoke: ClassVar = {"etas": 19, "levels": 8}
+    figure_size = (13.0, 4.6)
 
     def tasks(self) -> Sequence[Task]:
         """Margin levels of all three cases, those of the figures among them."""
@@ -86,28 +81,25 @@ class MarginCubics(Experiment[Task, None]):
                 "as long as Δ < 0, P(u) has only one real root, which can be computed analytically",
                 f"Δ < 0 at {negative:,} of {len(double):,}",
                 negative == len(double),
-                ""
-                if negative == len(double)
-                else "it has three real roots, of which the middle one is wanted: Cardano's formula does not apply",
+                "it has three real roots, of which the middle one is wanted: Cardano's formula does not apply",
             ),
             Claim(
                 "the constants d of (16) and (17) as printed give the minimiser",
                 "eq. (16) and (17)",
                 f"at {len(printed):,} of {len(single):,}",
                 len(printed) == len(single),
-                "" if len(printed) == len(single) else "the two constants are swapped in print",
+                "the two constants are swapped in print",
             ),
         ]
 
-    def draw(self, rows: Sequence[Row], figure: "Figure") -> None:
+    def draw(self, rows: Sequence[Row], figure: Figure) -> str:
         """The three polynomials, ±γ, ±δ and the root."""
         words = {"(14)": "double-cube condition", "(16)": "minus single-cube", "(17)": "plus single-cube"}
         for axis, (name, (gamma, eta)) in zip(figure.subplots(1, 3), _DRAWN.items(), strict=True):
             _draw(axis, gamma, eta)
             axis.set_title(f"{words[name]} {name}\nγ = {gamma:.3f}, η = {eta:g}", fontsize="medium")
-        handles, labels = figure.axes[1].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncol=len(labels), frameon=False)
-        figure.suptitle(f"{self.title}: {self.paper}", fontsize="large")
+        legend_below(figure, figure.axes[1])
+        return ""
 
 
 def _row(gamma: float, eta: float) -> Row:
@@ -127,7 +119,7 @@ def _row(gamma: float, eta: float) -> Row:
     }
 
 
-def _inside(cubic: Cubic, name: str, gamma: float) -> "np.ndarray[Any, np.dtype[np.float64]]":
+def _inside(cubic: Cubic, name: str, gamma: float) -> Array:
     """Roots where the condition holds."""
     delta = abs(_ROOT2 - gamma)
     inner = min(delta, gamma)
@@ -136,7 +128,7 @@ def _inside(cubic: Cubic, name: str, gamma: float) -> "np.ndarray[Any, np.dtype[
     return roots[(roots >= low - 1e-12) & (roots <= high + 1e-12)]
 
 
-def _nearest(roots: "np.ndarray[Any, np.dtype[np.float64]]", wanted: float) -> float:
+def _nearest(roots: Array, wanted: float) -> float:
     """Infinite if there is none."""
     return float(roots[np.argmin(np.abs(roots - wanted))]) if roots.size else float("inf")
 
@@ -149,7 +141,7 @@ def _as_printed(cubic: Cubic, name: str, eta: float, gamma: float) -> Cubic:
     return cubic._replace(d=-6 * (rest + _STEEPEST / alpha) if name == "(16)" else 6 * (rest + alpha * _STEEPEST))
 
 
-def _draw(axis: "Axes", gamma: float, eta: float) -> None:
+def _draw(axis: Axes, gamma: float, eta: float) -> None:
     cubic = cubic_condition(eta, gamma)
     roots = cubic_roots(*cubic)
     low, high = min(roots[0], -gamma), max(roots[-1], gamma)

@@ -1,26 +1,22 @@
 """The loss of margin pursuit, its slope and its curvature."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sgdone.losses import MarginPursuit
 from sgdone.papers.claims import Claim
+from sgdone.papers.drawing import Figure
 from sgdone.papers.experiment import Experiment, Row
 from sgdone.papers.margin_pursuit.theory import psi, rho
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from sgdone.papers.tables import Array, column
 
 RHO, PSI, CURVATURE = "ρ", "ρ′", "ρ″"
 _ROOT2 = float(np.sqrt(2.0))
 _STEEPEST = 2.0 * _ROOT2 / 3.0
 _FAR = 3.0
-
-Array = NDArray[np.float64]
 
 
 @final
@@ -29,15 +25,12 @@ class MarginFunctions(Experiment[str, None]):
     """Figure 1: ρ, ρ′ = ψ and ρ″ near 0, as the compiled loss has them; theory has its own, to compare with."""
 
     points: int = 1201
-    name: ClassVar[str] = "margin-functions"
-    title: ClassVar[str] = "The loss of margin pursuit, its slope and its curvature"
-    paper: ClassVar[str] = "Holland (2018), Fig. 1"
-    quick: ClassVar[Mapping[str, Any]] = {"points": 601}
-    smoke: ClassVar[Mapping[str, Any]] = {"points": 121}
-    figure_size: ClassVar[tuple[float, float]] = (12.0, 4.0)
-
-    def prepare(self, seed: np.random.SeedSequence) -> None:
-        """Nothing is drawn."""
+    name = "margin-functions"
+    title = "The loss of margin pursuit, its slope and its curvature"
+    paper = "Holland (2018), Fig. 1"
+    quick: ClassVar = {"points": 601}
+    smoke: ClassVar = {"points": 121}
+    figure_size = (12.0, 4.0)
 
     def tasks(self) -> Sequence[str]:
         """The three functions."""
@@ -106,7 +99,7 @@ class MarginFunctions(Experiment[str, None]):
             ),
         ]
 
-    def draw(self, rows: Sequence[Row], figure: "Figure") -> None:
+    def draw(self, rows: Sequence[Row], figure: Figure) -> str:
         """A panel a function."""
         u, values, _ = _table(rows)
         for axis, (name, own) in zip(figure.subplots(1, 3), values.items(), strict=True):
@@ -117,7 +110,7 @@ class MarginFunctions(Experiment[str, None]):
             axis.set_title(f"{name}(u)")
             axis.set_xticks([-_FAR, -_ROOT2, 0, _ROOT2, _FAR], ["−3", "−√2", "0", "√2", "3"])
             axis.set_xlabel("u")
-        figure.suptitle(f"{self.title}\n{self.paper}", fontsize="large")
+        return ""
 
 
 def _second(u: Array) -> Array:
@@ -127,8 +120,5 @@ def _second(u: Array) -> Array:
 
 def _table(rows: Sequence[Row]) -> tuple[Array, dict[str, Array], float]:
     """The grid, each function's values on it, and the largest difference from theory."""
-    values = {
-        name: np.array([row["value"] for row in rows if row["function"] == name]) for name in (RHO, PSI, CURVATURE)
-    }
-    u = np.array([row["u"] for row in rows if row["function"] == RHO])
-    return u, values, float(max(abs(row["value"] - row["theory"]) for row in rows))
+    values = {name: column(rows, "value", function=name) for name in (RHO, PSI, CURVATURE)}
+    return column(rows, "u", function=RHO), values, float(max(abs(row["value"] - row["theory"]) for row in rows))

@@ -1,17 +1,14 @@
 """The margin test beside small validation sets on two Gaussians."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, final
-
-import numpy as np
+from typing import ClassVar, final
 
 from sgdone.data.base import Source
-from sgdone.papers.termination.claims import Reasons
-from sgdone.papers.termination.comparison import TerminationComparison
+from sgdone.papers.termination.comparison import Reasons, TerminationComparison
 from sgdone.papers.termination.runs import Accuracy
-from sgdone.papers.termination.streams import TwoClassStream, gaussian_accuracy
+from sgdone.papers.termination.two_classes import gaussian_accuracy, two_classes
 from sgdone.stopping import MaxSamples
 from sgdone.stopping.base import StopRule
 
@@ -21,20 +18,20 @@ from sgdone.stopping.base import StopRule
 class TerminationGaussian(TerminationComparison[None]):
     """Figure 2: N(0, σ²I) against N(e₁, σ²I) in 500 dimensions.
 
-    The paper's σ are printed within its plots alone; these span its Fig. 1. The accuracy is exact, by the normal
+    The paper's σ are printed only within its plots; these span its Fig. 1. The accuracy is exact, by the normal
     distribution function.
     """
 
     sigmas: tuple[float, ...] = (0.25, 0.5, 1.0)
     n_features: int = 500
-    name: ClassVar[str] = "termination-gaussian"
-    title: ClassVar[str] = "Margin test against small validation sets on two Gaussians, d = 500"
-    paper: ClassVar[str] = "Baghal, Paquette, Vavasis (2021), Fig. 2"
-    reasons: ClassVar[Reasons] = Reasons(
+    name = "termination-gaussian"
+    title = "Margin test against small validation sets on two Gaussians, d = 500"
+    paper = "Baghal, Paquette, Vavasis (2021), Fig. 2"
+    reasons = Reasons(
         few_iterations="k of (12) grows in proportion to σ (Fig. 1), that of SVS does not; the paper's σ are not known",
     )
-    quick: ClassVar[Mapping[str, Any]] = {"trials": 3}
-    smoke: ClassVar[Mapping[str, Any]] = {"trials": 2, "sigmas": (0.5,), "n_features": 20}
+    quick: ClassVar = {"trials": 3}
+    smoke: ClassVar = {"trials": 2, "sigmas": (0.5,), "n_features": 20}
 
     @property
     def data(self) -> Sequence[str]:
@@ -46,10 +43,7 @@ class TerminationGaussian(TerminationComparison[None]):
         """Far beyond where any test fires."""
         return MaxSamples(2_000_000)
 
-    def prepare(self, seed: np.random.SeedSequence) -> None:
-        """Rows are drawn as they are needed."""
-
     def rows_and_accuracy(self, data: str, prepared: None) -> tuple[Source, Accuracy]:
         """A stream, and the exact accuracy on it."""
         sigma = float(data.removeprefix("σ = "))
-        return TwoClassStream(self.n_features, sigma), partial(gaussian_accuracy, sigma=sigma)
+        return two_classes(self.n_features, sigma), partial(gaussian_accuracy, sigma=sigma)

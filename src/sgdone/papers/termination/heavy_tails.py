@@ -1,9 +1,9 @@
 """The margin test beside small validation sets on heavy-tailed data."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +11,13 @@ from scipy import special
 
 from sgdone.data.base import Source
 from sgdone.papers.claims import Claim, every
+from sgdone.papers.drawing import Figure
 from sgdone.papers.experiment import Row
-from sgdone.papers.termination.claims import Reasons
-from sgdone.papers.termination.comparison import TerminationComparison, Trial
-from sgdone.papers.termination.panels import panels_of
+from sgdone.papers.termination.comparison import Reasons, TerminationComparison, Trial, panels_of
 from sgdone.papers.termination.runs import MARGIN, Accuracy
-from sgdone.papers.termination.streams import TwoClassStream, gaussian_accuracy, student_t
+from sgdone.papers.termination.two_classes import gaussian_accuracy, student_t, two_classes
 from sgdone.stopping import MaxSamples
 from sgdone.stopping.base import StopRule
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Rows of the validation set on which the accuracy is counted.
 _VALIDATION_ROWS = 20_000
@@ -32,22 +28,22 @@ _VALIDATION_ROWS = 20_000
 class TerminationHeavyTails(TerminationComparison[NDArray[np.float64]]):
     """Figure 3: βη against e₁ + βη in 500 dimensions, the entries of η of Student's t with two degrees of freedom.
 
-    The paper's β are printed within its plots alone. The accuracy is counted on 20,000 rows of each class. For each
+    The paper's β are printed only within its plots. The accuracy is counted on 20,000 rows of each class. For each
     β the same is done with normal data whose classes overlap as much, to compare spreads; it is not drawn.
     """
 
     betas: tuple[float, ...] = (0.1, 0.25, 0.5)
     n_features: int = 500
-    name: ClassVar[str] = "termination-heavy-tails"
-    title: ClassVar[str] = "Margin test against small validation sets on Student's t with 2 degrees of freedom, d = 500"
-    paper: ClassVar[str] = "Baghal, Paquette, Vavasis (2021), Fig. 3 (Fig. 2 of the main text)"
-    reasons: ClassVar[Reasons] = Reasons(
+    name = "termination-heavy-tails"
+    title = "Margin test against small validation sets on Student's t with 2 degrees of freedom, d = 500"
+    paper = "Baghal, Paquette, Vavasis (2021), Fig. 3 (Fig. 2 of the main text)"
+    reasons = Reasons(
         spread="the variance is infinite: σ̃² of 100 rows, and with it the step, differs by a third between trials, "
         "and it is mostly one of the largest rows that brings the margin to 1. With one step size for all trials "
         "the spread of k falls, but does not go",
     )
-    quick: ClassVar[Mapping[str, Any]] = {"trials": 3}
-    smoke: ClassVar[Mapping[str, Any]] = {"trials": 2, "betas": (0.25,), "n_features": 20}
+    quick: ClassVar = {"trials": 3}
+    smoke: ClassVar = {"trials": 2, "betas": (0.25,), "n_features": 20}
 
     @property
     def data(self) -> Sequence[str]:
@@ -66,22 +62,22 @@ class TerminationHeavyTails(TerminationComparison[NDArray[np.float64]]):
     def tasks(self) -> Sequence[Trial]:
         """Every random run of every panel, and the same on normal data."""
         drawn = super().tasks()
-        return [*drawn, *(trial._replace(data=_normal_twin(trial.data)) for trial in drawn)]
+        return [*drawn, *(trial._replace(data=_normal_counterpart(trial.data)) for trial in drawn)]
 
     def rows_and_accuracy(self, data: str, prepared: NDArray[np.float64]) -> tuple[Source, Accuracy]:
         """A stream, and the fraction correct on the validation set; for normal data the exact accuracy."""
         scale = _scale_of(data)
         if _is_normal(data):
-            return TwoClassStream(self.n_features, scale), partial(gaussian_accuracy, sigma=scale)
-        return TwoClassStream(self.n_features, scale, student_t), partial(_fraction_correct, prepared, scale)
+            return two_classes(self.n_features, scale), partial(gaussian_accuracy, sigma=scale)
+        return two_classes(self.n_features, scale, student_t), partial(_fraction_correct, prepared, scale)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """As for the other figures, and that heavy tails spread the accuracy."""
         return [*super().claims([row for row in rows if not _is_normal(row["data"])]), _spread_claim(rows)]
 
-    def draw(self, rows: Sequence[Row], figure: "Figure") -> None:
-        """Student's t alone."""
-        super().draw([row for row in rows if not _is_normal(row["data"])], figure)
+    def draw(self, rows: Sequence[Row], figure: Figure) -> str:
+        """Student's t only."""
+        return super().draw([row for row in rows if not _is_normal(row["data"])], figure)
 
 
 def _scale_of(data: str) -> float:
@@ -92,12 +88,12 @@ def _is_normal(data: str) -> bool:
     return data.startswith("normal")
 
 
-def _normal_twin(data: str) -> str:
+def _normal_counterpart(data: str) -> str:
     """Normal data on whose first entry the best threshold is as often right as on that of Student's t.
 
     Examples
     --------
-    >>> _normal_twin("β = 0.25")
+    >>> _normal_counterpart("β = 0.25")
     'normal, σ = 0.3759'
     """
     accuracy = special.stdtr(2, 0.5 / _scale_of(data))
@@ -105,13 +101,13 @@ def _normal_twin(data: str) -> str:
 
 
 def _spread_claim(rows: Sequence[Row]) -> Claim:
-    panels = {(panel.data, panel.loss, panel.step): panel.tests for panel in panels_of(rows)}
+    panels = {(panel.data, panel.loss, panel.step): panel for panel in panels_of(rows)}
     spreads = {
-        f"{data} ({loss[0]}/{step[2:]})": (
-            tests[MARGIN].accuracy_spread,
-            panels[_normal_twin(data), loss, step][MARGIN].accuracy_spread,
+        panel.label: (
+            panel.tests[MARGIN].accuracy_spread,
+            panels[_normal_counterpart(data), loss, step].tests[MARGIN].accuracy_spread,
         )
-        for (data, loss, step), tests in panels.items()
+        for (data, loss, step), panel in panels.items()
         if not _is_normal(data)
     }
     heavy, normal = (float(np.median(column)) for column in zip(*spreads.values(), strict=True))

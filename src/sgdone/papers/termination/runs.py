@@ -1,4 +1,4 @@
-"""Runs of SGD that end by the margin test or by its rival, as section 5 of Baghal et al. (2021) has them."""
+"""Runs of SGD that end by the margin test or by its rival, as in section 5 of Baghal et al. (2021)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,23 +10,25 @@ from sgdone import losses
 from sgdone.data.base import Source
 from sgdone.losses.base import Loss
 from sgdone.papers.experiment import Row
+from sgdone.papers.runs import Result, fired, fit
 from sgdone.registry import by_name
-from sgdone.run import Result, run
 from sgdone.solvers import SGD
 from sgdone.steps import ClassScale
 from sgdone.stopping import MarginTest, SmallValidationSet
 from sgdone.stopping.base import StopRule
-from sgdone.verdict import Status
 
 #: Fraction correct of a classifier's weights and intercept.
 Accuracy = Callable[[NDArray[Any], float], float]
 
-MARGIN = "margin"
-LONGER = "margin, 1.5k"
+LOSSES = ("logistic", "hinge")
+#: What the CSV file calls the tests; `svs` names the others.
+MARGIN, LONGER = "margin", "margin, 1.5k"
+#: The marker of the margin test: six rays.
+ASTERISK = (6, 2, 0)
 
 
 def svs(size: int) -> str:
-    """What the CSV calls the small validation set of that size.
+    """What the CSV file calls the small validation set of that size.
 
     Examples
     --------
@@ -52,16 +54,8 @@ def homogeneous_run(source: Source, loss: str, step: float, stop: StopRule, seed
     seed : numpy.random.SeedSequence
         The same seed gives the same rows in the same order.
     """
-    return run(
-        source,
-        by_name(loss, Loss, losses, "loss"),
-        SGD(),
-        stop,
-        alpha=0.0,
-        step=ClassScale(alpha=step),
-        center=True,
-        rng=np.random.default_rng(seed),
-    )
+    objective = by_name(loss, Loss, losses, "loss")
+    return fit(source, objective, SGD(), stop, seed, step=ClassScale(alpha=step), center=True)
 
 
 def five_tests(
@@ -78,7 +72,7 @@ def five_tests(
     Parameters
     ----------
     source, loss, step, seed
-        As in `homogeneous_run`: all tests see the same rows in the same order, less those that SVS holds out.
+        As in `homogeneous_run`: all tests see the same rows in the same order, without those that SVS holds out.
     sizes : tuple of int
         Rows in the small validation sets.
     limit : StopRule
@@ -88,15 +82,13 @@ def five_tests(
     """
     tests: dict[str, StopRule] = {svs(size): SmallValidationSet(size) for size in sizes}
     tests |= {MARGIN: MarginTest(), LONGER: MarginTest().then(1.5)}
-    rows = []
-    for name, test in tests.items():
-        result = homogeneous_run(source, loss, step, test | limit, seed)
-        rows.append(
-            {
-                "test": name,
-                "fired": int(result.verdict.status is Status.CONVERGED),
-                "iterations": result.verdict.step,
-                "accuracy": accuracy(result.coef, result.intercept),
-            }
-        )
-    return rows
+    results = {name: homogeneous_run(source, loss, step, test | limit, seed) for name, test in tests.items()}
+    return [
+        {
+            "test": name,
+            "fired": int(fired(result)),
+            "iterations": result.verdict.step,
+            "accuracy": accuracy(result.coef, result.intercept),
+        }
+        for name, result in results.items()
+    ]

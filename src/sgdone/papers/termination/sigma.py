@@ -1,27 +1,22 @@
-"""How the margin test fares as the noise grows."""
+"""The margin test as the noise grows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from sgdone.papers.claims import Claim
+from sgdone.papers.drawing import Axes, Figure
 from sgdone.papers.experiment import Experiment, Row
-from sgdone.papers.termination.drawing import ASTERISK
-from sgdone.papers.termination.runs import homogeneous_run
-from sgdone.papers.termination.streams import TwoClassStream, gaussian_accuracy, optimal_gaussian_accuracy
+from sgdone.papers.runs import fired
+from sgdone.papers.tables import Array, column
+from sgdone.papers.termination.runs import ASTERISK, LOSSES, homogeneous_run
+from sgdone.papers.termination.two_classes import gaussian_accuracy, optimal_gaussian_accuracy, two_classes
 from sgdone.stopping import MarginTest, MaxSamples
-from sgdone.verdict import Status
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-LOSSES = ("logistic", "hinge")
-#: Mean k of five runs of an independent implementation at σ = 0.25, 0.5, 1, 1.5, 2; the paper has but a plot.
+#: Mean k of five runs of an independent implementation at σ = 0.25, 0.5, 1, 1.5, 2; the paper has only a plot.
 INDEPENDENT_SIGMAS = (0.25, 0.5, 1.0, 1.5, 2.0)
 INDEPENDENT_K = {"logistic": (1900, 4400, 9700, 15200, 17800), "hinge": (890, 1960, 3860, 5450, 7090)}
 INDEPENDENT_RUNS = 5
@@ -50,15 +45,12 @@ class TerminationSigma(Experiment[Trial, None]):
     trials: int = 10
     sigmas: int = 40
     n_features: int = 500
-    name: ClassVar[str] = "termination-sigma"
-    title: ClassVar[str] = "Margin test on two Gaussians: iterations and accuracy as σ grows, d = 500"
-    paper: ClassVar[str] = "Baghal, Paquette, Vavasis (2021), Fig. 1"
-    quick: ClassVar[Mapping[str, Any]] = {"trials": 3}
-    smoke: ClassVar[Mapping[str, Any]] = {"trials": 2, "sigmas": 8, "n_features": 50}
-    figure_size: ClassVar[tuple[float, float]] = (11.0, 8.0)
-
-    def prepare(self, seed: np.random.SeedSequence) -> None:
-        """Rows are drawn as they are needed."""
+    name = "termination-sigma"
+    title = "Margin test on two Gaussians: iterations and accuracy as σ grows, d = 500"
+    paper = "Baghal, Paquette, Vavasis (2021), Fig. 1"
+    quick: ClassVar = {"trials": 3}
+    smoke: ClassVar = {"trials": 2, "sigmas": 8, "n_features": 50}
+    figure_size = (11.0, 8.0)
 
     def tasks(self) -> Sequence[Trial]:
         """Every trial, at equally spaced σ."""
@@ -67,14 +59,14 @@ class TerminationSigma(Experiment[Trial, None]):
 
     def measure(self, task: Trial, prepared: None, seed: np.random.SeedSequence) -> list[Row]:
         """One run until the test holds."""
-        stream = TwoClassStream(self.n_features, task.sigma)
+        stream = two_classes(self.n_features, task.sigma)
         result = homogeneous_run(stream, task.loss, 1 / 16, MarginTest() | MaxSamples(1_000_000), seed)
         return [
             {
                 "loss": task.loss,
                 "sigma": task.sigma,
                 "trial": task.number,
-                "fired": int(result.verdict.status is Status.CONVERGED),
+                "fired": int(fired(result)),
                 "iterations": result.verdict.step,
                 "accuracy": gaussian_accuracy(result.coef, result.intercept, task.sigma),
                 "optimal_accuracy": optimal_gaussian_accuracy(task.sigma),
@@ -97,13 +89,13 @@ class TerminationSigma(Experiment[Trial, None]):
             measured
             + (f"; below 0.95 at {below.size} of {sigmas.size}, the first σ = {below[0]:g}" if below.size else ""),
             below.size == 0,
-            _WHY_HINGE if below.size and loss == "hinge" else "",
+            _WHY_HINGE if loss == "hinge" else "",
         )
 
     def _iteration_claims(self, rows: Sequence[Row], loss: str) -> list[Claim]:
         claims = []
         for sigma, expected in zip(INDEPENDENT_SIGMAS, INDEPENDENT_K[loss], strict=True):
-            k = _column(rows, "iterations", loss, sigma)
+            k = column(rows, "iterations", loss=loss, sigma=sigma)
             if self.n_features != 500 or k.size < 2:
                 continue
             error = k.std(ddof=1) * np.sqrt(1 / k.size + 1 / INDEPENDENT_RUNS)
@@ -117,7 +109,7 @@ class TerminationSigma(Experiment[Trial, None]):
             )
         return claims
 
-    def draw(self, rows: Sequence[Row], figure: "Figure") -> None:
+    def draw(self, rows: Sequence[Row], figure: Figure) -> str:
         """Four panels as the paper's: (a), (b) logistic, (c), (d) hinge."""
         panels = figure.subplots(2, 2)
         for (left, right), loss, letters in zip(panels, LOSSES, ("ab", "cd"), strict=True):
@@ -125,36 +117,32 @@ class TerminationSigma(Experiment[Trial, None]):
             left.set_title(f"({letters[0]}) {loss}: iterations k at which (12) first holds", fontsize="medium")
             _draw_accuracy(right, rows, loss)
             right.set_title(f"({letters[1]}) {loss}: accuracy when (12) holds", fontsize="medium")
-        figure.suptitle(f"{self.title}\n{self.paper}; {self.trials} trials a σ", fontsize="large")
+        return f"{self.trials} trials per σ"
 
 
-def _column(rows: Sequence[Row], name: str, loss: str, sigma: float | None = None) -> NDArray[np.float64]:
-    return np.array([row[name] for row in rows if row["loss"] == loss and sigma in (None, row["sigma"])], dtype=float)
-
-
-def _ratios(rows: Sequence[Row], loss: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ratios(rows: Sequence[Row], loss: str) -> tuple[Array, Array]:
     """Each σ, and the mean accuracy there over that of the optimal classifier."""
-    sigmas = np.unique(_column(rows, "sigma", loss))
-    ratios = [_column(rows, "accuracy", loss, s).mean() / optimal_gaussian_accuracy(s) for s in sigmas]
+    sigmas = np.unique(column(rows, "sigma", loss=loss))
+    ratios = [column(rows, "accuracy", loss=loss, sigma=s).mean() / optimal_gaussian_accuracy(s) for s in sigmas]
     return sigmas, np.array(ratios)
 
 
-def _draw_iterations(axis: "Axes", rows: Sequence[Row], loss: str) -> None:
-    _scatter(axis, _column(rows, "sigma", loss), _column(rows, "iterations", loss), "blue")
+def _draw_iterations(axis: Axes, rows: Sequence[Row], loss: str) -> None:
+    _scatter(axis, column(rows, "sigma", loss=loss), column(rows, "iterations", loss=loss), "blue")
     axis.set(xlabel="σ", ylabel="k", xlim=(0, 2.05))
     axis.set_ylim(bottom=0)
     axis.yaxis.set_major_formatter("{x:,.0f}")
 
 
-def _draw_accuracy(axis: "Axes", rows: Sequence[Row], loss: str) -> None:
-    sigmas = _column(rows, "sigma", loss)
+def _draw_accuracy(axis: Axes, rows: Sequence[Row], loss: str) -> None:
+    sigmas = column(rows, "sigma", loss=loss)
     axis.axhline(0.95, color="0.8", linewidth=0.8, linestyle="--", zorder=0)
-    _scatter(axis, sigmas, _column(rows, "accuracy", loss), "red", "test (12)")
-    _scatter(axis, sigmas, _column(rows, "optimal_accuracy", loss), "green", "optimal classifier")
+    _scatter(axis, sigmas, column(rows, "accuracy", loss=loss), "red", "test (12)")
+    _scatter(axis, sigmas, column(rows, "optimal_accuracy", loss=loss), "green", "optimal classifier")
     axis.plot(*_ratios(rows, loss), "k-", linewidth=1.3, label="ratio of means")
     axis.set(xlabel="σ", ylabel="accuracy", xlim=(0, 2.05))
     axis.legend(loc="lower left", fontsize="small")
 
 
-def _scatter(axis: "Axes", x: NDArray[np.float64], y: NDArray[np.float64], colour: str, label: str = "") -> None:
+def _scatter(axis: Axes, x: Array, y: Array, colour: str, label: str = "") -> None:
     axis.plot(x, y, linestyle="none", marker=ASTERISK, markersize=5, markeredgewidth=0.8, color=colour, label=label)

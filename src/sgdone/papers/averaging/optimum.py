@@ -1,4 +1,4 @@
-"""The exact minimiser that Xu (2011), section 6.3, has no method for: where a horizontal line is drawn."""
+"""The exact minimiser of the objectives of Xu (2011), section 6.3: a horizontal line in the figures."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,21 +9,21 @@ from numpy.typing import NDArray
 from sgdone.data import ArraySource
 from sgdone.losses import Hinge
 from sgdone.losses.base import Loss
-from sgdone.run import run
+from sgdone.papers.runs import fired, fit
 from sgdone.solvers import Liblinear
 from sgdone.stopping import MaxPasses
-from sgdone.verdict import Status
 
 Array = NDArray[np.float64]
 
-#: Up to so many features the Newton equations are solved here.
+#: Up to this number of features the Newton equations are solved directly.
 _DIRECTLY = 2000
-#: LIBLINEAR's tolerance, and iterations at most.
+#: LIBLINEAR's tolerance, and its largest number of iterations.
 _TOLERANCE, _MOST = 1e-6, 100_000
 #: Widths in which the hinge's corner is rounded off, one after the other: the last costs 1/2000 at most.
 WIDTHS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
 _ITERATIONS, _HALVINGS = 200, 40
-#: Part of the objective below which what a Newton step promises is nothing: in the end, and before the last width.
+#: The predicted decrease of a Newton step that ends the iteration, as a part of the objective: at the last width, and
+#: before.
 _NEGLIGIBLE, _NEARLY = 1e-9, 1e-4
 
 
@@ -50,8 +50,8 @@ def minimise(loss: Loss, X: Any, labels: Array, alpha: float) -> Optimum:
     """The minimiser of mean loss + α/2·‖w‖², the intercept not penalised.
 
     With few features it is found by Newton's method. The hinge is rounded off for it, (1 − m)²/(2δ) for margins m
-    from 1 − δ to 1, for ever smaller δ; the objective found is at most δ/2 above the least. With many features, as
-    texts have them, LIBLINEAR finds it.
+    from 1 − δ to 1, for ever smaller δ; the objective found is at most δ/2 above the minimum. With many features, as
+    texts have, LIBLINEAR finds it.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ def minimise(loss: Loss, X: Any, labels: Array, alpha: float) -> Optimum:
 
 def _by_liblinear(loss: Loss, X: Any, labels: Array, alpha: float) -> Optimum:
     solver = Liblinear(tol=_TOLERANCE, max_iter=_MOST)
-    result = run(ArraySource(X, labels), loss, solver, MaxPasses(100 * _MOST), alpha=alpha)
-    if result.verdict.status is not Status.CONVERGED:
+    result = fit(ArraySource(X, labels), loss, solver, MaxPasses(100 * _MOST), alpha=alpha)
+    if not fired(result):
         raise ArithmeticError(f"no minimiser with alpha={alpha:g}: {result.verdict.reason}")
     return Optimum(np.asarray(result.coef, np.float64), result.intercept)
 
@@ -103,7 +103,7 @@ def _rounded_hinge(width: float) -> Rounded:
 
 
 def _newton(rounded: Rounded, X: Any, labels: Array, alpha: float, point: Array, near: float) -> Array:
-    """From a point on, the step halved until it lowers the objective as it should."""
+    """Newton's method from a point; steps are halved until the objective decreases enough."""
     transposed = X.T.tocsr() if hasattr(X, "tocsr") else X.T
     z = X @ point[:-1] + point[-1]
     parts = rounded(z, labels)
@@ -134,7 +134,7 @@ def _solve(X: Any, curvatures: Array, alpha: float, gradient: Array) -> Array:
     bent = np.flatnonzero(curvatures)
     rows, weights = X[bent], curvatures[bent]
     penalty = np.append(np.full(X.shape[1], alpha), 0.0)
-    # Where no row is bent nothing holds the intercept.
+    # Without a row of positive curvature nothing determines the intercept.
     penalty[-1] = max(1e-9, 1e-9 * float(np.sum(weights)))
     dense = rows.toarray() if hasattr(rows, "toarray") else rows
     scaled = dense * np.sqrt(weights)[:, np.newaxis]
