@@ -334,14 +334,10 @@ def test_theorem_11_names_the_assumption_that_fails(change, message):
     ("arguments", "message"),
     [
         ((0.1, 0.0, 1.0), "gamma=0 is not a positive finite number"),
-        ((0.1, -1.0, 1.0), "gamma=-1 is not a positive finite number"),
         ((0.1, 1.0, 0.0), "scale=0 is not a positive finite number"),
         ((0.1, 1.0, [1.0, math.nan]), "scale=nan is not a positive finite number"),
         ((-7.0, 1.0, 1.0), "=-7 is not "),
         ((math.nan, 1.0, 1.0), "=nan is not "),
-        (([], 1.0, 1.0), "is empty: give one number at least"),
-        (("much", 1.0, 1.0), "='much' is not a number or an array of them"),
-        ((True, 1.0, 1.0), "=True is not a number or an array of them"),
         ((0.1, 1e300, 1e-300), "gamma/scale=inf is not a positive finite number"),
     ],
 )

@@ -105,7 +105,7 @@ def sgdqn(X: Array, y: Array, weights: Array, loss: Any, alpha: float, t0: float
         r = [∇(θ) − ∇(ω)] / (θ − ω), kept within [α, 100α], α where θ and ω do not differ;  B ← B/(1 + skip·B∘r).
 
     So 1/B grows like r·t, and the step of a feature is between 1/(100αt) and 1/(αt). In the paper of 2009 ω and θ were
-    apart by the step on the same row (x, y), and r told nothing of the features' scales: that was the flaw.
+    apart by the step on the same row (x, y), and r did not depend on the features' scales: that was the flaw.
     The intercept is a feature of value 1, without penalty but with the same bounds on r. Weights change signs in the
     shrinkage if t₀ < ``skip``: unlike that of SGD2 it has no guard, and t₀ is to be found on a sample.
     """
@@ -187,7 +187,7 @@ def pegasos(
 def lbfgs_direction(gradient: Array, pairs: deque[tuple[Array, Array]], epsilon: float) -> Array:
     """Schraudolph et al. (2007), algorithm 3: −B·gradient from the pairs (s, y), the oldest first; −ε·gradient if none.
 
-    The initial B is the *mean* of sᵀy/yᵀy over the pairs kept, not that of the last one alone.
+    The initial B is the *mean* of sᵀy/yᵀy over the pairs kept, not only that of the last one.
     """
     p, shares = -gradient, []
     for s, y in reversed(pairs):

@@ -109,15 +109,15 @@ def advance(theta: Array, total: Array, x: Array, steps: Array, eigenvalues: Arr
             total[j] += theta[j]
 
 
-def _region_claim(method: str, ratio: Curve, least: int, words: str) -> Claim:
-    """Where the excess risk is twice the batch method's; ``words`` means from ``least`` to ten times that."""
+def _region_claim(method: str, ratio: Curve, least: int, paper: str) -> Claim:
+    """Where the excess risk is twice the batch method's; the paper's number is read as ``least`` to ten times that."""
     found, exact = (settles_below(ratio.samples, values, 2.0) for values in (ratio.means, ratio.expected))
     given = {"lambda0": float(EIGENVALUES.min()), **SCHEDULES[method]._asdict()}
     theory = f"Theorem 1's bound has {asymptotic_samples(**given):,.0f}, Corollary 4 as printed "
     theory += f"{asymptotic_samples_as_printed(**given):,.0f}"
     return Claim(
         f"{method} is within twice the batch method's expected excess risk after {least:,} to {10 * least:,} samples",
-        f"it takes {words} to get to the asymptotic region",
+        f"it takes {paper} to get to the asymptotic region",
         f"after {found:,.0f} (expected: {exact:,.0f}); {theory}",
         least <= found <= 10 * least,
     )

@@ -187,7 +187,7 @@ def least_squares(response: ArrayLike, *regressors: ArrayLike) -> list[Coefficie
 @final
 @dataclass(frozen=True)
 class Line:
-    """A line of the table: coefficients of E₀ and of τ in the regressions at τ/2 and at 2τ."""
+    """One line of the table: coefficients of E₀ and of τ in the regressions at τ/2 and at 2τ."""
 
     burn_in: int
     gamma: float
@@ -211,7 +211,7 @@ class Line:
 
 
 def lines_of(rows: Sequence[Row]) -> list[Line]:
-    """A line for each burn-in and γ, over the runs in which the diagnostic fired."""
+    """One line per burn-in and γ, over the runs in which the diagnostic fired."""
     lines = []
     for burn_in, gamma in distinct(rows, "burn_in", "gamma"):
         runs = where(rows, burn_in=burn_in, gamma=gamma, fired=1)
@@ -330,7 +330,7 @@ def _draw_coefficients(axis: Axes, lines: Sequence[Line]) -> None:
 
 
 def _write(axis: Axes, lines: Sequence[Line], burn_ins: Sequence[int]) -> None:
-    """The table, a line for each γ; stars as the paper's."""
+    """The table, one line per γ; stars as in the paper."""
     heads = ["γ", "τ/2, printed", "2τ, printed"]
     heads += [f"{what}\nburn-in {burn_in}" for burn_in in burn_ins for what in ("τ/2,", "2τ,", "median τ,")]
     cells = []

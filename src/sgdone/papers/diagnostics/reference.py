@@ -47,7 +47,7 @@ def explicit_gradient(loss: Any, intercept: bool) -> Gradient:
 def implicit_gradient(loss: Any, alpha: float, intercept: bool) -> Gradient:
     """Eq. (5): the slope s = ℓ′(z − q·s, y) at the prediction after the step, by bisection.
 
-    At a kink many slopes belong to the new prediction: the equation, not ℓ′ there, tells the one of the step.
+    At a kink many slopes belong to the new prediction: the equation, not ℓ′ there, determines that of the step.
     """
 
     def gradient(w: Array, b: float, x: Array, y: float, v: float, gamma: float) -> Array:
@@ -116,7 +116,7 @@ def distance_test(
 ) -> int | None:
     """Pesme, Dieuleveut & Flammarion (2020): the n at which ‖θ_n − θ_0‖² has ceased to grow, θ_0 the restart.
 
-    Looks at n_k = max(⌈q^k⌉, n_{k−1} + 1), k = 0, 1, …; fires at n_{k+1}, k ≥ first, if the slope
+    Evaluated at n_k = max(⌈q^k⌉, n_{k−1} + 1), k = 0, 1, …; fires at n_{k+1}, k ≥ first, if the slope
     (log‖Ω_{k+1}‖² − log‖Ω_k‖²)/log q < threshold. Written without logarithms, as Ω may be 0.
 
     Examples

@@ -39,7 +39,7 @@ class LogisticConfigurations(Experiment[str, None]):
     figure_size = (16.0, 8.4)
 
     def tasks(self) -> Sequence[str]:
-        """One a configuration."""
+        """The four configurations."""
         return [problem.name for problem in PLANE]
 
     def measure(self, task: str, prepared: None, seed: np.random.SeedSequence) -> list[Row]:

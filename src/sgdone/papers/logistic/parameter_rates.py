@@ -52,7 +52,7 @@ class LogisticParameterRates(Experiment[str, None]):
     figure_size = (16.0, 11.0)
 
     def tasks(self) -> Sequence[str]:
-        """One a problem."""
+        """The five problems."""
         return list(PROBLEMS)
 
     def measure(self, task: str, prepared: None, seed: np.random.SeedSequence) -> list[Row]:

@@ -93,7 +93,7 @@ class LogisticRiskRates(Experiment[Task, None]):
         return risk_claims(rows)
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
-        """A panel a problem, and one of SGD."""
+        """A panel per problem, and one of SGD."""
         panels: Any = figure.subplots(2, 3, sharex=False)
         first, *others = panels.ravel()
         _draw_sgd(first, curve_of(rows, "separable", SGD))
@@ -199,7 +199,7 @@ def _rate_claim(steps: str, curves: dict[tuple[str, str], RiskCurve]) -> Claim:
 
 
 def _separable_rate_claim(steps: str, curve: RiskCurve) -> Claim:
-    """The rate is met but for logarithms, which make the slope up to 2·2/ln(t) flatter."""
+    """The rate holds up to logarithms, which make the slope up to 2·2/ln(t) flatter."""
     found, power = curve.exponent(), _POWERS[steps]
     return Claim(
         f"on separable data and steps {steps} the risk falls as t to the power of {power:g}, within 0.1",

@@ -195,7 +195,7 @@ def _draw_margins(axis: Axes, best: Best) -> None:
     )
     for quantity, style in styles:
         axis.plot(best.gradients, best.mean(quantity), label=quantity.replace("_", " "), linewidth=1.5, **style)
-    # The first steps, 1/√λ long and more, would leave the rest a line.
+    # The first steps, 1/√λ long and more, would flatten the rest to a line.
     settled = slice(best.gradients.size // 3, None)
     ends = np.concatenate([lower[settled], upper[settled], best.mean("skew")[settled]])
     low, high = float(ends.min()), float(ends.max())

@@ -99,7 +99,7 @@ class MarginCalibration(Experiment[Task, None]):
 
         curves = curves_of(rows)
         axes = figure.subplots(1, 4)
-        for axis, panel, symbol, words in (
+        for axis, panel, symbol, (x_label, y_label, title) in (
             (axes[0], "H", "γ", ("η", "H(η)", "least expected loss, s = 1")),
             (axes[1], "Ψ", "γ", ("u", "Ψ(u)", "the Ψ-transform, s = 1")),
             (axes[2], "Ψ⁻¹", "a", ("γ", "Ψ⁻¹(a)", "excess error that a leaves, s = 1")),
@@ -111,8 +111,8 @@ class MarginCalibration(Experiment[Task, None]):
                 axis.plot(x, values, color=colour, linewidth=1.5, label=f"{symbol} = {curve:.3g}")
                 if panel == "ε/s":
                     axis.plot(*curves["ε"][curve], color=colour, linewidth=1.1, linestyle=":")
-            axis.set(xlabel=words[0], ylabel=words[1])
-            axis.set_title(words[2], fontsize="medium")
+            axis.set(xlabel=x_label, ylabel=y_label)
+            axis.set_title(title, fontsize="medium")
             axis.legend(fontsize="small", frameon=False)
             grid_lines(axis)
         axes[3].set_xscale("log")

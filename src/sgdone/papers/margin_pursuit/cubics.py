@@ -94,10 +94,10 @@ class MarginCubics(Experiment[Task, None]):
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
         """The three polynomials, ±γ, ±δ and the root."""
-        words = {"(14)": "double-cube condition", "(16)": "minus single-cube", "(17)": "plus single-cube"}
+        conditions = {"(14)": "double-cube condition", "(16)": "minus single-cube", "(17)": "plus single-cube"}
         for axis, (name, (gamma, eta)) in zip(figure.subplots(1, 3), _DRAWN.items(), strict=True):
             _draw(axis, gamma, eta)
-            axis.set_title(f"{words[name]} {name}\nγ = {gamma:.3f}, η = {eta:g}", fontsize="medium")
+            axis.set_title(f"{conditions[name]} {name}\nγ = {gamma:.3f}, η = {eta:g}", fontsize="medium")
         legend_below(figure, figure.axes[1])
         return ""
 

@@ -100,7 +100,7 @@ class MarginFunctions(Experiment[str, None]):
         ]
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
-        """A panel a function."""
+        """A panel per function."""
         u, values, _ = _table(rows)
         for axis, (name, own) in zip(figure.subplots(1, 3), values.items(), strict=True):
             axis.axhline(0.0, color="0.6", linewidth=0.8)

@@ -2,7 +2,7 @@
 
 Labels y are −1 and 1, the margin of a row is y·xᵀw, and an intercept is a feature of value 1. ``alpha`` is the λ of the
 paper with the penalty ½α‖w‖². Every function returns all iterates, the start first; the batch methods take constant
-steps, or one a step if ``step`` is a function of t = 1, 2, …
+steps, or one per step if ``step`` is a function of t = 1, 2, …
 """
 
 from collections.abc import Callable
@@ -78,10 +78,10 @@ def stochastic_margin_pursuit(
     reset_at: int | None = None,
     delta: float = 0.05,
 ) -> Path:
-    """Section 4: a row a step, drawn as ``order`` says, and a projection onto the ball of radius 1/√α.
+    """Section 4: one row per step, in the given ``order``, and a projection onto the ball of radius 1/√α.
 
     After ``reset_at`` steps the scale is reset, once, to `rescaled` of the margins of all rows: that costs one pass
-    over the data. With the "printed" steps s cancels in the loss step s·ψ·x/(s√λ·t), and only tells how far away
+    over the data. With the "printed" steps s cancels in the loss step s·ψ·x/(s√λ·t), and only decides how far away
     ψ is still linear.
     """
     path = [np.asarray(start, dtype=np.float64)]
@@ -124,7 +124,7 @@ def catoni_hinge(X: Array, y: Array, scale: float, alpha: float, step: Steps, st
 def median_of_means(
     X: Array, y: Array, blocks: int, alpha: float, step: Steps, steps: int, start: Array, rng: np.random.Generator
 ) -> Path:
-    """Lecué et al. (2018): rows are dealt anew into K blocks, and a step descends on the one of median mean hinge loss.
+    """Lecué et al. (2018): rows are dealt into K blocks again at each step, which descends on that of median mean loss.
 
     Rows that spoil fewer than half of the blocks never get to the median. K is odd; rows left over are not used in that
     step. A step costs the losses of all rows, for the gradient of n/K of them.
@@ -146,7 +146,7 @@ def margin_moments(
     """Zhang & Zhou as printed in section 2.1: ½‖w‖² + λ₁v̄ − λ₂m̄ + λ₃·(mean hinge loss).
 
     m̄ and v̄ are the mean and the variance of all margins: the variance couples the rows, ∇v̄ = (2/n)Σ(mᵢ − m̄)yᵢxᵢ, so
-    that one row tells no unbiased gradient (two do: v̄ is the mean of ½(mᵢ − mⱼ)²). Convex. A step costs a pass over
+    that one row gives no unbiased gradient (two do: v̄ is the mean of ½(mᵢ − mⱼ)²). Convex. A step costs a pass over
     the data. The later form by the same authors is a sum over rows: ``losses.OptimalMarginDistribution``.
     """
     rows = y[:, None] * X

@@ -22,7 +22,7 @@ from sgdone.papers.margin_pursuit.runs import (
 )
 from sgdone.papers.tables import Array, by_run, distinct, grouped
 
-#: λ of the benchmarks' grid among which the best is found on every set, whatever the steps.
+#: λ of the benchmarks' grid among which the best is found on every set, with all step sizes.
 GRID = (1e-1, 1e-2, 1e-3)
 #: The penalty is this share of the best one: "less than 1/100th", a power of ten.
 SHARE = 1e-3
@@ -95,7 +95,7 @@ class MarginScaling(MarginExperiment):
         return claims_of_scaling(rows, self.grid)
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
-        """A column a set, a line a reading of the step size."""
+        """A column per set, a row of panels per reading of the step size."""
         panels = panels_of(rows, self.grid)
         sets = list(dict.fromkeys(data for data, _ in panels))
         readings = list(dict.fromkeys(steps for _, steps in panels))

@@ -59,7 +59,7 @@ def small_validation_set(
     """Section 5: the first ``size`` rows are held out; stop when their fraction correct fails to increase.
 
     It is computed every ``every`` updates; the first time there is nothing to compare it with. Each row counts as
-    one whatever its weight, and z ≤ 0 is the class −1. In later passes the caller gives the rows held out weight 0.
+    one with any weight, and z ≤ 0 is the class −1. In later passes the caller gives the rows held out weight 0.
     """
     used = np.flatnonzero(weights)
     held_out = used[:size]

@@ -116,7 +116,7 @@ def _logistic_scale(ratio: float) -> float:
 def _hinge_scale(ratio: float) -> float:
     """ρ*σ² of the hinge, ``ratio`` = σ/‖μ‖.
 
-    With t = −w, eq. (14) asks for Mills' ratio R(t) = Φ(−t)/φ(t) to be σ/‖μ‖. At w ≥ 0 it is solved for log Φ(w) +
+    With t = −w, eq. (14) says that Mills' ratio R(t) = Φ(−t)/φ(t) is σ/‖μ‖. At w ≥ 0 it is solved for log Φ(w) +
     w²/2, which never overflows; at t > 0 for R(t) = √(π/2)·erfcx(t/√2), which never underflows.
     """
     half_way = float(np.sqrt(np.pi / 2.0))  # R(0)

@@ -111,14 +111,14 @@ def _moments(
     eigenvalues = problem.eigenvalues
     second = problem.start**2
     mixed, total = np.zeros_like(second), np.zeros_like(second)
-    looks = set(wanted)
+    points = set(wanted)
     for k, gamma in enumerate(schedule(np.arange(1, max(wanted) + 1)), 1):
         kept = 1.0 - gamma * eigenvalues
         carried = kept * mixed
         second = kept * kept * second + gamma * gamma * noise(second)
         total = total + 2.0 * carried + second
         mixed = carried + second
-        if k in looks:
+        if k in points:
             found[k] = float(eigenvalues @ second), float(eigenvalues @ total) / k**2
     last, averaged = zip(*(found[k] for k in wanted), strict=True)
     return ExpectedErrors(np.array(last), np.array(averaged))

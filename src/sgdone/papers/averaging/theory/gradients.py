@@ -63,7 +63,7 @@ def regression_error_bound(
     Xu (2011), Corollary 6 with the terms of its proof.
 
     Assumes Theorem 1's γ₀λ₁ ≤ 1 and (2c − 1)a < λ₀, c < 1, and (9) and (10) with the constants given; (10) is needed
-    for j = 1 alone.
+    for j = 1 only.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ def recommended_schedule(loss: "str | Loss", M: float, lambda0: float) -> Schedu
 
 
 def _quadratic(loss: "str | Loss") -> bool:
-    # Losses bring a compiler with them, which a look at the catalogue need not wait for.
+    # Imported late: losses import Numba, for which `sgdone theory` should not wait.
     from sgdone import losses
     from sgdone.losses.base import Loss
 

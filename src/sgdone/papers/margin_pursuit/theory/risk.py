@@ -53,7 +53,7 @@ def excess_surrogate_risk_bound(
     delta : float
         δ, a half of the probability with which the bound may fail.
     c : float
-        The constant of the sub-Gaussian gradients, which no data tell.
+        The constant of the sub-Gaussian gradients, which data do not determine.
     diameter : float, default=1
         Δ, that of the set of weights.
 
@@ -142,7 +142,7 @@ def excess_risk_bound(
     delta : float
         δ, a half of the probability with which the bound may fail.
     c : float
-        The constant of the sub-Gaussian gradients, which no data tell.
+        The constant of the sub-Gaussian gradients, which data do not determine.
     diameter : float, default=1
         Δ, that of the set of weights.
 

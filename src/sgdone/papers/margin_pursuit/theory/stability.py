@@ -103,7 +103,7 @@ def one_value_shift_bound(margins: ArrayLike, scale: float) -> float:
     >>> one_value_shift_bound(np.linspace(0.5, 1.5, 100), scale=1.0)
     0.1
     """
-    # Here and not above: what else is asked of data may bring a compiler with it.
+    # Imported late: it imports Numba, for which `sgdone theory` should not wait.
     from sgdone.diagnose.catoni import catoni_location
 
     values, scale = vector("margins", margins), positive("scale", scale)
