@@ -149,14 +149,7 @@ def radius_of_optimum(y: Array, weights: Array, loss: Any, alpha: float) -> floa
 
 
 def pegasos(
-    X: Array,
-    y: Array,
-    weights: Array,
-    loss: Any,
-    alpha: float,
-    minibatch: int,
-    radius: float,
-    intercept: bool,
+    X: Array, y: Array, weights: Array, loss: Any, alpha: float, minibatch: int, radius: float, intercept: bool
 ) -> Path:
     """Shalev-Shwartz et al. (2007), figure 1: the step 1/(αt), t = 1, 2, …, and the projection onto a ball around 0.
 

@@ -8,12 +8,7 @@ import numpy as np
 
 from sgdone.kernels.jit import compiled
 from sgdone.papers.averaging.curves import BATCH, Curve, RiskCurves, expectation_claim, ratio_claims, settles_below
-from sgdone.papers.averaging.theory import (
-    Schedule,
-    asymptotic_samples,
-    asymptotic_samples_as_printed,
-    expected_errors,
-)
+from sgdone.papers.averaging.theory import Schedule, asymptotic_samples, asymptotic_samples_as_printed, expected_errors
 from sgdone.papers.claims import Claim
 from sgdone.papers.experiment import Row
 from sgdone.papers.tables import Array, Points

@@ -62,13 +62,7 @@ def implicit_gradient(loss: Any, alpha: float, intercept: bool) -> Gradient:
 
 
 def pflug(
-    X: Array,
-    y: Array,
-    weights: Array,
-    gamma: Callable[[int], float],
-    update: Update,
-    gradient: Gradient,
-    burn_in: int,
+    X: Array, y: Array, weights: Array, gamma: Callable[[int], float], update: Update, gradient: Gradient, burn_in: int
 ) -> tuple[int | None, Array, float, float]:
     """Algorithm 1: stop after the first update n > burn_in with S_n < 0; (n, w, b, S_n), n None if there is none."""
     w, b, S, last = np.zeros(X.shape[1]), 0.0, 0.0, np.zeros(X.shape[1] + 1)

@@ -62,17 +62,9 @@ class MarginFunctions(Experiment[str, None]):
         mirrored = float(max(np.abs(values[f] - sign * values[f][::-1]).max() for f, sign in ((RHO, 1), (PSI, -1))))
         return [
             Claim(
-                "loss and theory agree to 1e-12",
-                "eq. (3) and (4)",
-                f"largest difference {apart:.1e}",
-                apart <= 1e-12,
+                "loss and theory agree to 1e-12", "eq. (3) and (4)", f"largest difference {apart:.1e}", apart <= 1e-12
             ),
-            Claim(
-                "ρ is continuous at ±√2, where it is 5/6",
-                "eq. (4)",
-                f"off by {join:.1e}",
-                join <= 1e-12,
-            ),
+            Claim("ρ is continuous at ±√2, where it is 5/6", "eq. (4)", f"off by {join:.1e}", join <= 1e-12),
             Claim(
                 "ρ ≥ 0, and ρ is even and ρ′ odd",
                 "ρ(u) ≥ 0, symmetric about zero",

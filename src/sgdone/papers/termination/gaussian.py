@@ -28,7 +28,7 @@ class TerminationGaussian(TerminationComparison[None]):
     title = "Margin test against small validation sets on two Gaussians, d = 500"
     paper = "Baghal, Paquette, Vavasis (2021), Fig. 2"
     reasons = Reasons(
-        few_iterations="k of (12) grows in proportion to σ (Fig. 1), that of SVS does not; the paper's σ are not known",
+        few_iterations="k of (12) grows in proportion to σ (Fig. 1), that of SVS does not; the paper's σ are not known"
     )
     quick: ClassVar = {"trials": 3}
     smoke: ClassVar = {"trials": 2, "sigmas": (0.5,), "n_features": 20}

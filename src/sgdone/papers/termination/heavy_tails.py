@@ -40,7 +40,7 @@ class TerminationHeavyTails(TerminationComparison[NDArray[np.float64]]):
     reasons = Reasons(
         spread="the variance is infinite: σ̃² of 100 rows, and with it the step, differs by a third between trials, "
         "and it is mostly one of the largest rows that brings the margin to 1. With one step size for all trials "
-        "the spread of k falls, but does not go",
+        "the spread of k falls, but does not go"
     )
     quick: ClassVar = {"trials": 3}
     smoke: ClassVar = {"trials": 2, "betas": (0.25,), "n_features": 20}

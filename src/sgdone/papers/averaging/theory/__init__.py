@@ -9,5 +9,4 @@ excess of a quadratic expected loss.
 from sgdone.papers.averaging.theory.averaging import *  # noqa: F403
 from sgdone.papers.averaging.theory.exact import *  # noqa: F403
 from sgdone.papers.averaging.theory.gradients import *  # noqa: F403
-from sgdone.papers.averaging.theory.samples import *  # noqa: F403
 from sgdone.papers.averaging.theory.schedule import *  # noqa: F403

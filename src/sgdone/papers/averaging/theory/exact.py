@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sgdone.papers.assumptions import Array, non_negative, vector, whole
-from sgdone.papers.averaging.theory._linear import LinearProblem, schedule_of
+from sgdone.papers.averaging.theory.averaging import LinearProblem, schedule_of
 from sgdone.papers.averaging.theory.schedule import Schedule
 
 __all__ = ["ExpectedErrors", "expected_errors", "expected_regression_errors"]

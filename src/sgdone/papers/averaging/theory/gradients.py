@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sgdone.papers.assumptions import assume, non_negative, positive, whole
-from sgdone.papers.averaging.theory._linear import LinearProblem, assume_steps, excess_constant, schedule_of
+from sgdone.papers.averaging.theory.averaging import LinearProblem, assume_steps, excess_constant, schedule_of
 from sgdone.papers.averaging.theory.schedule import Schedule
 
 __all__ = ["general_error_bound", "gradient_noise_constant", "regression_error_bound"]

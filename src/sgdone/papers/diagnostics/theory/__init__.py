@@ -6,5 +6,4 @@ constant step size, and S_n Pflug's running sum of inner products of successive 
 
 from sgdone.papers.diagnostics.theory.designs import *  # noqa: F403
 from sgdone.papers.diagnostics.theory.implicit import *  # noqa: F403
-from sgdone.papers.diagnostics.theory.mean_squared_error import *  # noqa: F403
 from sgdone.papers.diagnostics.theory.pflug import *  # noqa: F403

@@ -6,8 +6,5 @@ the rows that no direction separates, and the other rows, A_c, are separated by 
 """
 
 from sgdone.papers.logistic.theory.descent import *  # noqa: F403
-from sgdone.papers.logistic.theory.norms import *  # noqa: F403
-from sgdone.papers.logistic.theory.parameters import *  # noqa: F403
 from sgdone.papers.logistic.theory.rates import *  # noqa: F403
-from sgdone.papers.logistic.theory.smoothness import *  # noqa: F403
 from sgdone.papers.logistic.theory.stochastic import *  # noqa: F403

@@ -10,4 +10,3 @@ from sgdone.papers.margin_pursuit.theory.cubics import *  # noqa: F403
 from sgdone.papers.margin_pursuit.theory.influence import *  # noqa: F403
 from sgdone.papers.margin_pursuit.theory.location import *  # noqa: F403
 from sgdone.papers.margin_pursuit.theory.risk import *  # noqa: F403
-from sgdone.papers.margin_pursuit.theory.stability import *  # noqa: F403
