@@ -49,7 +49,7 @@ def test_a_new_file_is_found_by_itself(tmp_path, monkeypatch):
     monkeypatch.delattr(diagnostics, "newton")
 
 
-def test_a_docstring_without_a_source_is_told():
+def test_a_docstring_without_a_source_is_reported():
     def nowhere():
         """Something.
 

@@ -33,10 +33,10 @@ def test_forms_differ_in_their_fields_alone():
     assert [Tiny.of_size(size) for size in ("full", "quick", "smoke")] == [Tiny(), Tiny(draws=3), Tiny(draws=2)]
 
 
-def test_progress_is_told_from_none_to_all():
-    told = []
-    measure_all(Tiny(draws=4), workers=2, done=lambda count, total: told.append((count, total)))
-    assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
+def test_progress_is_reported_from_none_to_all():
+    calls = []
+    measure_all(Tiny(draws=4), workers=2, done=lambda count, total: calls.append((count, total)))
+    assert calls == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def test_a_failing_task_ends_it_all(begun):
@@ -116,10 +116,10 @@ def test_experiments_are_found_by_name():
 
 
 def test_a_claim_about_every_comparison():
-    told = {"a": True, "b": True}
-    assert every("c", "p", told, ", by 3", "why") == Claim("c", "p", "in 2 of 2, by 3", True)
-    told |= dict.fromkeys("cdefg", False)
-    assert every("c", "p", told, ", by 3", "why") == Claim(
+    comparisons = {"a": True, "b": True}
+    assert every("c", "p", comparisons, ", by 3", "why") == Claim("c", "p", "in 2 of 2, by 3", True)
+    comparisons |= dict.fromkeys("cdefg", False)
+    assert every("c", "p", comparisons, ", by 3", "why") == Claim(
         "c", "p", "in 2 of 7, by 3; not in c, d, e and 2 more", False, "why"
     )
     nothing = every("c", "p", {}, ", by nan")
@@ -127,7 +127,7 @@ def test_a_claim_about_every_comparison():
     assert nothing.measured == "nothing to compare"
 
 
-def test_sizes_are_told_apart_by_their_fields():
+def test_sizes_are_reported_apart_by_their_fields():
     for first, second in itertools.pairwise(("full", "quick", "smoke")):
         for experiment in all_experiments().values():
             assert len(experiment.of_size(first).tasks()) >= len(experiment.of_size(second).tasks())

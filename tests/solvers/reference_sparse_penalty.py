@@ -92,7 +92,7 @@ def lazy_truncated_sgd(
     w = scale·u with scale = Π(1 − γα₂), and a threshold on w is one of threshold/scale on u. The sum of these since the
     start is ``total``; a feature last seen when it was ``paid[j]`` owes the difference, all at once: soft thresholds of
     one number add up. Lipton & Elkan (2015) have the same in other variables. Needs γα₂ < 1. Once the scale falls below
-    ``smallest`` all debts are paid and the sums start anew. The iterates are read off without paying any debt.
+    ``smallest`` all debts are paid and the sums start again. The iterates are read off without paying any debt.
     """
     l1, l2 = alpha * l1_ratio, alpha * (1.0 - l1_ratio)
     u, paid, b, scale, total, owed = np.zeros(X.shape[1]), np.zeros(X.shape[1]), 0.0, 1.0, 0.0, 0.0

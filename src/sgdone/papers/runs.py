@@ -17,7 +17,7 @@ from sgdone.stopping import MaxPasses, MaxSamples
 from sgdone.stopping.base import Progress, StopRule
 from sgdone.verdict import Status
 
-__all__ = ["Quantity", "Result", "TaskKind", "Trajectory", "fired", "fit", "iterates", "trajectory"]
+__all__ = ["Quantity", "Result", "TaskKind", "Trajectory", "fired", "fit", "iterates", "trajectory", "updates"]
 
 TaskKind = Literal["classification", "regression"]
 #: What is measured of weights and intercept: a number or a tuple of numbers.
@@ -71,6 +71,11 @@ def fit(
 def fired(result: Result) -> bool:
     """Whether a stopping test ended the run, not a limit or a failure."""
     return result.verdict.status is Status.CONVERGED
+
+
+def updates(result: Result) -> int:
+    """Number of updates that the run made."""
+    return result.verdict.step
 
 
 class Trajectory(NamedTuple):

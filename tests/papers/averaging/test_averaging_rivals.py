@@ -31,7 +31,7 @@ from sgdone.papers.averaging.rivals import (
 )
 from sgdone.papers.sgd_reference import explicit, sgd
 
-#: ℓ = −2z whatever the label: its gradient does not change, and tells nothing of a curvature.
+#: ℓ = −2z whatever the label: its gradient does not change, and shows no curvature.
 LINEAR = SimpleNamespace(slope=lambda z, y: -2.0 + 0.0 * z, value=lambda z, y: -2.0 * z)
 
 #: Every method with settings under which it is stable on the random problems.

@@ -246,7 +246,7 @@ def test_distance_test_measures_from_the_restart():
 def test_distance_test_counts_the_intercept():
     still = np.zeros(2)
     assert distance_test([(still, float(n)) for n in range(1000)]) is None
-    assert distance_test([(still, float(min(n, 40))) for n in range(1000)]) == 58  # looks at 26, 39 and 58
+    assert distance_test([(still, float(min(n, 40))) for n in range(1000)]) == 58  # evaluated at 26, 39 and 58
 
 
 def test_distance_test_of_a_path_that_never_left_its_start_is_silent():
@@ -255,7 +255,7 @@ def test_distance_test_of_a_path_that_never_left_its_start_is_silent():
 
 
 def test_distance_test_looks_at_distinct_places_when_q_is_small():
-    # ⌈1.1^k⌉ is 2 for k = 1 … 7: the looks are at 1, 2, 3, …, and k = 6 is at 7.
+    # ⌈1.1^k⌉ is 2 for k = 1 … 7: it is evaluated at 1, 2, 3, …, and k = 6 is at 7.
     path = points([0.0, 1, 2, 3, 4, 5, 6, 6, 7, 8])
     assert distance_test(path, q=1.1) == 7
     assert distance_test(path, q=1.1, first=6) is None

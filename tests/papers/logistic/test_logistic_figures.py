@@ -72,7 +72,7 @@ def test_an_axis_by_hand():
     assert axis.least_curvature(10.0, "exponential") == pytest.approx(0.25 * 2 * math.sqrt(3))
 
 
-# Courses
+# Runs
 
 
 def test_descents_and_walks_are_those_of_the_reference_implementations():
@@ -134,7 +134,7 @@ def test_every_configuration_is_found_as_it_was_made(configurations):
     np.testing.assert_allclose(path[-1], descend(PROBLEMS["general"].rows, "1", np.array([2000])).iterates[0])
 
 
-def test_a_wrong_direction_or_finite_part_is_told(configurations):
+def test_a_wrong_direction_or_finite_part_is_reported(configurations):
     experiment, rows = configurations
     for what in ("direction", "finite part"):
         wrong = [row | {"x1": row["x1"] + 1e-6} if row["what"] == what else row for row in rows]
@@ -143,7 +143,7 @@ def test_a_wrong_direction_or_finite_part_is_told(configurations):
     assert sum(claim.holds for claim in by_sentence(experiment.claims(moved), "the diagnosis finds")) == 1
 
 
-def test_risks_are_within_bounds_and_one_beyond_is_told(risks):
+def test_risks_are_within_bounds_and_one_beyond_is_reported(risks):
     experiment, rows = risks
     claims = experiment.claims(rows)
     assert by_sentence(claims, "within the bound at every t")[0].holds
@@ -156,7 +156,7 @@ def test_risks_are_within_bounds_and_one_beyond_is_told(risks):
     assert not by_sentence(experiment.claims(far), "no run of SGD leaves")[0].holds
 
 
-def test_a_risk_that_falls_too_slowly_is_told(risks):
+def test_a_risk_that_falls_too_slowly_is_reported(risks):
     experiment, rows = risks
     stuck = experiment.claims([row | {"excess_risk": 0.5} for row in rows])
     assert not any(claim.holds for claim in by_sentence(stuck, "is never larger in the later half"))
@@ -187,7 +187,7 @@ def test_parameters_are_within_lemmas_and_rates(parameters):
         np.testing.assert_array_equal(*norms)
 
 
-def test_distances_that_do_not_fall_are_told(parameters):
+def test_distances_that_do_not_fall_are_reported(parameters):
     experiment, rows = parameters
     for part, words in (("finite_part", "to v̄ over ln(t)²"), ("direction", "to ū over ln(ln(t))")):
         stuck = [row | {f"{part}_squared": 0.5 if row[f"{part}_squared"] is not None else None} for row in rows]

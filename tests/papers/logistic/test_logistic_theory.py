@@ -29,7 +29,7 @@ DISTRIBUTIONS = {
     "line": (np.array([[1.0]]), 1.0),
 }
 RUNS, SAMPLES, DELTA = 60, 1000, 0.1
-LOOKS = np.array([1, 2, 5, 10, 30, 100, 300, 1000])
+CHECKPOINTS = np.array([1, 2, 5, 10, 30, 100, 300, 1000])
 
 
 @cache
@@ -38,18 +38,18 @@ def sgd_runs(name):
     rows, margin = DISTRIBUTIONS[name]
     picks = np.random.default_rng(0).integers(len(rows), size=(SAMPLES, RUNS))
     w, total = np.zeros((RUNS, rows.shape[1])), np.zeros((RUNS, rows.shape[1]))
-    course = {key: np.empty((SAMPLES, RUNS)) for key in ("slope", "expected_slope", "risk", "mean_risk")}
+    recorded = {key: np.empty((SAMPLES, RUNS)) for key in ("slope", "expected_slope", "risk", "mean_risk")}
     iterates = np.empty((SAMPLES + 1, RUNS, rows.shape[1]))
     for j, pick in enumerate(picks):
         iterates[j], total = w, total + w
         margins = w @ rows.T
-        course["expected_slope"][j] = np.mean(1 / (1 + np.exp(margins)), axis=1)
-        course["risk"][j] = np.mean(np.logaddexp(0, -margins), axis=1)
-        course["mean_risk"][j] = np.mean(np.logaddexp(0, -total @ rows.T / (j + 1)), axis=1)
-        course["slope"][j] = 1 / (1 + np.exp(margins[np.arange(RUNS), pick]))
-        w = w + course["slope"][j][:, None] * rows[pick]
+        recorded["expected_slope"][j] = np.mean(1 / (1 + np.exp(margins)), axis=1)
+        recorded["risk"][j] = np.mean(np.logaddexp(0, -margins), axis=1)
+        recorded["mean_risk"][j] = np.mean(np.logaddexp(0, -total @ rows.T / (j + 1)), axis=1)
+        recorded["slope"][j] = 1 / (1 + np.exp(margins[np.arange(RUNS), pick]))
+        w = w + recorded["slope"][j][:, None] * rows[pick]
     iterates[-1] = w
-    return iterates, course, margin, picks
+    return iterates, recorded, margin, picks
 
 
 def test_the_simulated_runs_are_those_of_the_slow_twin():
@@ -62,11 +62,11 @@ def test_the_simulated_runs_are_those_of_the_slow_twin():
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_no_run_of_sgd_leaves_lemmas_2_2_and_2_3_and_the_first_part_of_2_5(name):
-    iterates, course, margin, _ = sgd_runs(name)
+    iterates, recorded, margin, _ = sgd_runs(name)
     t = np.arange(1, SAMPLES + 1)
     norms = np.linalg.norm(iterates[1:], axis=2)
     assert np.all(norms.max(axis=1) <= logistic.sgd_norm_bound(t, margin))
-    assert np.all(np.cumsum(course["slope"], axis=0).max(axis=1) <= logistic.sgd_slopes_bound(t, margin))
+    assert np.all(np.cumsum(recorded["slope"], axis=0).max(axis=1) <= logistic.sgd_slopes_bound(t, margin))
     direction = {"plane": PROBLEMS["separable"].u, "narrow": np.array([1.0, 0.0]), "line": np.array([1.0])}[name]
     assert np.all(DISTRIBUTIONS[name][0] @ direction >= margin - 1e-12)
     away = np.linalg.norm(iterates[1:] - (np.log(t) / margin)[:, None, None] * direction, axis=2)
@@ -75,14 +75,14 @@ def test_no_run_of_sgd_leaves_lemmas_2_2_and_2_3_and_the_first_part_of_2_5(name)
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_expected_slopes_and_risk_are_within_lemma_2_5_and_theorem_2_1(name):
-    _, course, margin, _ = sgd_runs(name)
-    sums = np.cumsum(course["expected_slope"], axis=0)[LOOKS - 1]
-    mean_risks = np.cumsum(course["risk"], axis=0)[LOOKS - 1] / LOOKS[:, None]
-    of_mean = course["mean_risk"][LOOKS - 1]
+    _, recorded, margin, _ = sgd_runs(name)
+    sums = np.cumsum(recorded["expected_slope"], axis=0)[CHECKPOINTS - 1]
+    mean_risks = np.cumsum(recorded["risk"], axis=0)[CHECKPOINTS - 1] / CHECKPOINTS[:, None]
+    of_mean = recorded["mean_risk"][CHECKPOINTS - 1]
     assert np.all(of_mean <= mean_risks + 1e-12), "Jensen's inequality, by which Theorem 1.1 follows from 2.1"
     for found, bound in (
-        (sums, logistic.sgd_expected_slopes_bound(LOOKS, margin, DELTA)),
-        (mean_risks, logistic.sgd_risk_bound(LOOKS, margin, DELTA)),
+        (sums, logistic.sgd_expected_slopes_bound(CHECKPOINTS, margin, DELTA)),
+        (mean_risks, logistic.sgd_risk_bound(CHECKPOINTS, margin, DELTA)),
     ):
         standard_errors = found.std(axis=1, ddof=1) / np.sqrt(RUNS)
         assert np.all(found.mean(axis=1) + 3 * standard_errors <= bound)
@@ -163,10 +163,10 @@ def test_the_finite_part_is_as_near_as_lemma_d_1_says_and_so_are_optimal_iterate
     bound = logistic.finite_part_bound(TIMES, np.linalg.norm(v), problem.margin, modulus)
     distances = np.sum((path[1:] @ problem.subspace - v @ problem.subspace) ** 2, axis=1)
     assert np.all(distances <= bound)
-    looks = np.array([1, 3, 10, 100, LAST])
-    best = constrained_optimum(problem.rows, np.ones(len(problem.rows)), np.linalg.norm(path[looks], axis=1), loss)
+    points = np.array([1, 3, 10, 100, LAST])
+    best = constrained_optimum(problem.rows, np.ones(len(problem.rows)), np.linalg.norm(path[points], axis=1), loss)
     optimal = np.sum((best.coef @ problem.subspace - v @ problem.subspace) ** 2, axis=1)
-    assert np.all(optimal <= bound[looks - 1])
+    assert np.all(optimal <= bound[points - 1])
 
 
 @pytest.mark.parametrize("name", WITH_A_FINITE_PART)
@@ -194,8 +194,8 @@ def test_directions_are_as_near_as_lemma_d_5_says_and_so_are_optimal_iterates(na
     n = len(problem.rows)
     first = int(np.argmax(risks - problem.infimum(loss) <= 1 / n))
     assert 0 < first < LAST / 2
-    looks = np.unique(np.geomspace(first, LAST, 10).astype(int))
-    best = constrained_optimum(problem.rows, np.ones(n), np.linalg.norm(path[looks], axis=1), loss)
+    points = np.unique(np.geomspace(first, LAST, 10).astype(int))
+    best = constrained_optimum(problem.rows, np.ones(n), np.linalg.norm(path[points], axis=1), loss)
     for points, values in ((path[first:], risks[first:]), (best.coef, best.objective)):
         norms = np.linalg.norm(points, axis=1)
         inside = np.linalg.norm(points @ problem.subspace, axis=1)
@@ -278,7 +278,7 @@ def test_without_separable_rows_the_terms_of_the_margin_fall_away():
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: logistic.sgd_norm_bound(10, 1.5), "Lemma 2.3 assumes rows of norm 1 or less, which makes γ ≤ 1"),
         (lambda: logistic.sgd_risk_bound(10, 3.0, 0.1), "Theorem 2.1 assumes rows of norm 1 or less"),
@@ -294,13 +294,13 @@ def test_without_separable_rows_the_terms_of_the_margin_fall_away():
         (lambda: logistic.parameter_bound(10**6, 8, 0.5, 0.0), r"0\.3792 < 128 at t=1e\+06: it holds from t=1.23e\+13"),
     ],
 )
-def test_an_assumption_that_fails_is_named(call, told):
-    with pytest.raises(AssumptionError, match=told):
+def test_an_assumption_that_fails_is_named(call, message):
+    with pytest.raises(AssumptionError, match=message):
         call()
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: logistic.sgd_norm_bound(0, 0.5), "t=0 is not a whole number of 1 or more"),
         (lambda: logistic.sgd_norm_bound([2, 2.5], 0.5), "t=2.5"),
@@ -313,6 +313,6 @@ def test_an_assumption_that_fails_is_named(call, told):
         (lambda: logistic.log_risk_descent(0.5, 0.4, 1.0), "give one number a step"),
     ],
 )
-def test_an_argument_that_makes_no_sense_is_refused(call, told):
-    with pytest.raises(ValueError, match=told):
+def test_an_argument_that_makes_no_sense_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
         call()

@@ -59,7 +59,7 @@ def test_the_excess_error_that_a_large_scale_leaves_goes_to_0():
         assert row["value"] == pytest.approx(math.sqrt(2 * 0.5 / 1e4) / row["curve"], rel=1e-3)
 
 
-def test_draws_are_balanced_disjoint_and_of_the_size_told():
+def test_draws_are_balanced_disjoint_and_of_the_size_reported():
     pool = Pool(np.arange(200.0)[:, None], np.where(np.arange(200) < 60, 1.0, -1.0), 41)
     sample = pool.draw(np.random.default_rng(0))
     assert sample.n_rows == 41

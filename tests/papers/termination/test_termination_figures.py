@@ -97,7 +97,7 @@ def test_five_tests_end_one_random_run():
     assert (by_test[MARGIN]["iterations"], by_test[MARGIN]["accuracy"]) == (alone.verdict.step, alone.coef[0])
 
 
-def test_a_test_that_does_not_fire_is_told():
+def test_a_test_that_does_not_fire_is_reported():
     stream, seed = two_classes(20, 0.5), np.random.SeedSequence(3)
     rows = five_tests(stream, "hinge", 1 / 200, (8,), MaxSamples(40), lambda coef, intercept: 0.5, seed)
     assert [(row["fired"], row["iterations"]) for row in rows[1:]] == [(0, 40), (0, 40)]

@@ -199,7 +199,44 @@ class DiagnosticsBenchmarks(Experiment[Task, dict[str, Benchmark]]):
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """What section 4.4 says."""
-        return claims_of_benchmarks(rows)
+        passes, curves = errors_of(rows)
+        ends = {key: float(errors[:, -1].mean()) for key, errors in curves.items()}
+        sets = list(dict.fromkeys(data for data, _ in curves))
+        sensitivity = {m: {data: _sensitivity(rows, data, m) for data in sets} for m in (HALF, VARIANCE_REDUCED)}
+        return [
+            *(_quickly(curves, passes, data) for data in sets),
+            _best_of_all(ends, curves),
+            every(
+                f"SVRG's error at the end is within a factor of {COMPARABLE:g} of ISGD½'s",
+                "SVRG performed comparably to ISGD½",
+                {
+                    data: 1 / COMPARABLE <= ends[data, VARIANCE_REDUCED] / ends[data, HALF] <= COMPARABLE
+                    for data in sets
+                },
+                ", ratios " + ", ".join(f"{ends[data, VARIANCE_REDUCED] / ends[data, HALF]:.3f}" for data in sets),
+            ),
+            _fluctuation(curves, passes),
+            every(
+                f"ISGD½'s validation error with the worst γ of its grid (1 : 300) is within a factor of {STABLE:g} of "
+                "the best",
+                "ISGD½ was very stable to specifications of the learning rate parameter",
+                {data: ratio <= STABLE for data, ratio in sensitivity[HALF].items()},
+                ", ratios " + ", ".join(f"{ratio:.2f}" for ratio in sensitivity[HALF].values()),
+            ),
+            every(
+                f"SVRG's validation error with the worst γ of its grid (1 : 300) exceeds {STABLE:g} times the best",
+                "SVRG required careful fine tuning of the learning rate",
+                {data: ratio > STABLE for data, ratio in sensitivity[VARIANCE_REDUCED].items()},
+                ", ratios " + ", ".join(f"{ratio:.2f}" for ratio in sensitivity[VARIANCE_REDUCED].values()),
+            ),
+            Claim(
+                f"MNIST: averaged ISGD ends within a factor of {COMPARABLE:g} of the best method",
+                "averaged SGD performed well on the MNIST data set",
+                f"{ends[MNIST, AVERAGED]:.2%}; the best has {_least(ends, MNIST):.2%}",
+                ends[MNIST, AVERAGED] <= COMPARABLE * _least(ends, MNIST),
+            ),
+            _flattened(ends, curves[COVERTYPE, AVERAGED], passes),
+        ]
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
         """A panel for each set, the passes on a logarithmic scale without the start; MNIST on the left."""
@@ -236,45 +273,6 @@ def errors_of(rows: Sequence[Row]) -> tuple[Array, Curves]:
     found = measured_curves(rows, _NAMES, "data", "method")
     passes, _ = next(iter(found.values()))
     return passes, {key: errors for key, (_, errors) in found.items()}
-
-
-def claims_of_benchmarks(rows: Sequence[Row]) -> list[Claim]:
-    """One claim per sentence of section 4.4."""
-    passes, curves = errors_of(rows)
-    ends = {key: float(errors[:, -1].mean()) for key, errors in curves.items()}
-    sets = list(dict.fromkeys(data for data, _ in curves))
-    sensitivity = {m: {data: _sensitivity(rows, data, m) for data in sets} for m in (HALF, VARIANCE_REDUCED)}
-    return [
-        *(_quickly(curves, passes, data) for data in sets),
-        _best_of_all(ends, curves),
-        every(
-            f"SVRG's error at the end is within a factor of {COMPARABLE:g} of ISGD½'s",
-            "SVRG performed comparably to ISGD½",
-            {data: 1 / COMPARABLE <= ends[data, VARIANCE_REDUCED] / ends[data, HALF] <= COMPARABLE for data in sets},
-            ", ratios " + ", ".join(f"{ends[data, VARIANCE_REDUCED] / ends[data, HALF]:.3f}" for data in sets),
-        ),
-        _fluctuation(curves, passes),
-        every(
-            f"ISGD½'s validation error with the worst γ of its grid (1 : 300) is within a factor of {STABLE:g} of the "
-            "best",
-            "ISGD½ was very stable to specifications of the learning rate parameter",
-            {data: ratio <= STABLE for data, ratio in sensitivity[HALF].items()},
-            ", ratios " + ", ".join(f"{ratio:.2f}" for ratio in sensitivity[HALF].values()),
-        ),
-        every(
-            f"SVRG's validation error with the worst γ of its grid (1 : 300) exceeds {STABLE:g} times the best",
-            "SVRG required careful fine tuning of the learning rate",
-            {data: ratio > STABLE for data, ratio in sensitivity[VARIANCE_REDUCED].items()},
-            ", ratios " + ", ".join(f"{ratio:.2f}" for ratio in sensitivity[VARIANCE_REDUCED].values()),
-        ),
-        Claim(
-            f"MNIST: averaged ISGD ends within a factor of {COMPARABLE:g} of the best method",
-            "averaged SGD performed well on the MNIST data set",
-            f"{ends[MNIST, AVERAGED]:.2%}; the best has {_least(ends, MNIST):.2%}",
-            ends[MNIST, AVERAGED] <= COMPARABLE * _least(ends, MNIST),
-        ),
-        _flattened(ends, curves[COVERTYPE, AVERAGED], passes),
-    ]
 
 
 def _quickly(curves: Curves, passes: Array, data: str) -> Claim:

@@ -15,7 +15,7 @@ from sgdone.papers.claims import Claim, every
 from sgdone.papers.diagnostics.models import GaussianModel, decaying, normal
 from sgdone.papers.drawing import Axes, Figure, grid_lines
 from sgdone.papers.experiment import Experiment, Row
-from sgdone.papers.runs import Result, fired, fit
+from sgdone.papers.runs import Result, fired, fit, updates
 from sgdone.papers.tables import Array, distinct, where
 from sgdone.solvers import ISGD
 from sgdone.steps import Constant
@@ -100,7 +100,7 @@ class DiagnosticsDetection(Experiment[Trial, None]):
             return fit(source, Squared(), ISGD(), stop, order, step=Constant(task.gamma), **settings)
 
         detected = run_until(Pflug(task.burn_in) | MaxPasses(100))
-        tau = detected.verdict.step
+        tau = updates(detected)
         return [
             {
                 "burn_in": task.burn_in,
@@ -116,7 +116,13 @@ class DiagnosticsDetection(Experiment[Trial, None]):
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """The sentences about the table, for either burn-in."""
-        return claims_of_table(rows, self.n_rows)
+        lines = lines_of(rows)
+        burn_ins = dict.fromkeys(line.burn_in for line in lines)
+        return [
+            claim
+            for burn_in in burn_ins
+            for claim in _claims_of([line for line in lines if line.burn_in == burn_in], f"{burn_in / self.n_rows:g}·N")
+        ]
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
         """Coefficients with 95 % intervals beside the printed ones, and the table."""
@@ -226,17 +232,6 @@ def lines_of(rows: Sequence[Row]) -> list[Line]:
 def printed(gamma: float, column: int) -> float:
     """A coefficient of Table 1, without its mark."""
     return float(PRINTED[gamma][column].split()[0])
-
-
-def claims_of_table(rows: Sequence[Row], n_rows: int) -> list[Claim]:
-    """The same claims for either burn-in."""
-    lines = lines_of(rows)
-    burn_ins = dict.fromkeys(line.burn_in for line in lines)
-    return [
-        claim
-        for burn_in in burn_ins
-        for claim in _claims_of([line for line in lines if line.burn_in == burn_in], f"{burn_in / n_rows:g}·N")
-    ]
 
 
 def _claims_of(lines: Sequence[Line], label: str) -> list[Claim]:

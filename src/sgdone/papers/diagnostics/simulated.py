@@ -236,7 +236,48 @@ class DiagnosticsSimulated(Experiment[Task, Draws]):
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """What section 4.3 says."""
-        return claims_of_panels(rows)
+        curves = curves_of(rows)
+        panels = list(dict.fromkeys(panel for panel, _ in curves))
+        #: log₁₀ of ISGD½'s error over SVRG's on the same draw, draws × passes.
+        ratios = {panel: np.log10(curves[panel, HALF][1] / curves[panel, VARIANCE_REDUCED][1]) for panel in panels}
+        normal = {panel: ratio for panel, ratio in ratios.items() if not panel.logistic}
+        logistic = {panel: ratio for panel, ratio in ratios.items() if panel.logistic}
+        ends = {panel: float(10 ** ratio[:, -1].mean()) for panel, ratio in ratios.items()}
+        behind = {model: _far_behind(group) for model, group in (("normal", normal), ("logistic", logistic))}
+        easiest = max(logistic, key=lambda panel: (panel.snr, -panel.n_features))
+        return [
+            every(
+                f"normal model: at the end ISGD½'s error is within a factor of {COMPARABLE:g} of SVRG's "
+                "(geometric mean)",
+                "ISGD½ attains a comparable performance to SVRG",
+                {_short(panel): 1 / COMPARABLE <= ends[panel] <= COMPARABLE for panel in normal},
+                f", ratios {_listed(ends, normal)}",
+            ),
+            Claim(
+                "normal model: over all four settings SVRG's error at the end is lower (geometric mean)",
+                "SVRG attains an overall better performance",
+                f"ISGD½'s is {_overall(normal):.2f} times SVRG's; ratios {_listed(ends, normal)}",
+                _overall(normal) > 1,
+            ),
+            Claim(
+                "logistic model: over all four settings ISGD½ does better relative to SVRG than in the normal model",
+                "ISGD½ attains an even better performance than before",
+                f"{_overall(logistic):.2f} times SVRG's error at the end ({_overall(normal):.2f} before); "
+                f"ratios {_listed(ends, logistic)}",
+                _overall(logistic) < _overall(normal),
+                _FALSE_ALARMS,
+            ),
+            Claim(
+                f"fewer runs end with more than {COMPARABLE:g} times SVRG's error in the logistic than in the "
+                "normal model",
+                "there are fewer cases where the diagnostic is aggressive",
+                f"{behind['logistic']:.0%} of the runs, {behind['normal']:.0%} in the normal model",
+                behind["logistic"] < behind["normal"],
+                _FALSE_ALARMS,
+            ),
+            _consistently_better(easiest, ratios[easiest], curves[easiest, HALF][0]),
+            _divergence(rows),
+        ]
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
         """The left four panels with the normal model, the right four with the logistic one."""
@@ -281,50 +322,6 @@ def curves_of(rows: Sequence[Row]) -> Curves:
     """What was measured."""
     found = measured_curves(rows, _NAMES, "model", "snr", "n_features", "method")
     return {(Problem(*key[:3]), key[3]): curve for key, curve in found.items()}
-
-
-def claims_of_panels(rows: Sequence[Row]) -> list[Claim]:
-    """ISGD½ beside SVRG, model by model."""
-    curves = curves_of(rows)
-    panels = list(dict.fromkeys(panel for panel, _ in curves))
-    #: log₁₀ of ISGD½'s error over SVRG's on the same draw, draws × passes.
-    ratios = {panel: np.log10(curves[panel, HALF][1] / curves[panel, VARIANCE_REDUCED][1]) for panel in panels}
-    normal = {panel: ratio for panel, ratio in ratios.items() if not panel.logistic}
-    logistic = {panel: ratio for panel, ratio in ratios.items() if panel.logistic}
-    ends = {panel: float(10 ** ratio[:, -1].mean()) for panel, ratio in ratios.items()}
-    behind = {model: _far_behind(group) for model, group in (("normal", normal), ("logistic", logistic))}
-    easiest = max(logistic, key=lambda panel: (panel.snr, -panel.n_features))
-    return [
-        every(
-            f"normal model: at the end ISGD½'s error is within a factor of {COMPARABLE:g} of SVRG's (geometric mean)",
-            "ISGD½ attains a comparable performance to SVRG",
-            {_short(panel): 1 / COMPARABLE <= ends[panel] <= COMPARABLE for panel in normal},
-            f", ratios {_listed(ends, normal)}",
-        ),
-        Claim(
-            "normal model: over all four settings SVRG's error at the end is lower (geometric mean)",
-            "SVRG attains an overall better performance",
-            f"ISGD½'s is {_overall(normal):.2f} times SVRG's; ratios {_listed(ends, normal)}",
-            _overall(normal) > 1,
-        ),
-        Claim(
-            "logistic model: over all four settings ISGD½ does better relative to SVRG than in the normal model",
-            "ISGD½ attains an even better performance than before",
-            f"{_overall(logistic):.2f} times SVRG's error at the end ({_overall(normal):.2f} before); "
-            f"ratios {_listed(ends, logistic)}",
-            _overall(logistic) < _overall(normal),
-            _FALSE_ALARMS,
-        ),
-        Claim(
-            f"fewer runs end with more than {COMPARABLE:g} times SVRG's error in the logistic than in the normal model",
-            "there are fewer cases where the diagnostic is aggressive",
-            f"{behind['logistic']:.0%} of the runs, {behind['normal']:.0%} in the normal model",
-            behind["logistic"] < behind["normal"],
-            _FALSE_ALARMS,
-        ),
-        _consistently_better(easiest, ratios[easiest], curves[easiest, HALF][0]),
-        _divergence(rows),
-    ]
 
 
 def _consistently_better(panel: Problem, ratios: Array, passes: Array) -> Claim:

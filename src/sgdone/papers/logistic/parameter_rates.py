@@ -96,7 +96,16 @@ class LogisticParameterRates(Experiment[str, None]):
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """Bounds, rates, norms, and when the theorem's condition holds."""
-        return parameter_claims(rows, self.steps)
+        return [
+            _bound_claim(rows, "finite_part", "Lemma D.1", _FINITE),
+            _bound_claim(rows, "direction", "Lemma D.5", _INFINITE),
+            _rate_claim(rows, "finite_part", "ln(t)²/√t", _FINITE),
+            _rate_claim(rows, "direction", "ln(ln(t))/ln(t)", _INFINITE),
+            _faster_claim(rows),
+            _norm_claim(rows),
+            _growth_claim(rows),
+            _condition_claim(rows, self.steps),
+        ]
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
         """Distances to v̄ above, to ū in the middle, norms below."""
@@ -133,20 +142,6 @@ def _directions(problem: Problem, places: Array, inside: Array, excess: Array) -
 def series(rows: Sequence[Row], problem: str, who: str, name: str) -> Array:
     """A column of a problem, in the order of t."""
     return column(rows, name, problem=problem, who=who)
-
-
-def parameter_claims(rows: Sequence[Row], steps: int) -> list[Claim]:
-    """What Theorem 1.2, part 2, says."""
-    return [
-        _bound_claim(rows, "finite_part", "Lemma D.1", _FINITE),
-        _bound_claim(rows, "direction", "Lemma D.5", _INFINITE),
-        _rate_claim(rows, "finite_part", "ln(t)²/√t", _FINITE),
-        _rate_claim(rows, "direction", "ln(ln(t))/ln(t)", _INFINITE),
-        _faster_claim(rows),
-        _norm_claim(rows),
-        _growth_claim(rows),
-        _condition_claim(rows, steps),
-    ]
 
 
 def _bound_claim(rows: Sequence[Row], part: str, lemma: str, names: list[str]) -> Claim:

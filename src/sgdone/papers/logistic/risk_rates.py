@@ -90,7 +90,13 @@ class LogisticRiskRates(Experiment[Task, None]):
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """Bounds, rates and norms."""
-        return risk_claims(rows)
+        curves = {(name, steps): curve_of(rows, name, steps) for name in PROBLEMS for steps in STEPS}
+        return [
+            _bound_claim(curves),
+            *(_rate_claim(steps, curves) for steps in STEPS),
+            *(_separable_rate_claim(steps, curves["separable", steps]) for steps in STEPS),
+            *_sgd_claims(curve_of(rows, "separable", SGD)),
+        ]
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
         """A panel per problem, and one of SGD."""
@@ -152,17 +158,6 @@ def _draw_sgd(axis: Axes, curve: RiskCurve) -> None:
     late = curve.t >= 100
     axis.plot(curve.t[late], (rate * median[-1] / rate[-1])[late], color="0.6", linewidth=1.0, label="ln(t)²/t, scaled")
     axis.set(title="SGD with steps of 1, separable")
-
-
-def risk_claims(rows: Sequence[Row]) -> list[Claim]:
-    """What Theorems 1.1 and 1.2, part 1, say."""
-    curves = {(name, steps): curve_of(rows, name, steps) for name in PROBLEMS for steps in STEPS}
-    return [
-        _bound_claim(curves),
-        *(_rate_claim(steps, curves) for steps in STEPS),
-        *(_separable_rate_claim(steps, curves["separable", steps]) for steps in STEPS),
-        *_sgd_claims(curve_of(rows, "separable", SGD)),
-    ]
 
 
 def _bound_claim(curves: dict[tuple[str, str], RiskCurve]) -> Claim:

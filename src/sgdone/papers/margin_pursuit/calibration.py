@@ -91,7 +91,62 @@ class MarginCalibration(Experiment[Task, None]):
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """What Lemma 8, Remark 9 and section 4 say."""
-        return claims_of_calibration(rows)
+        curves = curves_of(rows)
+        transforms = curves["Ψ"]
+        levels = sorted(transforms)
+        inverses = [values for _, (_, values) in sorted(curves["Ψ⁻¹"].items())]
+        grid = max(abs(row["value"] - row["on_grid"]) for row in rows if row["on_grid"] != "")
+        ends = max(max(abs(values[0]), abs(values[-1] - rho(gamma))) for gamma, (_, values) in transforms.items())
+        gains = [
+            (float(values[0] - values[values.size // 2]), float(values[values.size // 2] - values[-1]))
+            for values in inverses
+        ]
+        return [
+            every(
+                "H is concave",
+                "a concave function H (Lemma 8)",
+                {f"γ = {gamma:.3f}": bool(np.all(np.diff(v, 2) <= _ROUNDING)) for gamma, (_, v) in curves["H"].items()},
+            ),
+            every(
+                "Ψ is convex",
+                "convexity of Ψ can be clearly observed",
+                {f"γ = {gamma:.3f}": bool(np.all(np.diff(v, 2) >= -_ROUNDING)) for gamma, (_, v) in transforms.items()},
+            ),
+            every(
+                "Ψ grows with γ at every u",
+                "its monotonic dependence on γ can be clearly observed",
+                {
+                    f"γ = {low:.3f} and {high:.3f}": bool(np.all(transforms[low][1][1:] < transforms[high][1][1:]))
+                    for low, high in pairwise(levels)
+                },
+            ),
+            Claim("Ψ(0) = 0 and Ψ(1) = ρ(γ)", "Remark 9", f"off by {ends:.1e} at most", ends <= 1e-12),
+            Claim(
+                "Ψ⁻¹(a) falls as γ grows and as a falls",
+                "the same excess surrogate risk leads to better generalization with a larger γ; a better one to "
+                "smaller excess misclassification risk",
+                f"{len(inverses)} curves, least fall between neighbours "
+                f"{min(float(-np.diff(values).max()) for values in inverses):.1e}",
+                all(bool(np.all(np.diff(values) < 0)) for values in inverses)
+                and all(bool(np.all(low < high)) for low, high in pairwise(inverses)),
+            ),
+            Claim(
+                "Ψ⁻¹(a) falls more over the first half of the range of γ than over the second, for each a",
+                "this positive impact diminishes quickly as γ gets large",
+                ", ".join(f"{first:.3f} and {second:.3f}" for first, second in gains),
+                all(first > second for first, second in gains),
+            ),
+            _bottom(
+                curves["ε/s"], "Ψ⁻¹(ε/s)", "Ψ tends to ½γ²u² as s grows, and its inverse at ε/s to √(2ε/s)/γ: to 0"
+            ),
+            _bottom(curves["ε"], "Ψ⁻¹(ε), without the division by s,", ""),
+            Claim(
+                "inverses read off the paper's grid of 2500 points are within a step of the exact ones",
+                "computation of the inverse is approximate (Fig. 2)",
+                f"largest difference {grid:.2e}, a step is {_GRID_STEP:.2e}",
+                grid <= _GRID_STEP + 1e-12,
+            ),
+        ]
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
         """Four panels from left to right."""
@@ -137,64 +192,6 @@ def curves_of(rows: Sequence[Row]) -> dict[str, dict[float, tuple[Array, Array]]
         panel: {curve: (column(one, "x"), column(one, "value")) for curve, one in grouped(own, "curve").items()}
         for panel, own in grouped(rows, "panel").items()
     }
-
-
-def claims_of_calibration(rows: Sequence[Row]) -> list[Claim]:
-    """One claim per sentence of the paper."""
-    curves = curves_of(rows)
-    transforms = curves["Ψ"]
-    levels = sorted(transforms)
-    inverses = [values for _, (_, values) in sorted(curves["Ψ⁻¹"].items())]
-    grid = max(abs(row["value"] - row["on_grid"]) for row in rows if row["on_grid"] != "")
-    ends = max(max(abs(values[0]), abs(values[-1] - rho(gamma))) for gamma, (_, values) in transforms.items())
-    gains = [
-        (float(values[0] - values[values.size // 2]), float(values[values.size // 2] - values[-1]))
-        for values in inverses
-    ]
-    return [
-        every(
-            "H is concave",
-            "a concave function H (Lemma 8)",
-            {f"γ = {gamma:.3f}": bool(np.all(np.diff(v, 2) <= _ROUNDING)) for gamma, (_, v) in curves["H"].items()},
-        ),
-        every(
-            "Ψ is convex",
-            "convexity of Ψ can be clearly observed",
-            {f"γ = {gamma:.3f}": bool(np.all(np.diff(v, 2) >= -_ROUNDING)) for gamma, (_, v) in transforms.items()},
-        ),
-        every(
-            "Ψ grows with γ at every u",
-            "its monotonic dependence on γ can be clearly observed",
-            {
-                f"γ = {low:.3f} and {high:.3f}": bool(np.all(transforms[low][1][1:] < transforms[high][1][1:]))
-                for low, high in pairwise(levels)
-            },
-        ),
-        Claim("Ψ(0) = 0 and Ψ(1) = ρ(γ)", "Remark 9", f"off by {ends:.1e} at most", ends <= 1e-12),
-        Claim(
-            "Ψ⁻¹(a) falls as γ grows and as a falls",
-            "the same excess surrogate risk leads to better generalization with a larger γ; a better one to smaller "
-            "excess misclassification risk",
-            f"{len(inverses)} curves, least fall between neighbours "
-            f"{min(float(-np.diff(values).max()) for values in inverses):.1e}",
-            all(bool(np.all(np.diff(values) < 0)) for values in inverses)
-            and all(bool(np.all(low < high)) for low, high in pairwise(inverses)),
-        ),
-        Claim(
-            "Ψ⁻¹(a) falls more over the first half of the range of γ than over the second, for each a",
-            "this positive impact diminishes quickly as γ gets large",
-            ", ".join(f"{first:.3f} and {second:.3f}" for first, second in gains),
-            all(first > second for first, second in gains),
-        ),
-        _bottom(curves["ε/s"], "Ψ⁻¹(ε/s)", "Ψ tends to ½γ²u² as s grows, and its inverse at ε/s to √(2ε/s)/γ: to 0"),
-        _bottom(curves["ε"], "Ψ⁻¹(ε), without the division by s,", ""),
-        Claim(
-            "inverses read off the paper's grid of 2500 points are within a step of the exact ones",
-            "computation of the inverse is approximate (Fig. 2)",
-            f"largest difference {grid:.2e}, a step is {_GRID_STEP:.2e}",
-            grid <= _GRID_STEP + 1e-12,
-        ),
-    ]
 
 
 def _bottom(curves: dict[float, tuple[Array, Array]], what: str, reason: str) -> Claim:

@@ -10,7 +10,7 @@ from sgdone import losses
 from sgdone.data.base import Source
 from sgdone.losses.base import Loss
 from sgdone.papers.experiment import Row
-from sgdone.papers.runs import Result, fired, fit
+from sgdone.papers.runs import Result, fired, fit, updates
 from sgdone.registry import by_name
 from sgdone.solvers import SGD
 from sgdone.steps import ClassScale
@@ -87,7 +87,7 @@ def five_tests(
         {
             "test": name,
             "fired": int(fired(result)),
-            "iterations": result.verdict.step,
+            "iterations": updates(result),
             "accuracy": accuracy(result.coef, result.intercept),
         }
         for name, result in results.items()

@@ -10,7 +10,7 @@ from scipy import stats
 from sgdone.papers.claims import Claim
 from sgdone.papers.drawing import Axes, Figure
 from sgdone.papers.experiment import Experiment, Row
-from sgdone.papers.runs import fired
+from sgdone.papers.runs import fired, updates
 from sgdone.papers.tables import Array, column
 from sgdone.papers.termination.runs import ASTERISK, LOSSES, homogeneous_run
 from sgdone.papers.termination.two_classes import gaussian_accuracy, optimal_gaussian_accuracy, two_classes
@@ -67,7 +67,7 @@ class TerminationSigma(Experiment[Trial, None]):
                 "sigma": task.sigma,
                 "trial": task.number,
                 "fired": int(fired(result)),
-                "iterations": result.verdict.step,
+                "iterations": updates(result),
                 "accuracy": gaussian_accuracy(result.coef, result.intercept, task.sigma),
                 "optimal_accuracy": optimal_gaussian_accuracy(task.sigma),
             }
