@@ -97,11 +97,8 @@ def trajectory(
     passes: Array,
     seed: np.random.SeedSequence,
     *,
-    step: StepSize | None = None,
-    alpha: float = 0.0,
-    task: TaskKind = "classification",
-    fit_intercept: bool = True,
     block_size: int,
+    **settings: Any,
 ) -> Trajectory:
     """Measure a quantity of the solution at numbers of passes; an SVRG pass counts the rows read for its anchor.
 
@@ -109,7 +106,7 @@ def trajectory(
 
     Parameters
     ----------
-    source, loss, solver, step, alpha, task, fit_intercept
+    source, loss, solver
         What to fit, and how; all runs start from zero.
     quantity : callable
         What to measure of weights and intercept; not finite if the run has diverged.
@@ -119,6 +116,8 @@ def trajectory(
         The same seed gives the same order of rows.
     block_size : int
         The quantity is measured at the first multiple of this number of rows that reaches a point.
+    **settings
+        Other arguments of `fit`.
     """
     at_start = np.atleast_1d(np.asarray(quantity(np.zeros(source.n_features), 0.0), dtype=np.float64))
     reached_at, seconds = passes.copy(), np.zeros(passes.size)
@@ -139,19 +138,8 @@ def trajectory(
         resumed = time.thread_time()
         return "the last point is reached" if filled == passes.size else None
 
-    result = fit(
-        source,
-        loss,
-        solver,
-        MaxPasses(float(passes[-1]) + 1.0),
-        seed,
-        step=step,
-        alpha=alpha,
-        task=task,
-        fit_intercept=fit_intercept,
-        block_size=max(1, block_size),
-        hook=measure,
-    )
+    stop = MaxPasses(float(passes[-1]) + 1.0)
+    result = fit(source, loss, solver, stop, seed, block_size=max(1, block_size), hook=measure, **settings)
     seconds[filled:] = spent
     if fired(result):
         values[filled:] = quantity(result.coef, result.intercept)

@@ -9,7 +9,7 @@ import numpy as np
 from sgdone.data import ArraySource
 from sgdone.losses.base import Loss
 from sgdone.papers.experiment import Row
-from sgdone.papers.runs import Quantity, TaskKind, trajectory
+from sgdone.papers.runs import Quantity, trajectory
 from sgdone.papers.tables import Array, by_run, column, grouped, where
 from sgdone.solvers import ISGD, SVRG, Averaged, Halving, Solver
 from sgdone.steps import Constant, InverseTime, StepSize, Xu
@@ -79,37 +79,29 @@ def follow(
     quantity: Quantity,
     passes: Array,
     seed: np.random.SeedSequence,
-    *,
-    task: TaskKind,
-    fit_intercept: bool,
+    **settings: Any,
 ) -> Array:
     """The quantity at numbers of passes, the first of which is 0; infinite once a run has diverged.
 
     Parameters
     ----------
-    source, loss, setting, task, fit_intercept
+    source, loss, setting
         What to fit without penalty, and how.
     quantity : callable
         A number that is measured of weights and intercept.
     passes : array
-        When to measure, in equal distances.
+        When to measure, at equal distances.
     seed : numpy.random.SeedSequence
         The same seed gives the same order of rows.
+    **settings
+        Other arguments of `sgdone.papers.runs.fit`.
     """
     assert source.n_rows is not None
-    measured = trajectory(
-        source,
-        loss,
-        setting.solver,
-        quantity,
-        passes[1:],
-        seed,
-        step=setting.step,
-        task=task,
-        fit_intercept=fit_intercept,
-        block_size=int(0.5 * float(np.diff(passes).min()) * source.n_rows),
+    block_size = int(0.5 * float(np.diff(passes).min()) * source.n_rows)
+    later = trajectory(
+        source, loss, setting.solver, quantity, passes[1:], seed, step=setting.step, block_size=block_size, **settings
     )
-    return np.append(np.asarray(quantity(np.zeros(source.n_features), 0.0)), measured.values[:, 0])
+    return np.append(np.asarray(quantity(np.zeros(source.n_features), 0.0)), later.values[:, 0])
 
 
 def best(scores: Array) -> int:
