@@ -7,7 +7,7 @@ import numpy as np
 
 from accuracy_data import held_out_loss
 from contenders import Contender, Data, MissingError
-from contenders.base import Fit
+from contenders.contender import Fit
 
 SEEDS = (0, 1, 2)
 #: A bracket of budgets is narrow enough.

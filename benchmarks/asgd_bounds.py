@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from sgdone.theory.asgd import averaged_error_bound, expected_errors, sgd_error_bound
+from sgdone.papers.averaging.theory import averaged_error_bound, expected_errors, sgd_error_bound
 
 TIMES = (1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 100_000)
 

@@ -1,7 +1,7 @@
-"""What a bank of six models costs beside one model alone: each row is read once and used for all.
+"""Cost of training six models side by side over that of one: each row is read once and used for all.
 
-Run as ``python benchmarks/bank_cost.py``. Ratios are medians of alternating pairs within one run; the ratio of a bank
-of one to itself stands beside them.
+Run as ``python benchmarks/bank_cost.py``. Ratios are medians of alternating pairs within one run; beside them the
+ratio of one model to itself.
 """
 
 import argparse
@@ -10,13 +10,13 @@ import time
 import numpy as np
 from scipy import sparse
 
-from sgdone.auto.bank import Bank
 from sgdone.auto.candidates import Candidate
-from sgdone.auto.folds import Folds
-from sgdone.auto.task import Task
+from sgdone.auto.models import Models
 from sgdone.data import ArraySource
-from sgdone.data.base import Block
 from sgdone.data.rows import Scaling
+from sgdone.data.source import Block
+from sgdone.data.validation_rows import ValidationRows
+from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic
 
 
@@ -33,16 +33,16 @@ def problems(rng: np.random.Generator) -> dict[str, tuple[object, int]]:
     }
 
 
-def bank_of(count: int, task: Task, n_features: int) -> Bank:
+def models_of(count: int, objective: Objective, n_features: int) -> Models:
     candidates = [Candidate(1.0 + k / 100, 1.0) for k in range(count)]
-    weights, intercept = np.zeros((task.n_outputs, n_features)), np.zeros(task.n_outputs)
-    bank = Bank.at(task, candidates, np.dtype(np.float64), weights, intercept)
-    bank.set_steps(0.25, float(n_features), 1.0, [1e-4] * count)
-    return bank
+    weights, intercept = np.zeros((objective.n_outputs, n_features)), np.zeros(objective.n_outputs)
+    models = Models.at(objective, candidates, np.dtype(np.float64), weights, intercept)
+    models.set_steps(0.25, float(n_features), 1.0, [1e-4] * count)
+    return models
 
 
-def seconds(bank: Bank, block: Block, folds: Folds) -> float:
-    copy = bank.copy()
+def seconds(models: Models, block: Block, folds: ValidationRows) -> float:
+    copy = models.copy()
     start = time.perf_counter()
     copy.advance(block, folds.of_row, 0, block.order.size)
     return time.perf_counter() - start
@@ -57,16 +57,16 @@ def main() -> None:
     for name, (X, n_classes) in problems(rng).items():
         n_rows, n_features = X.shape
         labels = rng.integers(0, n_classes, n_rows).astype(float)
-        task = Task.of(Logistic(), n_classes, True)
+        objective = Objective.of_classes(Logistic(), n_classes)
         shift = None if sparse.issparse(X) else np.zeros(n_features)
         source = ArraySource(
             X, labels if n_classes > 2 else 2 * labels - 1, scaling=Scaling(np.ones(n_features), shift)
         )
         order = np.concatenate([block.order for block in source.blocks(rng)])
         block = Block(source.rows, source.labels, source.sample_weight, order, order)
-        folds = Folds.none(n_rows)
-        one, many = bank_of(1, task, n_features), bank_of(options.models, task, n_features)
-        times = [[seconds(bank, block, folds) for bank in (one, many, one)] for _ in range(options.pairs + 1)][1:]
+        folds = ValidationRows.none(n_rows)
+        one, many = (models_of(count, objective, n_features) for count in (1, options.models))
+        times = [[seconds(models, block, folds) for models in (one, many, one)] for _ in range(options.pairs + 1)][1:]
         first, bank, again = np.array(times).T
         ratio, itself = np.median(bank / first), np.median(again / first)
         print(

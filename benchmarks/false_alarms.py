@@ -21,14 +21,14 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import expit
 
-from sgdone.experiments.diagnostics_models import GaussianModel, ModelStream, binary, decaying, normal
+from sgdone.interfaces.stop import Status
 from sgdone.losses import Logistic, Loss, Squared
-from sgdone.run import Hook, Result, run
-from sgdone.solvers import SGD, State
+from sgdone.papers.diagnostics.models import GaussianModel, binary, decaying, normal
+from sgdone.papers.runs import fit
+from sgdone.run import Hook, Result
+from sgdone.solvers import SGD
 from sgdone.steps import Constant
-from sgdone.stopping import Distance, MaxSamples, Pflug
-from sgdone.stopping.base import Progress, StopRule
-from sgdone.verdict import Status
+from sgdone.stopping import Distance, MaxSamples, Pflug, Progress, StopRule
 
 FEATURES, BUDGET, POINTS = 20, 50_000, 600
 RULES: dict[str, StopRule] = {
@@ -113,16 +113,16 @@ def one_run(
     block_size: int | None = None,
     hook: Hook | None = None,
 ) -> Result:
-    return run(
-        ModelStream(problem.model),
+    task = "regression" if problem.loss.quadratic else "classification"
+    return fit(
+        problem.model.stream(),
         problem.loss,
         SGD(),
         stop,
-        alpha=0.0,
+        np.random.default_rng(seed),
         step=Constant(gamma),
         fit_intercept=False,
-        task="regression" if problem.loss.quadratic else "classification",
-        rng=np.random.default_rng(seed),
+        task=task,
         block_size=block_size,
         hook=hook,
     )
@@ -137,10 +137,10 @@ def course_of(problem: Problem, gamma: float, seeds: list[np.random.SeedSequence
     for seed in seeds:
         risks = [problem.excess_risk(np.zeros(FEATURES))]
 
-        def look(progress: Progress, state: State, risks: list[float] = risks) -> None:
-            risks.append(problem.excess_risk(state.solution()[0]))
+        def evaluate(progress: Progress, risks: list[float] = risks) -> None:
+            risks.append(problem.excess_risk(progress.solution().coef[0]))
 
-        one_run(problem, gamma, MaxSamples(int(samples[-1])), seed, stretch, look)
+        one_run(problem, gamma, MaxSamples(int(samples[-1])), seed, stretch, evaluate)
         courses.append(risks)
     mean = np.mean(courses, axis=0)
     stationary = float(mean[mean.size // 2 :].mean())
@@ -153,7 +153,9 @@ def firing_of(problem: Problem, gamma: float, rule: StopRule, seeds: list[np.ran
     results = [one_run(problem, gamma, rule | MaxSamples(BUDGET), seed) for seed in seeds]
     fired = [result.verdict.status is Status.CONVERGED for result in results]
     samples = [result.verdict.step if f else np.nan for result, f in zip(results, fired, strict=True)]
-    risks = [problem.excess_risk(result.coef) if f else np.nan for result, f in zip(results, fired, strict=True)]
+    risks = [
+        problem.excess_risk(result.model.coef[0]) if f else np.nan for result, f in zip(results, fired, strict=True)
+    ]
     return Firing(np.array(samples), np.array(risks))
 
 

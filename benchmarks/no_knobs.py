@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 import no_knobs_cold
 import no_knobs_data
 import no_knobs_plot
-from contenders.base import MissingError
+from contenders.contender import MissingError
 from no_knobs_cache import Cache, Fits, machine
 from no_knobs_ours import ours
 from no_knobs_outcome import FIVE, OURS, Outcome

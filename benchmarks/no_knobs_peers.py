@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, Ridge, RidgeCV, SGDClassifier, SGDRegressor
 
 import no_knobs_vowpal
-from contenders.base import MissingError
+from contenders.contender import MissingError
 from no_knobs_data import Part
 from no_knobs_measure import Measured, measured, scaled
 

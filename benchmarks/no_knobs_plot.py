@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from contenders.base import MissingError
+from contenders.contender import MissingError
 from no_knobs_outcome import FIVE, LOSS_RATIO, OURS, Outcome
 from no_knobs_report import HEADINGS
 

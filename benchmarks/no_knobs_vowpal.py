@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-from contenders.base import MissingError
+from contenders.contender import MissingError
 from no_knobs_data import Part
 from no_knobs_measure import Measured, judge_probabilities, judge_values, timed
 

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 import problems
-from sgdone import LinearClassifier
+from sgdone import SGDClassifier
 from sgdone.solvers import ISGD, Averaged, Liblinear
 from sgdone.steps import Root
 
@@ -42,7 +42,7 @@ def objective(model: Any, X: NDArray[Any], signs: NDArray[Any], loss: str, alpha
 
 def optimum(X: NDArray[Any], y: NDArray[Any], signs: NDArray[Any], loss: str, alpha: float) -> float:
     """The least objective that exact solvers find."""
-    exact: list[Any] = [LinearClassifier(loss, solver=Liblinear(tol=1e-10), alpha=alpha).fit(X, y)]
+    exact: list[Any] = [SGDClassifier(loss, solver=Liblinear(tol=1e-10), alpha=alpha).fit(X, y)]
     if loss == "logistic":
         exact.append(LogisticRegression(C=1 / (alpha * len(y)), tol=1e-10, max_iter=10_000).fit(X, y))
     return min(objective(model, X, signs, loss, alpha) for model in exact)
@@ -71,7 +71,7 @@ def main() -> None:
         gaps = []
         for name, alpha, loss in columns:
             X, y = sets[name]
-            model = LinearClassifier(loss, alpha=alpha, stop=passes, random_state=0, **options).fit(X, y)
+            model = SGDClassifier(loss, alpha=alpha, stop=passes, random_state=0, **options).fit(X, y)
             least = best[name, alpha, loss]
             gap = (objective(model, X, np.where(y, 1.0, -1.0), loss, alpha) - least) / least
             gaps.append(f"[{'bold' if gap < 1e-3 else 'red'}]{gap:.0e}[/]")

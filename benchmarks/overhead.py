@@ -18,6 +18,7 @@ from rich.table import Table
 import problems
 from sgdone import losses, solvers, stopping
 from sgdone.data import ArraySource
+from sgdone.interfaces.objective import Objective
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRED, Probe, ProbeMaker
 from sgdone.kernels.rows import RowAccess
@@ -100,9 +101,10 @@ RULES: dict[str, StopRule] = {
 def one_pass(X: Any, y: Any, rule: StopRule) -> Callable[[], Any]:
     """A pass of SGD with a constant step."""
     labels = np.where(y > 0, 1.0, -1.0)
+    objective = Objective(losses.Logistic(), 1e-6)
 
     def go() -> Any:
-        return run(ArraySource(X, labels), losses.Logistic(), solvers.SGD(), rule, alpha=1e-6, step=Constant(1e-3))
+        return run(ArraySource(X, labels), objective, solvers.SGD(), rule, step=Constant(1e-3))
 
     return go
 

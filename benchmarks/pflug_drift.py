@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from sgdone.theory.diagnostics import (
+from sgdone.papers.diagnostics.theory import (
     gaussian_design,
     gaussian_shrinkage,
     pflug_drift,

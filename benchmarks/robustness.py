@@ -27,11 +27,11 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from sgdone import LinearClassifier, datasets
+from sgdone import SGDClassifier, datasets
+from sgdone.interfaces.stop import Status
 from sgdone.losses import Hinge, Loss, MarginDistribution, MarginPursuit, OptimalMarginDistribution
 from sgdone.solvers import ISGD, Averaged, Catoni, MarginMoments, MedianOfMeans, Solver
 from sgdone.steps import InverseSqrt, Root
-from sgdone.verdict import Status
 
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1)
 LARGEST_TEST = 5000
@@ -58,17 +58,17 @@ class Rows:
         return Rows(self.X[rows], self.y[rows])
 
 
-Fit = Callable[[Rows, float, int], LinearClassifier]
+Fit = Callable[[Rows, float, int], SGDClassifier]
 
 
 def by_rows(loss: str | Loss) -> Fit:
     """Averaged implicit SGD, or averaged SGD if the loss is not convex."""
 
-    def fit(rows: Rows, alpha: float, seed: int) -> LinearClassifier:
+    def fit(rows: Rows, alpha: float, seed: int) -> SGDClassifier:
         convex = not isinstance(loss, MarginDistribution)
         solver: Solver = Averaged(ISGD(), after=0, decay=3) if convex else Averaged(after=0, decay=3)
         step = Root() if convex else "auto"
-        return LinearClassifier(loss, solver=solver, step=step, alpha=alpha, stop=20, random_state=seed).fit(
+        return SGDClassifier(loss, solver=solver, step=step, alpha=alpha, stop=20, random_state=seed).fit(
             rows.X, rows.y
         )
 
@@ -78,10 +78,10 @@ def by_rows(loss: str | Loss) -> Fit:
 def on_all_rows(make: Callable[[Rows, int], Solver], steps: int, *, own_step: bool = False, start: bool = False) -> Fit:
     """The hinge by a method whose steps read all rows twice."""
 
-    def fit(rows: Rows, alpha: float, seed: int) -> LinearClassifier:
+    def fit(rows: Rows, alpha: float, seed: int) -> SGDClassifier:
         step = "auto" if own_step else InverseSqrt(1.0 / float(np.median(squares(rows.X) + 1.0)))
         solver = make(rows, seed)
-        model = LinearClassifier(Hinge(), solver=solver, step=step, alpha=alpha, stop=2 * steps, random_state=seed)
+        model = SGDClassifier(Hinge(), solver=solver, step=step, alpha=alpha, stop=2 * steps, random_state=seed)
         first = by_rows("hinge")(rows, alpha, seed) if start else None
         given = {} if first is None else {"coef_init": first.coef_, "intercept_init": first.intercept_}
         return model.fit(rows.X, rows.y, **given)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from sgdone.theory.termination import angle_bound, expected_stop_bound
+from sgdone.papers.termination.theory import angle_bound, expected_stop_bound
 
 RUNS, DIM, MEAN_NORM = 200, 20, 1.0
 RATIOS = {"logistic": (0.05, 0.1, 0.2, 0.33), "hinge": (0.05, 0.2, 0.4, 0.75)}

@@ -20,8 +20,8 @@ from rich.table import Table
 from sklearn.linear_model import SGDClassifier
 
 import problems
-from sgdone import LinearClassifier
-from sgdone.data.order import shuffled
+import sgdone
+from sgdone.data.row_order import shuffled
 from sgdone.data.rows import Rows
 from sgdone.kernels.jit import compiled
 from sgdone.kernels.prefetch import AHEAD
@@ -30,10 +30,10 @@ from sgdone.kernels.rows import RowAccess
 COLD = """
 import time; start = time.perf_counter()
 import numpy as np
-from sgdone import LinearClassifier
+from sgdone import SGDClassifier
 imported = time.perf_counter()
 X = np.random.default_rng(0).standard_normal((1000, 54))
-LinearClassifier(stop=1).fit(X, X[:, 0] > 0)
+SGDClassifier(stop=1).fit(X, X[:, 0] > 0)
 print(imported - start, time.perf_counter() - imported)
 """
 
@@ -105,7 +105,7 @@ def cold_lines(console: Console) -> None:
 
 def compare(X: Any, y: Any, repeats: int) -> tuple[list[float], list[float]]:
     """Times of sgdone, scikit-learn and the two bare passes; accuracies of the two models."""
-    ours = LinearClassifier(stop=1, random_state=0)
+    ours = sgdone.SGDClassifier(solver="asgd", stop=1, random_state=0)
     theirs = SGDClassifier(loss="log_loss", average=True, max_iter=1, tol=None, random_state=0)
     contenders = [
         lambda: ours.fit(X, y),

@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Where CI is set, as Hypothesis' own profile for it has it, the examples are the same in every run.
+#: Where CI is set, as Hypothesis' own profile for it has it, the examples are the same in every run.
 settings.register_profile(
-    "sgdone",
+    "default",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
     derandomize="CI" in os.environ,
 )
-settings.load_profile("sgdone")
+#: New examples every night, and more of them (`tiers.examples`).
+settings.register_profile("nightly", settings.get_profile("default"), derandomize=False, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.fixture

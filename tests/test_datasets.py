@@ -1,4 +1,4 @@
-"""Data sets: what is on disk or bundled, tasks by name, and fetchers."""
+"""Data sets on disk and in scikit-learn, binary tasks by name, and fetchers."""
 
 import gzip
 import os
@@ -12,8 +12,8 @@ import pytest
 from scipy import sparse
 
 from sgdone import datasets
-from sgdone.datasets.base import split_at_random
-from sgdone.datasets.finding import find, recipes
+from sgdone.datasets.dataset import split_at_random
+from sgdone.datasets.lookup import find, recipes
 from sgdone.datasets.sets import newsgroups20
 
 BUNDLED = ["breast-cancer", "diabetes", "digits", "iris", "wine"]
@@ -21,7 +21,7 @@ BUNDLED = ["breast-cancer", "diabetes", "digits", "iris", "wine"]
 
 @pytest.fixture(scope="session")
 def load():
-    """Load what is at hand, each set once a session; skip what is not."""
+    """Load a data set once per session; skip the test if it is not available."""
 
     @cache
     def remembered(name, subset):
@@ -40,7 +40,7 @@ def load():
 
 @pytest.fixture
 def offline(monkeypatch):
-    """Give no folder, and a network that is down."""
+    """Without the folder SGDONE_DATA and without a network."""
 
     def down(*_args, **_kwargs):
         raise URLError("no network in this test")
@@ -96,6 +96,7 @@ def test_split_is_a_partition():
     np.testing.assert_array_equal(train.X[:, 0], train.y)
 
 
+@pytest.mark.slow
 def test_mnist(load):
     train, test = load("mnist"), load("mnist", "test")
     assert (train.X.shape, test.X.shape) == ((60_000, 784), (10_000, 784))
@@ -105,6 +106,7 @@ def test_mnist(load):
     assert train.X.dtype == np.float32
 
 
+@pytest.mark.slow
 def test_mnist_tasks(load):
     everything, pair, rest = load("mnist"), load("mnist-7-vs-9"), load("mnist-9-vs-rest")
     assert counts(pair) == {-1: 5949, 1: 6265}
@@ -115,6 +117,7 @@ def test_mnist_tasks(load):
     np.testing.assert_array_equal(rest.y == 1, everything.y == 9)
 
 
+@pytest.mark.slow
 def test_cifar10(load):
     train, test = load("cifar10"), load("cifar10", "test")
     assert (train.X.shape, test.X.shape) == ((20_000, 3072), (414, 3072))
@@ -127,12 +130,14 @@ def test_cifar10(load):
     ("name", "target_names"),
     [("cifar10-deer-vs-airplane", ["airplane", "deer"]), ("cifar10-6-vs-9", ["truck", "frog"])],
 )
+@pytest.mark.slow
 def test_cifar10_tasks(load, name, target_names):
     data = load(name)
     assert counts(data) == {-1: 5000, 1: 5000}
     assert data.target_names == target_names
 
 
+@pytest.mark.slow
 def test_covertype(load):
     data, test = load("covertype", "all"), load("covertype", "test")
     assert data.X.shape == (426_598, 54)
@@ -147,6 +152,7 @@ def test_covertype(load):
     assert data.target_names[1] == "Lodgepole Pine"
 
 
+@pytest.mark.slow
 def test_covertype_tasks(load):
     multi = load("covertype", "test")
     for name in (
@@ -190,6 +196,7 @@ def test_endometrial(load):
         load("endometrial", "test")
 
 
+@pytest.mark.slow
 def test_newsgroups20_texts(load):
     load("newsgroups20-sci.med-vs-sci.space")
     split = find(recipes()["newsgroups20"])
@@ -199,6 +206,7 @@ def test_newsgroups20_texts(load):
     assert len(np.unique(split.train.y[:100])) > 10
 
 
+@pytest.mark.slow
 def test_newsgroups20_features(load):
     train, test = (load("newsgroups20-sci.med-vs-sci.space", subset) for subset in ("train", "test"))
     assert counts(train) == {-1: 593, 1: 594}
@@ -210,6 +218,7 @@ def test_newsgroups20_features(load):
     np.testing.assert_array_equal(both.X[[0]].toarray(), train.X[[0]].toarray())
 
 
+@pytest.mark.slow
 def test_newsgroups20_groups_with_hyphens(load):
     data = load("newsgroups20-comp.os.ms-windows.misc-vs-comp.graphics")
     assert data.target_names == ["comp.graphics", "comp.os.ms-windows.misc"]
@@ -240,8 +249,8 @@ def test_types():
     ("name", "options", "message"),
     [
         ("iris", {"subset": "valid"}, "subset='valid' is none of 'train', 'test', 'all'"),
-        ("iris-setosa-vs-rest", {"positive": "setosa"}, "name one binary task"),
-        ("iris", {"negative": "setosa"}, "name one binary task"),
+        ("iris-setosa-vs-rest", {"positive": "setosa"}, "the binary task is ambiguous"),
+        ("iris", {"negative": "setosa"}, "the binary task is ambiguous"),
         ("iris-rose-vs-rest", {}, "no class 'rose': the classes are setosa, versicolor, virginica"),
         ("iris-setosa-vs-rose", {}, "no class 'rose'"),
         ("iris-setosa-vs-0", {}, "'setosa' and '0' are the same class"),
@@ -373,7 +382,7 @@ def test_fetch_rcv1(offline):
     assert counts(train) == {-1: 11_575, 1: 11_574}
     assert len(test.y) == 51
     assert test.target_names == ["rest", "ECAT"]
-    with pytest.raises(ValueError, match="a story may be of both 'CCAT' and 'ECAT'"):
+    with pytest.raises(ValueError, match="a story may have both topics 'CCAT' and 'ECAT'"):
         datasets.load("rcv1-CCAT-vs-ECAT")
 
 

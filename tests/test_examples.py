@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import importlib.util
 import pkgutil
 import re
 from pathlib import Path
@@ -10,10 +11,16 @@ import numpy as np
 import pytest
 
 import sgdone
+from tiers import fast_first, slow
 
-MODULES = sorted(
-    found.name for found in pkgutil.walk_packages(sgdone.__path__, "sgdone.") if not found.name.endswith("__main__")
-)
+
+def has_examples(name):
+    return ">>>" in Path(importlib.util.find_spec(name).origin).read_text("utf-8")
+
+
+MODULES = sorted(filter(has_examples, (found.name for found in pkgutil.walk_packages(sgdone.__path__, "sgdone."))))
+#: Most of their examples fit a model, each with a compiled loop of its own.
+COMPILING = ("sgdone.auto.", "sgdone.diagnose.", "sgdone.solvers.", "sgdone.stopping.")
 PAGES = [
     Path(__file__).parents[1] / name
     for name in (
@@ -28,13 +35,15 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=slow) if name.startswith(COMPILING) else name for name in MODULES]
+)
 def test_docstrings(name):
     failed, _ = doctest.testmod(importlib.import_module(name), extraglobs={"np": np})
     assert failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", fast_first(1, PAGES), ids=lambda page: page.name)
 def test_pages(page):
     """Python blocks of a page run one after the other; those that only include a file are left out."""
     if not page.exists():

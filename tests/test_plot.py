@@ -3,9 +3,10 @@ import builtins
 import numpy as np
 import pytest
 
-from sgdone.plotting import plot_trace
-from sgdone.trace import Trace, TraceRow
-from sgdone.verdict import Status, Verdict
+from sgdone.interfaces.stop import Status
+from sgdone.run.trace import Trace, TraceRow
+from sgdone.run.trace_plot import plot_trace
+from sgdone.run.verdict import Verdict
 
 matplotlib = pytest.importorskip("matplotlib")
 
@@ -31,7 +32,7 @@ def ended(step, status=Status.CONVERGED, rule="ProgressiveLoss", **options):
 
 
 def drawn(axes):
-    """Render, which finds what merely plotting does not."""
+    """Render the figure, which finds errors that plotting alone does not."""
     axes[0].figure.canvas.draw()
     return axes
 
@@ -83,10 +84,16 @@ def test_a_regression():
 
 @pytest.mark.parametrize("last", [1e30, 1e300, np.inf, np.nan])
 def test_a_diverged_fit(last):
-    trace = Trace(rows([0.5, 1e5, 1e20, last]), ended(400, Status.DIVERGED, "divergence"), "regression")
+    trace = Trace(rows([0.5, 1e5, 1e20, last]), ended(400, Status.DIVERGED, ""), "regression")
     axes = drawn(plot_trace(trace))
     assert axes[0].texts[0].get_text() == "diverged"
     assert axes[0].get_ylim()[1] < 1e20, "it leaves the picture and does not fill it"
+
+
+def test_classes_that_no_rule_ended():
+    verdict = Verdict.of_classes({k: ended(200, Status.INTERRUPTED, "") for k in range(3)})
+    axes = drawn(plot_trace(Trace(rows([0.5, 0.4]), verdict)))
+    assert axes[0].texts[0].get_text() == "interrupted (3 of 3 classes)"
 
 
 @pytest.mark.parametrize("classes", [2, 3, 10, 11])
@@ -116,7 +123,7 @@ def test_part_of_a_stream_has_no_passes_to_mark():
 
 
 def test_nothing_to_draw():
-    with pytest.raises(ValueError, match="the trace is empty, the fit ended before its first update"):
+    with pytest.raises(ValueError, match="the trace is empty, because the fit stopped before its first update"):
         plot_trace(Trace())
 
 

@@ -4,7 +4,7 @@ The intercept is the weight of a column of ones that is part of the data, so tha
 """
 
 from contenders import ours, scikit, skglm_library, snap, vowpal
-from contenders.base import Contender, Data, MissingError
+from contenders.contender import Contender, Data, MissingError
 
 __all__ = ["Contender", "Data", "MissingError", "contenders"]
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from contenders.base import Contender, Data, Fit, linear, passes, rows_from
-from sgdone import LinearClassifier
+from contenders.contender import Contender, Data, Fit, linear, passes, rows_from
+from sgdone import SGDClassifier
 from sgdone.solvers import ISGD, SGD, Averaged
 from sgdone.steps import Root
 from sgdone.stopping import MaxSamples
@@ -30,7 +30,7 @@ def contenders(loss: str) -> list[Contender]:
     def prepare_with(solver: Any, step: Any) -> Any:
         def prepare(data: Data) -> Fit:
             def fit(budget: int, seed: int) -> Any:
-                model = LinearClassifier(
+                model = SGDClassifier(
                     loss,
                     solver=solver,
                     step=step,

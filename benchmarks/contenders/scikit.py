@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.svm import LinearSVC
 
-from contenders.base import Contender, Data, Fit, MissingError, iterations, linear, passes, rows_from
+from contenders.contender import Contender, Data, Fit, MissingError, iterations, linear, passes, rows_from
 
 #: Beyond so many features a Newton step by Cholesky takes longer than all others together.
 _MOST_FEATURES = 2000

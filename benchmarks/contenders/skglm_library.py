@@ -6,7 +6,7 @@ from typing import Any
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from contenders.base import Contender, Data, Fit, MissingError, iterations, linear
+from contenders.contender import Contender, Data, Fit, MissingError, iterations, linear
 
 
 def contenders(loss: str) -> list[Contender]:

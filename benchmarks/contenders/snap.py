@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from contenders.base import Contender, Data, Fit, MissingError, iterations, linear
+from contenders.contender import Contender, Data, Fit, MissingError, iterations, linear
 
 
 def contenders(loss: str) -> list[Contender]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from contenders.base import Contender, Data, Fit, MissingError, iterations
+from contenders.contender import Contender, Data, Fit, MissingError, iterations
 
 
 def contenders(loss: str) -> list[Contender]:

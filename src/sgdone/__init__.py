@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from sgdone._version import __version__
 
 if TYPE_CHECKING:
-    from sgdone import datasets, diagnose, losses, solvers, steps, stopping, theory
-    from sgdone.estimators import LinearClassifier, LinearRegressor
+    from sgdone import datasets, diagnose, losses, solvers, steps, stopping
+    from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
     from sgdone.losses import CustomLoss
     from sgdone.model_file import load, save
 else:
@@ -16,6 +16,8 @@ else:
         "CustomLoss": "losses",
         "LinearClassifier": "estimators",
         "LinearRegressor": "estimators",
+        "SGDClassifier": "estimators",
+        "SGDRegressor": "estimators",
         "load": "model_file",
         "save": "model_file",
     }
@@ -32,6 +34,8 @@ __all__ = [
     "CustomLoss",
     "LinearClassifier",
     "LinearRegressor",
+    "SGDClassifier",
+    "SGDRegressor",
     "__version__",
     "datasets",
     "diagnose",
@@ -41,7 +45,6 @@ __all__ = [
     "solvers",
     "steps",
     "stopping",
-    "theory",
 ]
 
 

@@ -1,9 +1,9 @@
-"""Rows sorted by their labels, or by a column, are told from rows in any order."""
+"""Rows that are sorted by label or by a column are detected; rows in random order are not."""
 
 import numpy as np
 import pytest
 
-from sgdone.auto.order import GROUP, Between, LabelOrder, drift_advice
+from sgdone.auto.label_order import GROUP, GroupMeans, LabelOrder, drift_advice
 from sgdone.auto.units import Units
 from sgdone.data import ArraySource
 
@@ -17,7 +17,7 @@ def observed(labels, n_classes=1, window=4096):
 
 
 def labels_of(task, n_rows, rng):
-    """Labels in any order, and the number of outputs they are for."""
+    """Labels in random order, and their number of outputs."""
     if task == "two classes":
         return np.where(rng.random(n_rows) < 0.3, 1.0, -1.0), 1
     if task == "five classes":
@@ -42,18 +42,18 @@ def expected_share(labels, n_classes):
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("n_rows", [700, 5000, 20000])
-def test_sorted_labels_are_told(task, n_rows, rng):
+def test_sorted_labels_are_detected(task, n_rows, rng):
     labels, n_classes = labels_of(task, n_rows, rng)
     order = observed(np.sort(labels), n_classes)
     assert order.share_between == pytest.approx(expected_share(np.sort(labels), n_classes), rel=1e-10)
-    assert "sorted by their labels" in order.advice
+    assert "sorted by label" in order.advice
     assert f"{order.share_between:.0%}" in order.advice
     assert "shuffle=True" in order.advice
 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("n_rows", [300, 700, 5000, 20000])
-def test_labels_in_any_order_give_no_alarm(task, n_rows, rng):
+def test_labels_in_random_order_are_not(task, n_rows, rng):
     shares = []
     for _ in range(20):
         order = observed(*labels_of(task, n_rows, rng))
@@ -64,7 +64,7 @@ def test_labels_in_any_order_give_no_alarm(task, n_rows, rng):
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("mixed", [0.0, 0.3, 0.8])
-def test_the_share_is_the_adjusted_one(task, mixed, rng):
+def test_the_share_is_the_adjusted_eta_squared(task, mixed, rng):
     labels, n_classes = labels_of(task, 9 * GROUP + 17, rng)
     labels = np.sort(labels)
     some = np.flatnonzero(rng.random(labels.size) < mixed)
@@ -85,7 +85,7 @@ def test_windows_of_whole_groups_do_not_matter(task, rng):
 
 @pytest.mark.parametrize("mean", [0.0, 1e3, -1e9, 1e12])
 def test_targets_far_from_0(mean, rng):
-    """A mean of a billion spreads is no variance, neither between groups nor at all."""
+    """A mean of many standard deviations is not mistaken for variance."""
     labels = mean + np.round(rng.standard_normal(5000), 3)
     assert observed(labels).advice == ""
     assert observed(labels).share_between < 0.05
@@ -115,19 +115,19 @@ def test_too_few_rows_to_tell():
     assert observed(np.sort(np.random.default_rng(0).standard_normal(GROUP))).share_between == 0.0
 
 
-def test_streams_that_come_a_row_at_a_time_have_no_groups(rng):
-    """Each call is a group of its own, and a single row has no neighbours to be like."""
+def test_streams_of_single_rows_have_no_groups(rng):
+    """Each call is a group, and a group of one row has no variance within."""
     assert observed(np.sort(rng.standard_normal(600)), window=1).share_between == 0.0
 
 
-def test_classes_that_change_places_now_and_then_are_sorted_still():
-    """Long runs of one class, not in the order of their numbers."""
+def test_long_runs_of_one_class_are_sorted():
+    """In any order of the classes."""
     labels = np.repeat([2.0, 0.0, 1.0, 0.0, 2.0], 1024)
     assert observed(labels, 3).share_between == pytest.approx(1.0)
     assert observed(np.tile([0.0, 1.0, 2.0], 2000), 3).advice == ""
 
 
-def test_a_copy_goes_on_by_itself(rng):
+def test_a_copy_is_independent(rng):
     order = observed(np.sort(rng.standard_normal(2000)))
     copy, before = order.copy(), order.share_between
     copy.observe(rng.standard_normal(2000), 1)
@@ -138,7 +138,7 @@ def test_a_copy_goes_on_by_itself(rng):
 
 
 def groups_of(X, window, *, centred=True):
-    """What units keep of windows of rows that come in an order of their own."""
+    """Group means that units keep of windows of ordered rows."""
     source = ArraySource(X, np.zeros(len(X)), shuffle=False)
     block = next(source.blocks(np.random.default_rng(0)))
     units = Units(True, centred, X.shape[1], ordered=True)
@@ -148,8 +148,8 @@ def groups_of(X, window, *, centred=True):
 
 
 @pytest.mark.parametrize(("mean", "centred"), [(0.0, True), (1e6, True), (0.0, False), (100.0, False)])
-def test_shares_of_columns_are_the_adjusted_ones(mean, centred, rng):
-    """Without centring, sums of squares lose twice the digits that say where a column is."""
+def test_shares_of_columns_are_the_adjusted_eta_squared(mean, centred, rng):
+    """Without centring, sums of squares lose twice as many digits to the mean."""
     X = rng.standard_normal((1000, 4))
     X[:, 1] = np.sort(X[:, 1])
     X[:, 2] += np.linspace(0.0, 3.0, 1000)
@@ -158,16 +158,16 @@ def test_shares_of_columns_are_the_adjusted_ones(mean, centred, rng):
     assert found[1] > 0.9 > 0.3 > found[0]
 
 
-def test_a_column_in_whose_order_rows_come_is_named(rng):
+def test_the_column_that_rows_are_sorted_by_is_named(rng):
     X = rng.standard_normal((1000, 3))
     assert drift_advice(groups_of(X, 100), None) == ""
     X[:, 1] = np.sort(X[:, 1])
     groups = groups_of(X, 100)
-    assert "in the order of column 1 (" in drift_advice(groups, None)
-    assert "in the order of date (" in drift_advice(groups, ["age", "date", "size"])
+    assert "sorted by column 1 (" in drift_advice(groups, None)
+    assert "sorted by date (" in drift_advice(groups, ["age", "date", "size"])
     assert f"{groups.shares()[1]:.0%}" in drift_advice(groups, None)
-    assert drift_advice(groups_of(X, 500), None) == ""  # of two groups
-    assert drift_advice(Between(), None) == ""
+    assert drift_advice(groups_of(X, 500), None) == ""  # two groups are too few
+    assert drift_advice(GroupMeans(), None) == ""
 
 
 @pytest.mark.parametrize("centred", [True, False])

@@ -1,17 +1,17 @@
-"""When candidates are compared, and how many go on."""
+"""When candidates are compared, and how many are kept."""
 
 import pytest
 
 from sgdone.auto import schedule
 
 
-def test_in_a_stream_after_1024_rows_and_twice_as_many_each_time():
+def test_in_the_first_pass_after_1024_rows_and_twice_as_many_each_time():
     due = [steps for steps in range(10_000) if schedule.is_due_in_stream(steps)]
     assert due == [1024, 2048, 4096, 8192]
     assert [schedule.next_in_stream(steps) for steps in (0, 1023, 1024, 5000)] == [1024, 1024, 2048, 8192]
 
 
-def test_after_passes_that_lie_ever_further_apart_and_after_the_last():
+def test_after_passes_further_and_further_apart_and_after_the_last():
     small = [passes for passes in range(1, 101) if schedule.is_due_after(passes, small=True)]
     large = [passes for passes in range(1, 101) if schedule.is_due_after(passes, small=False)]
     assert small == [1, 2, 4, 8, 16, 32, 64, 100]
@@ -19,6 +19,6 @@ def test_after_passes_that_lie_ever_further_apart_and_after_the_last():
 
 
 @pytest.mark.parametrize(("passes", "most"), [(1, 1000), (2, 2), (5, 2), (6, 1), (100, 1)])
-def test_later_passes_over_large_data_are_for_few(passes, most):
+def test_few_candidates_are_kept_in_later_passes_over_large_data(passes, most):
     assert schedule.most_candidates(passes, small=False) == most
     assert schedule.most_candidates(passes, small=True) == 1000

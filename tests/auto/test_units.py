@@ -1,21 +1,21 @@
-"""Units of columns: against the slow twin, the same in windows as at once, and equivariant."""
+"""Units of columns: equal to the slow reference, independent of windows, and equivariant."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from bank_cases import TASKS, advance, predictions, random_case
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from model_cases import OBJECTIVES, advance, predictions, random_case
 from scipy import sparse
 
+from reference_bank import column_units
 from sgdone.auto.units import Units
-from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource
-from sgdone.reference.bank import column_units
+from sgdone.data.bad_rows import BadRowError
+from tiers import examples, fast_first
 
-dense_or_csr = pytest.mark.parametrize("dense", [True, False], ids=["dense", "csr"])
+dense_or_csr = pytest.mark.parametrize("dense", fast_first(1, [True, False]), ids=["dense", "csr"])
 
 
 def block_of(X, dense=True, weights=None):
@@ -34,8 +34,8 @@ def units_of(X, dense=True, weights=None, windows=1):
     return units
 
 
-def learnt_in(X, units):
-    """The rows in their units, dense."""
+def in_units(X, units):
+    """The rows in scaled units, dense."""
     scaling = units.scaling
     return (X - (0.0 if scaling.shift is None else scaling.shift)) / scaling.scale
 
@@ -54,9 +54,9 @@ def random_rows(seed, dense=True, n_rows=None):
 
 
 @dense_or_csr
-@hypothesis_settings(max_examples=20)
+@examples(20)
 @given(seed=st.integers(0, 10**6), windows=st.integers(1, 5))
-def test_units_are_those_of_the_slow_twin(dense, seed, windows):
+def test_units_equal_the_reference(dense, seed, windows):
     X = random_rows(seed, dense)
     scale, shift = column_units(X, dense)
     units = units_of(X, dense, windows=windows)
@@ -77,7 +77,7 @@ def test_window_by_window_is_at_once(dense):
     assert np.array_equal(at_once.scale, in_windows.scale)
 
 
-@hypothesis_settings(max_examples=20)
+@examples(20)
 @given(seed=st.integers(0, 10**6), powers=st.lists(st.integers(-30, 30), min_size=7, max_size=7))
 def test_dense_columns_that_stay_in_place(seed, powers):
     """Without an intercept nothing would take up a shift."""
@@ -97,23 +97,23 @@ def test_dense_columns_that_stay_in_place(seed, powers):
 
 def test_rows_in_units_have_mean_0_and_spread_1():
     X = random_rows(2, n_rows=300)
-    rows = learnt_in(X, units_of(X))
+    rows = in_units(X, units_of(X))
     np.testing.assert_allclose(rows.mean(axis=0), 0.0, atol=1e-10)
     np.testing.assert_allclose(rows.std(axis=0), 1.0, rtol=1e-10)
 
 
 @dense_or_csr
-@hypothesis_settings(max_examples=15)
+@examples(15)
 @given(seed=st.integers(0, 10**6), powers=st.lists(st.integers(-30, 30), min_size=7, max_size=7))
 def test_other_units_of_the_user_give_the_same_rows(dense, seed, powers):
     X = random_rows(seed, dense, 50)
     factors = 10.0 ** np.array(powers)
     units, other = units_of(X, dense), units_of(X * factors, dense)
     np.testing.assert_allclose(other.scale, units.scale * factors, rtol=1e-9)
-    np.testing.assert_allclose(learnt_in(X * factors, other), learnt_in(X, units), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(in_units(X * factors, other), in_units(X, units), rtol=1e-7, atol=1e-9)
 
 
-@hypothesis_settings(max_examples=15)
+@examples(15)
 @given(seed=st.integers(0, 10**6), size=st.floats(0, 6), sign=st.sampled_from([-1.0, 1.0]))
 def test_columns_far_from_0_give_the_same_rows(seed, size, sign):
     """A million spreads away, six digits of the sixteen say where a column is."""
@@ -123,7 +123,7 @@ def test_columns_far_from_0_give_the_same_rows(seed, size, sign):
     shift = sign * 10.0**size * units.scale
     other = units_of(X + shift)
     np.testing.assert_allclose(other.scale, units.scale, rtol=1e-9)
-    np.testing.assert_allclose(learnt_in(X + shift, other), learnt_in(X, units), atol=1e-8)
+    np.testing.assert_allclose(in_units(X + shift, other), in_units(X, units), atol=1e-8)
 
 
 def test_a_first_row_far_away_costs_no_digits():
@@ -140,7 +140,7 @@ def test_constant_columns_count_for_nothing(value):
     units = units_of(X, windows=7)
     assert units.scale[3] == 0.0
     assert units.scaling.scale[3] == np.inf
-    assert np.array_equal(learnt_in(X, units)[:, 3], np.zeros(1000))
+    assert np.array_equal(in_units(X, units)[:, 3], np.zeros(1000))
     assert np.all(np.isfinite(units.scaling.scale[[0, 1, 2, 4, 5, 6]]))
 
 
@@ -180,7 +180,7 @@ def test_what_is_rare_counts_more():
     assert units.scale[1] == pytest.approx(2.0 / (1.0 + np.log(50.0)), rel=1e-14)
 
 
-# ---- when units are made anew ----
+# ---- when units are estimated again ----
 
 
 @dense_or_csr
@@ -233,9 +233,9 @@ def test_so_does_a_column_that_has_grown(dense):
     assert units.scale[0] > 10.0
 
 
-def test_new_units_on_the_way_leave_what_was_learnt():
-    """A column that begins to vary among rows learnt from, as a bank goes on."""
-    case = random_case(28, TASKS["softmax of 3"], n_rows=200)
+def test_new_units_do_not_change_the_models():
+    """A column that starts to vary after the first rows."""
+    case = random_case(28, OBJECTIVES["softmax of 3"], n_rows=200)
     case.X[:120, 3] = 0.25
     case = replace(case, weights=np.ones(200))
     block = block_of(case.X)
@@ -243,20 +243,20 @@ def test_new_units_on_the_way_leave_what_was_learnt():
     units.observe(block, block.used(0, 100))
     units.renew()
     before = replace(case, scaling=units.scaling)
-    bank = case.bank()
-    advance(bank, before, 0, 100)
-    expected = predictions(bank, before)
+    models = case.models()
+    advance(models, before, 0, 100)
+    expected = predictions(models, before)
     units.observe(block, block.used(100, 200))
     assert units.renew()
     after = replace(case, scaling=units.scaling)
-    bank.change_units(before.scaling, after.scaling)
-    np.testing.assert_allclose(predictions(bank, after), expected, rtol=1e-10, atol=1e-10)
-    advance(bank, after, 100, 200)
-    assert np.all(np.isfinite(predictions(bank, after)))
+    models.change_units(before.scaling, after.scaling)
+    np.testing.assert_allclose(predictions(models, after), expected, rtol=1e-10, atol=1e-10)
+    advance(models, after, 100, 200)
+    assert np.all(np.isfinite(predictions(models, after)))
 
 
 def test_a_column_that_has_had_some_spread_keeps_its_weight():
-    """Its spread falls below rounding as more rows come that are all alike; what was learnt from it must not spoil."""
+    """Its spread falls below rounding as more equal rows come; its weight must stay finite."""
     X = random_rows(10, n_rows=20000)
     X[:, 2] = 1.0
     X[5, 2] += 3e-13
@@ -265,19 +265,19 @@ def test_a_column_that_has_had_some_spread_keeps_its_weight():
     units.observe(block, block.used(0, 100))
     units.renew()
     assert np.isfinite(units.scaling.scale[2])
-    case = random_case(29, TASKS["softmax of 3"], n_features=7)
+    case = random_case(29, OBJECTIVES["softmax of 3"], n_features=7)
     case = replace(case, X=X[:30], weights=np.ones(30), scaling=units.scaling)
-    bank = case.bank()
-    advance(bank, case)
+    models = case.models()
+    advance(models, case)
     units.observe(block, block.used(100, 20000))
     assert units.renew()
-    bank.change_units(case.scaling, units.scaling)
+    models.change_units(case.scaling, units.scaling)
     after = replace(case, scaling=units.scaling)
-    assert np.all(np.isfinite(bank.weights))
-    assert np.all(np.isfinite(predictions(bank, after)))
+    assert np.all(np.isfinite(models.weights))
+    assert np.all(np.isfinite(predictions(models, after)))
 
 
-def test_a_copy_goes_on_by_itself():
+def test_a_copy_is_independent():
     X = random_rows(11, n_rows=50)
     block = block_of(X)
     units = Units(True, True, 7)

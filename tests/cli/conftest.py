@@ -1,3 +1,4 @@
+import inspect
 import json
 
 import numpy as np
@@ -7,13 +8,16 @@ from typer.testing import CliRunner
 from cli.files import write_csv
 from sgdone.cli.app import app
 
+#: Click before 8.2 mixes the two streams unless told not to; later versions have no such option.
+SEPARATE = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
+
 
 @pytest.fixture
 def sgdone():
-    """Run a command line; returns its result, with the JSON it printed if it was to."""
+    """Run a command; returns its result, with the parsed JSON if it printed any."""
 
     def run(*arguments, code=0):
-        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        result = CliRunner(**SEPARATE).invoke(app, [str(argument) for argument in arguments])
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == code, result.output

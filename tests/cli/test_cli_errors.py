@@ -1,4 +1,4 @@
-"""1 for bad data, 2 for bad usage; a message and no traceback."""
+"""Exit code 1 for invalid data, 2 for invalid options; a message and no traceback."""
 
 import warnings
 
@@ -13,17 +13,25 @@ BAD_USAGE = {
     "a loss": (["fit", "{train}", "--loss", "foo"], "'--loss': unknown loss 'foo'. Known: epsilon_insensitive, expon"),
     "a close loss": (["fit", "{train}", "--loss", "logistik"], "Did you mean 'logistic'?"),
     "a solver": (["fit", "{train}", "--solver", "adam"], "'--solver': unknown solver 'adam'"),
-    "a step": (["fit", "{train}", "--step", "big"], "'--step': unknown step size 'big'. "),
-    "a negative step": (["fit", "{train}", "--step", "-1"], "'--step': gamma=-1"),
+    "a step": (["fit", "{train}", "--solver", "sgd", "--step", "big"], "'--step': unknown step size 'big'. "),
+    "a negative step": (["fit", "{train}", "--solver", "sgd", "--step", "-1"], "'--step': gamma=-1"),
     "a rule": (["fit", "{train}", "--stop", "never"], "'--stop': unknown stopping rule 'never'"),
     "no passes": (["fit", "{train}", "--stop", "0"], "'--stop': passes=0 is not a positive number"),
     "no pass": (["fit", "{train}", "--passes", "0"], "'--passes': passes=0 is not a positive number"),
-    "passes twice": (["fit", "{train}", "--passes", "3", "--stop", "4"], "--stop 4 already says how many passes"),
-    "a tolerance": (["fit", "{train}", "--tol", "-1"], "'--tol': tol=-1.0 is not a non-negative number"),
-    "a tolerance that is no number": (["fit", "{train}", "--tol", "nan"], "'--tol': tol=nan is not a non-negative"),
+    "passes twice": (["fit", "{train}", "--passes", "3", "--stop", "4"], "--stop 4 already sets the number of passes"),
+    "a tolerance": (["fit", "{train}", "--tol", "-1"], "'--tol': tol must be a non-negative number; got -1.0"),
+    "a tolerance that is no number": (["fit", "{train}", "--tol", "nan"], "a non-negative number; got nan"),
+    "a tolerance of a named solver": (["fit", "{train}", "--solver", "sgd", "--tol", "1"],
+                                      "'--tol': it is for --solver auto"),
+    "a tolerance of another rule": (["fit", "{train}", "--tol", "1", "--stop", "progressive"],
+                                    "'--tol': tol=1.0 has no effect with"),
+    "a step of no solver": (["fit", "{train}", "--step", "0.1"], "'--step': it needs a named solver: add --solver"),
+    "a centre of no solver": (["fit", "{train}", "--center"], "'--center': it needs a named solver: add --solver"),
+    "a centre of numbers": (["fit", "diabetes", "--solver", "sgd", "--center"],
+                            "'--center': it puts the origin between two classes, and this is a regression"),
     "a tolerance in words": (["fit", "{train}", "--tol", "small"], "Invalid value for '--tol'"),
-    "a penalty": (["fit", "{train}", "--alpha", "-1"], "'--alpha': alpha=-1 is not a non-negative number"),
-    "a penalty's name": (["fit", "{train}", "--alpha", "large"], "'--alpha': alpha='large'"),
+    "a penalty": (["fit", "{train}", "--alpha", "-1"], "'--alpha': alpha must be a non-negative number"),
+    "a penalty's name": (["fit", "{train}", "--alpha", "large"], "got 'large'"),
     "a seed": (["fit", "{train}", "--seed", "-1"], "'--seed': Seed must be between 0"),
     "a task": (["fit", "{train}", "--task", "ranking"], "'ranking'"),
     "features": (["fit", "{train}", "--n-features", "0"], "'--n-features': 0 is not a positive number"),
@@ -35,12 +43,14 @@ BAD_USAGE = {
 
 BAD_DATA = {
     "no such file": (["fit", "{folder}/nowhere.csv"], "nowhere.csv: no such file"),
-    "no such set": (["fit", "breast_canser"], "there is no file 'breast_canser', and no data set is called"),
-    "a folder": (["fit", "{folder}"], "is a folder; give a file"),
-    "no label": (["fit", "{train}"], "name the label with --label, one of 'a', 'passed', 'b'"),
-    "another label": (["fit", "{train}", "--label", "pass"], "no column is called 'pass' (did you mean 'passed'?)"),
+    "no such set": (["fit", "breast_canser"], "there is no file 'breast_canser', and no data set is named"),
+    "a folder": (["fit", "{folder}"], "is a folder; give a regular file"),
+    "no label": (["fit", "{train}"], "choose the label with --label, one of 'a', 'passed', 'b'"),
+    "another label": (["fit", "{train}", "--label", "pass"], "no column is named 'pass' (did you mean 'passed'?)"),
     "text to regress": (["fit", "{train}", "--label", "passed", "--task", "regression"], "is no number, as a"),
-    "a broken line": (["fit", "{folder}/broken.csv"], "broken.csv, line 3: 1 field where the header names 2 columns"),
+    "a broken line": (["fit", "{folder}/broken.csv"], "broken.csv, line 3: found 1 field, but the header"),
+    "a loss for a named solver": (["fit", "{train}", "--label", "passed", "--loss", "margin-distribution"],
+                                  "'margin_distribution' is not convex: use --solver sgd, --solver asgd or "),
     "one class": (["fit", "{folder}/one.csv"], "y holds one class only ('x')"),
     "strange test labels": (["fit", "{train}", "--label", "passed", "--test", "{folder}/strange.csv"],
                             "strange.csv: no label is one of the training rows' ('no', 'yes'); it has '8', '9'"),
@@ -48,7 +58,7 @@ BAD_DATA = {
     "another file": (["predict", "{train}", "{train}"], "train.csv: is not a model file"),
     "a model cut short": (["inspect", "{folder}/short"], "is cut short"),
     "columns missing": (["predict", "{model}", "{folder}/one.csv"], "1 feature not found ('b')"),
-    "nowhere to predict": (["predict", "{model}", "{train}", "--out", "{folder}/no/p"], "there is no folder"),
+    "nowhere to predict": (["predict", "{model}", "{train}", "--out", "{folder}/no/p"], "does not exist; create"),
 }  # fmt: skip
 
 
@@ -95,6 +105,6 @@ def test_a_mistake_of_ours_is_not_hidden(sgdone, train, monkeypatch):
     def wrong(*_, **__):
         raise KeyError("a bug")
 
-    monkeypatch.setattr("sgdone.cli.data.read", wrong)
+    monkeypatch.setattr("sgdone.cli.input_data.read", wrong)
     with pytest.raises(KeyError, match="a bug"):
         sgdone("fit", train)

@@ -76,8 +76,7 @@ def test_options_reach_the_model(sgdone, train, tmp_path):
         (["--passes", "40"], MaxPasses(40)),
         (["--passes", "1.5", "--alpha", "0.1"], MaxPasses(1.5)),
         (["--passes", "40", "--solver", "asgd"], ProgressiveLoss() | MaxPasses(40)),
-        (["--passes", "40", "--step", "0.1"], ProgressiveLoss() | MaxPasses(40)),
-        (["--passes", "40", "--loss", "margin-distribution"], ProgressiveLoss() | MaxPasses(40)),
+        (["--passes", "40", "--solver", "sgd", "--step", "0.1"], ProgressiveLoss() | MaxPasses(40)),
         (["--passes", "1.5", "--stop", "progressive"], ProgressiveLoss() | MaxPasses(1.5)),
     ],
 )
@@ -86,11 +85,14 @@ def test_when_to_stop(options, rule, sgdone, train, tmp_path):
     assert load(tmp_path / "m").stop == rule
 
 
-def test_passes_alone_are_made_by_the_default_solver(sgdone, train):
-    report = sgdone("fit", train, "--label", "passed", "--passes", 3, "--json").report
+def test_passes_cap_the_default_fit(sgdone, train):
+    report = sgdone("fit", train, "--label", "passed", "--tol", 0, "--passes", 3, "--json").report
     assert report["solver"] == "auto"
     assert report["verdict"]["rule"] == "MaxPasses"
     assert report["passes"] == 3
+    report = sgdone("fit", train, "--label", "passed", "--passes", 99, "--json").report
+    assert report["verdict"]["rule"] == "Gain"
+    assert report["passes"] < 99
 
 
 def test_a_smaller_tol_goes_on_for_longer(sgdone, train, tmp_path):
@@ -119,6 +121,7 @@ def test_svmlight(zero_based, sgdone, rng, tmp_path):
     assert report["test"]["accuracy"] == report["train"]["accuracy"] > 0.9
 
 
+@pytest.mark.slow
 def test_parquet(sgdone, columns, tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -152,10 +155,12 @@ def test_a_regression(sgdone, columns, tmp_path):
         ([0.5, 1.5] * 40, [], "regression"),
         (["true", "false"] * 40, [], "classification"),
         ([0, 1] * 40, ["--task", "regression"], "regression"),
-        ([0, 1] * 40, ["--loss", "huber"], "regression"),
-        ([0, 1] * 40, ["--loss", "squared"], "classification"),
+        pytest.param([0, 1] * 40, ["--loss", "huber"], "regression", marks=pytest.mark.slow),
+        pytest.param([0, 1] * 40, ["--loss", "squared"], "classification", marks=pytest.mark.slow),
         ([k // 3 for k in range(80)], [], "regression"),
-        ([k // 3 for k in range(80)], ["--loss", "hinge", "--stop", "1"], "classification"),
+        pytest.param(
+            [k // 3 for k in range(80)], ["--loss", "hinge", "--stop", "1"], "classification", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_the_task(labels, options, task, sgdone, columns, tmp_path):
@@ -194,6 +199,7 @@ def test_quiet(sgdone, train):
     assert sgdone("fit", train, "--label", "passed", "--quiet").output == ""
 
 
+@pytest.mark.slow
 def test_a_diverged_fit_says_so(sgdone, tmp_path, columns):
     columns["passed"] = columns["a"] * 1e3
     path = write_csv(tmp_path / "t.csv", columns)
@@ -208,12 +214,12 @@ def test_after_ctrl_c_there_is_a_model(classes, sgdone, train, columns, tmp_path
 
     calls = []
 
-    def press(self, progress, state):
+    def press(progress):
         calls.append(progress)
         if len(calls) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(ProgressLine, "hook", press)
+    monkeypatch.setattr(ProgressLine, "hook", lambda self, number: press)
     columns["passed"] = np.arange(80) % classes
     path = write_csv(tmp_path / "t.csv", columns)
     result = sgdone("fit", path, "--label", "passed", "--model", tmp_path / "m", "--stop", 9, code=130)
@@ -227,6 +233,6 @@ def test_ctrl_c_while_reading(sgdone, train, monkeypatch):
     def press(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sgdone.cli.data.read", press)
+    monkeypatch.setattr("sgdone.cli.input_data.read", press)
     result = sgdone("fit", train, code=130)
     assert result.stderr == "error: interrupted\n"

@@ -1,14 +1,14 @@
 import numpy as np
 
-from sgdone import LinearRegressor, __version__, load, losses, save
+from sgdone import SGDRegressor, __version__, load, losses, save
 
 
-def test_in_words(sgdone, train, tmp_path):
+def test_text_report(sgdone, train, tmp_path):
     model = tmp_path / "model.safetensors"
     sgdone("fit", train, "--label", "passed", "--solver", "asgd", "--model", model, "--quiet")
     text = sgdone("inspect", model).stdout
     loaded = load(model)
-    for line in ("model       LinearClassifier, logistic loss, asgd", f"trained on  {train}", "label       passed",
+    for line in ("model       SGDClassifier, logistic loss, asgd", f"trained on  {train}", "label       passed",
                  "features    2", "classes     no, yes", "alpha       0.0125",
                  "nonzero     2 of 2 coefficients, float64",
                  f"with sgdone {__version__}", str(loaded.verdict_)):  # fmt: skip
@@ -36,8 +36,8 @@ def test_several_classes_have_names(sgdone, tmp_path):
 
 def test_a_model_that_the_library_saved(sgdone, rng, tmp_path):
     X = rng.standard_normal((40, 12))
-    save(LinearRegressor(losses.Huber(2.0), solver="asgd", stop=2).fit(X, X[:, 0]), tmp_path / "m")
+    save(SGDRegressor(losses.Huber(2.0), solver="asgd", stop=2).fit(X, X[:, 0]), tmp_path / "m")
     text = sgdone("inspect", tmp_path / "m", "--top", 1).stdout
-    assert "LinearRegressor, Huber(delta=2.0) loss, asgd" in text
+    assert "SGDRegressor, Huber(delta=2.0) loss, asgd" in text
     assert "feature 1" in text
     assert "trained on" not in text

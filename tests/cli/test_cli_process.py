@@ -29,7 +29,7 @@ def in_terminal(*arguments, until=None, **environment):
     process = subprocess.Popen([*COMMAND, *map(str, arguments)], stdin=end, stdout=end, stderr=end, env=env)
     os.close(end)
     shown = b""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         try:
             piece = os.read(terminal, 4096)
@@ -42,7 +42,7 @@ def in_terminal(*arguments, until=None, **environment):
             process.send_signal(signal.SIGINT)
             until = None
     os.close(terminal)
-    return process.wait(30), shown.decode()
+    return process.wait(300), shown.decode()
 
 
 def test_help_waits_for_nothing_heavy():
@@ -61,6 +61,7 @@ def test_version():
     assert (result.returncode, result.stdout) == (0, f"sgdone {sgdone.__version__}\n")
 
 
+@pytest.mark.slow
 def test_pipes_and_exit_codes():
     result = run("fit", "iris", "--json")
     assert (result.returncode, result.stderr) == (0, "")
@@ -72,6 +73,7 @@ def test_pipes_and_exit_codes():
     assert (result.returncode, result.stdout) == (2, "")
 
 
+@pytest.mark.slow
 def test_characters_that_a_terminal_lacks():
     result = run("fit", "diabetes", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert result.returncode == 0
@@ -80,6 +82,7 @@ def test_characters_that_a_terminal_lacks():
     assert result.stderr == ""
 
 
+@pytest.mark.slow
 def test_the_reader_may_go_away(model, columns, tmp_path):
     many = write_csv(tmp_path / "many.csv", {name: list(columns[name]) * 50 for name in ("a", "b")})
     process = subprocess.Popen(
@@ -90,6 +93,7 @@ def test_the_reader_may_go_away(model, columns, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.slow
 def test_ctrl_c_in_a_terminal(tmp_path):
     model = tmp_path / "m"
     code, shown = in_terminal("fit", "digits", "--solver", "asgd", "--stop", 1e9, "--model", model, until=b"samples")
@@ -102,6 +106,7 @@ def test_ctrl_c_in_a_terminal(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.slow
 def test_a_terminal_without_colour():
     code, shown = in_terminal("fit", "iris", NO_COLOR="1")
     assert code == 0

@@ -7,14 +7,14 @@ import sys
 import pytest
 
 from cli.test_cli_process import in_terminal
-from reproduction.tiny import Tiny
-from sgdone.experiments.finding import all_experiments
+from sgdone.papers.catalogue import all_experiments
+from tiny_experiment import Tiny
 
 
 @pytest.fixture
 def tiny(monkeypatch):
     """The one experiment there is."""
-    monkeypatch.setattr("sgdone.experiments.finding.all_experiments", lambda: {"tiny": Tiny})
+    monkeypatch.setattr("sgdone.papers.catalogue.all_experiments", lambda: {"tiny": Tiny})
     return Tiny
 
 
@@ -99,6 +99,7 @@ def test_without_matplotlib_nothing_is_measured(sgdone, tiny, tmp_path, monkeypa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.slow
 def test_ctrl_c_in_a_terminal_leaves_nothing(tmp_path):
     code, shown = in_terminal("reproduce", "termination-sigma", "--out", tmp_path / "out", until=b"/800")
     assert code == 130

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from sgdone.theory import statements
-from sgdone.theory.diagnostics import gaussian_design, pflug_drift_implicit
-from sgdone.theory.termination import expected_stop_bound
+from sgdone.papers.catalogue import statements
+from sgdone.papers.diagnostics.theory import gaussian_design, pflug_drift_implicit
+from sgdone.papers.termination.theory import expected_stop_bound
 
 ARGUMENTS = ["loss=logistic", "mean_norm=0.5", "sigma=0.1", "step=0.0125"]
 

@@ -1,4 +1,4 @@
-"""A file is written whole or not at all."""
+"""Atomic writes: a file is written completely or not at all."""
 
 import os
 import stat
@@ -74,5 +74,5 @@ def test_a_device_is_written_directly():
 def test_nowhere_to_write(tmp_path):
     with pytest.raises(IsADirectoryError, match="is a folder"), write_atomically(tmp_path):
         pass
-    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere; create it"):
+    with pytest.raises(FileNotFoundError, match=r"the folder .*nowhere does not exist; create it"):
         write_atomically(tmp_path / "nowhere" / "t").__enter__()

@@ -116,12 +116,12 @@ def test_label_by_name(file):
     assert (table.label_name, table.feature_names) == ("HG", ["NV", "PI"])
     with pytest.raises(
         DataError,
-        match=r"no column is called 'HGG' \(did you mean 'HG'\?\): the columns are 'NV', 'PI', 'HG'",
+        match=r"no column is named 'HGG' \(did you mean 'HG'\?\): the columns are 'NV', 'PI', 'HG'",
     ):
         read(path, label="HGG")
     with pytest.raises(
         DataError,
-        match="called label, target, y or class: name the label with label=, one of 'NV', 'PI', 'HG'",
+        match="named label, target, y or class: choose the label with label=, one of 'NV', 'PI', 'HG'",
     ):
         read(path)
 
@@ -134,7 +134,7 @@ def test_long_lists_of_columns_are_shortened(file):
 
 def test_ambiguous_label(file):
     path = file("a,y,class\n1,2,3\n")
-    with pytest.raises(DataError, match="may be any of 'y', 'class': say which with label="):
+    with pytest.raises(DataError, match=r"several columns may be the label \('y', 'class'\): choose one with label="):
         read(path)
     assert read(path, label="y").feature_names == ["a", "class"]
     assert read(path, features=["a", "y"]).label_name == "class"
@@ -155,7 +155,7 @@ def test_features_by_name_in_their_order(file):
     np.testing.assert_array_equal(table.y, [0])
     with pytest.raises(DataError, match=r"2 features not found \('aa', 'zz'\) \(did you mean 'a'\?\): the columns"):
         read(path, features=["aa", "zz"])
-    with pytest.raises(DataError, match="the label 'a' is among the features"):
+    with pytest.raises(DataError, match="the label 'a' is also listed in features="):
         read(path, features=["a", "b"], label="a")
     with pytest.raises(DataError, match="names a column twice"):
         read(path, features=["a", "a"])
@@ -164,19 +164,19 @@ def test_features_by_name_in_their_order(file):
 def test_number_of_features(file):
     path = file("a,b,label\n1,2,0\n")
     assert read(path, n_features=2).X.shape == (1, 2)
-    with pytest.raises(DataError, match=r"2 feature columns \('a', 'b'\) where 3 are expected"):
+    with pytest.raises(DataError, match=r"found 2 feature columns \('a', 'b'\), expected 3"):
         read(path, n_features=3)
-    with pytest.raises(DataError, match="no column besides the label 'y'"):
+    with pytest.raises(DataError, match="there is no feature column besides the label 'y'"):
         read(file("y\n1\n"))
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b,y\n1,2,0\n1,2\n", r"line 3: 2 fields where the header names 3 columns"),
-        ("a,b,y\n1,2,0\n\n\n1,2,0,4\n", r"line 5: 4 fields where the header names 3 columns"),
-        ("a,y\n7\n", r"line 2: 1 field where the header names 2 columns: complete the line or remove it"),
-        ('a,b,y\n1,2,"x\ny"\n1,2\n', r"line 4: 2 fields"),
+        ("a,b,y\n1,2,0\n1,2\n", r"line 3: found 2 fields, but the header has 3 columns"),
+        ("a,b,y\n1,2,0\n\n\n1,2,0,4\n", r"line 5: found 4 fields, but the header has 3 columns"),
+        ("a,y\n7\n", r"line 2: found 1 field, but the header has 2 columns: correct the line or remove it"),
+        ('a,b,y\n1,2,"x\ny"\n1,2\n', r"line 4: found 2 fields"),
         ("a,b,y\n1,2,0\n1,n/k,0\n", r"line 3, column 'b': 'n/k' is text, not a number: correct it, encode"),
         ("a,b,y\n1,Paris,0\n1,Rome,0\n", r"line 2, column 'b': 'Paris' is text, not a number"),
         ("a,b,y\n1,2,0\n\n1,1_000,0\n", r"line 4, column 'b': '1_000' is text"),
@@ -197,9 +197,9 @@ def test_number_of_features(file):
         ("a,b,y\n1,2,0.5\n1,2,inf\n", r"line 3, column 'y': infinite value"),
         (
             "a,b,y\n1,2,2020-01-31\n",
-            r"line 2, column 'y': 2020-01-31 \(date32\[day\]\) is neither a class nor a",
+            r"line 2, column 'y': the label 2020-01-31 \(date32\[day\]\) is neither a class nor a",
         ),
-        ('a,b,y\n1,2,u\n1,2,"v\n1,2,u\n', r"line 3, column 'y': the label runs over the end of its line"),
+        ('a,b,y\n1,2,u\n1,2,"v\n1,2,u\n', r"line 3, column 'y': the label contains a line break"),
         (b"a,b,y\n1,2,\xff\n", r"line 2, column 'y': .*text must be UTF-8"),
         (b"a,b,y\n1,\xff,1\n", r"line 2, column 'b': .* is not a number"),
         (b"a,\xe9,y\n1,2,1\n", r"line 1: is not UTF-8"),
@@ -208,10 +208,10 @@ def test_number_of_features(file):
         ("a,b,y\n\n\n", r"t.csv: has column names but no rows"),
         (
             "\n1,2.5,0\n1,2,0\n",
-            r"line 2: starts with numbers \(1,…\), not with column names: add a header line",
+            r"line 2: contains numbers \(1,…\) instead of column names: add a header line",
         ),
-        ("a,,y\n1,2,0\n", r"column 2 has no name: name it, or leave it out \(pandas: index=False\)"),
-        ("a,a,y\n1,2,0\n", r"two columns are called 'a'"),
+        ("a,,y\n1,2,0\n", r"column 2 has no name: name it, or drop it \(pandas: index=False\)"),
+        ("a,a,y\n1,2,0\n", r"two columns are named 'a'"),
         ('a,"b,y\n1,2,0\n', r"line 1: the header cannot be read"),
     ],
 )
@@ -228,7 +228,7 @@ def test_the_line_is_right_in_a_large_file(file):
     with pytest.raises(DataError, match=r"line 234,569, column 'b'"):
         read(file("a,b,y\n" + "\n".join(rows)))
     rows[234_567] = "1,2"
-    with pytest.raises(DataError, match=r"line 234,569: 2 fields"):
+    with pytest.raises(DataError, match=r"line 234,569: found 2 fields"):
         read(file("a,b,y\n" + "\n".join(rows)))
     rows[234_567] = "1,oops,0"
     with pytest.raises(DataError, match=r"line 234,569, column 'b': 'oops'"):

@@ -103,9 +103,9 @@ def test_polars(tmp_path):
         ({"a": [[1.0, 2.0]], "y": [0]}, r"row 1, column 'a': \[1.0, 2.0\] \(list.*\) is not a number"),
         ({"a": [1, 2], "y": [0, None]}, r"row 2, column 'y': missing label: drop the row"),
         ({"a": [1, 2], "y": [0.0, np.nan]}, r"row 2, column 'y': missing value"),
-        ({"a": [1], "y": [[1.0]]}, r"row 1, column 'y': \[1.0\] .* is neither a class nor a number"),
+        ({"a": [1], "y": [[1.0]]}, r"row 1, column 'y': the label \[1.0\] .* is neither a class nor a number"),
         ({"a": pa.array([], pa.int64()), "y": pa.array([], pa.int64())}, r"has column names but no rows"),
-        ({"a": [1], "b": [2]}, r"name the label with label=, one of 'a', 'b'"),
+        ({"a": [1], "b": [2]}, r"choose the label with label=, one of 'a', 'b'"),
     ],
 )
 def test_errors_say_where(file, columns, message):
@@ -125,7 +125,7 @@ def test_first_fault_over_row_groups(file):
 @pytest.mark.parametrize("content", [b"PAR1 and nothing else PAR1", b"x", b"a,b\n1,2\n" * 100])
 def test_corrupt(tmp_path, content):
     (tmp_path / "t.parquet").write_bytes(content)
-    with pytest.raises(DataError, match=r"t\.parquet: cannot be read as Parquet \(.+\): write it again"):
+    with pytest.raises(DataError, match=r"t\.parquet: cannot be read as Parquet \(.+\): write the file again"):
         read(tmp_path / "t.parquet")
 
 

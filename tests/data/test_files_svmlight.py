@@ -1,4 +1,4 @@
-"""svmlight: values, the base of the indices, and errors that name the line."""
+"""svmlight: values, first index, and errors that name the line."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_wide(file):
 
 def test_the_base_is_never_guessed(file):
     train, test = file("1 0:1 2:1\n", "train.svm"), file("1 1:1 2:1\n", "test.svm")
-    with pytest.raises(DataError, match=r"line 1: index 0: this file counts features from 0; .* zero_based=True"):
+    with pytest.raises(DataError, match=r"line 1: index 0: indices start at 0 in this file; .* zero_based=True"):
         read(train)
     n_features = read(train, zero_based=True).X.shape[1]
     np.testing.assert_array_equal(read(test, zero_based=True, n_features=n_features).X.toarray(), [[0, 1, 1]])
@@ -63,10 +63,10 @@ def test_more_features_than_the_model(file):
     path = file("1 1:1\n1 3:1\n")
     assert read(path, n_features=3).X.shape == (2, 3)
     assert read(path, n_features=5).X.shape == (2, 5)
-    message = "line 2: index 3, where 2 features counted from 1 end at 2: read files of one kind with the same"
+    message = "line 2: index 3 is too large: the last of 2 features, starting at 1, is 2. Read training and test files"
     with pytest.raises(DataError, match=message):
         read(path, n_features=2)
-    with pytest.raises(DataError, match="line 2: index 3, where 3 features counted from 0 end at 2"):
+    with pytest.raises(DataError, match="line 2: index 3 is too large: the last of 3 features, starting at 0, is 2"):
         read(path, n_features=3, zero_based=True)
 
 
@@ -78,7 +78,7 @@ def test_names_given_by_the_model(file):
 
 def test_no_label_by_name(file):
     path = file("1 1:1\n")
-    with pytest.raises(DataError, match="svmlight has no column names"):
+    with pytest.raises(DataError, match="svmlight files have no column names"):
         read(path, label="HG")
     assert read(path, label="HG", require_label=False).y == [1]
 
@@ -86,18 +86,18 @@ def test_no_label_by_name(file):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("cat 1:2", "the label 'cat' is not a number: write classes as numbers"),
-        ("1:2 2:3", "starts with '1:2', not with a label: put a number first"),
-        ("1,2 1:3", "has several labels, '1,2'"),
+        ("cat 1:2", "the label 'cat' is not a number: encode the classes as numbers"),
+        ("1:2 2:3", "starts with '1:2' instead of a label: put a number first"),
+        ("1,2 1:3", r"has several labels \(1,2\)"),
         ("nan 1:2", "the label is 'nan': drop the row"),
         ("1 3:1 2:1", "index 2 comes after 3: sort the indices of each line"),
-        ("1 2:1 2:3", "index 2 twice: keep one value a feature"),
+        ("1 2:1 2:3", "index 2 appears twice: keep one value per feature"),
         ("1 2:x", "index 2: 'x' is not a number"),
-        ("1 2:1 7", "'7' is not index:value"),
-        ("1 2: 7", "'2:' is not index:value"),
-        ("1 a:7", "'a:7' is not index:value"),
-        ("1 1.5:7", "'1.5:7' is not index:value"),
-        ("1 1:1 qid:7", "'qid:7' is not index:value"),
+        ("1 2:1 7", "'7' does not have the form index:value"),
+        ("1 2: 7", "'2:' does not have the form index:value"),
+        ("1 a:7", "'a:7' does not have the form index:value"),
+        ("1 1.5:7", "'1.5:7' does not have the form index:value"),
+        ("1 1:1 qid:7", "'qid:7' does not have the form index:value"),
         ("1 -1:2", "index -1 is negative"),
         ("1 99999999999:2", "index 99999999999 is too large"),
         ("1 99999999999999999999:2", "index 99999999999999999999 is too large"),
@@ -115,7 +115,7 @@ def test_errors_say_where(file, line, message):
 
 
 def test_only_comments(file):
-    with pytest.raises(DataError, match="holds no rows"):
+    with pytest.raises(DataError, match="contains no rows"):
         read(file("# nothing\n\n"))
 
 
@@ -123,6 +123,6 @@ def test_a_fault_we_cannot_find_still_is_a_data_error(file, monkeypatch):
     def fail(*_args, **_kwargs):
         raise ValueError("unheard of")
 
-    monkeypatch.setattr("sgdone.data.svmlight.load_svmlight_file", fail)
+    monkeypatch.setattr("sgdone.data.readers.svmlight.load_svmlight_file", fail)
     with pytest.raises(DataError, match=r"t\.svm: unheard of"):
         read(file("1 1:1\n"))

@@ -1,14 +1,14 @@
-"""Minimisers over balls: against the slow twin, exact solutions, and the conditions of a minimum worked out anew."""
+"""Norm-constrained optima against the slow reference, exact solutions and the optimality conditions."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from sgdone.diagnose import ball, constrained_newton
+from sgdone.diagnose import constrained_newton, quadratic_in_ball
 from sgdone.diagnose.constrained import constrained_optimum
-from sgdone.experiments.logistic_problems import PROBLEMS
-from sgdone.reference import logistic as reference
+from sgdone.papers.logistic import reference
+from sgdone.papers.logistic.problems import PROBLEMS
 
 RADII = [0.3, 1.0, 3.0, 10.0, 20.0]
 LOSSES = ["logistic", "exponential"]
@@ -91,7 +91,7 @@ def test_a_small_basis_still_descends(rng, monkeypatch):
     X, y = data(rng, n=80, d=30)
     direct = constrained_optimum(X, y, 5.0)
     monkeypatch.setattr(constrained_newton, "DIRECTLY", 0)
-    monkeypatch.setattr(ball, "_MOST", 6)
+    monkeypatch.setattr(quadratic_in_ball, "_MOST", 6)
     np.testing.assert_allclose(constrained_optimum(X, y, 5.0).objective, direct.objective, rtol=1e-10)
 
 
@@ -158,7 +158,7 @@ def test_constant_duplicate_and_zero_columns_do_no_harm(rng):
         np.testing.assert_allclose(found.coef[[1, -1]], [found.coef[0], 0.0], rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 def test_small_integer_problems_of_all_kinds_have_a_minimum_over_every_ball(seed):
     rng = np.random.default_rng(seed)
     n, d = rng.integers(2, 40), rng.integers(1, 7)
@@ -189,23 +189,23 @@ def test_classes_may_have_any_names(rng):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"radius": 0.0}, "radius=0 is not a positive"),
         ({"radius": [1.0, np.nan]}, "radius=nan"),
         ({"radius": [[1.0]]}, "radius has the shape"),
-        ({"loss": "hinge"}, "loss='hinge' is not one with an exponential tail"),
-        ({"y": [1, 1, 1], "fit_intercept": True}, "an intercept grows without bound"),
+        ({"loss": "hinge"}, "loss='hinge' is not supported"),
+        ({"y": [1, 1, 1], "fit_intercept": True}, "the intercept has no finite optimum"),
         ({"y": [0, 1, 2]}, "3 classes"),
         ({"y": [3, 3, 3]}, "1 classes"),
         ({"y": [0, 1]}, "y has the shape"),
-        ({"X": [[1.0], [np.inf], [0.0]]}, "NaN or infinite"),
+        ({"X": [[1.0], [np.inf], [0.0]]}, "NaN or infinity"),
         ({"X": [1.0, 2.0, 3.0]}, "X has the shape"),
     ],
 )
-def test_what_makes_no_sense_is_refused(given, told):
+def test_invalid_arguments_raise(given, message):
     arguments = {"X": [[1.0], [2.0], [-1.0]], "y": [1, -1, -1], "radius": 1.0} | given
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         constrained_optimum(**arguments)
 
 
@@ -223,8 +223,8 @@ def test_all_zero_rows_have_the_minimum_at_zero():
 def test_a_quadratic_is_minimised_over_the_ball(radius, rank, rng):
     root = rng.standard_normal((rank, 6))
     H, g, w = root.T @ root, rng.standard_normal(6) @ root.T @ root, np.full(6, radius / 5)
-    found = ball.minimum_in_ball(H, g, w, radius)
-    by_products = ball.minimum_in_ball_by_products(lambda u: H @ u, np.diag(H), g, w, radius, 1e-13)
+    found = quadratic_in_ball.minimum_in_ball(H, g, w, radius)
+    by_products = quadratic_in_ball.minimum_in_ball_by_products(lambda u: H @ u, np.diag(H), g, w, radius, 1e-13)
 
     def value(u):
         return g @ (u - w) + (u - w) @ H @ (u - w) / 2

@@ -9,11 +9,9 @@ from scipy import sparse
 
 from sgdone.diagnose import separation
 from sgdone.diagnose.separability import split as splitting
-from sgdone.diagnose.separability.algebra import Direct, Iterative
-from sgdone.diagnose.separability.linear_program import separate_by_program
-from sgdone.diagnose.separability.split import split
-from sgdone.diagnose.separability.undecided import Undecided
-from sgdone.diagnose.separability.weights import absorb, exactify, imbalance
+from sgdone.diagnose.separability.dual_weights import extend_weights, imbalance, refine_weights
+from sgdone.diagnose.separability.least_squares import Direct, Iterative
+from sgdone.diagnose.separability.split import Undecided, separate_by_program, split
 
 X = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 2], [1, 3]])
 Y = np.array([0, 1, 0, 1, 1, 1])
@@ -59,7 +57,7 @@ def test_a_certificate_does_not_hold_for_other_data():
     certificate = separation(X, Y).certificate
     assert not certificate.check(X, 1 - Y)
     assert not certificate.check(X[:, ::-1], Y)
-    with pytest.raises(ValueError, match="is about 6 rows and 2 features"):
+    with pytest.raises(ValueError, match="is for 6 rows and 2 features"):
         certificate.check(X[:5], Y[:5])
 
 
@@ -88,22 +86,22 @@ def test_weights_are_made_exact(rng):
     for algebra in (Direct(), Iterative()):
         rough = np.exp(0.1 * rng.standard_normal(200))
         assert imbalance(A, rough) > 1e-3
-        exact, share = exactify(A, rough, algebra)
+        exact, share = refine_weights(A, rough, algebra)
         assert (exact > 0).all()
         assert imbalance(A, exact) < 1e-12
         np.testing.assert_allclose(exact, rough * (1 - share), rtol=1e-3)
 
 
 def test_weights_that_cannot_balance_are_refused():
-    exact, share = exactify(np.array([[1.0], [2.0]]), np.ones(2), Direct())
+    exact, share = refine_weights(np.array([[1.0], [2.0]]), np.ones(2), Direct())
     assert exact is None
     assert share.max() >= 1.0
 
 
 def test_rows_outside_the_span_are_not_absorbed():
     A, q = np.array([[1.0, 0.0], [-1.0, 0.0]]), np.ones(2)
-    assert absorb(A, q, np.array([0.0, 1.0]), Direct()) is None
-    assert absorb(A, q, np.array([1.0, 1.0]), Iterative()) is None
+    assert extend_weights(A, q, np.array([0.0, 1.0]), Direct()) is None
+    assert extend_weights(A, q, np.array([1.0, 1.0]), Iterative()) is None
 
 
 @pytest.mark.parametrize("algebra", [Direct(), Iterative()])
@@ -120,7 +118,7 @@ def test_newton_conjugate_gradients_and_the_linear_program_agree(rng, algebra, t
         assert (B @ direction <= 1e-9).all()
 
 
-@pytest.mark.parametrize("seed", range(0, 100, 4))
+@pytest.mark.parametrize("seed", range(0, 100, 10))
 def test_the_linear_program_takes_over_where_newton_fails(seed, monkeypatch):
     problem, y, fit_intercept = random_problem(seed)
     usual = separation(problem, y, fit_intercept=fit_intercept)

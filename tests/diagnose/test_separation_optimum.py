@@ -1,4 +1,4 @@
-"""The direction, the finite part and the infimum against what defines them."""
+"""The direction, the finite part and the infimum against their definitions."""
 
 from itertools import pairwise
 
@@ -11,6 +11,7 @@ from scipy.optimize import minimize, nnls
 from sgdone import datasets
 from sgdone.diagnose import separation
 from sgdone.losses import Exponential, Logistic
+from tiers import fast_first
 
 LOSSES = {"logistic": Logistic(), "exponential": Exponential()}
 
@@ -49,10 +50,10 @@ def test_endometrial_data_are_as_published(endometrial):
     assert shape.margin == pytest.approx(1.0)
     assert shape.certificate.check(endometrial.X, endometrial.y).exact
     assert "separates 13 of 79 rows" in str(shape)
-    assert "NV runs to +∞. The mean logistic loss tends to 0.35059." in str(shape)
+    assert "NV tends to +∞. The mean logistic loss tends to 0.35059." in str(shape)
 
 
-@pytest.mark.parametrize("seed", range(0, 120, 2))
+@pytest.mark.parametrize("seed", fast_first(10, range(0, 120, 4)))
 def test_the_direction_has_the_widest_margin(seed):
     X, y, fit_intercept, A = _problem(seed)
     shape = separation(X, y, fit_intercept=fit_intercept)
@@ -75,8 +76,8 @@ def test_the_direction_has_the_widest_margin(seed):
     assert distance < 1e-8
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("seed", range(1, 121, 3))
+@pytest.mark.parametrize("loss", fast_first(1, LOSSES))
+@pytest.mark.parametrize("seed", fast_first(10, range(1, 121, 6)))
 def test_the_finite_part_is_stationary_and_in_the_subspace(loss, seed):
     X, y, fit_intercept, A = _problem(seed)
     shape = separation(X, y, fit_intercept=fit_intercept, loss=loss)
@@ -90,7 +91,7 @@ def test_the_finite_part_is_stationary_and_in_the_subspace(loss, seed):
     assert shape.infimum == pytest.approx(LOSSES[loss].value(still @ v, -1.0).sum() / y.size, abs=1e-13)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", fast_first(1, LOSSES))
 def test_the_infimum_is_approached_along_the_direction_and_not_passed(loss):
     X, y = next(problem for problem in map(_rows, range(200)) if separation(*problem).kind == "quasi-complete")
     shape = separation(X, y, loss=loss)

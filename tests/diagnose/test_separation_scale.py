@@ -1,11 +1,11 @@
-"""Many rows, many features: rows that matter, and conjugate gradients."""
+"""Many rows or features: constraint generation and conjugate gradients."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from sgdone.diagnose import fast_check, separation
-from sgdone.diagnose.separability import diagnosis, partition, spaces
+from sgdone.diagnose.separability import partition, separation_diagnosis, subspaces
 
 
 def dense_problem(kind, n=20_000, d=20, seed=0):
@@ -71,7 +71,7 @@ def test_direction_and_finite_part_need_no_bases(kind, monkeypatch):
     direct = separation(X, y)
     assert direct.kind == kind
     wanted = direct.margin, direct.direction.coef, direct.finite_part.coef, direct.infimum, direct.infinite
-    monkeypatch.setattr(spaces, "WIDEST", 12)
+    monkeypatch.setattr(subspaces, "WIDEST", 12)
     shape = separation(X, y)
     assert shape.margin == pytest.approx(wanted[0], rel=1e-5)
     np.testing.assert_allclose(shape.direction.coef, wanted[1], atol=1e-3)
@@ -91,9 +91,9 @@ def test_the_start_changes_nothing_but_the_time():
 
 def test_what_no_proof_is_found_for_is_undecided(monkeypatch):
     def give_up(design, start):
-        raise diagnosis.Undecided("it was too much")
+        raise separation_diagnosis.Undecided("it was too much")
 
-    monkeypatch.setattr(diagnosis, "partition", give_up)
+    monkeypatch.setattr(separation_diagnosis, "partition", give_up)
     shape = separation([[1.0], [2.0]], [0, 1])
     assert (shape.kind, shape.reason, shape.certificate) == ("undecided", "it was too much", None)
     assert str(shape) == "Undecided: it was too much."
@@ -121,7 +121,7 @@ def test_the_fast_check_proves_what_a_fit_shows():
     overlap, noisy, _ = dense_problem("none")
     found = fast_check(overlap, np.where(noisy, 1.0, -1.0), np.zeros(20))
     assert found.kind == "none"
-    assert "prove that none can be separated" in found.reason
+    assert "prove that no row is separable" in found.reason
 
 
 def test_the_fast_check_leaves_out_rows_of_weight_zero():
@@ -135,7 +135,7 @@ def test_the_fast_check_gives_up_on_many_features(rng):
     X = rng.standard_normal((2000, 400))
     found = fast_check(X, np.where(rng.random(2000) < 0.5, 1.0, -1.0), np.zeros(400))
     assert found.kind == "undecided"
-    assert "would take long beside the fit" in found.reason
+    assert "would take longer than the fit" in found.reason
 
 
 def test_margins_that_are_rounding_prove_nothing():

@@ -1,4 +1,4 @@
-"""The shape of a problem: columns, rank, missing values, classes, advice."""
+"""Summary of a data set: columns, rank, missing values, classes, advice."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from sgdone.diagnose import shape
-from sgdone.diagnose.problem import identical, rank
+from sgdone.diagnose.data_summary import column_summary, rank
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def rng():
 
 
 def overlapping(rng, n=60, d=4):
-    """Rows of two classes that no direction tells apart."""
+    """Rows of two overlapping classes."""
     X = rng.standard_normal((n, d))
     return X, (X[:, 0] + 3 * rng.standard_normal(n) > 0).astype(int)
 
@@ -24,7 +24,7 @@ def said(found, name):
     return dict(found.facts())[name]
 
 
-def test_nothing_to_say_about_sound_data(rng):
+def test_valid_data_need_no_advice(rng):
     X, y = overlapping(rng)
     found = shape(X, y)
     assert (found.rows, found.features, found.complete_rows, found.task) == (60, 4, 60, "classification")
@@ -34,12 +34,12 @@ def test_nothing_to_say_about_sound_data(rng):
     assert list(found.checks) == [1]
     assert found.checks[1].holds
     assert found.advice == []
-    assert str(found).endswith("Nothing stands in the way of a fit.")
+    assert str(found).endswith("No problems were found.")
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix, sparse.coo_array])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_columns_that_say_nothing_new(rng, form, dtype):
+def test_zero_constant_and_duplicate_columns(rng, form, dtype):
     X = rng.integers(-3, 4, (50, 9)).astype(dtype)
     X[:, 2] = 0.0
     X[:, 4], X[:, 7] = X[:, 1], X[:, 1]
@@ -55,7 +55,12 @@ def test_columns_that_say_nothing_new(rng, form, dtype):
     assert found.rank.dependent == (6,)
     assert said(found, "duplicate columns") == "x1 = x4 = x7"
     advice = " ".join(found.advice)
-    for part in ("Drop x2: 0 in every row.", "Drop x5 and x8: constant", "Drop x4 and x7: equal", "Drop x6: a sum"):
+    for part in (
+        "Drop x2: the column is 0 in every row.",
+        "Drop x5 and x8: the columns are constant",
+        "Drop x4 and x7: duplicates",
+        "Drop x6: a linear",
+    ):
         assert part in advice
 
 
@@ -69,15 +74,15 @@ def test_negative_zero_is_zero():
 def test_columns_are_compared_value_by_value_where_their_hashes_collide():
     X = np.array([[1.0, 2.0, 1.0, 2.0, 5.0], [3.0, 4.0, 3.0, 4.0, 5.0]])
     same = np.zeros(5, dtype=np.uint64)
-    assert identical.identical_columns(X, np.arange(5), same) == [(0, 2), (1, 3)]
-    assert identical.identical_columns(sparse.csc_array(X), np.arange(5), same) == [(0, 2), (1, 3)]
+    assert column_summary.identical_columns(X, np.arange(5), same) == [(0, 2), (1, 3)]
+    assert column_summary.identical_columns(sparse.csc_array(X), np.arange(5), same) == [(0, 2), (1, 3)]
 
 
 def test_hashes_of_columns_do_not_depend_on_blocks_or_storage(rng):
     X = rng.integers(0, 3, (40, 6)).astype(float)
-    whole = identical.column_hashes(X, 10_000)
-    assert np.array_equal(whole, identical.column_hashes(X, 13))
-    assert np.array_equal(whole, identical.column_hashes(sparse.csc_array(X), 13))
+    whole = column_summary.column_hashes(X, 10_000)
+    assert np.array_equal(whole, column_summary.column_hashes(X, 13))
+    assert np.array_equal(whole, column_summary.column_hashes(sparse.csc_array(X), 13))
     assert np.unique(whole).size == 6
 
 
@@ -90,7 +95,7 @@ def test_without_an_intercept_one_constant_column_may_stay(rng):
     X[:, 2] = 3.0
     found = shape(X, y, fit_intercept=False)
     assert found.rank.value == 3
-    assert found.advice == ["Drop x2: constant, and one constant column is an intercept already."]
+    assert found.advice == ["Drop x2: the column is constant, like x1, which acts as an intercept."]
 
 
 @pytest.mark.parametrize("deficient", [0, 1, 3])
@@ -107,7 +112,8 @@ def test_rank_by_every_way(rng, monkeypatch, deficient, shape_of_matrix, way, fo
     found = rank.numerical_rank(form(X), np.arange(d), np.abs(X).max(axis=0), fit_intercept=False)
     assert (found.value, found.method) == (inner, way)
     if deficient and n >= d:
-        assert found.dependent == tuple(range(inner, d))
+        # Inner products are half as exact: rounding may leave the columns without a name.
+        assert found.dependent == tuple(range(inner, d)) or (way == "inner products" and not found.dependent)
 
 
 def test_a_column_far_from_zero_is_not_taken_for_the_intercept(rng):
@@ -138,7 +144,7 @@ def test_missing_values_are_named_and_their_rows_left_out(rng, form):
     assert found.missing.columns == {0: 1, 1: 1, 2: 1}
     assert (found.missing.count, found.missing.rows, found.complete_rows) == (3, 2, 58)
     assert said(found, "missing") == (
-        "3 values (NaN in row 3, b; infinity in row 5, a; infinity in row 5, c; rows count from 0)"
+        "3 values (NaN in row 3, b; infinity in row 5, a; infinity in row 5, c; row numbers start at 0)"
     )
     assert "Impute" in found.advice[0]
     rest = np.delete(X, [3, 5], axis=0)
@@ -163,7 +169,7 @@ def test_missing_labels(rng, absent):
     assert found.missing.labels.tolist() == [4, 9]
     assert found.classes == {0: int((y == 0).sum() - (y[[4, 9]] == 0).sum()), 1: int(y.sum() - y[[4, 9]].sum())}
     assert said(found, "missing") == "2 labels (rows 4 and 9)"
-    assert found.advice == ["Drop the rows that have no label."]
+    assert found.advice == ["Drop the rows without a label."]
 
 
 def test_no_complete_row():
@@ -185,14 +191,14 @@ def test_one_row():
     assert found.columns.zero.tolist() == [1]
     assert found.columns.constant.size == 0
     assert found.columns.duplicates == []
-    assert "All rows are of the class a" in found.advice[0]
+    assert "All rows belong to class a" in found.advice[0]
 
 
 def test_one_class_is_separated_by_the_intercept(rng):
     found = shape(rng.standard_normal((20, 2)), np.ones(20))
     assert found.separation.kind == "complete"
     assert found.checks[1.0].holds
-    assert "All rows are of the class 1:" in found.advice[0]
+    assert "All rows belong to class 1:" in found.advice[0]
     assert not any("penalty" in sentence for sentence in found.advice)
 
 
@@ -201,7 +207,7 @@ def test_fewer_rows_than_columns(rng):
     assert (found.rank.value, found.rank.columns) == (8, 21)
     assert found.separation.kind == "complete"
     advice = " ".join(found.advice)
-    assert "fewer than two rows a column" in advice
+    assert "fewer than two rows per column" in advice
     assert "fewer rows than coefficients" in advice
 
 
@@ -212,7 +218,7 @@ def test_separation_is_advised_upon(rng):
     y = np.where(treated | (rng.random(200) < 0.5), "ill", "well")
     found = shape(X, y, feature_names=["a", "b", "c", "treated"])
     assert found.separation.kind == "quasi-complete"
-    assert "treated runs to −∞" in str(found)
+    assert "treated tends to −∞" in str(found)
     assert found.advice[0].startswith("Use a penalty (alpha > 0")
     assert "fewer than two rows" not in str(found)
 
@@ -237,7 +243,7 @@ def test_rare_classes(rng):
     assert "rare class rare" in sentence
     balanced = shape(X, np.arange(300) % 10, with_separation=False)
     assert balanced.advice == []
-    assert said(balanced, "separation") == "not asked for"
+    assert said(balanced, "separation") == "not requested"
 
 
 def test_scales_of_another_size(rng):
@@ -266,7 +272,7 @@ def test_regression_has_no_classes(rng):
     assert (found.task, found.classes, found.separation, found.checks) == ("regression", None, None, {})
     assert "separation" not in dict(found.facts())
     assert found.advice == []
-    assert shape(X, np.full(60, 2.5)).advice == ["All targets are the same: there is nothing to learn."]
+    assert shape(X, np.full(60, 2.5)).advice == ["All targets are equal: there is nothing to predict."]
     assert shape(X, np.arange(60) % 2, task="regression").classes is None
 
 
@@ -274,7 +280,7 @@ def test_data_frames_give_their_names(rng):
     X, y = overlapping(rng)
     frame = pd.DataFrame(X, columns=["age", "sex", "dose", "site"])
     frame["site"] = 1
-    assert shape(frame, pd.Series(y)).advice == ["Drop site: constant, and the intercept does the same."]
+    assert shape(frame, pd.Series(y)).advice == ["Drop site: the column is constant, like the intercept."]
 
 
 def test_no_features(rng):
@@ -285,18 +291,18 @@ def test_no_features(rng):
 
 def test_mistakes_are_named(rng):
     X, y = overlapping(rng)
-    with pytest.raises(ValueError, match="60 rows and y 59 labels"):
+    with pytest.raises(ValueError, match="60 rows, but y has 59 labels"):
         shape(X, y[:-1])
     with pytest.raises(ValueError, match="task must be 'auto'"):
         shape(X, y, task="clustering")
-    with pytest.raises(ValueError, match="'no' is no number"):
+    with pytest.raises(ValueError, match="'no' is not a number"):
         shape(X, np.where(y, "yes", "no")[np.argsort(y)], task="regression")
-    with pytest.raises(ValueError, match="4 features: 1 names"):
+    with pytest.raises(ValueError, match="4 features, but feature_names has 1 names"):
         shape(X, y, feature_names=["a"])
 
 
-def test_progress_is_told(rng):
+def test_progress_is_reported(rng):
     told = []
     shape(*overlapping(rng), progress=told.append)
-    assert told[0] == "looking at the values"
-    assert "asking whether the classes can be separated" in told
+    assert told[0] == "checking the values"
+    assert "checking whether the classes are separable" in told

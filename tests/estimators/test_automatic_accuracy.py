@@ -1,4 +1,4 @@
-"""As good as a scaler and an exact solver whose penalty was left at its default."""
+"""As good as a scaler and an exact solver with its default penalty."""
 
 import numpy as np
 import pytest
@@ -14,6 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from sgdone import LinearClassifier, LinearRegressor
 
+pytestmark = pytest.mark.slow
+
 
 def splits(load):
     X, y = load(return_X_y=True)
@@ -23,7 +25,7 @@ def splits(load):
 
 
 @pytest.mark.parametrize("load", [load_breast_cancer, load_digits, load_wine, load_iris], ids=lambda f: f.__name__)
-def test_log_losses_on_rows_not_seen(load):
+def test_log_losses_on_new_rows(load):
     ours, theirs = [], []
     for seed, (X, new, y, labels) in splits(load):
         ours.append(log_loss(labels, LinearClassifier(random_state=seed).fit(X, y).predict_proba(new)))
@@ -32,7 +34,7 @@ def test_log_losses_on_rows_not_seen(load):
     assert np.mean(ours) < 1.06 * np.mean(theirs)
 
 
-def test_squared_errors_on_rows_not_seen():
+def test_squared_errors_on_new_rows():
     ours, theirs = [], []
     for seed, (X, new, y, targets) in splits(load_diabetes):
         ours.append(LinearRegressor(random_state=seed).fit(X, y).score(new, targets))
@@ -67,7 +69,7 @@ def test_base_rates_of_several_classes(rng):
 
 
 def test_probabilities_are_calibrated(rng):
-    """Of the rows that are given a probability, so many are of the class."""
+    """Predicted probabilities are close to the true ones."""
     X = rng.standard_normal((30_000, 8))
     truth = expit(X @ rng.standard_normal(8))
     y = (rng.random(30_000) < truth).astype(int)
@@ -75,7 +77,7 @@ def test_probabilities_are_calibrated(rng):
     assert np.abs(found - truth[20_000:]).mean() < 0.02
 
 
-def test_slopes_of_a_regression_in_units_of_their_own(rng):
+def test_slopes_of_a_regression_in_different_units(rng):
     X = rng.standard_normal((5000, 4)) * [1e5, 1.0, 1e-5, 10.0] + [1e6, 0.0, 1.0, -100.0]
     slopes = np.array([1e-5, 2.0, -1e5, 0.3])
     y = X @ slopes + 0.5 * rng.standard_normal(5000)
@@ -84,7 +86,7 @@ def test_slopes_of_a_regression_in_units_of_their_own(rng):
 
 
 def test_words_of_a_text(rng):
-    """A thousand columns, a few of them frequent and most of them rare."""
+    """A thousand columns, a few frequent and most rare."""
     frequency = 0.3 / np.arange(1, 1001)
     X = sparse.csr_array(rng.random((3000, 1000)) < frequency, dtype=float)
     slopes = rng.standard_normal(1000) * (rng.random(1000) < 0.3)

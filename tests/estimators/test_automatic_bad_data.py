@@ -8,16 +8,17 @@ from automatic_problems import TASKS, fitted, problem
 from scipy import sparse
 
 from sgdone import LinearClassifier, LinearRegressor
+from tiers import fast_first
 
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-VALUES = pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
-@VALUES
 @FORMS
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("row", [0, 123, 599])
-def test_fit(row, task, form, value, name):
+@pytest.mark.parametrize(
+    ("row", "value", "name"), [(0, np.nan, "NaN"), (123, -np.inf, "infinity"), (599, np.inf, "infinity")]
+)
+def test_fit(row, value, name, task, form):
     X, y = problem(task)
     good = fitted(task, form(X), y)
     before = copy.deepcopy(good)
@@ -32,17 +33,16 @@ def test_fit(row, task, form, value, name):
     assert not hasattr(fresh, "coef_")
 
 
-@VALUES
 @FORMS
 @pytest.mark.parametrize("task", TASKS)
-def test_partial_fit(task, form, value, name, same_model):
+def test_partial_fit(task, form, same_model):
     X, y = problem(task)
     model = fitted(task, form(X), y, 200)
     untouched = copy.deepcopy(model)
     broken = X.copy()
-    broken[99, 0] = value
+    broken[99, 0] = np.nan
     for _ in range(2):
-        with pytest.raises(ValueError, match=f"row 99 of X holds {name} in column 0"):
+        with pytest.raises(ValueError, match="row 99 of X holds NaN in column 0"):
             model.partial_fit(form(broken), y)
         same_model(model, untouched)
     assert model.verdict_.step == 600
@@ -81,7 +81,7 @@ def test_targets_whose_squares_overflow(size, same_model):
     bad = y.copy()
     bad[7] = size
     for call in (LinearRegressor(random_state=0).fit, model.partial_fit):
-        with pytest.raises(ValueError, match=r"row 7 cannot be learnt from: .* too large"):
+        with pytest.raises(ValueError, match=r"row 7 cannot be used: .* too large"):
             call(X, bad)
     same_model(model.partial_fit(X, y), untouched.partial_fit(X, y))
 
@@ -90,17 +90,3 @@ def test_targets_whose_squares_overflow(size, same_model):
 def test_targets_of_unlikely_units_raise_no_warning(size):
     X, y = problem("numbers")
     assert fitted("numbers", X, y * size).coef_ == pytest.approx(fitted("numbers", X, y).coef_ * size, rel=0.1)
-
-
-def test_a_row_that_is_not_sound():
-    X, y = problem("two")
-    rows = sparse.csr_array(X)
-    model = fitted("two", rows, y, 200)
-    untouched = copy.deepcopy(model)
-    broken = rows.copy()
-    broken.indices[5] = 60
-    with pytest.raises(ValueError, match="index"):
-        LinearClassifier(random_state=0).fit(broken, y)
-    with pytest.raises(ValueError, match="index"):
-        model.partial_fit(broken, y)
-    np.testing.assert_array_equal(model.coef_, untouched.coef_)

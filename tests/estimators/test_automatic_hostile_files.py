@@ -1,4 +1,4 @@
-"""Model files of a bank made with care: their SHA-256 is right, and what they hold is not."""
+"""Model files of default fits with a correct SHA-256 and wrong contents."""
 
 import copy
 from functools import reduce
@@ -12,6 +12,8 @@ import sgdone
 from hostile_files import loaded_or_refused
 from hostile_files import refused as is_refused
 from sgdone.model_file import container
+
+pytestmark = pytest.mark.slow
 
 
 def parts_of(task, path, form=np.asarray):
@@ -39,7 +41,7 @@ def refused(all_parts, tmp_path):
     return check
 
 
-def test_the_files_themselves_are_sound(all_parts, tmp_path):
+def test_the_unchanged_files_are_loaded(all_parts, tmp_path):
     for task, (content, tensors) in all_parts.items():
         container.write(tmp_path / "m", content, tensors)
         X, y = problem("two" if task == "csr" else task, 60)
@@ -55,7 +57,7 @@ CHANGES = {
     "float32": lambda array: array.astype(np.float32),
     "int64": lambda array: array.astype(np.int64),
 }
-ARRAYS = ["bank.weights", "bank.intercepts", "bank.numbers", "bank.plans"]
+ARRAYS = ["models.weights", "models.intercepts", "models.numbers", "models.plans"]
 ARRAYS += [f"units.{name}" for name in ("pivot", "firsts", "squares", "scale", "shift")]
 GROUPS = [f"{owner}.groups.{name}" for owner in ("units", "order") for name in ("sums", "squares", "between")]
 
@@ -96,9 +98,9 @@ def set_to(*path, value):
     return change
 
 
-def both_tasks(**values):
+def both_objectives(**values):
     def change(state, _):
-        for fields in (state["task"]["fields"], state["bank"]["fields"]["task"]["fields"]):
+        for fields in (state["objective"]["fields"], state["models"]["fields"]["objective"]["fields"]):
             fields.update(values)
 
     return change
@@ -106,29 +108,29 @@ def both_tasks(**values):
 
 @pytest.mark.parametrize("kind", ["softmax", "one_vs_rest", "target", "nonsense", 3, None])
 def test_two_classes_of_another_kind(kind, refused):
-    """A loop for several classes would take the labels ±1 for places in an array."""
-    refused("two", both_tasks(kind=kind))
-    refused("two", set_to("task", "kind", value=kind))
-    refused("two", set_to("bank", "task", "kind", value=kind))
+    """A loop for several classes would use the labels ±1 as indices."""
+    refused("two", both_objectives(predicts=kind))
+    refused("two", set_to("objective", "predicts", value=kind))
+    refused("two", set_to("models", "objective", "predicts", value=kind))
 
 
 @pytest.mark.parametrize("kind", ["softmax", "one_vs_rest", "two_classes"])
 def test_numbers_of_another_kind(kind, refused):
-    refused("numbers", both_tasks(kind=kind))
-    refused("numbers", set_to("bank", "task", "kind", value=kind))
+    refused("numbers", both_objectives(predicts=kind))
+    refused("numbers", set_to("models", "objective", "predicts", value=kind))
 
 
 @pytest.mark.parametrize("kind", ["target", "two_classes"])
 def test_three_classes_of_another_kind(kind, refused):
-    refused("three", both_tasks(kind=kind))
-    refused("three", set_to("bank", "task", "kind", value=kind))
+    refused("three", both_objectives(predicts=kind))
+    refused("three", set_to("models", "objective", "predicts", value=kind))
 
 
 @pytest.mark.parametrize("outputs", [0, -1, 2, 6, 1.5, "1", None, 2**40])
 def test_other_numbers_of_outputs(outputs, refused):
-    refused("two", both_tasks(n_outputs=outputs))
-    refused("three", both_tasks(n_outputs=outputs))
-    refused("three", set_to("bank", "task", "n_outputs", value=outputs))
+    refused("two", both_objectives(n_outputs=outputs))
+    refused("three", both_objectives(n_outputs=outputs))
+    refused("three", set_to("models", "objective", "n_outputs", value=outputs))
 
 
 @pytest.mark.parametrize(
@@ -140,19 +142,19 @@ def test_other_numbers_of_outputs(outputs, refused):
         (("units", "made_from"), "many"),
         (("units", "groups"), None),
         (("units",), None),
-        (("bank", "folds"), []),
-        (("bank", "folds"), "all"),
-        (("bank", "candidates"), []),
-        (("bank", "candidates"), [1, 2]),
-        (("bank", "task"), None),
-        (("bank",), None),
+        (("models", "folds"), []),
+        (("models", "folds"), "all"),
+        (("models", "candidates"), []),
+        (("models", "candidates"), [1, 2]),
+        (("models", "objective"), None),
+        (("models",), None),
         (("lead",), None),
-        (("lead", "gain"), 3.25),
+        (("lead", "multiplier"), 3.25),
         (("order",), None),
         (("order", "pivot"), "first"),
         (("energy",), "large"),
         (("smoothness",), None),
-        (("task",), 4),
+        (("objective",), 4),
     ],
     ids=str,
 )
@@ -165,17 +167,17 @@ def test_sparse_units_that_say_they_are_dense(refused):
     refused("csr", set_to("units", "centred", value=True))
 
 
-def test_a_leader_that_learns_from_some_rows_only(refused):
+def test_a_leader_that_trains_on_some_rows_only(refused):
     def change(state, _):
-        folds = state["bank"]["fields"]["folds"]
+        folds = state["models"]["fields"]["folds"]
         folds[:] = [0] * len(folds)
 
     refused("two", change)
 
 
 def test_fewer_folds_than_models(refused):
-    refused("two", lambda state, _: state["bank"]["fields"]["folds"].pop())
-    refused("two", lambda state, _: state["bank"]["fields"]["candidates"].pop())
+    refused("two", lambda state, _: state["models"]["fields"]["folds"].pop())
+    refused("two", lambda state, _: state["models"]["fields"]["candidates"].pop())
 
 
 @pytest.mark.parametrize("seeds", [range(start, start + 50) for start in (0, 50, 100)], ids=str)

@@ -1,4 +1,4 @@
-"""Columns without spread, too few rows, and numbers of any size and kind."""
+"""Columns without spread, very few rows, and numbers of any size and kind."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,12 @@ from automatic_problems import TASKS, assert_same_scores, fitted, problem, score
 from scipy import sparse
 
 from sgdone import LinearClassifier, LinearRegressor
+from sgdone.stopping import MaxSamples
 from storage_forms import FORMS as STORED
+from tiers import fast_first
 
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-WAYS = pytest.mark.parametrize("chunk", [None, 150], ids=["fit", "partial_fit"])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+WAYS = pytest.mark.parametrize("chunk", fast_first(1, [None, 150]), ids=["fit", "partial_fit"])
 
 
 @WAYS
@@ -71,13 +73,13 @@ def test_one_and_two_rows_of_numbers(form, rng):
 
 
 @FORMS
-@pytest.mark.parametrize("rows", range(2, 25))
+@pytest.mark.parametrize("rows", [2, 3, 4, 5, 8, 13, 21])
 def test_any_small_number_of_rows(rows, form, rng):
     X = rng.standard_normal((rows, 3))
     y = np.arange(rows) % 2
     for model in (LinearClassifier(random_state=0).fit(form(X), y), LinearRegressor(random_state=0).fit(form(X), y)):
         assert np.isfinite(scores_of(model, form(X))).all()
-        assert np.isfinite(model.verdict_.evidence["loss"])
+        assert np.isfinite(model._results[0].state.run.evaluations.judgement.loss)
 
 
 @FORMS
@@ -120,8 +122,8 @@ def test_a_target_that_never_changes(value):
     assert model.verdict_.status == "converged"
 
 
-@pytest.mark.parametrize("form", [form for form in STORED if form != "dense"])
-@pytest.mark.parametrize("task", ["two", "numbers"])
+@pytest.mark.parametrize("form", fast_first(1, [form for form in STORED if form != "dense"]))
+@pytest.mark.parametrize("task", fast_first(1, ["two", "numbers"]))
 def test_the_same_rows_stored_otherwise(form, task):
     X, y = problem(task, density=0.4)
     rows, plain = STORED[form](X), X if form == "read-only" else sparse.csr_array(X)
@@ -130,14 +132,6 @@ def test_the_same_rows_stored_otherwise(form, task):
         model, expected = fitted(task, rows, y, chunk), fitted(task, plain, y, chunk)
         np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
         np.testing.assert_allclose(model.intercept_, expected.intercept_, rtol=1e-9)
-
-
-def test_stored_zeros_are_no_entries():
-    X, y = problem("two", density=0.4)
-    stored = sparse.csr_array(np.ones_like(X))
-    stored.data[:] = X.ravel()
-    model, expected = fitted("two", stored, y), fitted("two", sparse.csr_array(X), y)
-    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)
 
 
 @FORMS
@@ -169,7 +163,7 @@ def test_one_huge_value_costs_little(task, form):
     broken = X.copy()
     broken[100, 0] = 1e6
     model = fitted(task, form(broken), y)
-    # The column is lost, its neighbours are not.
+    # That column is lost, the others are not.
     without = fitted(task, form(X[:, 1:]), y).score(X[:, 1:], y)
     kept = np.arange(600) != 100
     assert model.score(form(broken)[kept], y[kept]) > min(expected, without) - 0.05
@@ -177,7 +171,7 @@ def test_one_huge_value_costs_little(task, form):
 
 @pytest.mark.parametrize("shuffle", [True, False])
 @pytest.mark.parametrize("task", TASKS)
-def test_rows_of_weight_zero_may_hold_anything(task, shuffle):
+def test_rows_of_weight_zero_may_contain_anything(task, shuffle):
     X, y = problem(task)
     weight = np.ones(600)
     weight[[0, 5, 77, 599]] = 0.0
@@ -188,9 +182,8 @@ def test_rows_of_weight_zero_may_hold_anything(task, shuffle):
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("rows", [600, 6000])
-@pytest.mark.parametrize("share", [0.9, 0.1])
-def test_rows_of_weight_zero_are_as_if_absent(share, rows, task):
+@pytest.mark.parametrize(("rows", "share"), [(600, 0.9), (6000, 0.1)])
+def test_rows_of_weight_zero_do_not_count(rows, share, task):
     X, y = problem(task, rows)
     used = np.random.default_rng(1).random(rows) < share
     make = LinearRegressor if task == "numbers" else LinearClassifier
@@ -203,31 +196,12 @@ def test_rows_of_weight_zero_are_as_if_absent(share, rows, task):
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("unit", [1.0 / 600, 1e3])
-def test_the_unit_of_weights_is_of_no_consequence(unit, task):
-    """Weights that sum to 1, say: a penalty that is left to the fit goes with them."""
+def test_the_unit_of_weights_does_not_matter(unit, task):
+    """Weights that sum to 1, for example: a penalty chosen by the fit is proportional to them."""
     X, y = problem(task)
     make = LinearRegressor if task == "numbers" else LinearClassifier
     weighted = make(random_state=0).fit(X, y, sample_weight=np.full(600, unit))
     assert_same_scores(scores_of(weighted, X), scores_of(fitted(task, X, y), X))
-
-
-@pytest.mark.parametrize(
-    "labels", [["no", "perhaps", "yes"], [-5, 2, 10**12], [0.0, 1.0, 2.0]], ids=["text", "ints", "floats"]
-)
-def test_labels_of_any_kind(labels, same_model):
-    X, y = problem("three")
-    labels = np.array(labels)
-    model = LinearClassifier(random_state=0).fit(X, labels[y])
-    assert model.classes_.tolist() == labels.tolist()
-    assert set(model.predict(X)) <= set(labels)
-    same_model(model, fitted("three", X, y))
-
-
-def test_booleans(same_model):
-    X, y = problem("two")
-    model = LinearClassifier(random_state=0).fit(X, y.astype(bool))
-    assert model.predict(X).dtype == bool
-    same_model(model, fitted("two", X, y))
 
 
 def test_a_class_that_has_no_rows_in_a_stream():
@@ -241,11 +215,11 @@ def test_a_class_that_has_no_rows_in_a_stream():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_labels_that_come_in_turn(n_classes, rng):
-    """A fit that ends early asks some rows for its intercept: not every other one, which would be of one class."""
+    """A fit that ends early uses a sample of rows for its intercept: not every other one, of one class."""
     y = np.arange(60_000) % n_classes
     X = rng.standard_normal((60_000, 3))
     X[:, 0] += 2.0 * y
-    model = LinearClassifier(random_state=0).fit(X, y)
+    model = LinearClassifier(stop=MaxSamples(20_000), random_state=0).fit(X, y)
     assert model.verdict_.passes < 1
     np.testing.assert_allclose(model.predict_proba(X).mean(axis=0), 1.0 / n_classes, atol=0.01)
 
@@ -260,7 +234,7 @@ def test_weights_of_zero_in_turn(rng):
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_bad_row_is_named_or_was_never_read(n_classes, bad, rng):
-    """Wherever it lies: among rows that are learnt from, held out, asked for the intercept, or never looked at."""
+    """Wherever it is: among training rows, held-out rows, rows for the intercept, or rows never read."""
     X = rng.standard_normal((60_000, 3))
     y = np.digitize(X[:, 0] + rng.logistic(size=60_000), [0.0, 1.5][: n_classes - 1])
     outcomes = set()
@@ -277,7 +251,7 @@ def test_a_bad_row_is_named_or_was_never_read(n_classes, bad, rng):
 
 
 def test_rows_of_weight_zero_after_a_comparison(rng):
-    """Nothing has been noted since: there is nothing to compare."""
+    """No loss was recorded since: there is nothing to compare."""
     X = rng.standard_normal((1100, 5))
     y = rng.logistic(size=1100) < X @ [3.0, 2.0, 1.0, 0.0, 0.0]
     weights = np.r_[np.ones(1024), np.zeros(76)]

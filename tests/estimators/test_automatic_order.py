@@ -1,4 +1,4 @@
-"""Rows that come sorted by their labels: mended where they may be shuffled, told of where not."""
+"""Rows sorted by label: harmless if they are shuffled, reported if not."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ from automatic_problems import TASKS, fitted, problem
 from sklearn.metrics import log_loss
 
 from sgdone import LinearRegressor
-from sgdone.verdict import Status
+from sgdone.interfaces.stop import Status
+from tiers import fast_first
 
 
 def sorted_rows(task, n_rows=4000):
@@ -21,7 +22,7 @@ def loss_of(task, model, X, y):
 
 @pytest.mark.parametrize("rows", [600, 6000])
 @pytest.mark.parametrize("task", TASKS)
-def test_shuffling_mends_it(task, rows):
+def test_shuffling_is_enough(task, rows):
     X, y = sorted_rows(task, rows)
     order = np.random.default_rng(5).permutation(rows)
     new, labels = problem(task, 4000, seed=1)
@@ -32,31 +33,32 @@ def test_shuffling_mends_it(task, rows):
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_without_shuffling_the_verdict_tells(task):
+def test_without_shuffling_the_verdict_reports_it(task):
     X, y = sorted_rows(task)
     verdict = fitted(task, X, y, shuffle=False).verdict_
     assert verdict.status is Status.STALLED
-    assert "sorted by their labels" in verdict.advice
+    assert "sorted by label" in verdict.advice
     assert "shuffle" in verdict.advice
     assert str(verdict).startswith("Stalled after")
 
 
-@pytest.mark.parametrize("chunk", [100, 500])
+@pytest.mark.parametrize("chunk", [100])
 @pytest.mark.parametrize("task", TASKS)
-def test_of_a_stream_too(task, chunk):
+def test_sorted_streams_are_reported(task, chunk):
     X, y = sorted_rows(task)
     verdict = fitted(task, X, y, chunk).verdict_
     assert verdict.status is Status.STALLED
-    assert "shuffle the stream" in verdict.advice
+    assert "shuffle the file before streaming it" in verdict.advice
 
 
-@pytest.mark.parametrize("chunk", [1, 37, 100, 500])
+@pytest.mark.parametrize("chunk", fast_first(1, [100, 1]))
 @pytest.mark.parametrize("task", TASKS)
 def test_shuffled_streams_are_not_suspected(task, chunk):
     X, y = problem(task, 600 if chunk == 1 else 4000)
     model = fitted(task, X, y, chunk)
     assert model.verdict_.status is Status.BUDGET_SPENT
-    assert model.verdict_.rule == "single pass"
+    assert model.verdict_.rule == ""
+    assert model.verdict_.reason == "one pass over the rows given"
     assert model.verdict_.advice == ""
 
 
@@ -75,13 +77,13 @@ def test_without_shuffling_as_good_as_with_it():
     assert loss_of("two", as_it_comes, new, labels) < 1.02 * loss_of("two", shuffled, new, labels)
 
 
-def test_rare_classes_are_not_taken_for_an_order(rng):
+def test_rare_classes_do_not_count_as_sorted(rng):
     X = rng.standard_normal((4000, 3))
     y = (rng.random(4000) < 0.005).astype(int)
     assert fitted("two", X, y, 200).verdict_.status is Status.BUDGET_SPENT
 
 
-def test_a_trend_of_the_target_is_told(rng):
+def test_a_trend_of_the_target_is_reported(rng):
     X = rng.standard_normal((4000, 3))
     y = X[:, 0] + 0.01 * np.arange(4000)
     model = LinearRegressor(shuffle=False, random_state=0).fit(X, y)

@@ -1,4 +1,4 @@
-"""The same bits again, in copies and from files."""
+"""The same seed gives the same bits, also in copies and from files."""
 
 import copy
 import pickle
@@ -10,9 +10,10 @@ from scipy import sparse
 
 import sgdone
 from sgdone import LinearClassifier, losses, stopping
-from sgdone.auto import bank
+from sgdone.auto import models
+from tiers import fast_first
 
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
 def through_a_file(model, tmp_path):
@@ -25,7 +26,7 @@ COPIES = {
     "pickle": lambda model, tmp_path: pickle.loads(pickle.dumps(model)),
     "file": through_a_file,
 }
-DUPLICATES = pytest.mark.parametrize("duplicate", COPIES.values(), ids=list(COPIES))
+DUPLICATES = pytest.mark.parametrize("duplicate", fast_first(1, COPIES.values()), ids=list(COPIES))
 
 
 @FORMS
@@ -42,40 +43,51 @@ def test_the_same_seed_the_same_bits(chunk, task, form, same_model):
 
 @FORMS
 @pytest.mark.parametrize("task", TASKS)
-def test_without_shuffling_there_is_nothing_to_draw(task, form, same_model):
-    """As with any other solver: the order is the user's, and a seed is not asked for."""
+def test_streams_without_shuffling_do_not_depend_on_the_seed(task, form, same_model):
+    """There are no validation rows, and the order is the user's."""
     X, y = problem(task)
-    first, *others = (fitted(task, form(X), y, shuffle=False, random_state=seed) for seed in (None, None, 0, 1))
+    first, *others = (fitted(task, form(X), y, 150, shuffle=False, random_state=seed) for seed in (None, None, 0, 1))
     for other in others:
         same_model(first, other)
+
+
+def test_without_shuffling_the_seed_draws_the_validation_rows(same_model):
+    X, y = problem("two")
+    first, again, other = (fitted("two", X, y, shuffle=False, random_state=seed) for seed in (0, 0, 1))
+    same_model(first, again)
+    assert first.verdict_.evidence["loss"] != other.verdict_.evidence["loss"]
 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("columns", [3, 5, 6])
 def test_where_arrays_lie_in_memory_changes_no_bit(columns, task, monkeypatch, same_model):
-    """Compiled loops take another way where two arrays are so close that they might overlap."""
+    """Compiled loops may use another code path if two arrays are so close that they might overlap."""
     X, y = problem(task)
     X = X[:, :columns].copy()
-    expected = fitted(task, X, y)
-    make_bank = bank.make_bank
+    expected, calls = fitted(task, X, y), []
+    make_loop = models.make_loop
 
     def make_crowded(*arguments):
-        loop = make_bank(*arguments)
+        loop = make_loop(*arguments)
 
         def crowded(rows, *others):
-            *given, weights, _, intercepts, numbers, losses, misses, row, sums, amounts, room = others
+            *given, weights, offsets, numbers, own, predictions, slopes, held = others
+            folds, plans, _, intercepts, scalars, losses, misses, row, sums, amounts, room = own
             matrix, *units = rows
-            # What is written to lies right behind what is read.
+            # What is written to lies right after what is read.
             shift, scale, row, sums, amounts, there = _side_by_side(*units, row, sums, amounts, weights)
-            rest = (intercepts, numbers, losses, misses, row, sums, amounts, room)
-            outcome = loop((matrix, shift, scale), *given, there, there.reshape(-1), *rest)
+            flat = there.reshape(-1)
+            own = (folds, plans, flat, intercepts, scalars, losses, misses, row, sums, amounts, room)
+            outcome = loop((matrix, shift, scale), *given, there, offsets, numbers, own, predictions, slopes, held)
             weights[...] = there
+            calls.append(outcome)
             return outcome
 
         return crowded
 
-    monkeypatch.setattr(bank, "make_bank", make_crowded)
+    monkeypatch.setattr(models, "make_loop", make_crowded)
     same_model(fitted(task, X, y), expected)
+    assert calls
 
 
 def _side_by_side(*arrays):
@@ -91,9 +103,9 @@ def _side_by_side(*arrays):
 
 @DUPLICATES
 @FORMS
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
 @pytest.mark.parametrize("task", TASKS)
-def test_copies_predict_the_same_bits_and_go_on_with_them(task, dtype, form, duplicate, tmp_path, same_model):
+def test_copies_predict_and_continue_with_the_same_bits(task, dtype, form, duplicate, tmp_path, same_model):
     X, y = problem(task)
     X = X.astype(dtype)
     for chunk in (None, 150):
@@ -120,13 +132,16 @@ def test_copies_predict_the_same_bits_and_go_on_with_them(task, dtype, form, dup
 @DUPLICATES
 @pytest.mark.parametrize(
     "options",
-    [
-        {"stop": stopping.MaxSamples(700)},
-        {"stop": stopping.MaxPasses(30) | stopping.MaxSamples(5000)},
-        {"loss": losses.SquaredHinge(), "alpha": 0.01, "tol": 0.5},
-        {"loss": "hinge", "fit_intercept": False, "shuffle": False},
-        {"class_weight": {0: 2.0, 1: 1.0, 2: 0.5}},
-    ],
+    fast_first(
+        2,
+        [
+            {"stop": stopping.MaxSamples(700)},
+            {"stop": stopping.MaxPasses(30) | stopping.MaxSamples(5000)},
+            {"loss": losses.SquaredHinge(), "alpha": 0.01, "tol": 0.5},
+            {"loss": "hinge", "fit_intercept": False, "shuffle": False},
+            {"class_weight": {0: 2.0, 1: 1.0, 2: 0.5}},
+        ],
+    ),
     ids=str,
 )
 def test_copies_of_other_models(options, duplicate, tmp_path, same_model):
@@ -139,7 +154,7 @@ def test_copies_of_other_models(options, duplicate, tmp_path, same_model):
 
 
 def test_a_file_of_every_step(tmp_path, same_model):
-    """Saved and loaded after every chunk, as a service would."""
+    """Saved and loaded after every chunk."""
     X, y = problem("three", 3000)
     whole = fitted("three", X, y, 300)
     model = LinearClassifier(random_state=0)

@@ -1,4 +1,4 @@
-"""The units of columns and of targets are of no consequence."""
+"""The units of columns and targets do not matter."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,12 @@ from automatic_problems import TASKS, assert_same_scores, fitted, problem, score
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-WAYS = pytest.mark.parametrize("chunk", [None, 100], ids=["fit", "partial_fit"])
+from tiers import fast_first
+
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+WAYS = pytest.mark.parametrize("chunk", fast_first(1, [None, 100]), ids=["fit", "partial_fit"])
 FACTORS = [
     10.0 ** np.array([8, -8, 3, -5, 0, 6]),
-    10.0 ** np.array([-8, -8, -8, -8, -8, -8]),
-    10.0 ** np.array([0, 0, 8, 0, 0, 0]),
     -(10.0 ** np.array([-1, 1, -2, 2, -7, 7])),
 ]
 
@@ -19,7 +19,7 @@ FACTORS = [
 @WAYS
 @FORMS
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("factors", FACTORS, ids=["many", "all", "one", "negative"])
+@pytest.mark.parametrize("factors", FACTORS, ids=["positive", "negative"])
 def test_columns_in_other_units(factors, task, form, chunk):
     X, y = problem(task, density=1.0 if form is np.asarray else 0.4)
     plain, scaled = fitted(task, form(X), y, chunk), fitted(task, form(X * factors), y, chunk)
@@ -33,7 +33,7 @@ def test_columns_in_other_units(factors, task, form, chunk):
 
 @WAYS
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("distance", [1.0, 1e3, 1e6])
+@pytest.mark.parametrize("distance", [1.0, 1e6])
 def test_columns_moved(distance, task, chunk):
     X, y = problem(task)
     moved = X + distance * np.array([1.0, -1.0, 0.5, 1.0, 0.0, -0.1]) * X.std(axis=0)
@@ -41,14 +41,6 @@ def test_columns_moved(distance, task, chunk):
     assert_same_scores(scores_of(other, moved), scores_of(plain, X))
     if task != "numbers":
         assert_same_scores(other.predict_proba(moved), plain.predict_proba(X))
-
-
-@WAYS
-@pytest.mark.parametrize("task", TASKS)
-def test_moved_and_in_other_units(task, chunk):
-    X, y = problem(task)
-    other = (X + 1e6 * X.std(axis=0)) * FACTORS[0]
-    assert_same_scores(scores_of(fitted(task, other, y, chunk), other), scores_of(fitted(task, X, y, chunk), X))
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -90,9 +82,7 @@ def test_columns_in_another_order(task, form, chunk):
 
 @WAYS
 @FORMS
-@pytest.mark.parametrize(
-    ("factor", "shift"), [(1e6, 0.0), (1e-6, 3e-6), (-2.0, 1e3), (1e8, -1e10), (1.0, 1e6)], ids=str
-)
+@pytest.mark.parametrize(("factor", "shift"), [(1e-6, 3e-6), (-2.0, 1e3), (1e8, -1e10)], ids=str)
 def test_targets_in_other_units(factor, shift, form, chunk):
     X, y = problem("numbers")
     plain, other = fitted("numbers", form(X), y, chunk), fitted("numbers", form(X), factor * y + shift, chunk)
@@ -100,7 +90,7 @@ def test_targets_in_other_units(factor, shift, form, chunk):
     assert other.verdict_.step == plain.verdict_.step
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("loss", fast_first(1, ["hinge", "squared_hinge"]))
 def test_other_losses(loss):
     X, y = problem("three")
     plain, scaled = (fitted("three", rows, y, loss=loss) for rows in (X, X * FACTORS[0]))

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from sgdone import LinearClassifier
+from tiers import fast_first
 
 
 @pytest.fixture
@@ -18,10 +19,10 @@ def rows(rng):
     return sparse.csr_array(X), np.tile([0, 1], 25)
 
 
-@pytest.mark.parametrize("index", [8, 10**9, -1, -(2**31)])
-@pytest.mark.parametrize("place", [0, 3, 7], ids=["first", "middle", "last"])
+@pytest.mark.parametrize("index", [8, -(2**31)])
+@pytest.mark.parametrize("place", [0, 7], ids=["first", "last"])
 @pytest.mark.parametrize("seen", [False, True], ids=["new", "seen to be sorted"])
-@pytest.mark.parametrize("long", [False, True], ids=["int32", "int64"])
+@pytest.mark.parametrize("long", fast_first(1, [False, True]), ids=["int32", "int64"])
 def test_an_index_out_of_range(long, seen, place, index, rows):
     X, y = rows
     if long:
@@ -30,7 +31,7 @@ def test_an_index_out_of_range(long, seen, place, index, rows):
     if not seen:
         X = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
     X.indices[X.indptr[5] + place] = index
-    message = f"row 5 of the CSR matrix X holds the column index {index}, but X has 8 columns: rebuild it"
+    message = f"row 5 of the CSR matrix X has the column index {index}, but X has 8 columns: rebuild it"
     for use in (
         lambda: LinearClassifier().fit(X, y),
         lambda: model.partial_fit(X, y),
@@ -44,7 +45,7 @@ def test_an_index_out_of_range(long, seen, place, index, rows):
 def test_pointers_out_of_range(value, rows):
     X, y = rows
     X.indptr[6] = value
-    with pytest.raises(ValueError, match=r"indptr of the CSR matrix X is broken at row [56]: rebuild it"):
+    with pytest.raises(ValueError, match=r"indptr of the CSR matrix X is invalid at row [56]: rebuild it"):
         LinearClassifier().fit(X, y)
 
 
@@ -64,6 +65,7 @@ def test_entries_behind_the_last_row_do_not_matter(rows, same_model):
     same_model(LinearClassifier(random_state=0).fit(longer, y), LinearClassifier(random_state=0).fit(X, y))
 
 
+@pytest.mark.slow
 def test_the_process_survives():
     """In a process of its own, without the bounds that a debugger might add."""
     code = """

@@ -1,11 +1,6 @@
 """Rules and methods that know when to stop, through the estimators: labels, chunks, refusals, callbacks, copies."""
 
 import pickle
-import signal
-import subprocess
-import sys
-import textwrap
-import time
 from contextlib import nullcontext
 
 import numpy as np
@@ -16,16 +11,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
 import sgdone
-from sgdone import LinearClassifier, LinearRegressor, solvers, steps
-from sgdone.bad_rows import BadRowError
+from sgdone import SGDClassifier, SGDRegressor, solvers, steps
+from sgdone.data.bad_rows import BadRowError
+from sgdone.interfaces.stop import Status
 from sgdone.solvers import SVRG, Halving
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MinPasses, Pflug, SmallValidationSet
-from sgdone.verdict import Status
+from tiers import fast_first
 
 
 def model(stop, **options):
     options = {"solver": "sgd", "step": 0.1, "alpha": 0.01, "random_state": 0} | options
-    return LinearClassifier(stop=stop, **options)
+    return SGDClassifier(stop=stop, **options)
 
 
 RULES = {
@@ -38,41 +34,36 @@ RULES = {
     "both": MarginTest() & Pflug(20),
     "either": MarginTest(2.5) | Pflug(20),
 }
-every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+every_rule = pytest.mark.parametrize("rule", fast_first(1, RULES.values()), ids=RULES)
 
 
 @pytest.mark.parametrize(("name", "rule"), [("margin", MarginTest()), ("pflug", Pflug()), ("distance", Distance())])
+@pytest.mark.slow
 def test_short_names(name, rule, binary, same_model):
     same_model(model(name).fit(*binary), model(rule).fit(*binary))
     assert model("small-validation-set").fit(*binary).verdict_.rule == "SmallValidationSet"
 
 
-LABELS = [(0, 1), (-1, 1), (False, True), ("no", "yes"), (3.0, 7.0), (-5, -2)]
-
-
-@pytest.mark.parametrize("labels", LABELS, ids=str)
 @every_rule
-def test_any_pair_of_labels(rule, labels, binary, same_model):
+def test_any_pair_of_labels(rule, binary, same_model):
     X, y = binary
     expected = model(rule).fit(X, y)
-    found = model(rule).fit(X, np.array(labels)[y])
+    found = model(rule).fit(X, np.array(["no", "yes"])[y])
     same_model(found, expected)
     assert found.verdict_ == expected.verdict_
-    assert found.classes_.tolist() == sorted(labels)
 
 
 @every_rule
-@pytest.mark.parametrize("n_jobs", [None, 2])
-def test_several_classes_are_as_many_runs(rule, n_jobs, several):
+def test_several_classes_are_as_many_runs(rule, several):
     X, y = several
-    together = model(rule, n_jobs=n_jobs).fit(X, y)
+    together = model(rule, n_jobs=2).fit(X, y)
     for k in range(4):
         alone = model(rule).fit(X, y == k)
         assert together.coef_[k].tobytes() == alone.coef_[0].tobytes()
         assert together.verdict_.per_class[k] == alone.verdict_
 
 
-@pytest.mark.parametrize("solver", ["sgd-half", "isgd-half", "svrg"])
+@pytest.mark.parametrize("solver", fast_first(1, ["sgd-half", "isgd-half", "svrg"]))
 def test_methods_in_threads(solver, several, same_model):
     X, y = several
     alone = model(3, solver=solver, step="auto").fit(X, y)
@@ -82,10 +73,8 @@ def test_methods_in_threads(solver, several, same_model):
 
 
 @every_rule
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-@pytest.mark.parametrize(
-    "cuts", [(20, 21, 22, 60, 61), (37, 150), tuple(range(10, 300, 10))], ids=["few", "two", "many"]
-)
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+@pytest.mark.parametrize("cuts", [(20, 21, 22, 60, 61), tuple(range(10, 300, 10))], ids=["few", "many"])
 def test_chunks_stop_where_one_pass_does(rule, form, cuts, binary):
     """Parity, last gradients, origins and rows held out go on from call to call."""
     X, y = binary
@@ -93,13 +82,14 @@ def test_chunks_stop_where_one_pass_does(rule, form, cuts, binary):
     chunks = model(rule, shuffle=False)
     for start, end in zip((0, *cuts), (*cuts, 300), strict=True):
         chunks.partial_fit(form(X[start:end]), y[start:end], classes=[0, 1])
-        if chunks.verdict_.rule != "single pass":
+        if chunks.verdict_.rule:
             break
-    assert (chunks.verdict_.rule == "single pass") == (whole.verdict_.rule == "MaxPasses")
+    assert (chunks.verdict_.rule == "") == (whole.verdict_.rule == "MaxPasses")
     assert chunks.verdict_.step == whole.verdict_.step
     assert np.allclose(chunks.coef_, whole.coef_, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_most_of_these_rules_do_stop_within_the_pass(binary):
     stopped = [name for name, rule in RULES.items() if model(rule | MaxPasses(1)).fit(*binary).verdict_.passes < 1]
     assert len(stopped) >= 6
@@ -110,18 +100,19 @@ def test_partial_fit_refuses_after_a_stop_and_goes_on_if_told_to(rule, binary):
     X, y = binary
     ended = model(rule, shuffle=False).fit(X, y)
     coef, step = ended.coef_.copy(), ended.verdict_.step
-    with pytest.raises(ValueError, match=r"has ended this model .*: pass resume=True to partial_fit to go on"):
+    with pytest.raises(ValueError, match=r"has ended this model .*: pass resume=True to partial_fit to continue"):
         ended.partial_fit(X, y)
     assert np.array_equal(ended.coef_, coef)
     ended.partial_fit(X[:100], y[:100], resume=True)
     assert ended.verdict_.step == step + 100
-    assert ended.verdict_.rule == "single pass"
+    assert ended.verdict_.rule == ""
     if not rule.hold_out and "fresh=True" not in repr(rule):
         rows = np.append(np.arange(step) % 300, np.arange(100))
         expected = model(1, shuffle=False).fit(X[rows], y[rows])
         assert np.allclose(ended.coef_, expected.coef_, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_distance_is_not_taken_from_nowhere(binary):
     """A checkpoint that rows with resume=True went past is looked at with the weights of the model."""
     X, y = binary
@@ -141,7 +132,8 @@ def test_the_default_rule_never_refuses(binary):
     assert learner.partial_fit(X, y).verdict_.step == step + 300
 
 
-def test_another_rule_starts_anew(binary):
+@pytest.mark.slow
+def test_another_rule_starts_again(binary):
     X, y = binary
     learner = model(MarginTest(), shuffle=False).fit(X, y)
     step = learner.verdict_.step
@@ -155,17 +147,17 @@ def test_rows_are_held_out_even_if_the_rule_is_not_asked_yet(binary):
     X, y = binary
     learner = model(SmallValidationSet(8, 50), shuffle=False)
     learner.partial_fit(X[:100], y[:100], classes=[0, 1], resume=True)
-    assert (learner.verdict_.step, learner.verdict_.rule) == (92, "single pass")
+    assert (learner.verdict_.step, learner.verdict_.rule) == (92, "")
     assert learner.partial_fit(X[100:], y[100:]).verdict_.rule == "SmallValidationSet"
 
 
 def test_a_set_larger_than_the_first_chunk(binary):
     X, y = binary
-    with pytest.raises(ValueError, match="a validation set of 32 rows leaves none to learn from"):
+    with pytest.raises(ValueError, match="a validation set of 32 rows leaves no rows for training"):
         model("small-validation-set").partial_fit(X[:32], y[:32], classes=[0, 1])
 
 
-@pytest.mark.parametrize("solver", ["sgd-half", "isgd-half"])
+@pytest.mark.parametrize("solver", fast_first(1, ["sgd-half", "isgd-half"]))
 def test_halving_goes_on_in_partial_fit(solver, binary):
     X, y = binary
     learner = model("auto", solver=solver, step=0.5).fit(X, y)
@@ -185,7 +177,7 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize("unfitted", MODELS, ids=lambda it: f"{it.solver!r} {it.stop!r}")
+@pytest.mark.parametrize("unfitted", fast_first(1, MODELS), ids=lambda it: f"{it.solver!r} {it.stop!r}")
 def test_copies(unfitted, binary, same_model):
     X, y = binary
     first = clone(unfitted).fit(X, y)
@@ -199,7 +191,8 @@ def test_copies(unfitted, binary, same_model):
         same_model(packed.partial_fit(X, y, resume=True), first.partial_fit(X, y, resume=True))
 
 
-@pytest.mark.parametrize("unfitted", MODELS, ids=lambda it: f"{it.solver!r} {it.stop!r}")
+@pytest.mark.parametrize("unfitted", fast_first(1, MODELS), ids=lambda it: f"{it.solver!r} {it.stop!r}")
+@pytest.mark.slow
 def test_a_copy_can_be_saved(unfitted, binary, same_model, tmp_path):
     X, y = binary
     packed = pickle.loads(pickle.dumps(clone(unfitted).fit(sparse.csr_array(X), y)))
@@ -207,6 +200,7 @@ def test_a_copy_can_be_saved(unfitted, binary, same_model, tmp_path):
     same_model(sgdone.load(tmp_path / "m"), packed)
 
 
+@pytest.mark.slow
 def test_rules_and_methods_in_a_grid(binary):
     grid = {"stop": [MarginTest(), Pflug(20)], "solver": ["sgd", Halving(solvers.SGD(), Pflug(20))]}
     search = GridSearchCV(model(1), grid, cv=2).fit(*binary)
@@ -239,10 +233,12 @@ class Recorder:
     [
         ({"stop": MarginTest() & MinPasses(3)}, 3),
         ({"stop": MarginTest(1e9) | MaxPasses(2)}, 2),
-        ({"stop": 4, "solver": "isgd-half"}, 4),
-        ({"stop": 4, "solver": "svrg"}, 3),  # of 4, the anchors took two; the third is begun
+        pytest.param({"stop": 4, "solver": "isgd-half"}, 4, marks=pytest.mark.slow),
+        pytest.param(
+            {"stop": 4, "solver": "svrg"}, 3, marks=pytest.mark.slow
+        ),  # of 4, the anchors took two; the third is begun
         ({"stop": MarginTest()}, 1),
-        ({"stop": Distance(first=50) | MaxPasses(2)}, 2),
+        pytest.param({"stop": Distance(first=50) | MaxPasses(2)}, 2, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -255,41 +251,12 @@ def test_callbacks(options, passes, binary, same_model):
     assert recorder.passes == passes
     if passes > 1:
         stopped = model(**options).set_callbacks(Recorder(stop_at=1)).fit(X, y)
-        assert stopped.verdict_.rule == "callback"
-
-
-CHILD = """
-    import numpy as np
-    from sgdone import LinearClassifier, solvers, stopping
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((20_000, 20))
-    y = (X[:, 0] > 0).astype(int)
-    LinearClassifier(solver={solver}, stop=2).fit(X, y)
-    print("ready", flush=True)
-    model = LinearClassifier(solver={solver}, stop=10**9, random_state=0).fit(X, y)
-    print(model.verdict_.status, model.verdict_.step > 0, np.isfinite(model.coef_).all(), model.score(X, y) > 0.6)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-@pytest.mark.parametrize("solver", ["solvers.Halving(detector=stopping.MaxPasses(1000))", "solvers.SVRG()"])
-def test_a_real_interruption(solver):
-    code = textwrap.dedent(CHILD).format(solver=solver)
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        assert child.stdout.readline() == "ready\n"
-        time.sleep(0.4)
-        child.send_signal(signal.SIGINT)
-        out, errors = child.communicate(timeout=30)
-    finally:
-        child.kill()
-    assert child.returncode == 0, errors
-    assert out == "interrupted True True True\n"
+        assert stopped.verdict_.status == "stopped by a callback"
 
 
 @every_rule
 @pytest.mark.parametrize("size", [1e-150, 1e150])
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_huge_and_tiny_rows(form, size, rule, binary):
     """Whatever happens is said in the verdict; no weight is ever NaN."""
     X, y = binary
@@ -302,6 +269,7 @@ def test_huge_and_tiny_rows(form, size, rule, binary):
 
 
 @every_rule
+@pytest.mark.slow
 def test_arrays_may_be_read_only(rule, binary, same_model):
     X, y = binary
     expected = model(rule).fit(X, y, sample_weight=np.ones(300))
@@ -317,22 +285,22 @@ def test_arrays_may_be_read_only(rule, binary, same_model):
 
 
 @every_rule
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_bad_row_is_named(rule, bad, binary):
+def test_a_bad_row_is_named(rule, binary):
     X, y = binary
-    X[6, 3] = bad
+    X[6, 3] = np.nan
     with pytest.raises(BadRowError, match="row 6 of X holds"):
         model(rule, shuffle=False).fit(X, y)
 
 
+@pytest.mark.slow
 def test_regressions(numbers):
     X, y = numbers
     y = y + np.random.default_rng(4).standard_normal(300)
     for stop in (Pflug(50), Distance(first=12)):
-        fitted = LinearRegressor(solver="sgd", step=0.05, alpha=0, stop=stop, random_state=0).fit(X, y)
+        fitted = SGDRegressor(solver="sgd", step=0.05, alpha=0, stop=stop, random_state=0).fit(X, y)
         assert fitted.verdict_.rule == type(stop).__name__
         assert fitted.score(X, y) > 0.7
-    fitted = LinearRegressor(solver="isgd-half", step=0.5, alpha=0, stop=20, random_state=0).fit(X, y)
+    fitted = SGDRegressor(solver="isgd-half", step=0.5, alpha=0, stop=20, random_state=0).fit(X, y)
     assert fitted.verdict_.evidence["halvings"]
     assert fitted.score(X, y) > 0.8
 
@@ -341,7 +309,7 @@ def test_a_class_that_has_ended_waits_for_the_others():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((600, 4))
     y = np.argmax(X + 0.5 * rng.standard_normal((600, 4)), axis=1)
-    model = LinearClassifier(solver="sgd", step=0.05, alpha=0, stop=MarginTest(1.5), shuffle=False)
+    model = SGDClassifier(solver="sgd", step=0.05, alpha=0, stop=MarginTest(1.5), shuffle=False)
     ended = {}
     with pytest.raises(ValueError, match=r"has ended this model .*: pass resume=True"):  # noqa: PT012
         for first in range(0, 600, 30):
@@ -359,5 +327,5 @@ def test_a_class_that_has_ended_waits_for_the_others():
 )
 def test_rules_for_classes_are_refused_in_a_regression(rule):
     X = np.random.default_rng(0).standard_normal((50, 2))
-    with pytest.raises(ValueError, match="is for two classes, and this is a regression"):
-        LinearRegressor(stop=rule).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="needs two classes, and this is a regression"):
+        SGDRegressor(stop=rule).fit(X, X[:, 0])

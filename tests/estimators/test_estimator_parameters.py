@@ -1,15 +1,18 @@
 """Short names, numbers and objects as parameters."""
 
+import inspect
+
 import numpy as np
 import pytest
 
-from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps, stopping
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
+from tiers import fast_first
 
 
 @pytest.mark.parametrize(
     ("name", "value", "same"),
     [
-        ("loss", "squared-hinge", "squared_hinge"),
+        pytest.param("loss", "squared-hinge", "squared_hinge", marks=pytest.mark.slow),
         ("loss", "Squared_Hinge", losses.SquaredHinge()),
         ("loss", "logistic", losses.Logistic()),
         ("solver", "asgd", solvers.asgd()),
@@ -37,7 +40,7 @@ from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps, st
 )
 def test_two_ways_to_say_the_same(name, value, same, binary, same_model):
     options = [{"solver": "asgd", "random_state": 0} | {name: given} for given in (value, same)]
-    first, second = (LinearClassifier(**each).fit(*binary) for each in options)
+    first, second = (SGDClassifier(**each).fit(*binary) for each in options)
     same_model(first, second)
     assert first.verdict_.step == second.verdict_.step
 
@@ -54,26 +57,25 @@ def test_two_ways_to_say_the_same(name, value, same, binary, same_model):
     ],
 )
 def test_average(options, same, binary, same_model):
-    same_model(
-        LinearClassifier(**options, random_state=0).fit(*binary), LinearClassifier(**same, random_state=0).fit(*binary)
-    )
+    first, second = (SGDClassifier(**each, random_state=0).fit(*binary) for each in (options, same))
+    same_model(first, second)
 
 
 def test_averaging_matters(binary):
-    fits = [LinearClassifier(average=k, random_state=0, stop=1).fit(*binary).coef_ for k in (True, 1, 50, 200)]
+    fits = [SGDClassifier(average=k, random_state=0, stop=1).fit(*binary).coef_ for k in (True, 1, 50, 200)]
     assert len({coef.tobytes() for coef in fits}) == 4
 
 
-@pytest.mark.parametrize("solver", ["asgd", "aisgd", "Asgd", solvers.Averaged(after=3)], ids=str)
+@pytest.mark.parametrize("solver", fast_first(1, ["asgd", "aisgd", "Asgd", solvers.Averaged(after=3)]), ids=str)
 def test_an_averaging_solver_told_not_to(solver, binary):
     with pytest.raises(ValueError, match=r"average=False contradicts the averaging solver .*: use sgd or isgd"):
-        LinearClassifier(solver=solver, average=False).fit(*binary)
+        SGDClassifier(solver=solver, average=False).fit(*binary)
 
 
 @pytest.mark.parametrize("average", [0, -3, 2.5, "yes"])
 def test_average_that_is_none_of_these(average, binary):
     with pytest.raises(ValueError, match="give True, False, or the number of samples to leave out"):
-        LinearClassifier(average=average).fit(*binary)
+        SGDClassifier(average=average).fit(*binary)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,7 @@ def test_average_that_is_none_of_these(average, binary):
         ),
         (
             {"stop": "early"},
-            "unknown stopping rule 'early'. Known: auto, distance, margin, one_pass, pflug, progressive, small_val",
+            "unknown stopping rule 'early'. Known: auto, distance, gain, margin, one_pass, pflug, progressive",
         ),
         ({"step": 0.0}, "gamma=0.0 is not a positive finite number"),
         ({"step": -1}, "gamma=-1.0 is not a positive finite number"),
@@ -105,18 +107,18 @@ def test_average_that_is_none_of_these(average, binary):
         ({"stop": 0}, "passes=0 is not a positive number"),
         ({"stop": -2.0}, "passes=-2.0 is not a positive number"),
         ({"stop": np.nan}, "passes=nan is not a positive number"),
-        ({"alpha": -1e-3}, "alpha=-0.001 is not a non-negative number"),
-        ({"alpha": np.nan}, "alpha=nan is not a non-negative number"),
-        ({"alpha": np.inf}, "alpha=inf is not a non-negative number"),
-        ({"alpha": None}, "alpha=None is not a non-negative number"),
-        ({"alpha": True}, "alpha=True is not a non-negative number"),
-        ({"alpha": "small"}, "alpha='small': give a number or \"auto\""),
+        ({"alpha": -1e-3}, 'alpha must be a non-negative number or "auto"; got -0.001'),
+        ({"alpha": np.nan}, 'alpha must be a non-negative number or "auto"; got nan'),
+        ({"alpha": np.inf}, 'alpha must be a non-negative number or "auto"; got inf'),
+        ({"alpha": None}, 'alpha must be a non-negative number or "auto"; got None'),
+        ({"alpha": True}, 'alpha must be a non-negative number or "auto"; got True'),
+        ({"alpha": "small"}, "alpha must be a non-negative number or \"auto\"; got 'small'"),
     ],
 )
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 def test_bad_values(method, options, message, binary):
     classes = {"classes": [0, 1]} if method == "partial_fit" else {}
-    model = LinearClassifier(**options)
+    model = SGDClassifier(**options)
     with pytest.raises(ValueError, match=message):
         getattr(model, method)(*binary, **classes)
     assert not hasattr(model, "coef_")
@@ -127,18 +129,18 @@ def test_bad_values(method, options, message, binary):
     [
         ({"loss": 3}, "loss=3 is neither a name"),
         ({"loss": losses.Logistic}, "is neither a name"),
-        ({"solver": None}, "solver=None is neither a name nor a sgdone.solvers.Solver"),
+        ({"solver": None}, "solver=None is neither a name nor a method of sgdone.solvers"),
         ({"step": None}, "step=None is neither a name, a number nor a sgdone.steps.StepSize"),
         ({"step": True}, "step=True is neither"),
         ({"stop": None}, "stop=None is neither a name, a number of passes nor a sgdone.stopping.StopRule"),
         ({"stop": False}, "stop=False is neither"),
-        ({"fit_intercept": 1}, "fit_intercept=1 is not True or False"),
-        ({"shuffle": "no"}, "shuffle='no' is not True or False"),
+        ({"fit_intercept": 1}, "fit_intercept must be True or False; got 1"),
+        ({"shuffle": "no"}, "shuffle must be True or False; got 'no'"),
     ],
 )
 def test_values_of_a_wrong_type(options, message, binary):
     with pytest.raises(TypeError, match=message):
-        LinearClassifier(**options).fit(*binary)
+        SGDClassifier(**options).fit(*binary)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge", "exponential", losses.Hinge()], ids=str)
@@ -147,18 +149,21 @@ def test_losses_for_classification_in_a_regression(loss, numbers):
         LinearRegressor(loss=loss).fit(*numbers)
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber", "epsilon-insensitive", losses.EpsilonInsensitive(0.01)], ids=str)
-@pytest.mark.parametrize("solver", ["asgd", "aisgd"])
+@pytest.mark.parametrize(
+    "loss", fast_first(1, ["squared", "huber", "epsilon-insensitive", losses.EpsilonInsensitive(0.01)]), ids=str
+)
+@pytest.mark.parametrize("solver", fast_first(1, ["asgd", "aisgd"]))
 def test_losses_for_regression(loss, solver, numbers):
     X, y = numbers
-    model = LinearRegressor(loss, solver=solver, random_state=0, stop=60).fit(X, y)
+    model = SGDRegressor(loss, solver=solver, random_state=0, stop=60).fit(X, y)
     assert model.score(X, y) > 0.98
 
 
+@pytest.mark.slow
 def test_quantiles(numbers):
     X, y = numbers
     for q in (0.1, 0.5, 0.9):
-        model = LinearRegressor(losses.Quantile(q), alpha=0.0, random_state=0, stop=300).fit(X, y)
+        model = LinearRegressor(losses.Quantile(q), alpha=0.0, random_state=0, tol=0, stop=300).fit(X, y)
         assert np.mean(y < model.predict(X)) == pytest.approx(q, abs=0.08)
 
 
@@ -174,13 +179,54 @@ def test_bad_n_jobs(n_jobs, several):
         LinearClassifier(n_jobs=n_jobs).fit(*several)
 
 
-def test_verbose_prints_a_line_a_pass(binary, several, capsys):
-    LinearClassifier(verbose=1, stop=3).fit(*binary)
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in lines] == ["pass 1", "pass 2", "pass 3"]
-    assert all("progressive loss 0." in line for line in lines)
-    LinearClassifier(solver="asgd", verbose=True, stop=2).fit(*several)
+def test_verbose_prints_every_pass_also_the_last(binary, several, capsys):
+    for stop in ({"tol": 0, "stop": 3}, {}):
+        model = LinearClassifier(verbose=1, random_state=0, **stop).fit(*binary)
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.split(":")[0] for line in lines] == [f"pass {k + 1}" for k in range(model.n_iter_)]
+        assert all("progressive loss 0." in line for line in lines)
+    SGDClassifier(solver="asgd", verbose=True, stop=2).fit(*several)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == [f"class {k} pass {p}" for k in range(4) for p in (1, 2)]
     LinearClassifier(stop=2).fit(*binary)
     assert capsys.readouterr().out == ""
+
+
+SHARED = {"loss", "alpha", "stop", "fit_intercept", "shuffle", "warm_start", "n_jobs", "random_state", "verbose"}
+KNOBS = {"solver", "step", "penalty", "l1_ratio", "average"}
+
+
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (LinearClassifier, SHARED | {"tol", "class_weight", "check_optimum"}),
+        (LinearRegressor, SHARED | {"tol"}),
+        (SGDClassifier, SHARED | KNOBS | {"class_weight", "check_optimum", "center", "monitors"}),
+        (SGDRegressor, SHARED | KNOBS),
+    ],
+)
+def test_which_estimator_has_which_parameters(make, names):
+    parameters = inspect.signature(make).parameters
+    assert set(parameters) == set(make().get_params()) == names
+    assert [name for name, one in parameters.items() if one.kind is not one.KEYWORD_ONLY] == ["loss"]
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (LinearClassifier("margin_distribution"), 'is not convex: use solver="sgd", .*SGDClassifier'),
+        (LinearClassifier(losses.MarginPursuit(scale="auto")), "give it as a number, or use SGDClassifier"),
+        (LinearClassifier(stop="margin"), "trains several side by side: use SGDClassifier or SGDRegressor"),
+        (
+            LinearClassifier(tol=0.1, stop="progressive"),
+            r"tol=0.1 has no effect with stop=ProgressiveLoss\(tol=0.001\): remove tol",
+        ),
+        (LinearClassifier(tol=0.1, stop=stopping.Gain(0.3)), r"give the tolerance to Gain, as Gain\(tol=0.1\)"),
+        (SGDClassifier(stop="gain"), "use LinearClassifier or LinearRegressor, or another rule, for example"),
+    ],
+    ids=repr,
+)
+def test_a_combination_that_makes_no_sense_says_what_to_use(model, message, binary):
+    with pytest.raises(ValueError, match=message):
+        model.fit(*binary)
+    assert not hasattr(model, "coef_")

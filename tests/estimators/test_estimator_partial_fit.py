@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sgdone import LinearClassifier, LinearRegressor, solvers, steps
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, solvers, steps
+from tiers import fast_first
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
 SOLVERS = ["sgd", "asgd", "isgd", "aisgd", solvers.Averaged(after=75)]
@@ -17,15 +18,15 @@ def parts(n_rows, size):
     return [slice(first, first + size) for first in range(0, n_rows, size)]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", fast_first(1, FORMS))
 @pytest.mark.parametrize("step", [0.05, steps.InverseSqrt(0.3)], ids=repr)
-@pytest.mark.parametrize("solver", SOLVERS, ids=str)
+@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=str)
 def test_parts_make_the_same_bits_as_one_pass(solver, step, form, several, same_model):
     X, y = several
     options = {"solver": solver, "step": step, "alpha": 0.01, "shuffle": False}
-    whole = LinearClassifier(**options, stop=1).fit(FORMS[form](X), y)
+    whole = SGDClassifier(**options, stop=1).fit(FORMS[form](X), y)
     for size in (1, 7, 150, 400):
-        streamed = LinearClassifier(**options)
+        streamed = SGDClassifier(**options)
         for part in parts(400, size):
             streamed.partial_fit(FORMS[form](X[part]), y[part], classes=[0, 1, 2, 3])
         same_model(streamed, whole)
@@ -35,15 +36,15 @@ def test_parts_make_the_same_bits_as_one_pass(solver, step, form, several, same_
 def test_parts_of_a_regression(numbers, same_model):
     X, y = numbers
     options = {"step": 0.01, "alpha": 0.1, "shuffle": False}
-    streamed = LinearRegressor(**options)
+    streamed = SGDRegressor(**options)
     for part in parts(300, 50):
         streamed.partial_fit(X[part], y[part], sample_weight=np.full(50, 2.0))
-    same_model(streamed, LinearRegressor(**options, stop=1).fit(X, y, sample_weight=np.full(300, 2.0)))
+    same_model(streamed, SGDRegressor(**options, stop=1).fit(X, y, sample_weight=np.full(300, 2.0)))
 
 
 def test_the_clock_runs_on(binary):
     X, y = binary
-    model = LinearClassifier(step=steps.InverseTime(1.0, 1.0)).partial_fit(X[:100], y[:100], classes=[0, 1])
+    model = SGDClassifier(step=steps.InverseTime(1.0, 1.0)).partial_fit(X[:100], y[:100], classes=[0, 1])
     assert model.verdict_.step == 100
     assert model.trace_[-1].step_size == pytest.approx(1 / 101)
     model.partial_fit(X[100:], y[100:])
@@ -54,10 +55,10 @@ def test_the_clock_runs_on(binary):
 
 def test_an_automatic_penalty_is_fixed_by_the_first_call(binary):
     X, y = binary
-    model = LinearClassifier(solver="asgd")
+    model = SGDClassifier(solver="asgd")
     model.partial_fit(X[:50], y[:50], classes=[0, 1], sample_weight=np.r_[0.0, np.ones(49)])
     model.partial_fit(X, y)
-    assert model._results[0].state.problem.alpha == 1 / 49
+    assert model._results[0].state.objective.alpha == 1 / 49
 
 
 def test_the_default_rule_never_ends_a_stream(binary):
@@ -65,7 +66,7 @@ def test_the_default_rule_never_ends_a_stream(binary):
     model = LinearClassifier(random_state=0)
     for _ in range(25):
         model.partial_fit(X, y, classes=[0, 1])
-        assert model.verdict_.rule == "single pass"
+        assert model.verdict_.rule == ""
     assert model.verdict_.step == 7500
     assert model.score(X, y) > 0.9
 
@@ -120,11 +121,11 @@ def test_parts_of_one_class_each(rng):
     assert model.score(X, y) > 0.9
 
 
-@pytest.mark.parametrize("solver", SOLVERS, ids=str)
+@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=str)
 def test_dense_then_sparse(solver, several):
     X, y = several
-    dense = LinearClassifier(solver=solver, random_state=0)
-    mixed = LinearClassifier(solver=solver, random_state=0)
+    dense = SGDClassifier(solver=solver, random_state=0)
+    mixed = SGDClassifier(solver=solver, random_state=0)
     for k, part in enumerate(parts(400, 50)):
         dense.partial_fit(X[part], y[part], classes=[0, 1, 2, 3])
         mixed.partial_fit((sparse.csr_array, np.asarray)[k % 2](X[part]), y[part], classes=[0, 1, 2, 3])
@@ -143,7 +144,7 @@ def test_the_first_call_settles_the_type(binary):
 
 def test_after_fit(several):
     X, y = several
-    model = LinearClassifier(solver="asgd", random_state=0).fit(X, y)
+    model = SGDClassifier(solver="asgd", random_state=0).fit(X, y)
     before, steps_before = model.coef_.copy(), model.verdict_.step
     model.partial_fit(X, y)
     assert model.verdict_.step == steps_before + 400
@@ -158,12 +159,12 @@ def test_fit_forgets_what_partial_fit_learnt(binary, several, same_model):
     assert model.classes_.tolist() == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("solver", SOLVERS, ids=str)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=str)
+@pytest.mark.parametrize("form", fast_first(1, FORMS))
 def test_an_error_leaves_the_model_as_it_was(form, solver, several, same_model):
     X, y = several
     form = FORMS[form]
-    model = LinearClassifier(solver=solver, random_state=0).partial_fit(form(X), y, classes=[0, 1, 2, 3])
+    model = SGDClassifier(solver=solver, random_state=0).partial_fit(form(X), y, classes=[0, 1, 2, 3])
     untouched = copy.deepcopy(model)
     broken = X.copy()
     broken[333, 2] = np.nan
@@ -197,10 +198,10 @@ def test_one_row_at_a_time_without_features(numbers):
     assert np.isfinite(model.intercept_).all()
 
 
-@pytest.mark.parametrize("solver", SOLVERS, ids=str)
+@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=str)
 def test_pickled_between_two_calls(solver, several, same_model):
     X, y = several
-    model = LinearClassifier(solver=solver, random_state=0).partial_fit(X[:200], y[:200], classes=[0, 1, 2, 3])
+    model = SGDClassifier(solver=solver, random_state=0).partial_fit(X[:200], y[:200], classes=[0, 1, 2, 3])
     again = pickle.loads(pickle.dumps(model))
     same_model(again.partial_fit(X[200:], y[200:]), model.partial_fit(X[200:], y[200:]))
     assert str(again.verdict_) == str(model.verdict_)

@@ -12,7 +12,7 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sgdone import LinearClassifier, LinearRegressor, losses, stopping
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, losses, stopping
 
 
 @pytest.fixture
@@ -61,6 +61,7 @@ def test_every_argument_can_be_requested():
     LinearRegressor().set_partial_fit_request(sample_weight=True, resume=True)
 
 
+@pytest.mark.slow
 def test_a_search_over_objects_and_names(several):
     grid = {
         "loss": ["logistic", losses.Hinge()],
@@ -69,14 +70,14 @@ def test_a_search_over_objects_and_names(several):
         "fit_intercept": np.array([True, False]),
         "average": [None],
     }
-    search = GridSearchCV(LinearClassifier(random_state=0), grid, cv=2).fit(*several)
+    search = GridSearchCV(SGDClassifier(random_state=0), grid, cv=2).fit(*several)
     assert search.best_score_ > 0.8
     assert not np.isnan(search.cv_results_["mean_test_score"]).any()
 
 
 def test_averages_from_an_array(binary):
     grid = {"average": np.array([True, False])}
-    search = GridSearchCV(LinearClassifier(solver="sgd", random_state=0), grid, cv=2, error_score="raise").fit(*binary)
+    search = GridSearchCV(SGDClassifier(solver="sgd", random_state=0), grid, cv=2, error_score="raise").fit(*binary)
     assert search.best_score_ > 0.8
 
 
@@ -118,6 +119,6 @@ def test_several_outputs(numbers):
 
 def test_an_early_stop_in_processes(several):
     """A model, verdict and trace travel between processes."""
-    model = LinearClassifier(solver="asgd", random_state=0)
+    model = SGDClassifier(solver="asgd", random_state=0)
     scores = cross_validate(model, *several, n_jobs=2, return_estimator=True)
     assert all("classes" in str(model.verdict_) for model in scores["estimator"])

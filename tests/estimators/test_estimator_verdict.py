@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sgdone import LinearClassifier, LinearRegressor, stopping
-from sgdone.verdict import Status, Verdict
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, stopping
+from sgdone.interfaces.stop import Status
+from sgdone.run.verdict import Verdict
+from tiers import fast_first
 
 
-@pytest.mark.parametrize("passes", [1, 3, 0.5, 2.25])
+@pytest.mark.parametrize("passes", [0.5, 2.25])
 def test_a_budget_of_passes(passes, binary):
-    model = LinearClassifier(stop=passes).fit(*binary)
+    model = SGDClassifier(stop=passes).fit(*binary)
     verdict = model.verdict_
     assert verdict.status == "budget spent"
     assert verdict.rule == "MaxPasses"
@@ -22,10 +24,10 @@ def test_a_budget_of_passes(passes, binary):
     assert verdict.evidence == {"passes": passes}
 
 
-@pytest.mark.parametrize("samples", [1, 2, 299, 300, 301, 777])
-@pytest.mark.parametrize("solver", ["sgd", "asgd", "isgd", "aisgd"])
+@pytest.mark.parametrize("samples", [1, 299, 300, 301])
+@pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd", "isgd", "aisgd"]))
 def test_a_budget_of_samples_is_kept_to_the_sample(solver, samples, binary):
-    model = LinearClassifier(stop=stopping.MaxSamples(samples), solver=solver).fit(*binary)
+    model = SGDClassifier(stop=stopping.MaxSamples(samples), solver=solver).fit(*binary)
     assert model.verdict_.step == samples
     assert model.verdict_.rule == "MaxSamples"
     assert model.n_iter_ == math.ceil(samples / 300)
@@ -35,20 +37,20 @@ def test_a_budget_of_samples_is_kept_to_the_sample(solver, samples, binary):
 def test_stopped_in_the_middle_is_as_if_there_had_been_no_more_rows(binary, same_model):
     X, y = binary
     options = {"shuffle": False, "alpha": 0.01, "step": 0.1}
-    stopped = LinearClassifier(stop=stopping.MaxSamples(123), **options).fit(X, y)
-    same_model(stopped, LinearClassifier(stop=1, **options).fit(X[:123], y[:123]))
+    stopped = SGDClassifier(stop=stopping.MaxSamples(123), **options).fit(X, y)
+    same_model(stopped, SGDClassifier(stop=1, **options).fit(X[:123], y[:123]))
 
 
 def test_a_budget_of_seconds(binary):
-    model = LinearClassifier(stop=stopping.MaxSeconds(0.05)).fit(*binary)
+    model = LinearClassifier(tol=0, stop=stopping.MaxSeconds(0.05)).fit(*binary)
     assert model.verdict_.rule == "MaxSeconds"
     assert model.verdict_.status == Status.BUDGET_SPENT
-    assert 0.04 < model.trace_[-1].seconds < 5.0
+    assert model.trace_[-1].seconds > 0.04
     assert "0.05 seconds allowed and used" in str(model.verdict_)
 
 
 def test_converged(binary):
-    model = LinearClassifier(stop="progressive", random_state=0).fit(*binary)
+    model = SGDClassifier(stop="progressive", random_state=0).fit(*binary)
     verdict = model.verdict_
     assert verdict.status == "converged"
     assert verdict.rule == "ProgressiveLoss"
@@ -58,22 +60,22 @@ def test_converged(binary):
 
 
 def test_the_default_allows_ten_passes(several):
-    model = LinearClassifier(solver="asgd", random_state=0).fit(*several)
+    model = SGDClassifier(solver="asgd", random_state=0).fit(*several)
     assert all(2 <= verdict.passes <= 10 for verdict in model.verdict_.per_class.values())
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("solver", ["sgd", "asgd"])
+@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
+@pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd"]))
 def test_diverged(solver, dtype, numbers):
     X, y = numbers
-    model = LinearRegressor(step=1e3, solver=solver, random_state=0)
+    model = SGDRegressor(step=1e3, solver=solver, random_state=0)
     with pytest.warns(
         ConvergenceWarning, match=r"Diverged after \d+ samples .*the last finite weights are kept"
     ) as seen:
         model.fit(X.astype(dtype), y)
     assert seen[0].filename == __file__
     assert model.verdict_.status is Status.DIVERGED
-    assert model.verdict_.rule == "divergence"
+    assert model.verdict_.rule == ""
     assert 'use step="auto"' in model.verdict_.advice
     assert "scale the features" in str(model.verdict_)
     assert np.isfinite(model.coef_).all()
@@ -82,14 +84,14 @@ def test_diverged(solver, dtype, numbers):
 
 def test_diverged_in_partial_fit_points_at_the_caller(numbers):
     with pytest.warns(ConvergenceWarning, match="Diverged") as seen:
-        LinearRegressor(step=1e3, solver="sgd").partial_fit(*numbers)
+        SGDRegressor(step=1e3, solver="sgd").partial_fit(*numbers)
     assert seen[0].filename == __file__
 
 
 def test_one_class_of_several_diverges(several):
     X, y = several
     with pytest.warns(ConvergenceWarning, match=r"\d of 4 classes; class \d"):
-        model = LinearClassifier("squared", step=1e3, solver="sgd").fit(X, y)
+        model = SGDClassifier("squared", step=1e3, solver="sgd").fit(X, y)
     assert model.verdict_.status == "diverged"
     assert np.isfinite(model.coef_).all()
 
@@ -108,14 +110,14 @@ def test_one_class_of_several_diverges(several):
     ids=repr,
 )
 def test_rules_compose(rule, step, name, binary):
-    verdict = LinearClassifier(stop=rule).fit(*binary).verdict_
+    verdict = LinearClassifier(tol=0, stop=rule).fit(*binary).verdict_
     assert verdict.step == step
     assert verdict.rule == name
 
 
 def test_all_of_gives_all_reasons(binary):
     rule = stopping.ProgressiveLoss(0.99) & stopping.MaxPasses(4)
-    verdict = LinearClassifier(stop=rule).fit(*binary).verdict_
+    verdict = SGDClassifier(stop=rule).fit(*binary).verdict_
     assert verdict.status == Status.BUDGET_SPENT
     assert verdict.reason.startswith("pass 2 ")
     assert verdict.reason.endswith(" and 4 passes allowed and made")
@@ -123,7 +125,7 @@ def test_all_of_gives_all_reasons(binary):
 
 def test_one_class_a_verdict(several):
     X, y = several
-    model = LinearClassifier(solver="asgd", random_state=0, stop=2).fit(X, y)
+    model = SGDClassifier(solver="asgd", random_state=0, stop=2).fit(X, y)
     assert list(model.verdict_.per_class) == [0, 1, 2, 3]
     assert all(isinstance(verdict, Verdict) for verdict in model.verdict_.per_class.values())
     assert "4 of 4 classes" in str(model.verdict_)
@@ -144,32 +146,32 @@ def test_two_classes_have_one_verdict(binary):
     ],
 )
 def test_it_reads_well(stop, sentence, binary):
-    assert str(LinearClassifier(stop=stop, random_state=0).fit(*binary).verdict_).startswith(sentence)
+    assert str(SGDClassifier(stop=stop, random_state=0).fit(*binary).verdict_).startswith(sentence)
 
 
 def test_advice_to_go_on(binary):
-    verdict = LinearClassifier(solver="asgd", stop=2, random_state=0).fit(*binary).verdict_
+    verdict = SGDClassifier(solver="asgd", stop=2, random_state=0).fit(*binary).verdict_
     assert "The last pass still lowered the progressive loss by" in verdict.advice
     assert verdict.advice.endswith("allow more passes.")
 
 
 def test_advice_to_scale(binary):
     X, y = binary
-    model = LinearClassifier(solver="sgd", step=1e-3, random_state=0, stop=3).fit(X * [1, 1, 1, 1e6, 1], y)
+    model = SGDClassifier(solver="sgd", step=1e-3, random_state=0, stop=3).fit(X * [1, 1, 1, 1e6, 1], y)
     assert "worse than predicting 0 for every row" in model.verdict_.advice
 
 
 def test_the_trace_is_a_table(binary, several, numbers):
     columns = ["step", "passes", "loss", "error", "step_size", "seconds"]
-    frame = LinearClassifier(stop=3).fit(*binary).trace_.to_frame()
+    frame = LinearClassifier(tol=0, stop=3).fit(*binary).trace_.to_frame()
     assert frame.columns.tolist() == columns
     assert frame["step"].tolist() == [300, 600, 900]
     assert frame["passes"].tolist() == [1.0, 2.0, 3.0]
     assert frame["error"].between(0, 1).all()
-    frame = LinearRegressor(stop=3).fit(*numbers).trace_.to_frame()
+    frame = LinearRegressor(tol=0, stop=3).fit(*numbers).trace_.to_frame()
     assert frame.columns.tolist() == columns
     assert frame["seconds"].is_monotonic_increasing
-    frame = LinearClassifier(solver="asgd", stop=3).fit(*several).trace_.to_frame()
+    frame = SGDClassifier(solver="asgd", stop=3).fit(*several).trace_.to_frame()
     assert frame.columns.tolist() == [*columns, "label"]
     assert frame["label"].tolist() == [label for label in range(4) for _ in range(3)]
 
@@ -179,11 +181,11 @@ def test_the_trace_measures_what_it_says(binary):
     X, y = binary
     coef = np.array([1.0, -1.0, 0.5, 0.0, 0.5])
     options = {"step": 1e-300, "alpha": 0.0, "solver": "sgd", "stop": 1}
-    row = LinearClassifier(**options).fit(X, y, coef_init=coef).trace_[-1]
+    row = SGDClassifier(**options).fit(X, y, coef_init=coef).trace_[-1]
     margins = X @ coef * (2 * y - 1)
     assert row.loss == pytest.approx(np.mean(np.log1p(np.exp(-margins))), rel=1e-9)
     assert row.error == pytest.approx(np.mean(margins <= 0), rel=1e-12)
-    row = LinearRegressor(**options).fit(X, y, coef_init=coef).trace_[-1]
+    row = SGDRegressor(**options).fit(X, y, coef_init=coef).trace_[-1]
     assert row.loss == pytest.approx(np.mean((y - X @ coef) ** 2) / 2, rel=1e-9)
     assert row.error == pytest.approx(np.sqrt(np.mean((y - X @ coef) ** 2)), rel=1e-9)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgdone import LinearClassifier, LinearRegressor
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
 
 
 @pytest.fixture
@@ -16,20 +16,20 @@ def frozen():
 @pytest.mark.parametrize("offset", [2.0, [2.0]])
 def test_initial_weights_of_two_classes(shape, offset, binary, frozen):
     start = np.arange(1.0, 6.0)
-    model = LinearClassifier(**frozen).fit(*binary, coef_init=start.reshape(shape), intercept_init=offset)
+    model = SGDClassifier(**frozen).fit(*binary, coef_init=start.reshape(shape), intercept_init=offset)
     np.testing.assert_array_equal(model.coef_, [start])
     assert model.intercept_.tolist() == [2.0]
 
 
 def test_initial_weights_of_several_classes(several, frozen):
     start, offsets = np.arange(1.0, 25.0).reshape(4, 6), np.arange(1.0, 5.0)
-    model = LinearClassifier(**frozen).fit(*several, coef_init=start.tolist(), intercept_init=offsets.tolist())
+    model = SGDClassifier(**frozen).fit(*several, coef_init=start.tolist(), intercept_init=offsets.tolist())
     np.testing.assert_array_equal(model.coef_, start)
     np.testing.assert_array_equal(model.intercept_, offsets)
 
 
 def test_initial_weights_of_a_regression(numbers, frozen):
-    model = LinearRegressor(**frozen).fit(*numbers, coef_init=np.arange(1.0, 6.0), intercept_init=-1.0)
+    model = SGDRegressor(**frozen).fit(*numbers, coef_init=np.arange(1.0, 6.0), intercept_init=-1.0)
     np.testing.assert_array_equal(model.coef_, np.arange(1.0, 6.0))
     assert model.intercept_.tolist() == [-1.0]
 
@@ -54,16 +54,16 @@ def test_coef_init_of_another_shape_in_regression(shape, numbers):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_initial_weights_that_are_not_finite(bad, binary):
-    with pytest.raises(ValueError, match="coef_init holds NaN or infinity"):
+    with pytest.raises(ValueError, match="coef_init contains NaN or infinity"):
         LinearClassifier().fit(*binary, coef_init=np.full(5, bad))
-    with pytest.raises(ValueError, match="intercept_init holds NaN or infinity"):
+    with pytest.raises(ValueError, match="intercept_init contains NaN or infinity"):
         LinearClassifier().fit(*binary, intercept_init=bad)
 
 
 @pytest.mark.parametrize("data", ["binary", "several"])
 def test_warm_start_goes_on_from_the_last_solution(data, request, frozen):
     X, y = request.getfixturevalue(data)
-    model = LinearClassifier(warm_start=True, random_state=0).fit(X, y)
+    model = SGDClassifier(warm_start=True, random_state=0).fit(X, y)
     coef = model.coef_.copy()
     model.set_params(**frozen).fit(X, y)
     np.testing.assert_array_equal(model.coef_, coef)
@@ -85,7 +85,7 @@ def test_a_cold_start_forgets(binary, same_model):
 
 def test_given_weights_win_over_the_last_solution(binary, frozen):
     X, y = binary
-    model = LinearClassifier(warm_start=True).fit(X, y).set_params(**frozen)
+    model = SGDClassifier(warm_start=True).fit(X, y).set_params(**frozen)
     model.fit(X, y, coef_init=np.ones(5))
     np.testing.assert_array_equal(model.coef_, np.ones((1, 5)))
 

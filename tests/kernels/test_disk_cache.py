@@ -10,15 +10,17 @@ import pytest
 
 import sgdone
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import numpy as np
-from sgdone import LinearClassifier, losses, solvers, stopping
-from sgdone.kernels import loop, storage, updates, rows
+from sgdone import LinearClassifier, SGDClassifier, losses, solvers, stopping
+from sgdone.kernels import loop, row_step, rows, storage, updates
 X = np.random.default_rng(0).standard_normal((300, 3))
-model = LinearClassifier("logistic", solver=solvers.Averaged(solvers.SGD(), 0), stop=1).fit(X, X[:, 0] > 0)
+model = SGDClassifier("logistic", solver=solvers.Averaged(solvers.SGD(), 0), stop=1).fit(X, X[:, 0] > 0)
 kernel = losses.Logistic().kernel
 parts = storage.make_averaged, updates.make_explicit, kernel.value, kernel.slope
-made = loop.make_loop(rows.DENSE, *parts, 'float64', ())
+made = loop.make_loop(rows.DENSE, row_step.make_row_step, parts, "float64", ())
 stats = made.stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
@@ -63,7 +65,7 @@ def test_an_edit_misses_the_cache(package, edited):
 VARIANTS = """
 import numpy as np
 from scipy import sparse
-from sgdone import LinearClassifier
+from sgdone import LinearClassifier, SGDClassifier
 X = np.random.default_rng(0).standard_normal((300, 3))
 for loss in ("hinge", "squared"):
     for matrix in (X, X.astype(np.float32), sparse.csr_array(X)):
@@ -108,7 +110,7 @@ def residual(z, y):
 """
 
 
-def test_a_users_loss_is_compiled_anew_when_what_it_uses_changes(tmp_path):
+def test_a_custom_loss_is_compiled_again_if_what_it_uses_changes(tmp_path):
     """A constant beside the functions, and a helper in another file."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
 

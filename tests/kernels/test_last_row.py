@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -11,6 +10,7 @@ from sgdone.data.rows import Rows, Scaling
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
 from sgdone.stopping import Pflug
+from tiers import examples, fast_first
 
 UNITS = {
     "plain": None,
@@ -60,8 +60,8 @@ def sparse_rows(rng, n_rows=30):
 
 
 @pytest.mark.parametrize("units", UNITS.values(), ids=UNITS)
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
-@hypothesis_settings(max_examples=50)
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+@examples(50)
 @given(seed=st.integers(0, 10**6))
 def test_products_are_those_of_dense_rows(form, units, seed):
     rng = np.random.default_rng(seed)
@@ -99,7 +99,7 @@ def test_memory_goes_on_from_matrix_to_matrix(units, rng):
 @pytest.mark.parametrize("units", UNITS.values(), ids=UNITS)
 @pytest.mark.parametrize("begin", [2**31 - 40, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 200])
 def test_entries_are_counted_beyond_what_32_bits_hold(begin, units, rng):
-    """As after so many entries: the counter, and every feature's mark, is put where it would be by then."""
+    """The counter and the marks are set to what they would be after that many entries."""
     X = sparse_rows(rng, 200)
     order = rng.integers(0, 200, 400)
     _, memory = products(sparse.csr_array(X), order[:10], units)
@@ -115,19 +115,19 @@ def test_entries_are_counted_beyond_what_32_bits_hold(begin, units, rng):
 
 
 def test_marks_of_long_ago_are_not_mistaken():
-    """A feature that one row spoke of long ago, when the counter, begun anew meanwhile, comes to what its mark says."""
+    """A feature last seen long ago, when the counter has started again and reaches the value of its mark."""
     X = sparse.csr_array(np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 3.0], [5.0, 1.0, 1.0]]))
     _, memory = products(X, [0, 1])
     marks, place = memory[0], memory[2]
 
     def go_on_to(begin):
-        """As if rows of the last two features had come until the last one of them begins there."""
+        """As if rows of the last two features had been read until the counter is there."""
         ahead = np.uint32((begin - int(place[0])) % 2**32)
         marks[1:] += ahead
         place[0] += ahead
 
     go_on_to(2**31 + 2)
-    assert products(X, [1], None, memory)[0] == 13.0  # the counter begins anew
+    assert products(X, [1], None, memory)[0] == 13.0  # the counter starts again
     assert place[0] == 2
     go_on_to(2**31 - 2)  # the mark 0 of the first feature, seen from 2³¹ + 2 entries on
     assert products(X, [2], None, memory)[0] == 5.0
@@ -142,7 +142,7 @@ def test_the_width_of_indices_does_not_matter(bits, rng):
     assert np.allclose(found[1:], expected(X, np.arange(30)), rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_single_precision(form, rng):
     X = sparse_rows(rng).astype(np.float32)
     found, _ = products(form(X), np.arange(30))

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy.special import lambertw, wrightomega
 
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
 from sgdone.kernels.omega import omega
+from tiers import examples
 
 #: Where the start of the iteration changes, and where it is left out.
 JOINTS = np.array([-40.0, -2.0, 1.0])
@@ -70,7 +70,7 @@ def test_arguments_whose_exponential_is_no_number_but_0():
     assert np.array_equal(omegas([-746.0, -1e8, -1e300, -np.inf]), np.zeros(4))
 
 
-@hypothesis_settings(max_examples=100)
+@examples(100)
 @given(w=st.floats(1e-15, 1e15))
 def test_it_undoes_the_sum_with_the_logarithm(w):
     """An error in t moves w by the factor w/(1 + w)."""

@@ -1,19 +1,19 @@
-"""Several predictions of a row: the slopes of an implicit step against their slow twin, what they cost and miss."""
+"""Several scores of a row: slopes of an implicit step against the slow reference, losses and errors."""
 
 import math
 
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
+from reference_bank import coupled, softmax_implicit
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
 from sgdone.kernels.outputs import make_one_vs_rest, make_softmax, make_target, make_two_classes
 from sgdone.losses import Hinge, Logistic, Squared
-from sgdone.reference.bank import coupled, softmax_implicit
+from tiers import examples
 
 
 def make_loops(make_outputs, loss):
@@ -83,9 +83,9 @@ def draw(drawn):
     return z, int(rng.integers(count))
 
 
-@hypothesis_settings(max_examples=300)
+@examples(300)
 @given(drawn=predictions, q=factors)
-def test_slopes_of_a_softmax_are_those_of_the_slow_twin(drawn, q):
+def test_slopes_of_a_softmax_equal_the_reference(drawn, q):
     z, label = draw(drawn)
     assert np.max(np.abs(slopes_of("softmax", z, label, q) - softmax_implicit(z, label, q))) < 1e-10
 
@@ -104,10 +104,10 @@ def test_slopes_of_huge_predictions(count, q):
             assert np.max(np.abs(found - softmax_implicit(z, label, q))) < 1e-10 + rounding(z)
 
 
-@hypothesis_settings(max_examples=100)
+@examples(100)
 @given(drawn=predictions, q=factors)
 def test_slopes_solve_their_equation(drawn, q):
-    """Without the slow twin: s = softmax(z − q·s) − e, to what the rounding of q·s and z leaves."""
+    """Without the reference: s = softmax(z − q·s) − e, to what the rounding of q·s and z leaves."""
     z, label = draw(drawn)
     s = slopes_of("softmax", z, label, q)
     expected = softmax(z - q * s)
@@ -115,7 +115,7 @@ def test_slopes_solve_their_equation(drawn, q):
     assert np.max(np.abs(s - expected)) < 1e-10 + 2.0**-50 * (np.max(np.abs(z)) + q)
 
 
-@hypothesis_settings(max_examples=100)
+@examples(100)
 @given(drawn=predictions, q=factors)
 def test_slopes_of_a_softmax_sum_to_0_and_pull_to_the_label(drawn, q):
     z, label = draw(drawn)
@@ -125,7 +125,7 @@ def test_slopes_of_a_softmax_sum_to_0_and_pull_to_the_label(drawn, q):
     assert np.all(np.delete(s, label) >= 0.0)
 
 
-@hypothesis_settings(max_examples=100)
+@examples(100)
 @given(first=st.floats(-100, 100), second=st.floats(-100, 100), label=st.integers(0, 1), q=factors)
 def test_a_softmax_of_two_classes_is_logistic(first, second, label, q):
     """It sees the difference of the two predictions, which a step moves twice as far."""
@@ -170,7 +170,7 @@ def test_a_step_lowers_the_loss_as_far_as_a_proximal_one(rng):
     )
 
 
-@hypothesis_settings(max_examples=50)
+@examples(50)
 @given(drawn=predictions)
 def test_the_cost_of_a_softmax(drawn):
     z, label = draw(drawn)
@@ -180,7 +180,7 @@ def test_the_cost_of_a_softmax(drawn):
 
 
 @pytest.mark.parametrize(("name", "loss"), [("one-vs-rest", Logistic()), ("one-vs-rest hinge", Hinge())])
-@hypothesis_settings(max_examples=30)
+@examples(30)
 @given(drawn=predictions, q=factors)
 def test_one_vs_rest_is_as_many_models_that_know_nothing_of_each_other(name, loss, drawn, q):
     z, label = draw(drawn)

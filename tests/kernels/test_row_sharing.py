@@ -3,42 +3,44 @@
 import numpy as np
 
 from problems import LOSSES, random_problem
+from running import run
 from sgdone import solvers, steps, stopping
+from sgdone.kernels.bookkeeping import count_update
 from sgdone.kernels.jit import compiled
-from sgdone.kernels.loop import make_row_step
 from sgdone.kernels.model import LENGTH, Numbers, load, store
-from sgdone.kernels.probes import make_probes
+from sgdone.kernels.row_step import make_row_step
 from sgdone.kernels.rows import DENSE
 from sgdone.kernels.storage import make_averaged
 from sgdone.kernels.updates import make_explicit
-from sgdone.run import run
 
 PENALTIES = (1e-3, 1e-1, 1.0)
 
 
-def test_a_bank_of_models_equals_each_alone():
+def test_models_side_by_side_equal_each_alone():
     loss = LOSSES[0]
     problem = random_problem(3, loss, n_rows=200, n_features=4)
     problem.weights[:] = 1.0
     kernel = loss.kernel
-    probes = make_probes((), DENSE)
-    row_step = make_row_step(make_averaged(DENSE, kernel.value), make_explicit(kernel.slope), kernel.value, probes)
+    predict, update = make_row_step(DENSE, make_averaged, make_explicit, kernel.value, kernel.slope)
 
     @compiled()
-    def bank(rows, labels, alphas, settings, parameters, weights, offsets, numbers):
+    def bank(rows, labels, steps, alphas, settings, parameters, weights, offsets, numbers):
         for i in range(labels.size):
             for k in range(settings.shape[0]):
                 model = load(numbers[k])
-                _, _, _, model = row_step(
-                    rows, i, labels[i], 1.0, 0.1, alphas[k], settings[k], parameters, weights[k], offsets[k], model, ()
+                own = steps, alphas[k : k + 1], 0
+                z, reading = predict(rows, i, weights[k], offsets[k], model, own)
+                _, _, _, changed, sums = update(
+                    rows, i, labels[i], 1.0, z, reading, 0, settings[k], parameters, weights[k], offsets[k], model, own
                 )
-                store(model, numbers[k])
+                store(count_update(model, changed, sums), numbers[k])
 
     n_models, d = len(PENALTIES), problem.X.shape[1]
     weights, offsets, numbers = np.zeros((n_models, 2, d)), np.zeros((n_models, 2, 2)), np.zeros((n_models, LENGTH))
     numbers[:, :2] = 1.0
     settings = np.array([[1.0, 1e150, np.inf, 0.0, 1.0, 0.0]] * n_models)
-    bank((problem.X,), problem.y, np.array(PENALTIES), settings, loss.parameters, weights, offsets, numbers)
+    constant = np.array([0.1])
+    bank((problem.X,), problem.y, constant, np.array(PENALTIES), settings, loss.parameters, weights, offsets, numbers)
     own, share = (numbers[:, Numbers._fields.index(name)] for name in ("own", "share"))
     for k, alpha in enumerate(PENALTIES):
         alone = run(

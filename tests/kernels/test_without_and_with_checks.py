@@ -8,15 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import sys
-from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
 from sgdone import losses, solvers, steps, stopping
-from sgdone.run import run
+from running import run
 from sgdone.data import ArraySource, Scaling
+from sgdone.data.preparation import InUnits
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((150, 4)) * (rng.random((150, 4)) < 0.7)
@@ -38,7 +40,7 @@ result = run(ArraySource(wide, y), losses.Hinge(), solvers.asgd(), stopping.MaxP
 out.append(np.append(result.coef, result.intercept))
 
 # One compiled loop has all of these probes, whether they stop a run or halve its steps.
-looks = stopping.MarginTest(2.5) | stopping.SmallValidationSet(5, 40)
+watched = stopping.MarginTest(2.5) | stopping.SmallValidationSet(5, 40)
 stops = []
 
 
@@ -54,19 +56,19 @@ def add(matrix, solver, rule, labels=y, weights=weights, **options):
 half = solvers.Halving(solvers.SGD(), stopping.Pflug(15))
 for matrix in (X, sparse.csr_array(X)):
     for center in (False, True):
-        add(matrix, solvers.SGD(), looks | stopping.Pflug(30), center=center)
-        add(matrix, half, looks, center=center)
+        add(matrix, solvers.SGD(), watched | stopping.Pflug(30), center=center)
+        add(matrix, half, watched, center=center)
         add(matrix, solvers.SVRG(40), stopping.MarginTest(), center=center)
         add(matrix, solvers.SVRG(40, "II"), stopping.MarginTest(9.0) | stopping.Distance(), center=center)
-    add(matrix, half, looks, center=True, step=steps.ClassScale(0.5, 20))
-    add(matrix[:, [0]], half, looks)
+    add(matrix, half, watched, center=True, step=steps.ClassScale(0.5, 20))
+    add(matrix[:, [0]], half, watched)
     add(matrix[[0]], solvers.SVRG(), stopping.MarginTest(0.2), y[:1], weights[:1])
 add(X, solvers.SGD(), stopping.MarginTest(0.5, fresh=True))
-add(wide, half, looks)
-add(sparse.csr_array(np.where(X == 0, 0.5, X)), half, looks)
-add(sparse.csr_array((150, 4)), half, looks)
+add(wide, half, watched)
+add(sparse.csr_array(np.where(X == 0, 0.5, X)), half, watched)
+add(sparse.csr_array((150, 4)), half, watched)
 
-# The rivals. Of online L-BFGS a first step of 1e-10 would let the last digits decide.
+# Other solvers. With online L-BFGS, a first step of 1e-10 would make the result depend on rounding.
 never = stopping.MaxPasses(2)
 quasi_newton = solvers.OLBFGS(7, memory=3, epsilon=0.05, damping=0.1)
 for matrix in (X, sparse.csr_array(X)):
@@ -81,64 +83,68 @@ add(sparse.csr_array(X), solvers.SGD2(5), never)
 add(sparse.csr_array(X), solvers.Pegasos(7), never, step=None, center=True)
 add(sparse.csr_array(X), quasi_newton, never, step=None, center=True)
 
-# Banks: units made on the way, folds, one output and three, penalties that shrink weights below any floor.
-from sgdone.auto.bank import Bank
+# Models of the default fit: units that change, folds, one output and three, penalties that shrink weights to nothing.
+from running import objective_of
 from sgdone.auto.candidates import CANDIDATES
-from sgdone.auto.task import Task
+from sgdone.auto.models import Models
 from sgdone.auto.units import Units
 
 folds = rng.choice(np.array([0, 1, 255], dtype=np.uint8), 150)
 for matrix in (X, sparse.csr_array(X), sparse.csr_array(X[:, [0]])):
     for labels, n_classes in ((y, 2), (rng.integers(0, 3, 150).astype(float), 3)):
-        task = Task.of(losses.Logistic(), n_classes, True)
-        dense, n_features = not sparse.issparse(matrix), matrix.shape[1]
+        objective = objective_of(losses.Logistic(), n_classes)
+        dense, n_features, n_outputs = not sparse.issparse(matrix), matrix.shape[1], objective.n_outputs
         block = next(ArraySource(matrix, labels, weights, shuffle=False).blocks(rng))
         units = Units(dense, dense, n_features)
-        bank = Bank.at(task, CANDIDATES[:2], X.dtype, np.zeros((task.n_outputs, n_features)), np.zeros(task.n_outputs))
-        bank.fork(2)
-        bank.set_steps(0.25, 5.0, 1.0, [1e-3, 30.0] * 3)
+        start = np.zeros((n_outputs, n_features)), np.zeros(n_outputs)
+        models = Models.at(objective, CANDIDATES[:2], X.dtype, *start)
+        models.fork(2)
+        models.set_steps(0.25, 5.0, 1.0, [1e-3, 30.0] * 3)
         for first, last in ((0, 70), (70, 150)):
             before = units.scaling
             units.observe(block, block.used(first, last))
             assert units.renew()
             if first:
-                bank.change_units(before, units.scaling)
-            in_units = replace(block, rows=block.rows.in_units(units.scaling))
-            found = bank.advance(in_units, folds, first, last)
+                models.change_units(before, units.scaling)
+            found = models.advance(InUnits(units.scaling)(block), folds, first, last)
             out.extend((found.losses.ravel(), found.misses))
-        for model in range(bank.n_models):
-            out.extend(part.ravel() for part in bank.solution(model, units.scaling))
+        for model in range(models.n_models):
+            out.extend(part.ravel() for part in models.solution(model, units.scaling))
 np.savez(sys.argv[1], weights=np.concatenate(out), stops=np.array(stops))
 """
 
 
 def results(folder, name, **environment):
     file = folder / f"{name}.npz"
-    subprocess.run(
+    in_new_process(file, {"NUMBA_CACHE_DIR": str(folder / name), **environment})
+    with np.load(file) as found:
+        return found["weights"], found["stops"].tolist()
+
+
+def in_new_process(file, environment):
+    """Run the program where it can import the helpers of the tests."""
+    done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(file)],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(folder / name), **environment},
-        check=True,
+        env={**os.environ, **environment},
+        cwd=Path(__file__).parents[1],
+        check=False,
         capture_output=True,
         text=True,
     )
-    with np.load(file) as found:
-        return found["weights"], found["stops"].tolist()
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
 def compiled_results(tmp_path_factory):
     folder = Path(tmp_path_factory.mktemp("checks"))
-    cache = {} if "NUMBA_CACHE_DIR" not in os.environ else {"NUMBA_CACHE_DIR": os.environ["NUMBA_CACHE_DIR"]}
     file = folder / "plain.npz"
-    subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(file)], env={**os.environ, **cache}, check=True, capture_output=True
-    )
+    in_new_process(file, {})
     with np.load(file) as found:
         return folder, found["weights"], found["stops"].tolist()
 
 
 def test_rules_stop_and_steps_are_halved(compiled_results):
-    """Of three passes over 135 rows, most runs make only a part; nothing is compared with nothing."""
+    """Most runs end before their three passes over 135 rows, so that the comparisons below mean something."""
     stops = compiled_results[2]
     assert len(set(stops)) > 15
     assert min(stops) < 50

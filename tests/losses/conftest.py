@@ -22,5 +22,5 @@ def loss(request):
 
 @pytest.fixture(scope="session")
 def labels(loss):
-    """Labels that the loss takes."""
+    """Labels that the loss accepts."""
     return np.array([-2.6, -1.0, 0.0, 0.7, 1.0] if loss.task == "regression" else [-1.0, 1.0])

@@ -1,4 +1,4 @@
-"""A user's loss that cannot work says so, naming the function and the place."""
+"""Errors of user-defined losses name the function and where it is defined."""
 
 import functools
 import json
@@ -38,7 +38,9 @@ def not_compilable(z, y):
 
 
 def test_a_slope_of_another_loss():
-    message = r"slope 'wrong_sign' \(.*test_custom_loss_errors.py:\d+\) is 2.7129 at z=-3.7129, y=-1, .*by -2.7129"
+    message = (
+        r"slope 'wrong_sign' \(.*test_custom_loss_errors.py:\d+\) is 2.7129 at z=-3.7129, y=-1, .*there is -2.7129"
+    )
     with pytest.raises(ValueError, match=message):
         CustomLoss(value, wrong_sign, task="both")
 
@@ -63,7 +65,7 @@ def test_a_wrong_curvature():
 
 @pytest.mark.parametrize("bad", [3, None, "logistic", functools.partial(slope), math.exp])
 def test_something_else_than_a_function(bad):
-    with pytest.raises(TypeError, match=r"slope is .*: give a plain Python function slope\(z, y\)"):
+    with pytest.raises(TypeError, match=r"slope=.* is not a plain Python function: define slope\(z, y\)"):
         CustomLoss(value, bad)
 
 
@@ -71,9 +73,9 @@ def test_something_else_than_a_function(bad):
     ("option", "message"),
     [
         ({"task": "ranking"}, "task is 'ranking': give one of 'classification'"),
-        ({"name": ""}, "name is ''"),
-        ({"smoothness": 0.0}, "smoothness is 0.0: give a positive number"),
-        ({"lipschitz": "large"}, "lipschitz is 'large': give a positive number"),
+        ({"name": ""}, "name='' is not a non-empty string"),
+        ({"smoothness": 0.0}, "smoothness=0.0 is not a positive number"),
+        ({"lipschitz": "large"}, "lipschitz='large' is not a positive number"),
     ],
 )
 def test_a_wrong_option(option, message):

@@ -1,9 +1,11 @@
-"""The slope is the derivative of the value, the curvature that of the slope, and the loss convex or known not to be."""
+"""The slope is the derivative of the value, the curvature that of the slope, and the loss is convex if it says so."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+
+from tiers import examples
 
 STEP = 1e-5
 predictions = st.floats(-30, 30)
@@ -36,7 +38,7 @@ def test_curvature_is_the_difference_quotient_of_the_slope(loss, labels):
     assert np.all(np.abs(loss.curvature(z, y) - quotient)[smooth] <= (1e-9 * size)[smooth])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(here=predictions, there=predictions)
 def test_every_slope_is_a_subgradient(loss, labels, here, there):
     if not loss.convex:
@@ -55,7 +57,7 @@ def test_a_loss_is_convex_where_it_says_so(loss, labels):
     assert (loss.curvature(z, labels) >= 0.0).all() == loss.convex
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(here=predictions, there=predictions)
 def test_constants_bound_slope_and_curvature(loss, labels, here, there):
     assert np.all(np.abs(loss.slope(here, labels)) <= loss.lipschitz * (1 + 1e-15))

@@ -1,4 +1,4 @@
-"""Values far away, at kinks, at zero; scalars and arrays."""
+"""Edge cases of losses: extreme values, kinks and zero; scalars and arrays."""
 
 import math
 

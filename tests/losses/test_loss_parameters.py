@@ -1,4 +1,4 @@
-"""Losses as values: parameters, names, equality, copies."""
+"""Parameters, names, equality and copies of losses."""
 
 import copy
 import pickle
@@ -22,19 +22,19 @@ from sgdone.losses import (
 
 @pytest.mark.parametrize("delta", [0.0, -1.0, float("nan"), float("inf"), "1", None])
 def test_huber_refuses(delta):
-    with pytest.raises(ValueError, match=r"Huber's delta is .*: give"):
+    with pytest.raises(ValueError, match=r"delta=.* of Huber is not a positive number: give"):
         Huber(delta=delta)
 
 
 @pytest.mark.parametrize("epsilon", [-1e-9, float("nan"), float("inf"), "1"])
 def test_epsilon_insensitive_refuses(epsilon):
-    with pytest.raises(ValueError, match=r"EpsilonInsensitive's epsilon is .*: give"):
+    with pytest.raises(ValueError, match=r"epsilon=.* of EpsilonInsensitive is not a non-negative number: give"):
         EpsilonInsensitive(epsilon=epsilon)
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 90, float("nan"), "0.5"])
 def test_quantile_refuses(level):
-    with pytest.raises(ValueError, match=r"Quantile's level is .*: give"):
+    with pytest.raises(ValueError, match=r"level=.* of Quantile is not in \(0, 1\): give"):
         Quantile(level=level)
 
 

@@ -4,13 +4,14 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import numpy as safetensors
 
 import sgdone
 from sgdone import LinearClassifier
 from sgdone.model_file import ModelFileError, container, read_header
+from tiers import examples
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def test_no_file(tmp_path):
     refused(tmp_path / "nowhere", "there is no such file: give one that sgdone.save wrote")
     refused(tmp_path, "is a folder, not a model file: give the name of a file in it")
     (tmp_path / "m").touch()
-    refused(tmp_path / "m", "is empty, not a model file: copy it anew, or save the model again")
+    refused(tmp_path / "m", "is empty, not a model file: copy it again, or save the model again")
     refused(tmp_path / "m" / "n", "cannot be read")
 
 
@@ -51,15 +52,15 @@ def test_cut_short(file, tmp_path):
     path = tmp_path / "m"
     for size in (1, 9):
         path.write_bytes(whole[:size])
-        refused(path, rf"holds {size} bytes only, too few for a model: copy it anew, or save the model again")
+        refused(path, rf"holds {size} bytes only, too few for a model: copy it again, or save the model again")
     for size in (10, 100, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:size])
-        refused(path, rf"is cut short, {size:,} bytes of [\d,]+ or more: copy it anew, or save the model again")
+        refused(path, rf"is cut short, {size:,} bytes of [\d,]+ or more: copy it again, or save the model again")
     path.write_bytes(whole + b"\x00")
-    refused(path, r"is damaged \(.*\): copy it anew, or save the model again")
+    refused(path, r"is damaged \(.*\): copy it again, or save the model again")
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data())
 def test_a_changed_byte(file, tmp_path_factory, data):
     whole = bytearray(file.read_bytes())
@@ -82,7 +83,7 @@ def test_altered_weights(file, tmp_path):
     metadata = _metadata(file)
     tensors["coef_"] = tensors["coef_"] + 1e-12
     (tmp_path / "m").write_bytes(safetensors.save(tensors, metadata))
-    refused(tmp_path / "m", r"was altered after it was written \(its SHA-256 differs\): copy it anew")
+    refused(tmp_path / "m", r"was altered after it was written \(its SHA-256 differs\): copy it again")
 
 
 def test_an_altered_header(file, tmp_path):
@@ -99,9 +100,9 @@ def test_somebody_elses_safetensors(tmp_path):
 
 
 def test_a_newer_version(file, tmp_path):
-    metadata = _metadata(file) | {"version": "2"}
+    metadata = _metadata(file) | {"version": "3"}
     (tmp_path / "m").write_bytes(safetensors.save(container.read(file)[1], metadata))
-    refused(tmp_path / "m", r"is a model file of version 2, and sgdone .* reads version 1: upgrade it \(pip install -U")
+    refused(tmp_path / "m", r"is a model file of version 3, and sgdone .* reads version 2: upgrade it \(pip install -U")
 
 
 def _metadata(file):

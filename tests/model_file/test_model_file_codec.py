@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from sgdone import losses, solvers, steps, stopping
+from sgdone.interfaces.stop import Status
 from sgdone.model_file.codec import Decoder, Encoder
-from sgdone.verdict import Status, Verdict
+from sgdone.run.verdict import Verdict
 
 positive = st.floats(min_value=1e-300, max_value=1e300)
 auto = st.just("auto") | positive

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from running import run
 from sgdone import losses, solvers, steps, stopping
 from sgdone.data import ArraySource
-from sgdone.run import run
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_standardise_when_worse_than_nothing(problem):
 
 
 def test_go_on_after_an_interruption(problem):
-    def hook(progress, state):
+    def hook(progress):
         raise KeyboardInterrupt
 
     assert "partial_fit" in advice(*problem, stopping.MaxPasses(2), hook=hook)

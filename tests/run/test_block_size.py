@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from problems import FEW_LOSSES, LOSSES, random_problem
+from running import run
 from sgdone import solvers, stopping
 from sgdone.data import ArraySource
-from sgdone.run import run
+from tiers import examples, fast_first
 
 SOLVERS = [solvers.SGD(), solvers.ISGD(), solvers.asgd(), solvers.aisgd(), solvers.Averaged(solvers.SGD(), 30)]
 
@@ -28,8 +28,8 @@ def same_bits(a, b):
     )
 
 
-@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
-@hypothesis_settings(max_examples=12)
+@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=repr)
+@examples(12)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), shuffle=st.booleans())
 def test_block_size_changes_no_bit(solver, seed, as_csr, shuffle):
     loss = FEW_LOSSES[seed % len(FEW_LOSSES)]
@@ -42,7 +42,7 @@ def test_block_size_changes_no_bit(solver, seed, as_csr, shuffle):
         assert same_bits(whole, again)
 
 
-@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=repr)
 def test_block_size_changes_no_bit_across_windows(solver, rng):
     X = rng.standard_normal((20_000, 3))
     y = np.where(X[:, 0] + rng.standard_normal(20_000) > 0, 1.0, -1.0)
@@ -51,8 +51,8 @@ def test_block_size_changes_no_bit_across_windows(solver, rng):
         assert same_bits(whole, fit(ArraySource(X, y), LOSSES[0], solver, stopping.MaxPasses(1.7), block_size=size))
 
 
-@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
-@hypothesis_settings(max_examples=12)
+@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=repr)
+@examples(12)
 @given(seed=st.integers(0, 10**6))
 def test_csr_and_dense_agree(solver, seed):
     loss = FEW_LOSSES[seed % len(FEW_LOSSES)]

@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from running import run
 from sgdone import losses, solvers, steps, stopping
-from sgdone.bad_rows import BadRowError
 from sgdone.data import ArraySource
-from sgdone.run import run
-from sgdone.verdict import Status
+from sgdone.data.bad_rows import BadRowError
+from sgdone.interfaces.stop import Status
+from tiers import fast_first
 
 STOP = stopping.MaxPasses(50)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("solver", [solvers.SGD(), solvers.Averaged(solvers.SGD(), 0), solvers.asgd()])
+@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
+@pytest.mark.parametrize("solver", fast_first(1, [solvers.SGD(), solvers.Averaged(solvers.SGD(), 0), solvers.asgd()]))
 def test_too_large_a_step_diverges_and_says_so(dtype, solver, rng):
     X = rng.standard_normal((500, 5)).astype(dtype)
     result = run(
@@ -41,7 +42,7 @@ def test_the_implicit_step_does_not_diverge(rng):
     assert np.allclose(result.coef, [1, 0, 0, 0, 0], atol=1e-5)
 
 
-@pytest.mark.parametrize("as_csr", [False, True])
+@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
 def test_a_bad_value_is_named_with_its_row_and_column(value, word, as_csr, rng):
     X = rng.standard_normal((40, 3))
@@ -63,11 +64,12 @@ def test_a_csr_row_that_points_outside_is_an_error_not_a_crash(index, rng):
     X = sparse.csr_matrix(rng.standard_normal((40, 3)))
     X.indices[X.indptr[8] - 2] = index
     X.has_canonical_format = True
-    message = f"row 7 of the CSR matrix X holds the column index {index}, but X has 3 columns: rebuild it"
+    message = f"row 7 of the CSR matrix X has the column index {index}, but X has 3 columns: rebuild it"
     with pytest.raises(ValueError, match=message):
         run(ArraySource(X, np.ones(40)), losses.Logistic(), solvers.asgd(), STOP, alpha=0.1)
 
 
+@pytest.mark.slow
 def test_exponential_loss_overflows_into_a_verdict(rng):
     X = 100.0 * rng.standard_normal((200, 3))
     y = np.where(rng.random(200) < 0.5, 1.0, -1.0)
@@ -76,8 +78,9 @@ def test_exponential_loss_overflows_into_a_verdict(rng):
     assert np.all(np.isfinite(result.coef))
 
 
+@pytest.mark.slow
 def test_an_average_that_overflows_falls_back_to_the_start():
-    """A late row whose step is finite, but not times the steps since the average was last made anew."""
+    """A late row whose step is finite, but not times the steps since the average was last computed afresh."""
     X = np.zeros((3000, 1), np.float32)
     y = np.zeros(3000)
     X[-1], y[-1] = 1.8e19, -9.5e17
@@ -89,13 +92,13 @@ def test_an_average_that_overflows_falls_back_to_the_start():
     assert result.coef[0] == np.float32(0.001)
 
 
-def test_a_rule_that_looks_behind_and_never_fires_is_an_error(rng):
+def test_a_rule_that_asks_for_a_pause_in_the_past_is_an_error(rng):
     class Stuck(stopping.StopRule):
         def start(self, n_rows):
             return None
 
-        def next_look(self, state):
-            return stopping.Look(step=0)
+        def next_pause(self, state):
+            return stopping.Pause(step=0)
 
         def observe(self, state, progress):
             return None
@@ -115,7 +118,7 @@ def test_a_row_whose_norm_overflows_is_named(dtype, size, row, rng):
         run(source, losses.Logistic(), solvers.asgd(), STOP, alpha=0.01)
 
 
-@pytest.mark.parametrize("solver", [solvers.SGD(), solvers.Averaged(solvers.SGD(), 0)])
+@pytest.mark.parametrize("solver", fast_first(1, [solvers.SGD(), solvers.Averaged(solvers.SGD(), 0)]))
 def test_a_shrinkage_that_grows_ends_as_diverged(solver, rng):
     """γα > 2 makes every step a growth: the scale is folded, so that the weights themselves tell."""
     X = rng.standard_normal((400, 3))
@@ -129,8 +132,8 @@ def test_a_shrinkage_that_grows_ends_as_diverged(solver, rng):
 def test_arrays_that_do_not_fit_are_refused(rng):
     X = rng.standard_normal((10, 2))
     for arrays, message in (
-        ((X, np.ones(3)), "labels must be 10 float64 numbers"),
-        ((X, np.ones(10), np.ones(9)), "sample_weight must be 10 float64"),
+        ((X, np.ones(3)), "labels must be a float64 array of shape \\(10,\\): found float64 of shape \\(3,\\)"),
+        ((X, np.ones(10), np.ones(9)), "sample_weight must be a float64 array of shape \\(10,\\)"),
         ((X, np.ones(10, int)), "found int64"),
         ((X.astype(int), np.ones(10)), "X must be a CSR matrix or a C-contiguous array"),
         ((np.asfortranarray(X), np.ones(10)), "X must be"),

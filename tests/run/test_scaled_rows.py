@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 from problems import FEW_LOSSES, LOSSES, random_problem
+from running import run
 from sgdone import solvers, stopping
 from sgdone.data import ArraySource, Scaling
-from sgdone.run import run
+from tiers import examples
+
+pytestmark = pytest.mark.slow
 
 SOLVERS = [solvers.SGD(), solvers.ISGD(), solvers.asgd(), solvers.aisgd()]
 
@@ -24,7 +26,7 @@ def fit(X, problem, loss, solver, scaling=None, coef=None, intercept=0.0):
 
 @pytest.mark.parametrize("shifted", [False, True])
 @pytest.mark.parametrize("solver", SOLVERS, ids=repr)
-@hypothesis_settings(max_examples=10)
+@examples(10)
 @given(seed=st.integers(0, 10**6))
 def test_scaled_access_equals_scaled_copy(solver, shifted, seed):
     loss = FEW_LOSSES[seed % len(FEW_LOSSES)]

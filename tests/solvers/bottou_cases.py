@@ -2,13 +2,13 @@
 
 import numpy as np
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from problems import random_problem
+from running import run
 from sgdone import losses, stopping
-from sgdone.run import run
 from sgdone.steps.bottou import Bottou
+from tiers import examples
 
 LOSSES = [losses.Logistic(), losses.SquaredHinge(), losses.Squared()]
 
@@ -29,7 +29,7 @@ def hundred_cases(test):
         "passes": st.integers(1, 3),
         "block_size": st.sampled_from([1, 7, 100, None]),
     }
-    return hypothesis_settings(max_examples=100, derandomize=True)(given(case=st.builds(Case, **options))(test))
+    return examples(100, derandomize=True)(given(case=st.builds(Case, **options))(test))
 
 
 class Case:

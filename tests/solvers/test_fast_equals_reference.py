@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from problems import FEW_LOSSES, LOSSES, random_problem
+from running import run
 from sgdone import solvers, steps, stopping
-from sgdone.reference import averaged_sgd as slow
-from sgdone.reference.implicit_sgd import implicit, least_squares_update
-from sgdone.run import run
+from sgdone.papers import sgd_reference
+from sgdone.papers.averaging import reference as slow
+from sgdone.papers.diagnostics.reference import implicit, least_squares_update
+from tiers import examples, fast_first
 
 ALPHA = 0.01
 GAMMA0, DECAY, EXPONENT = 0.05, 0.3, 0.75
@@ -37,7 +38,7 @@ def fast(problem, loss, solver, *, as_csr, intercept=True, step=STEP, passes=1):
 
 def slow_path(problem, loss, make_update, intercept=True):
     update = make_update(loss, ALPHA, intercept)
-    return slow.sgd(problem.X, problem.y, problem.weights, gamma, update)
+    return sgd_reference.sgd(problem.X, problem.y, problem.weights, gamma, update)
 
 
 def assert_same(result, expected):
@@ -46,18 +47,18 @@ def assert_same(result, expected):
     assert result.intercept == pytest.approx(b, rel=1e-10, abs=1e-10)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@hypothesis_settings(max_examples=15)
+@pytest.mark.parametrize("loss", fast_first(1, LOSSES), ids=lambda loss: loss.name)
+@examples(15)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), intercept=st.booleans())
 def test_sgd(loss, seed, as_csr, intercept):
     problem = random_problem(seed, loss)
     result = fast(problem, loss, solvers.SGD(), as_csr=as_csr, intercept=intercept)
-    assert_same(result, slow_path(problem, loss, slow.explicit, intercept)[-1])
+    assert_same(result, slow_path(problem, loss, sgd_reference.explicit, intercept)[-1])
     assert result.verdict.step == np.count_nonzero(problem.weights)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@hypothesis_settings(max_examples=10)
+@pytest.mark.parametrize("loss", fast_first(1, LOSSES), ids=lambda loss: loss.name)
+@examples(10)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans())
 def test_isgd(loss, seed, as_csr):
     problem = random_problem(seed, loss, n_rows=60)
@@ -65,38 +66,41 @@ def test_isgd(loss, seed, as_csr):
     assert_same(result, slow_path(problem, loss, implicit)[-1])
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@hypothesis_settings(max_examples=10)
+@pytest.mark.parametrize("loss", fast_first(1, LOSSES), ids=lambda loss: loss.name)
+@examples(10)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), after=st.integers(0, 120))
 def test_asgd_from_a_given_sample(loss, seed, as_csr, after):
     problem = random_problem(seed, loss)
     result = fast(problem, loss, solvers.Averaged(solvers.SGD(), after), as_csr=as_csr)
-    assert_same(result, slow.average(slow_path(problem, loss, slow.explicit), after))
+    assert_same(result, slow.average(slow_path(problem, loss, sgd_reference.explicit), after))
 
 
-@hypothesis_settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), after=st.integers(0, 50), decay=st.floats(0, 10))
+@pytest.mark.slow
 def test_averages_that_weigh_later_iterates_more(seed, as_csr, after, decay):
     loss = FEW_LOSSES[seed % len(FEW_LOSSES)]
     problem = random_problem(seed, loss)
     result = fast(problem, loss, solvers.Averaged(solvers.SGD(), after, decay), as_csr=as_csr)
-    assert_same(result, slow.average(slow_path(problem, loss, slow.explicit), after, decay))
+    assert_same(result, slow.average(slow_path(problem, loss, sgd_reference.explicit), after, decay))
 
 
-@hypothesis_settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans())
+@pytest.mark.slow
 def test_asgd_finds_the_same_start_of_averaging(seed, as_csr):
     loss = LOSSES[seed % len(LOSSES)]
     problem = random_problem(seed, loss, n_rows=400)
-    path = slow_path(problem, loss, slow.explicit)
+    path = slow_path(problem, loss, sgd_reference.explicit)
     start = slow.start_of_averaging(path, problem.X, problem.y, problem.weights, loss)
     result = fast(problem, loss, solvers.asgd(), as_csr=as_csr)
     assert result.state.average_start in ({start, None} if start == len(path) - 1 else {start})
     assert_same(result, slow.average(path, start))
 
 
-@hypothesis_settings(max_examples=10)
+@examples(10)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans())
+@pytest.mark.slow
 def test_aisgd(seed, as_csr):
     loss = LOSSES[seed % len(LOSSES)]
     problem = random_problem(seed, loss, n_rows=150)

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 from problems import FEW_LOSSES, random_problem
-from sgdone import LinearClassifier, LinearRegressor, load, losses, save, steps, stopping
-from sgdone.bad_rows import BadRowError
+from running import run
+from sgdone import SGDClassifier, SGDRegressor, load, losses, save, steps, stopping
 from sgdone.data import ArraySource
-from sgdone.reference.margin_pursuit import descend, margin_pursuit
-from sgdone.run import run
+from sgdone.data.bad_rows import BadRowError
+from sgdone.interfaces.stop import Status
+from sgdone.papers.margin_pursuit.reference import descend, margin_pursuit
 from sgdone.solvers import GD
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet
-from sgdone.verdict import Status
+from tiers import examples, fast_first
 
 LOGISTIC = losses.Logistic()
 #: Smooth and not, of classes and of numbers, with parameters and without; each takes time to compile.
@@ -53,8 +53,8 @@ def problem():
 # --- The method ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@hypothesis_settings(max_examples=30)  # of each loss
+@pytest.mark.parametrize("loss", fast_first(1, LOSSES), ids=lambda loss: loss.name)
+@examples(30)  # of each loss
 @given(
     seed=st.integers(0, 10**6),
     as_csr=st.booleans(),
@@ -74,7 +74,8 @@ def test_it_equals_its_slow_twin(loss, seed, as_csr, intercept, falling, alpha, 
     assert (result.verdict.step, result.verdict.passes) == (count, count)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
 def test_algorithm_1_equals_its_slow_twin(seed):
     """With the scale from the variance of the margins at the start."""
     rng = np.random.default_rng(seed)
@@ -92,8 +93,10 @@ def test_algorithm_1_equals_its_slow_twin(seed):
     assert result.verdict.evidence["scale"] == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("loss", [LOGISTIC, losses.Squared(), losses.MarginPursuit()], ids=lambda loss: loss.name)
-@pytest.mark.parametrize("as_csr", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize(
+    "loss", fast_first(1, [LOGISTIC, losses.Squared(), losses.MarginPursuit()]), ids=lambda loss: loss.name
+)
+@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]), ids=["dense", "csr"])
 def test_its_own_step_never_raises_the_objective(loss, as_csr):
     for seed in range(10):
         problem = random_problem(seed, loss)
@@ -103,8 +106,8 @@ def test_its_own_step_never_raises_the_objective(loss, as_csr):
         X, y, v = problem.X[used], problem.y[used], problem.weights[used]
         values = []
 
-        def objective(progress, state, X=X, y=y, v=v, values=values):
-            w, b = state.iterate()
+        def objective(progress, X=X, y=y, v=v, values=values):
+            w, b = progress.iterate()
             values.append(float(np.mean(v * loss.value(X @ w + b, y))) + 0.05 * float(w @ w))
 
         fit(problem, MaxPasses(50), loss, as_csr=as_csr, hook=objective, block_size=1)
@@ -112,6 +115,7 @@ def test_its_own_step_never_raises_the_objective(loss, as_csr):
         assert np.all(np.diff(values) <= 1e-14 * np.abs(values[:-1]))
 
 
+@pytest.mark.slow
 def test_its_own_step_for_a_loss_with_a_kink_falls(problem):
     result = fit(problem, MaxPasses(400), losses.Hinge(), block_size=1)
     sizes = result.trace["step_size"]
@@ -129,6 +133,7 @@ def slow_objective(problem, loss, alpha, result):
     return mean + 0.5 * alpha * float(result.coef @ result.coef)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_csr", [False, True], ids=["dense", "csr"])
 def test_centred_rows(as_csr):
     problem = random_problem(5, LOGISTIC, n_rows=80, n_features=3)
@@ -139,6 +144,7 @@ def test_centred_rows(as_csr):
     assert result.intercept == pytest.approx(dense.intercept, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_float32_rows_sum_in_float64():
     rng = np.random.default_rng(0)
     X = (1.0 + 0.1 * rng.standard_normal((200_000, 2))).astype(np.float32)
@@ -173,6 +179,7 @@ def test_progressive_loss_looks_after_every_step(problem):
     assert f"pass {result.verdict.step} lowered" in result.verdict.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", [1, 50, 1000, None])
 def test_rules_and_results_do_not_depend_on_the_block_size(problem, block_size):
     for rule in (ProgressiveLoss(1e-3), Distance(), MaxSamples(33), MaxPasses(12) & ProgressiveLoss(0.5)):
@@ -181,10 +188,11 @@ def test_rules_and_results_do_not_depend_on_the_block_size(problem, block_size):
         assert np.array_equal(a.coef, b.coef)
 
 
+@pytest.mark.slow
 def test_a_hook_is_told_passes_and_may_stop(problem):
     seen = []
 
-    def hook(progress, state):
+    def hook(progress):
         seen.append((progress.step, progress.pass_number, progress.passes, progress.pass_ended))
         return "enough" if progress.step >= 6 else None
 
@@ -193,7 +201,7 @@ def test_a_hook_is_told_passes_and_may_stop(problem):
     assert result.verdict.status is Status.STOPPED
 
 
-@pytest.mark.parametrize("rule", [MarginTest(), SmallValidationSet(8), stopping.Pflug()], ids=repr)
+@pytest.mark.parametrize("rule", fast_first(1, [MarginTest(), SmallValidationSet(8), stopping.Pflug()]), ids=repr)
 def test_rules_that_look_at_every_sample_are_refused(problem, rule):
     with pytest.raises(ValueError, match="a rule that looks at every sample cannot watch gd"):
         fit(problem, rule)
@@ -208,6 +216,7 @@ def test_many_steps_leave_few_rows_in_the_trace(problem):
 # --- Going on -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_csr", [False, True], ids=["dense", "csr"])
 def test_a_run_that_goes_on_equals_one_that_never_stopped(problem, as_csr):
     step = steps.InverseSqrt(0.5)
@@ -218,14 +227,15 @@ def test_a_run_that_goes_on_equals_one_that_never_stopped(problem, as_csr):
     assert rest.passes_begun == whole.passes_begun == 20
 
 
+@pytest.mark.slow
 def test_a_model_file_holds_the_state_and_the_scale_that_was_found(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 3))
-    model = LinearClassifier(losses.MarginPursuit(scale="auto"), solver="gd", stop=5).fit(X, X[:, 0] > 0)
+    model = SGDClassifier(losses.MarginPursuit(scale="auto"), solver="gd", stop=5).fit(X, X[:, 0] > 0)
     save(model, tmp_path / "model")
     again = load(tmp_path / "model")
-    loss = again._results[0].state.problem.loss
-    assert loss == model._results[0].state.problem.loss
+    loss = again._results[0].state.objective.loss
+    assert loss == model._results[0].state.objective.loss
     assert loss.parameters[1] == model.verdict_.evidence["scale"] > 0
     assert np.array_equal(again.coef_, model.coef_)
 
@@ -241,6 +251,7 @@ def test_a_row_with_nan_is_named():
             run(ArraySource(form, np.ones(5)), LOGISTIC, GD(), MaxPasses(3), alpha=0.1)
 
 
+@pytest.mark.slow
 def test_a_row_of_weight_zero_is_never_read():
     problem = random_problem(0, LOGISTIC, n_rows=30, n_features=2)
     problem.weights[:], problem.weights[4] = 1.0, 0.0
@@ -253,12 +264,13 @@ def test_a_row_of_weight_zero_is_never_read():
         fit(problem, MaxPasses(5))
 
 
+@pytest.mark.slow
 def test_one_row_and_one_class():
     source = ArraySource(np.array([[2.0]]), np.array([1.0]))
     result = run(source, losses.Squared(), GD(), MaxPasses(100), alpha=0.0, fit_intercept=False)
     assert result.coef[0] == pytest.approx(0.5)
     with pytest.raises(ValueError, match="class"):
-        LinearClassifier(solver="gd").fit(np.ones((3, 1)), [1, 1, 1])
+        SGDClassifier(solver="gd").fit(np.ones((3, 1)), [1, 1, 1])
 
 
 def test_too_large_a_step_diverges_and_says_so():
@@ -270,10 +282,10 @@ def test_too_large_a_step_diverges_and_says_so():
 
 def test_a_stream_is_refused():
     with pytest.raises(ValueError, match="must be able to read all rows"):
-        LinearRegressor(solver="gd").partial_fit([[1.0]], [1.0])
+        SGDRegressor(solver="gd").partial_fit([[1.0]], [1.0])
 
 
-@pytest.mark.parametrize("solver", ["isgd", "aisgd", "isgd-half"])
+@pytest.mark.parametrize("solver", fast_first(1, ["isgd", "aisgd", "isgd-half"]))
 def test_implicit_steps_on_a_loss_that_is_not_convex_are_refused(solver):
     with pytest.raises(ValueError, match="implicit steps, which need a convex loss, and 'margin_distribution' is not"):
-        LinearClassifier("margin-distribution", solver=solver).fit([[-1.0], [1.0]], [0, 1])
+        SGDClassifier("margin-distribution", solver=solver).fit([[-1.0], [1.0]], [0, 1])

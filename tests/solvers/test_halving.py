@@ -11,10 +11,11 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from problems import random_problem
-from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps, stopping
-from sgdone.bad_rows import BadRowError
+from running import run
+from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
 from sgdone.data import ArraySource
-from sgdone.run import run
+from sgdone.data.bad_rows import BadRowError
+from sgdone.interfaces.stop import Status
 from sgdone.solvers import ISGD, SGD, Halving
 from sgdone.stopping import (
     Distance,
@@ -26,7 +27,6 @@ from sgdone.stopping import (
     ProgressiveLoss,
     SmallValidationSet,
 )
-from sgdone.verdict import Status
 
 LOGISTIC = losses.Logistic()
 GAMMA = 0.4
@@ -90,6 +90,7 @@ def test_steps_that_change_by_themselves(step, problem):
         fit(problem, Halving(), step=step)
 
 
+@pytest.mark.slow
 def test_the_class_scale_is_a_constant_step(problem):
     assert fit(problem, Halving(SGD(), Pflug(20)), step=steps.ClassScale(1.0)).verdict.step > 0
 
@@ -99,14 +100,15 @@ def test_a_solver_is_what_it_says(solver):
     assert eval(repr(solver), {**vars(solvers), **vars(stopping)}) == solver
 
 
+@pytest.mark.slow
 def test_names_and_contradictions(problem):
     X, y = problem.X, problem.y > 0
     for name, inner in (("sgd-half", SGD()), ("isgd_half", ISGD())):
-        named = LinearClassifier(solver=name, stop=2, random_state=0).fit(X, y)
-        built = LinearClassifier(solver=Halving(inner), stop=2, random_state=0).fit(X, y)
+        named = SGDClassifier(solver=name, stop=2, random_state=0).fit(X, y)
+        built = SGDClassifier(solver=Halving(inner), stop=2, random_state=0).fit(X, y)
         assert named.coef_.tobytes() == built.coef_.tobytes()
     with pytest.raises(ValueError, match="cannot be averaged"):
-        LinearClassifier(solver="sgd-half", average=True).fit(X, y)
+        SGDClassifier(solver="sgd-half", average=True).fit(X, y)
 
 
 DETECTORS = [
@@ -125,6 +127,7 @@ DETECTORS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detector", DETECTORS, ids=repr)
 def test_any_rule_may_detect(detector, problem):
     """The same model as plain SGD with the steps that the verdict tells of; block size is irrelevant."""
@@ -151,6 +154,7 @@ def test_rules_that_count_count_from_the_last_halving(problem):
     assert halvings(fit(problem, Halving(SGD(), MaxPasses(0.5))))[1::2] == [used, 2 * used, 3 * used, 4 * used]
 
 
+@pytest.mark.slow
 def test_a_margin_halves_before_the_row_that_has_it(problem):
     """And once only: the row is then learnt from."""
     found = halvings(fit(problem, Halving(SGD(), MarginTest(0.8), smallest=0)))
@@ -158,6 +162,7 @@ def test_a_margin_halves_before_the_row_that_has_it(problem):
     assert np.all(np.diff(found) >= 1)
 
 
+@pytest.mark.slow
 def test_dense_and_sparse_rows_are_halved_at_the_same_samples(problem):
     for center in (False, True):
         dense = fit(problem, Halving(detector=Pflug(20)), center=center)
@@ -194,6 +199,7 @@ def test_too_small_a_step_ends_the_fit(smallest, problem):
     assert "the step size fell below" in verdict.reason
 
 
+@pytest.mark.slow
 def test_a_stop_rule_works_beside_the_detector(problem):
     solver = Halving(SGD(), MaxSamples(10))
     margin = fit(problem, solver, MarginTest(0.8))
@@ -208,6 +214,7 @@ def test_a_stop_rule_works_beside_the_detector(problem):
     assert (late.verdict.step, halvings(late)) == (80, [])
 
 
+@pytest.mark.slow
 def test_a_bad_row_is_named(problem):
     problem.weights[:] = 1.0
     problem.X[250, 1] = np.nan
@@ -215,13 +222,14 @@ def test_a_bad_row_is_named(problem):
         fit(problem, Halving(SGD(), MaxSamples(70)))
 
 
+@pytest.mark.slow
 def test_explicit_steps_that_are_too_large_diverge(problem):
     X = 1e3 * problem.X
     y = X @ np.ones(5)
     with pytest.warns(ConvergenceWarning, match="Diverged"):
-        model = LinearRegressor(solver="sgd-half", step=1.0, stop=2, alpha=0.0).fit(X, y)
+        model = SGDRegressor(solver="sgd-half", step=1.0, stop=2, alpha=0.0).fit(X, y)
     assert np.all(np.isfinite(model.coef_))
-    calm = LinearRegressor(solver="isgd-half", step=1.0, stop=2, alpha=0.0).fit(X, y)
+    calm = SGDRegressor(solver="isgd-half", step=1.0, stop=2, alpha=0.0).fit(X, y)
     assert calm.verdict_.status is not Status.DIVERGED
 
 
@@ -234,24 +242,26 @@ class Interrupting(stopping.StopRule):
     def start(self, n_rows):
         return None
 
-    def next_look(self, state):
-        return stopping.Look(step=self.samples)
+    def next_pause(self, state):
+        return stopping.Pause(step=self.samples)
 
     def observe(self, state, progress):
         if progress.step >= self.samples:
             raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_an_interruption_keeps_the_model(problem):
     result = fit(problem, Halving(SGD(), MaxSamples(30) & Interrupting(45)))
     assert (result.verdict.status, result.verdict.step) == (Status.INTERRUPTED, 45)
     assert np.allclose(result.coef, fit(problem, SGD(), MaxSamples(45)).coef, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 def test_partial_fit_halves_where_one_pass_does(form, problem):
     X, y, weights = problem.X, problem.y, np.where(problem.weights > 0, problem.weights, 1.0)
-    model = LinearClassifier(solver=Halving(SGD(), Pflug(20)), step=GAMMA, alpha=0.01, shuffle=False)
+    model = SGDClassifier(solver=Halving(SGD(), Pflug(20)), step=GAMMA, alpha=0.01, shuffle=False)
     model.partial_fit(form(X[:1]), y[:1], classes=[-1, 1], sample_weight=weights[:1])
     for start, end in ((1, 33), (33, 34), (34, 200), (200, 300)):
         model.partial_fit(form(X[start:end]), y[start:end], sample_weight=weights[start:end])
@@ -262,6 +272,7 @@ def test_partial_fit_halves_where_one_pass_does(form, problem):
     assert np.allclose(model.coef_[0], whole.coef, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_detectors_of_any_kind_under_rules_of_any_kind():
     """Random compositions for both, without Numba: block size and storage are irrelevant."""
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from problems import random_problem
+from running import run
 from sgdone import losses, solvers, steps, stopping
 from sgdone.data import ArraySource
 from sgdone.kernels.model import AVERAGE_FLOOR
-from sgdone.reference import averaged_sgd as slow
-from sgdone.run import run
+from sgdone.papers import sgd_reference
+from sgdone.papers.averaging import reference as slow
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("as_csr", [False, True], ids=["dense", "csr"])
@@ -33,8 +36,8 @@ def test_scales_folded_in_every_few_samples_change_nothing(shrink, decay, dtype,
         alpha=alpha,
         step=steps.Constant(gamma),
     )
-    update = slow.explicit(losses.Logistic(), alpha, True)
-    path = slow.sgd(problem.X.astype(np.float64), problem.y, problem.weights, lambda t: gamma, update)
+    update = sgd_reference.explicit(losses.Logistic(), alpha, True)
+    path = sgd_reference.sgd(problem.X.astype(np.float64), problem.y, problem.weights, lambda t: gamma, update)
     w, b = slow.average(path, 10, decay)
     assert np.max(np.abs(result.coef - w)) <= digits * np.max(np.abs(w))
     assert result.intercept == pytest.approx(b, rel=digits)

@@ -1,29 +1,28 @@
 """Online L-BFGS: equal to its slow twin, minibatches across blocks, its memory, and what it refuses."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from problems import RandomProblem, random_problem
-from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps
-from sgdone.bad_rows import BadRowError
+from running import run, with_new_rule
+from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps
 from sgdone.data import ArraySource, Scaling
-from sgdone.kernels.olbfgs import COUNT, make_quasi_newton_loop
-from sgdone.reference import rivals_minibatch as slow
-from sgdone.run import run
+from sgdone.data.bad_rows import BadRowError
+from sgdone.interfaces.stop import Status
+from sgdone.kernels.loop import make_loop
+from sgdone.kernels.olbfgs import COUNT, make_olbfgs
+from sgdone.papers.averaging import rivals as slow
 from sgdone.solvers.olbfgs import OLBFGS
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, SmallValidationSet
-from sgdone.verdict import Status
+from tiers import examples, fast_first
 
 LOGISTIC = losses.Logistic()
 LOSSES = [LOGISTIC, losses.Hinge(), losses.Squared()]
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 #: A first step that does not divide by tiny differences: with 1e-10 the twins part ways at once.
 PLAIN = {"epsilon": 0.05, "damping": 0.1}
 
@@ -54,8 +53,9 @@ def problem():
 # --- The method ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@hypothesis_settings(max_examples=40, derandomize=True)  # of each loss
+@examples(40, derandomize=True)  # of each loss
 @given(
     seed=st.integers(0, 10**6),
     as_csr=st.booleans(),
@@ -93,6 +93,7 @@ def test_every_sample_is_an_update_of_a_minibatch(problem):
     assert fit(problem, OLBFGS(1000), MaxPasses(3)).verdict.step == 0
 
 
+@pytest.mark.slow
 def test_its_own_steps_and_others(problem):
     solver = OLBFGS(8, eta0=0.5, tau=3.0, **PLAIN)
     assert np.allclose(solver.default_step(np.array([1, 2, 4])), [0.5, 0.5 * 3 / 4, 0.5 * 3 / 6])
@@ -101,6 +102,7 @@ def test_its_own_steps_and_others(problem):
     assert other.trace[-1].step_size == pytest.approx(1.5 / (3 + other.verdict.step - 1))
 
 
+@pytest.mark.slow
 def test_the_trace_is_of_the_rows_before_they_are_learnt_from(problem):
     solver = OLBFGS(8, **PLAIN)
     result = fit(problem, solver, MaxPasses(1))
@@ -113,6 +115,7 @@ def test_the_trace_is_of_the_rows_before_they_are_learnt_from(problem):
     assert result.trace[-1].step == len(of) == result.verdict.step
 
 
+@pytest.mark.slow
 @FORMS
 def test_it_learns_curvatures_of_badly_scaled_features(form):
     """Columns whose sizes differ by a hundred: plain steps along the largest would be far too small for the least."""
@@ -137,6 +140,7 @@ def test_the_automatic_damping_is_a_part_of_the_size_of_a_row(form, problem):
         assert result.verdict.evidence["damping"] == pytest.approx(part * size)
 
 
+@pytest.mark.slow
 def test_a_pair_without_curvature_is_not_kept(problem):
     """Rows of zeros have nothing but the penalty, and without it nothing at all."""
     empty = RandomProblem(np.zeros((50, 2)), problem.y[:50], np.ones(50))
@@ -153,6 +157,7 @@ def test_a_pair_without_curvature_is_not_kept(problem):
 # --- Blocks and kinds of rows -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minibatch", [1, 7, 64])
 @pytest.mark.parametrize("as_csr", [False, True])
 def test_block_size_is_irrelevant(problem, minibatch, as_csr):
@@ -164,25 +169,28 @@ def test_block_size_is_irrelevant(problem, minibatch, as_csr):
         assert parts.state.pass_mean == whole.state.pass_mean
 
 
+@pytest.mark.slow
 @FORMS
-def test_completing_a_minibatch_compiles_nothing_anew(form, problem):
+def test_completing_a_minibatch_compiles_nothing_new(form, problem):
     source = ArraySource(form(problem.X), problem.y, problem.weights, shuffle=False)
     run(source, LOGISTIC, OLBFGS(7), MaxPasses(2), alpha=0.1, block_size=3)
     rows = source.rows
-    loop = make_quasi_newton_loop(rows.access, LOGISTIC.kernel.value, LOGISTIC.kernel.slope, rows.types, ())
+    loop = make_loop(rows.access, make_olbfgs, (LOGISTIC.kernel.value, LOGISTIC.kernel.slope), rows.types, ())
     assert len(loop.signatures) == 1
 
 
+@pytest.mark.slow
 def test_centred_rows(problem):
     solver = OLBFGS(7, **PLAIN)
     dense, csr = (fit(problem, solver, MaxPasses(3), as_csr=as_csr, center=True) for as_csr in (False, True))
-    shift = dense.state.problem.scaling.shift
+    shift = dense.state.scaling.shift
     moved = RandomProblem(problem.X - shift, problem.y, problem.weights)
     w, _ = slow_path(moved, solver, intercept=False, passes=3)[-1]
     for result in (dense, csr):
         assert_same(result, (w, -float(w @ shift)))
 
 
+@pytest.mark.slow
 def test_scaled_rows_equal_a_scaled_copy(problem):
     scale = np.array([0.5, 2.0, 3.0, 1.0])
     solver = OLBFGS(7, **PLAIN)
@@ -192,6 +200,7 @@ def test_scaled_rows_equal_a_scaled_copy(problem):
     assert_same(result, (w / scale, b))
 
 
+@pytest.mark.slow
 def test_float32(problem):
     single = ArraySource(sparse.csr_array(problem.X.astype(np.float32)), problem.y, problem.weights, shuffle=False)
     solver = OLBFGS(10, **PLAIN)
@@ -200,7 +209,8 @@ def test_float32(problem):
     assert_same(result, slow_path(problem, solver, alpha=0.5, passes=3)[-1], tolerance=1e-4)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_it_goes_on_from_weights_that_swallow_the_first_step(dtype, problem):
     """A step of 1e-10 is lost beside a weight of 1 in single precision: the pair then holds the damping alone."""
     source = ArraySource(sparse.csr_array(problem.X.astype(dtype)), problem.y, problem.weights)
@@ -213,6 +223,7 @@ def test_it_goes_on_from_weights_that_swallow_the_first_step(dtype, problem):
 # --- Stopping rules -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_margin_test_returns_the_iterate_without_its_sample(problem):
     solver = OLBFGS(1, eta0=0.02, **PLAIN)
     path = slow_path(problem, solver, passes=3)
@@ -226,12 +237,13 @@ def test_the_margin_test_returns_the_iterate_without_its_sample(problem):
         assert_same(result, path[k])
 
 
-@pytest.mark.parametrize("rule", [MarginTest(), Pflug(10), SmallValidationSet(8)], ids=repr)
+@pytest.mark.parametrize("rule", fast_first(1, [MarginTest(), Pflug(10), SmallValidationSet(8)]), ids=repr)
 def test_rules_that_look_at_every_sample_cannot_watch_minibatches(rule, problem):
     with pytest.raises(ValueError, match="a rule that looks at every sample cannot watch minibatches of 100 rows"):
         fit(problem, OLBFGS(), rule)
 
 
+@pytest.mark.slow
 def test_rules_that_look_at_updates_can(problem):
     whole, parts = (fit(problem, OLBFGS(3, eta0=0.1), Distance(), block_size=size) for size in (None, 4))
     assert whole.verdict.rule == "Distance"
@@ -241,34 +253,37 @@ def test_rules_that_look_at_updates_can(problem):
 # --- Going on -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("forms", [(False, False), (True, True), (False, True), (True, False)], ids=str)
 def test_a_run_goes_on_where_it_ended(problem, forms):
     solver = OLBFGS(7, **PLAIN)
     first = fit(problem, solver, MaxPasses(1), as_csr=forms[0])
-    both = fit(problem, solver, MaxPasses(3), as_csr=forms[1], resume=replace(first, rule_state=None))
+    both = fit(problem, solver, MaxPasses(3), as_csr=forms[1], resume=with_new_rule(first))
     assert both.verdict.step == 3 * np.count_nonzero(problem.weights) // 7
     assert_same(both, slow_path(problem, solver, passes=3)[-1])
     if forms[0] == forms[1]:
         assert both.coef.tobytes() == fit(problem, solver, MaxPasses(3), as_csr=forms[0]).coef.tobytes()
 
 
+@pytest.mark.slow
 def test_a_copied_state_shares_nothing(problem):
     result = fit(problem, OLBFGS(7, memory=4), MaxPasses(1))
     state = result.state.copy()
     before = state.extra.steps.copy(), state.extra.ring.copy(), state.extra.waiting.labels.copy()
     assert before[1][COUNT] == 4
     assert before[2].size > 0
-    fit(problem, OLBFGS(7, memory=4), MaxPasses(2), resume=replace(result, rule_state=None))
+    fit(problem, OLBFGS(7, memory=4), MaxPasses(2), resume=with_new_rule(result))
     assert result.state.steps > state.steps
     for now, then in zip((state.extra.steps, state.extra.ring, state.extra.waiting.labels), before, strict=True):
         assert np.array_equal(now, then)
 
 
+@pytest.mark.slow
 def test_rows_that_wait_for_a_larger_minibatch_are_not_forgotten(problem):
     first = fit(problem, OLBFGS(60), MaxPasses(1))
     assert len(first.state.extra.waiting) > 7
     with pytest.raises(ValueError, match="rows wait for a larger minibatch than one of 7 rows"):
-        fit(problem, OLBFGS(7), MaxPasses(2), resume=replace(first, rule_state=None))
+        fit(problem, OLBFGS(7), MaxPasses(2), resume=with_new_rule(first))
 
 
 # --- What it refuses ----------------------------------------------------------------------------------------------
@@ -296,9 +311,9 @@ def test_a_solver_is_what_it_says(solver):
     assert eval(repr(solver)) == solver
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", [5, None])
-@pytest.mark.parametrize("row", [0, 57, 100])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+@pytest.mark.parametrize(("row", "bad"), [(0, np.nan), (57, np.inf), (100, 1e200)])
 @FORMS
 def test_a_bad_row_is_named(form, bad, row, block_size, problem):
     problem.X[row, 2], problem.weights[row] = bad, 1.0
@@ -307,20 +322,22 @@ def test_a_bad_row_is_named(form, bad, row, block_size, problem):
         run(source, LOGISTIC, OLBFGS(1, damping=0.1), MaxPasses(1), alpha=0.1, block_size=block_size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", [5, None])
 def test_an_index_out_of_range_is_found(problem, block_size):
     X = sparse.csr_array(problem.X)
     assert X.has_canonical_format  # what SciPy remembers, and the loop cannot rely on
     X.indices[X.indptr[57]] = 4
     source = ArraySource(X, problem.y, shuffle=False)
-    with pytest.raises(ValueError, match="row 57 of the CSR matrix X holds the column index 4"):
+    with pytest.raises(ValueError, match="row 57 of the CSR matrix X has the column index 4"):
         run(source, LOGISTIC, OLBFGS(7, damping=0.1), MaxPasses(1), alpha=0.1, block_size=block_size)
 
 
+@pytest.mark.slow
 @FORMS
 def test_divergence_is_found_and_the_last_finite_weights_kept(form, problem):
     target = 1e3 * problem.X[:, 0]
-    model = LinearRegressor(solver=OLBFGS(2), step=1e6, alpha=0.1, stop=50, random_state=0)
+    model = SGDRegressor(solver=OLBFGS(2), step=1e6, alpha=0.1, stop=50, random_state=0)
     with pytest.warns(ConvergenceWarning, match="Diverged"):
         model.fit(form(problem.X), target)
     assert model.verdict_.step > 0
@@ -332,11 +349,12 @@ def test_compositions_are_clear_errors(problem):
         with pytest.raises(TypeError, match="OLBFGS"):
             make(OLBFGS())
     with pytest.raises(ValueError, match="cannot be averaged"):
-        LinearClassifier(solver="olbfgs", average=True).fit(problem.X, problem.y)
-    with pytest.raises(ValueError, match="an L1 penalty"):
-        LinearClassifier(solver="olbfgs", penalty="l1").fit(problem.X, problem.y)
+        SGDClassifier(solver="olbfgs", average=True).fit(problem.X, problem.y)
+    with pytest.raises(ValueError, match="make weights exactly 0, which OLBFGS"):
+        SGDClassifier(solver="olbfgs", penalty="l1").fit(problem.X, problem.y)
 
 
+@pytest.mark.slow
 def test_small_data():
     rng = np.random.default_rng(0)
     for X in (np.ones((1, 1)), np.zeros((5, 2)), rng.standard_normal((3, 20)), np.ones((8, 2))):

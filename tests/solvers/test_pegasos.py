@@ -1,32 +1,31 @@
 """Pegasos: equal to its slow twin, minibatches across blocks, the ball, and what it refuses."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from problems import RandomProblem, random_problem
-from sgdone import LinearClassifier, LinearRegressor, load, losses, save, solvers, steps, stopping
-from sgdone.bad_rows import BadRowError
+from running import run, with_new_rule
+from sgdone import SGDClassifier, SGDRegressor, load, losses, save, solvers, steps, stopping
 from sgdone.data import ArraySource
-from sgdone.data.base import Source
-from sgdone.kernels.pegasos import NORM, make_projected_loop
-from sgdone.reference import rivals_minibatch as slow
-from sgdone.run import run
+from sgdone.data.bad_rows import BadRowError
+from sgdone.data.source import Source
+from sgdone.interfaces.stop import Status
+from sgdone.kernels.loop import make_loop
+from sgdone.kernels.pegasos import NORM, make_pegasos
+from sgdone.papers.averaging import rivals as slow
 from sgdone.solvers import pegasos
 from sgdone.solvers.pegasos import Pegasos
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, ProgressiveLoss, SmallValidationSet
-from sgdone.verdict import Status
+from tiers import examples, fast_first
 
 HINGE = losses.Hinge()
 LOSSES = [losses.Logistic(), HINGE, losses.SquaredHinge()]
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
 def fit(problem, solver, stop, loss=HINGE, *, as_csr=False, shuffle=False, **options):
@@ -63,8 +62,8 @@ def problem():
 # --- The method ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
-@hypothesis_settings(max_examples=40)  # of each loss
+@pytest.mark.parametrize("loss", fast_first(1, LOSSES), ids=lambda loss: loss.name)
+@examples(40)  # of each loss
 @given(
     seed=st.integers(0, 10**6),
     as_csr=st.booleans(),
@@ -93,6 +92,7 @@ def test_it_equals_its_slow_twin(loss, seed, as_csr, intercept, projection, mini
     assert_same(result, path[-1])
 
 
+@pytest.mark.slow
 def test_every_sample_is_an_update_of_a_minibatch(problem):
     path = slow_path(problem, minibatch=8, passes=3)
     for updates in (1, 5, 12, 30):
@@ -102,6 +102,7 @@ def test_every_sample_is_an_update_of_a_minibatch(problem):
     assert fit(problem, Pegasos(1000), MaxPasses(3)).verdict.step == 0
 
 
+@pytest.mark.slow
 def test_the_trace_is_of_the_rows_before_they_are_learnt_from(problem):
     result = fit(problem, Pegasos(8), MaxPasses(1))
     path = slow_path(problem, minibatch=8)
@@ -114,12 +115,14 @@ def test_the_trace_is_of_the_rows_before_they_are_learnt_from(problem):
     assert result.trace[-1].step == len(of) == result.verdict.step
 
 
+@pytest.mark.slow
 def test_another_step_size_may_be_given(problem):
     plain = run(problem.source(shuffle=False), HINGE, solvers.SGD(), MaxPasses(2), alpha=0.1, step=steps.Constant(0.03))
     result = fit(problem, Pegasos(projection=False), MaxPasses(2), step=steps.Constant(0.03))
     assert_same(result, (plain.coef, plain.intercept))
 
 
+@pytest.mark.slow
 @FORMS
 @pytest.mark.parametrize("loss", LOSSES[:2], ids=lambda loss: loss.name)
 def test_it_goes_to_the_optimum(form, loss):
@@ -131,7 +134,7 @@ def test_it_goes_to_the_optimum(form, loss):
         "hinge": LinearSVC(loss="hinge", C=1 / (400 * alpha), fit_intercept=False, tol=1e-8, max_iter=100_000),
         "logistic": LogisticRegression(C=1 / (400 * alpha), fit_intercept=False, tol=1e-10),
     }[loss.name].fit(X, y)
-    model = LinearClassifier(loss, solver=Pegasos(20), alpha=alpha, stop=400, fit_intercept=False, random_state=0)
+    model = SGDClassifier(loss, solver=Pegasos(20), alpha=alpha, stop=400, fit_intercept=False, random_state=0)
     model.fit(form(X), y)
     F = objective(X, y, loss, alpha)
     best = F(exact.coef_[0], 0.0)
@@ -154,6 +157,7 @@ def test_projections_are_counted_and_named(problem):
     assert "ball" not in none.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("radius", [0.03, 0.7])
 def test_a_radius_of_ones_own(radius, problem):
     result = fit(problem, Pegasos(3, radius=radius), MaxPasses(2))
@@ -161,6 +165,7 @@ def test_a_radius_of_ones_own(radius, problem):
     assert np.linalg.norm(result.coef) <= radius * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_the_automatic_ball_holds_the_optimum_of_heavy_rows_and_of_targets(problem):
     problem.weights *= 50
     expected = slow.radius_of_optimum(problem.y, problem.weights, HINGE, 0.1)
@@ -173,6 +178,7 @@ def test_the_automatic_ball_holds_the_optimum_of_heavy_rows_and_of_targets(probl
     assert expected > 10 / np.sqrt(10.0)
 
 
+@pytest.mark.slow
 def test_the_squared_norm_is_renewed_now_and_then(problem, monkeypatch):
     expected = slow_path(problem, alpha=0.02, minibatch=2, passes=3)[-1]
     monkeypatch.setattr(pegasos, "_RENEWAL", 4)
@@ -182,6 +188,7 @@ def test_the_squared_norm_is_renewed_now_and_then(problem, monkeypatch):
         assert result.state.extra.kept[NORM] == pytest.approx(result.coef @ result.coef, rel=1e-13)
 
 
+@pytest.mark.slow
 def test_the_squared_norm_does_not_drift():
     problem = random_problem(5, HINGE, n_rows=400, n_features=10)
     result = fit(problem, Pegasos(), MaxPasses(150), alpha=0.01)
@@ -189,6 +196,7 @@ def test_the_squared_norm_does_not_drift():
     assert result.state.extra.kept[NORM] == pytest.approx(result.coef @ result.coef, rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_csr", [False, True])
 def test_rows_that_all_but_cancel_are_projected_right(as_csr):
     """Steps of 1/α along rows that differ by 10⁻⁵ of themselves: their sum is a small difference of huge numbers."""
@@ -206,6 +214,7 @@ def test_rows_that_all_but_cancel_are_projected_right(as_csr):
 # --- Blocks, streams, kinds of rows -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minibatch", [1, 7, 64])
 @pytest.mark.parametrize("as_csr", [False, True])
 def test_block_size_is_irrelevant(problem, minibatch, as_csr):
@@ -218,6 +227,7 @@ def test_block_size_is_irrelevant(problem, minibatch, as_csr):
         assert parts.state.pass_mean == whole.state.pass_mean
 
 
+@pytest.mark.slow
 def test_a_rule_that_compares_passes_sees_the_same_in_any_block_size(problem):
     stops = [fit(problem, Pegasos(7), ProgressiveLoss(0.05), block_size=size).verdict for size in (1, 13, None)]
     assert len({(verdict.step, verdict.reason) for verdict in stops}) == 1
@@ -243,6 +253,7 @@ class Parts(Source):
             yield from ArraySource(X, y.copy(), v, shuffle=False).blocks(rng)
 
 
+@pytest.mark.slow
 @FORMS
 @pytest.mark.parametrize("minibatch", [1, 7, 40])
 def test_a_minibatch_may_be_of_several_matrices(form, minibatch, problem):
@@ -254,33 +265,37 @@ def test_a_minibatch_may_be_of_several_matrices(form, minibatch, problem):
     assert result.coef.tobytes() == whole.coef.tobytes()
 
 
+@pytest.mark.slow
 @FORMS
-def test_completing_a_minibatch_compiles_nothing_anew(form, problem):
+def test_completing_a_minibatch_compiles_nothing_new(form, problem):
     source = ArraySource(form(problem.X), problem.y, problem.weights, shuffle=False)
     run(source, HINGE, Pegasos(7), MaxPasses(2), alpha=0.1, block_size=3)
     rows = source.rows
-    loop = make_projected_loop(rows.access, HINGE.kernel.value, HINGE.kernel.slope, rows.types, ())
+    loop = make_loop(rows.access, make_pegasos, (HINGE.kernel.value, HINGE.kernel.slope), rows.types, ())
     assert len(loop.signatures) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minibatch", [1, 7])
 def test_centred_rows(minibatch, problem):
     dense, csr = (
         fit(problem, Pegasos(minibatch), MaxPasses(3), as_csr=as_csr, center=True) for as_csr in (False, True)
     )
-    shift = dense.state.problem.scaling.shift
+    shift = dense.state.scaling.shift
     moved = RandomProblem(problem.X - shift, problem.y, problem.weights)
     w, _ = slow_path(moved, minibatch=minibatch, intercept=False, passes=3)[-1]
     for result in (dense, csr):
         assert_same(result, (w, -float(w @ shift)))
 
 
+@pytest.mark.slow
 def test_centred_sparse_rows_renew_the_squared_norm(problem, monkeypatch):
     monkeypatch.setattr(pegasos, "_RENEWAL", 4)
     result = fit(problem, Pegasos(), MaxPasses(3), as_csr=True, center=True)
     assert result.state.extra.kept[NORM] == pytest.approx(result.coef @ result.coef, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minibatch", [1, 7])
 def test_float32(minibatch, problem):
     single = ArraySource(sparse.csr_array(problem.X.astype(np.float32)), problem.y, problem.weights, shuffle=False)
@@ -293,6 +308,7 @@ def test_float32(minibatch, problem):
 # --- Stopping rules -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_margin_test_returns_the_iterate_without_its_sample(problem):
     path = slow_path(problem, alpha=1.0, passes=3)
     used = np.tile(np.flatnonzero(problem.weights), 3)
@@ -306,6 +322,7 @@ def test_the_margin_test_returns_the_iterate_without_its_sample(problem):
         assert_same(result, path[k])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [Pflug(10), SmallValidationSet(8), Distance()], ids=repr)
 def test_rules_that_look_at_every_sample(rule, problem):
     whole, parts = (fit(problem, Pegasos(), rule | MaxPasses(20), alpha=1.0, block_size=size) for size in (None, 3))
@@ -314,12 +331,13 @@ def test_rules_that_look_at_every_sample(rule, problem):
     assert parts.coef.tobytes() == whole.coef.tobytes()
 
 
-@pytest.mark.parametrize("rule", [MarginTest(), Pflug(10), SmallValidationSet(8)], ids=repr)
+@pytest.mark.parametrize("rule", fast_first(1, [MarginTest(), Pflug(10), SmallValidationSet(8)]), ids=repr)
 def test_rules_that_look_at_every_sample_cannot_watch_minibatches(rule, problem):
     with pytest.raises(ValueError, match="a rule that looks at every sample cannot watch minibatches of 2 rows"):
         fit(problem, Pegasos(2), rule)
 
 
+@pytest.mark.slow
 def test_rules_that_look_at_updates_can(problem):
     whole, parts = (fit(problem, Pegasos(3), Distance(), block_size=size) for size in (None, 4))
     assert whole.verdict.rule == "Distance"
@@ -329,33 +347,36 @@ def test_rules_that_look_at_updates_can(problem):
 # --- Going on -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minibatch", [1, 7])
 @pytest.mark.parametrize("forms", [(False, False), (True, True), (False, True), (True, False)], ids=str)
 def test_a_run_goes_on_where_it_ended(problem, minibatch, forms):
     solver = Pegasos(minibatch)
     first = fit(problem, solver, MaxPasses(1), as_csr=forms[0])
-    both = fit(problem, solver, MaxPasses(3), as_csr=forms[1], resume=replace(first, rule_state=None))
+    both = fit(problem, solver, MaxPasses(3), as_csr=forms[1], resume=with_new_rule(first))
     assert both.verdict.step == 3 * np.count_nonzero(problem.weights) // minibatch
     assert_same(both, slow_path(problem, minibatch=minibatch, passes=3)[-1])
     if forms[0] == forms[1]:
         assert both.coef.tobytes() == fit(problem, solver, MaxPasses(3), as_csr=forms[0]).coef.tobytes()
 
 
+@pytest.mark.slow
 def test_a_copied_state_shares_nothing(problem):
     result = fit(problem, Pegasos(7), MaxPasses(1))
     state = result.state.copy()
     before = state.extra.kept.copy(), state.extra.waiting.labels.copy()
     assert before[1].size == np.count_nonzero(problem.weights) % 7 > 0
-    fit(problem, Pegasos(7), MaxPasses(2), resume=replace(result, rule_state=None))
+    fit(problem, Pegasos(7), MaxPasses(2), resume=with_new_rule(result))
     assert result.state.steps > state.steps
     assert np.array_equal(state.extra.kept, before[0])
     assert np.array_equal(state.extra.waiting.labels, before[1])
 
 
+@pytest.mark.slow
 @FORMS
 def test_partial_fit_goes_on_also_from_a_file(form, problem, tmp_path):
     X, y = problem.X, problem.y
-    model = LinearClassifier("hinge", solver=Pegasos(7), alpha=0.1, shuffle=False)
+    model = SGDClassifier("hinge", solver=Pegasos(7), alpha=0.1, shuffle=False)
     whole = slow_path(RandomProblem(X, y, np.ones(len(y))), minibatch=7, passes=1)
     model.partial_fit(form(X[:30]), y[:30], classes=[-1, 1])
     save(model, tmp_path / "model")
@@ -366,14 +387,16 @@ def test_partial_fit_goes_on_also_from_a_file(form, problem, tmp_path):
         assert other.intercept_[0] == pytest.approx(whole[-1][1], rel=1e-10)
 
 
+@pytest.mark.slow
 def test_regressions_go_to_the_optimum(problem):
     X, y = problem.X, problem.y
     target = X @ [1.0, 2.0, 0.0, 0.0]
-    model = LinearRegressor(solver=Pegasos(10), alpha=0.1, stop=200, fit_intercept=False, random_state=0)
+    model = SGDRegressor(solver=Pegasos(10), alpha=0.1, stop=200, fit_intercept=False, random_state=0)
     exact = np.linalg.solve(X.T @ X / len(y) + 0.1 * np.eye(4), X.T @ target / len(y))
     assert np.allclose(model.fit(X, target).coef_, exact, atol=0.02)
 
 
+@pytest.mark.slow
 def test_it_starts_from_given_weights(problem):
     """The first step takes the weights to 0 times themselves, but predicts with them before."""
     start, y = np.full(4, 7.0), problem.y[0]
@@ -417,13 +440,13 @@ def test_no_penalty_is_refused(problem):
         with pytest.raises(ValueError, match=r"pegasos.* needs? a positive alpha"):
             fit(problem, Pegasos(), MaxPasses(1), alpha=0.0, step=step)
     with pytest.raises(ValueError, match=r"pegasos.* need a positive alpha"):
-        LinearClassifier(solver="pegasos", alpha=0).fit(problem.X, problem.y)
+        SGDClassifier(solver="pegasos", alpha=0).fit(problem.X, problem.y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minibatch", [1, 7])
 @pytest.mark.parametrize("block_size", [5, None])
-@pytest.mark.parametrize("row", [0, 57, 100])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+@pytest.mark.parametrize(("row", "bad"), [(0, np.nan), (57, np.inf), (100, 1e200)])
 @FORMS
 def test_a_bad_row_is_named(form, bad, row, block_size, minibatch, problem):
     problem.X[row, 2], problem.weights[row] = bad, 1.0
@@ -432,16 +455,18 @@ def test_a_bad_row_is_named(form, bad, row, block_size, minibatch, problem):
         run(source, HINGE, Pegasos(minibatch), MaxPasses(1), alpha=0.1, block_size=block_size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", [5, None])
 def test_an_index_out_of_range_is_found(problem, block_size):
     X = sparse.csr_array(problem.X)
     assert X.has_canonical_format  # what SciPy remembers, and the loop cannot rely on
     X.indices[X.indptr[57]] = 4
     source = ArraySource(X, problem.y, shuffle=False)
-    with pytest.raises(ValueError, match="row 57 of the CSR matrix X holds the column index 4"):
+    with pytest.raises(ValueError, match="row 57 of the CSR matrix X has the column index 4"):
         run(source, HINGE, Pegasos(7), MaxPasses(1), alpha=0.1, block_size=block_size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", [5, None])
 def test_a_label_that_is_none(problem, block_size):
     targets = RandomProblem(problem.X, problem.X[:, 0].copy(), np.ones(101))
@@ -451,6 +476,7 @@ def test_a_label_that_is_none(problem, block_size):
         fit(targets, Pegasos(7), MaxPasses(1), loss, task="regression", alpha=1.0, block_size=block_size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minibatch", [1, 7])
 @pytest.mark.parametrize("as_csr", [False, True])
 def test_divergence_is_found(as_csr, minibatch, problem):
@@ -464,6 +490,7 @@ def test_divergence_is_found(as_csr, minibatch, problem):
     assert np.linalg.norm(held.coef) <= 1e3 * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_an_intercept_outside_of_the_ball_can_leave_all_bounds(problem):
     """A limit of steps 1/(αt) on losses steeper than the hinge; Bottou's steps or no intercept are the way out."""
     loss, alpha = losses.SquaredHinge(), 1e-4
@@ -478,11 +505,12 @@ def test_compositions_are_clear_errors(problem):
         with pytest.raises(TypeError, match="Pegasos"):
             make(Pegasos())
     with pytest.raises(ValueError, match="cannot be averaged"):
-        LinearClassifier(solver="pegasos", average=True).fit(problem.X, problem.y)
-    with pytest.raises(ValueError, match="an L1 penalty"):
-        LinearClassifier(solver="pegasos", penalty="l1").fit(problem.X, problem.y)
+        SGDClassifier(solver="pegasos", average=True).fit(problem.X, problem.y)
+    with pytest.raises(ValueError, match="make weights exactly 0, which Pegasos"):
+        SGDClassifier(solver="pegasos", penalty="l1").fit(problem.X, problem.y)
 
 
+@pytest.mark.slow
 def test_small_data():
     rng = np.random.default_rng(0)
     for X in (np.ones((1, 1)), np.zeros((5, 2)), rng.standard_normal((3, 20)), np.ones((8, 2))):

@@ -10,10 +10,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from sgdone import LinearClassifier, load, losses, save
-from sgdone.bad_rows import BadRowError
+from sgdone import SGDClassifier, load, losses, save
+from sgdone.data.bad_rows import BadRowError
 from sgdone.model_file import ModelFileError, container
 from sgdone.solvers import OLBFGS, Liblinear, Pegasos
+
+pytestmark = pytest.mark.slow
 
 ALL = pytest.mark.parametrize("name", ["pegasos", "olbfgs", "liblinear"])
 STREAMING = pytest.mark.parametrize("name", ["pegasos", "olbfgs"])
@@ -52,7 +54,7 @@ def gap(rows, loss, solver, passes):
     intercept, make_exact = EXACT[loss]
     exact = make_exact(len(y)).fit(X, y)
     options = {"solver": solver, "alpha": ALPHA, "stop": passes, "fit_intercept": intercept, "random_state": 1}
-    model = LinearClassifier(loss, **options).fit(X, y)
+    model = SGDClassifier(loss, **options).fit(X, y)
     value = {"logistic": losses.Logistic(), "squared_hinge": losses.SquaredHinge(), "hinge": losses.Hinge()}[loss].value
 
     def objective(of):
@@ -95,7 +97,7 @@ def flowers(rng):
 @FORMS
 def test_three_classes_called_by_texts(name, form, flowers):
     X, y = flowers
-    model = LinearClassifier("logistic", solver=name, alpha=0.01, stop=30, random_state=0).fit(form(X), y)
+    model = SGDClassifier("logistic", solver=name, alpha=0.01, stop=30, random_state=0).fit(form(X), y)
     assert model.classes_.tolist() == ["a lily", "a rose", "an iris"]
     assert model.coef_.shape == (3, 4)
     assert model.score(X, y) > 0.7
@@ -109,8 +111,7 @@ def test_sparse_rows_of_float32_and_wide_indices(name, flowers):
     wide = X.copy()
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     narrow, wider = (
-        LinearClassifier("logistic", solver=name, alpha=0.1, stop=3, random_state=0).fit(matrix, y)
-        for matrix in (X, wide)
+        SGDClassifier("logistic", solver=name, alpha=0.1, stop=3, random_state=0).fit(matrix, y) for matrix in (X, wide)
     )
     assert narrow.coef_.dtype == np.float32
     assert wider.coef_.tobytes() == narrow.coef_.tobytes()
@@ -124,7 +125,7 @@ def test_read_only_arrays_stay_as_they_are(name, form, flowers):
     before = [array.copy() for array in arrays]
     for array in (*arrays, y, weights):
         array.flags.writeable = False
-    model = LinearClassifier("logistic", solver=name, alpha=0.1, stop=3, random_state=0)
+    model = SGDClassifier("logistic", solver=name, alpha=0.1, stop=3, random_state=0)
     assert np.all(np.isfinite(model.fit(X, y, sample_weight=weights).coef_))
     assert all(np.array_equal(now, then) for now, then in zip(arrays, before, strict=True))
 
@@ -138,13 +139,13 @@ def test_small_data(name):
         (np.ones((8, 1)), [0, 1] * 4),
     ):
         for form in (np.asarray, sparse.csr_array):
-            model = LinearClassifier("logistic", solver=name, alpha=0.1, stop=5, random_state=0)
+            model = SGDClassifier("logistic", solver=name, alpha=0.1, stop=5, random_state=0)
             assert np.all(np.isfinite(model.fit(form(X), y).coef_))
 
 
 @STREAMING
 def test_one_row(name):
-    model = LinearClassifier("logistic", solver=name, alpha=0.1).partial_fit([[2.0, 0.0]], [1], classes=[0, 1])
+    model = SGDClassifier("logistic", solver=name, alpha=0.1).partial_fit([[2.0, 0.0]], [1], classes=[0, 1])
     assert model.verdict_.step == (1 if name == "pegasos" else 0)
     assert np.all(np.isfinite(model.coef_))
 
@@ -155,7 +156,7 @@ def test_a_row_with_nan_is_named(name, form, flowers):
     X, y = flowers
     X[57, 2] = np.nan
     with pytest.raises(BadRowError, match="row 57 of X holds NaN in column 2"):
-        LinearClassifier("logistic", solver=name, alpha=0.1, random_state=0).fit(form(X), y == "a rose")
+        SGDClassifier("logistic", solver=name, alpha=0.1, random_state=0).fit(form(X), y == "a rose")
 
 
 # --- Files --------------------------------------------------------------------------------------------------------
@@ -167,7 +168,7 @@ SOLVERS = {"pegasos": Pegasos(7), "olbfgs": OLBFGS(7, memory=4)}
 @FORMS
 def test_partial_fit_goes_on_as_if_never_stored(name, form, flowers, tmp_path):
     X, y = form(flowers[0]), flowers[1]
-    first = LinearClassifier("logistic", solver=SOLVERS[name], alpha=0.1, shuffle=False)
+    first = SGDClassifier("logistic", solver=SOLVERS[name], alpha=0.1, shuffle=False)
     first.partial_fit(X[:100], y[:100], classes=np.unique(y))
     save(first, tmp_path / "model")
     second = load(tmp_path / "model")
@@ -200,7 +201,7 @@ LIES = {
 
 def stored(name, form, flowers, path):
     X, y = form(flowers[0]), flowers[1] == "a rose"
-    model = LinearClassifier("logistic", solver=SOLVERS[name], alpha=0.1, shuffle=False)
+    model = SGDClassifier("logistic", solver=SOLVERS[name], alpha=0.1, shuffle=False)
     save(model.partial_fit(X[:100], y[:100], classes=[False, True]), path)
     return container.read(path)
 
@@ -237,7 +238,7 @@ def test_sparse_rows_that_wait_must_be_sound(name, flowers, tmp_path):
 @ALL
 def test_a_memory_of_another_method_is_refused(name, flowers, tmp_path):
     solver = SOLVERS.get(name, Liblinear())
-    model = LinearClassifier("logistic", solver=solver, alpha=0.1).fit(flowers[0], flowers[1] == "a rose")
+    model = SGDClassifier("logistic", solver=solver, alpha=0.1).fit(flowers[0], flowers[1] == "a rose")
     save(model, tmp_path / "m")
     content, tensors = container.read(tmp_path / "m")
     content["results"][0]["state"]["fields"]["extra"] = None

@@ -4,27 +4,27 @@ import numpy as np
 import pytest
 from bottou_cases import assert_same, two_classes
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from problems import random_problem
-from sgdone import LinearClassifier, LinearRegressor, losses, stopping
+from running import run
+from sgdone import SGDClassifier, SGDRegressor, losses, stopping
 from sgdone.data import ArraySource
-from sgdone.reference import rivals
-from sgdone.run import run
+from sgdone.papers.averaging import rivals
 from sgdone.solvers.sgd2 import SGD2
 from sgdone.solvers.sgdqn import SGDQN
 from sgdone.solvers.skip import skip_of
-from sgdone.steps.base import Preliminary
 from sgdone.steps.bottou import Bottou, typical_t0
+from sgdone.steps.step_size import Preliminary
+from tiers import examples, fast_first
 
 LOGISTIC = losses.Logistic()
 of_both = pytest.mark.parametrize("method", [SGD2, SGDQN], ids=["sgd2", "sgdqn"])
 by_both_names = pytest.mark.parametrize("name", ["sgd2", "sgdqn"])
-in_both_forms = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 TWINS = {SGD2: rivals.sgd2, SGDQN: rivals.sgdqn}
 
 
@@ -97,8 +97,8 @@ def test_step_sizes_that_are_none(options, message):
 @pytest.mark.parametrize("step", ["auto", "bottou"])
 def test_no_penalty_is_an_error(name, step):
     X, y = two_classes()
-    with pytest.raises(ValueError, match="sgd2 and sgdqn need a positive alpha: their steps are 1/"):
-        LinearClassifier(solver=name, alpha=0.0, step=step).fit(X, y)
+    with pytest.raises(ValueError, match="sgd2 and sgdqn need a positive alpha, because their step sizes are 1/"):
+        SGDClassifier(solver=name, alpha=0.0, step=step).fit(X, y)
 
 
 @by_both_names
@@ -106,7 +106,7 @@ def test_a_step_by_name_is_the_typical_one(name):
     X, y = two_classes()
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     options = {"alpha": 1e-4, "fit_intercept": False, "stop": 1}
-    model = LinearClassifier(solver=name, step="bottou", **options).fit(X, y)
+    model = SGDClassifier(solver=name, step="bottou", **options).fit(X, y)
     assert model.verdict_.evidence["t0"] == pytest.approx(1000.0)
     assert "t₀ = 1e+03" in model.verdict_.reason
 
@@ -119,7 +119,7 @@ def test_a_step_by_name_is_the_typical_one(name):
 def test_it_reaches_the_optimum_of_the_logistic_loss(name, alpha, form):
     X, y = two_classes()
     exact = LogisticRegression(C=1 / (alpha * len(y)), tol=1e-10, max_iter=1000).fit(X, y)
-    model = LinearClassifier(solver=name, alpha=alpha, stop=50, random_state=0).fit(form(X), y)
+    model = SGDClassifier(solver=name, alpha=alpha, stop=50, random_state=0).fit(form(X), y)
 
     def objective(it):
         w = it.coef_[0]
@@ -128,6 +128,7 @@ def test_it_reaches_the_optimum_of_the_logistic_loss(name, alpha, form):
     assert objective(model) == pytest.approx(objective(exact), rel=1e-3)
 
 
+@pytest.mark.slow
 @in_both_forms
 @pytest.mark.parametrize(("name", "alpha"), [("sgd2", 0.05), ("sgdqn", 0.005)])
 def test_it_reaches_the_optimum_of_the_squared_hinge(name, alpha, form):
@@ -135,7 +136,7 @@ def test_it_reaches_the_optimum_of_the_squared_hinge(name, alpha, form):
     loss = losses.SquaredHinge()
     exact = LinearSVC(C=0.5 / (alpha * len(y)), fit_intercept=False, tol=1e-10, dual=False).fit(X, y)
     options = {"solver": name, "alpha": alpha, "fit_intercept": False, "stop": 50, "random_state": 0}
-    model = LinearClassifier(loss, **options).fit(form(X), y)
+    model = SGDClassifier(loss, **options).fit(form(X), y)
 
     def objective(it):
         w = it.coef_[0]
@@ -144,12 +145,13 @@ def test_it_reaches_the_optimum_of_the_squared_hinge(name, alpha, form):
     assert objective(model) == pytest.approx(objective(exact), rel=1e-3)
 
 
+@pytest.mark.slow
 @by_both_names
 def test_regressions_too(name):
     X, _ = two_classes()
     rng = np.random.default_rng(0)
     y = X @ [1.0, 2.0, 3.0, 4.0, 5.0] + 0.1 * rng.standard_normal(400) - 1.0
-    model = LinearRegressor(solver=name, alpha=1e-3, stop=50, random_state=0).fit(X, y)
+    model = SGDRegressor(solver=name, alpha=1e-3, stop=50, random_state=0).fit(X, y)
     assert np.allclose(model.coef_, [1, 2, 3, 4, 5], atol=0.1)
     assert model.intercept_[0] == pytest.approx(-1.0, abs=0.1)
 
@@ -157,8 +159,9 @@ def test_regressions_too(name):
 # --- Rules --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @of_both
-@hypothesis_settings(max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), threshold=st.floats(0.1, 2.0))
 def test_a_margin_returns_the_iterate_without_its_sample(method, seed, as_csr, threshold):
     problem = random_problem(seed, LOGISTIC)
@@ -172,6 +175,7 @@ def test_a_margin_returns_the_iterate_without_its_sample(method, seed, as_csr, t
     assert_same(result, path[result.verdict.step])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "rule"),
     [
@@ -192,6 +196,7 @@ def test_rules_fire_at_the_same_sample_in_any_block_size_and_form(method, rule, 
             assert other.coef.tobytes() == whole.coef.tobytes()
 
 
+@pytest.mark.slow
 @of_both
 def test_rows_held_out_are_in_no_sample(method, problem):
     """They are rows of weight 0 for the choice of t₀, too."""

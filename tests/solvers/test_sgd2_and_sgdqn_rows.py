@@ -4,20 +4,22 @@ import numpy as np
 import pytest
 from bottou_cases import two_classes
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import sgdone
 from problems import random_problem
-from sgdone import LinearClassifier, LinearRegressor, losses, stopping
-from sgdone.bad_rows import BadRowError
+from running import run
+from sgdone import SGDClassifier, SGDRegressor, losses, stopping
 from sgdone.data import ArraySource, Scaling
-from sgdone.run import run
+from sgdone.data.bad_rows import BadRowError
+from sgdone.interfaces.stop import Status
 from sgdone.solvers.sgd2 import SGD2
 from sgdone.solvers.sgdqn import SGDQN
-from sgdone.verdict import Status
+from tiers import examples
+
+pytestmark = pytest.mark.slow
 
 LOGISTIC = losses.Logistic()
 of_both = pytest.mark.parametrize("method", [SGD2, SGDQN], ids=["sgd2", "sgdqn"])
@@ -35,7 +37,7 @@ def problem():
 
 @of_both
 @pytest.mark.parametrize("shifted", [False, True])
-@hypothesis_settings(max_examples=15)
+@examples(15)
 @given(seed=st.integers(0, 10**6))
 def test_scaled_rows_equal_a_scaled_copy(method, shifted, seed):
     problem = random_problem(seed, LOGISTIC)
@@ -127,7 +129,7 @@ def test_a_state_moves_between_dense_and_sparse_rows(method, problem):
 @in_both_forms
 def test_partial_fit_after_save_and_load(name, form, tmp_path):
     X, y = two_classes()
-    model = LinearClassifier(solver=name, alpha=0.01, random_state=0)
+    model = SGDClassifier(solver=name, alpha=0.01, random_state=0)
     model.partial_fit(form(X[:130]), y[:130], classes=[-1, 1])
     sgdone.save(model, tmp_path / "model")
     loaded = sgdone.load(tmp_path / "model")
@@ -146,7 +148,7 @@ def test_three_classes_and_weights(name):
     X = rng.standard_normal((600, 3))
     y = np.argmax(X, axis=1)
     weights = rng.uniform(0.5, 2.0, 600) * (rng.random(600) < 0.9)
-    model = LinearClassifier(solver=name, alpha=0.01, stop=10, random_state=0).fit(X, y, sample_weight=weights)
+    model = SGDClassifier(solver=name, alpha=0.01, stop=10, random_state=0).fit(X, y, sample_weight=weights)
     assert model.score(X, y) > 0.9
 
 
@@ -161,7 +163,7 @@ def test_a_bad_row_is_named(name, form, step, bad):
     X, y = two_classes()
     X[57, 2] = bad
     with pytest.raises(BadRowError, match="row 57 of X "):
-        LinearClassifier(solver=name, step=step, alpha=0.01, stop=3, random_state=0).fit(form(X), y)
+        SGDClassifier(solver=name, step=step, alpha=0.01, stop=3, random_state=0).fit(form(X), y)
 
 
 @by_both_names
@@ -170,15 +172,15 @@ def test_an_index_out_of_range_is_named(name, step):
     X, y = two_classes()
     X = sparse.csr_array(X)
     X.indices[X.indptr[57]] = 5
-    with pytest.raises(ValueError, match="row 57 of the CSR matrix X holds the column index 5"):
-        LinearClassifier(solver=name, step=step, stop=3).fit(X, y)
+    with pytest.raises(ValueError, match="row 57 of the CSR matrix X has the column index 5"):
+        SGDClassifier(solver=name, step=step, stop=3).fit(X, y)
 
 
 @by_both_names
 def test_a_column_beyond_all_steps_ends_in_a_verdict(name):
     X, y = two_classes()
     X[:, 2] *= 1e60
-    model = LinearRegressor(solver=name, alpha=0.01, stop=3, random_state=0)
+    model = SGDRegressor(solver=name, alpha=0.01, stop=3, random_state=0)
     with pytest.warns(ConvergenceWarning, match="Diverged after 0 samples.*scale the features"):
         model.fit(X, y)
     assert not np.any(model.coef_)
@@ -189,6 +191,6 @@ def test_a_column_beyond_all_steps_ends_in_a_verdict(name):
 def test_small_data(name, form):
     rng = np.random.default_rng(0)
     for X in (np.ones((1, 1)), np.zeros((5, 2)), rng.standard_normal((3, 20)), np.ones((8, 2))):
-        model = LinearRegressor(solver=name, stop=7, random_state=0).fit(form(X), np.arange(len(X), dtype=float))
+        model = SGDRegressor(solver=name, stop=7, random_state=0).fit(form(X), np.arange(len(X), dtype=float))
         assert np.all(np.isfinite(model.coef_))
         assert model.verdict_.status is Status.BUDGET_SPENT

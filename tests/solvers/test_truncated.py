@@ -2,23 +2,23 @@
 
 import numpy as np
 import pytest
+import reference_sparse_penalty as sparse_penalty
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import ElasticNet, LogisticRegression
 
 import sgdone
 from problems import random_problem
-from sgdone import LinearClassifier, LinearRegressor, losses, solvers, steps, stopping
-from sgdone.reference import sparse_penalty
-from sgdone.run import run
+from running import run
+from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
+from tiers import examples, fast_first
 
 ALPHA = 0.05
 
 
-@pytest.mark.parametrize("loss", [losses.Logistic(), losses.Squared()], ids=lambda loss: loss.name)
-@hypothesis_settings(max_examples=100, deadline=None)
+@pytest.mark.parametrize("loss", fast_first(1, [losses.Logistic(), losses.Squared()]), ids=lambda loss: loss.name)
+@examples(100)
 @given(
     options=st.fixed_dictionaries(
         {
@@ -57,8 +57,9 @@ def test_it_equals_its_slow_twin(loss, options):
     assert result.intercept == pytest.approx(b, rel=1e-10, abs=1e-10 * scale)
 
 
+@pytest.mark.slow
 def test_scales_that_vanish_are_folded_in():
-    """γα₂ = 0.45 halves the scale almost every row: it is made anew every thirty rows or so."""
+    """γα₂ = 0.45 halves the scale almost every row: it is folded every thirty rows or so."""
     problem = random_problem(1, losses.Squared(), n_rows=300, n_features=5)
     path = sparse_penalty.truncated_sgd(
         problem.X, problem.y, problem.weights, lambda t: 0.05, losses.Squared(), 10.0, 0.1, True, 3
@@ -79,11 +80,12 @@ def regression():
     return X, X @ truth + rng.standard_normal(3000) + 0.5, truth
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_csr", [False, True])
 @pytest.mark.parametrize(("penalty", "l1_ratio"), [("l1", 1.0), ("elasticnet", 0.7)])
 def test_it_finds_scikit_learns_optimum_and_its_zeros(regression, as_csr, penalty, l1_ratio):
     X, y, truth = regression
-    model = LinearRegressor(solver="sgd", penalty=penalty, l1_ratio=0.7, alpha=0.1, stop=60, random_state=0)
+    model = SGDRegressor(solver="sgd", penalty=penalty, l1_ratio=0.7, alpha=0.1, stop=60, random_state=0)
     model.fit(sparse.csr_array(X) if as_csr else X, y)
     exact = ElasticNet(alpha=0.1, l1_ratio=l1_ratio, tol=1e-10).fit(X, y)
 
@@ -98,22 +100,24 @@ def test_it_finds_scikit_learns_optimum_and_its_zeros(regression, as_csr, penalt
     assert not np.any(np.signbit(model.coef_) & (model.coef_ == 0))
 
 
+@pytest.mark.slow
 def test_classification_in_wide_sparse_rows():
     rng = np.random.default_rng(1)
     X = sparse.random_array((1500, 400), density=0.05, rng=rng, format="csr")
     y = (X[:, [0]].toarray().ravel() - X[:, [1]].toarray().ravel() + 0.05 * rng.standard_normal(1500) > 0).astype(int)
-    model = LinearClassifier(solver="sgd", penalty="l1", alpha=2e-3, stop=30, random_state=0).fit(X, y)
+    model = SGDClassifier(solver="sgd", penalty="l1", alpha=2e-3, stop=30, random_state=0).fit(X, y)
     exact = LogisticRegression(l1_ratio=1.0, solver="liblinear", C=1 / (2e-3 * 1500), intercept_scaling=100.0)
     exact.fit(X, y)
     assert abs(model.score(X, y) - exact.score(X, y)) < 0.05
     assert np.mean(model.coef_ == 0) > 0.5
 
 
+@pytest.mark.slow
 def test_partial_fit_and_files_go_on_where_the_fit_was(regression, tmp_path):
     X, y, _ = regression
     options = {"solver": solvers.Truncated(every=10), "penalty": "l1", "alpha": 0.1, "shuffle": False, "step": 0.01}
-    whole = LinearRegressor(**options, stop=1).fit(X, y)
-    half = LinearRegressor(**options).partial_fit(X[:1234], y[:1234])
+    whole = SGDRegressor(**options, stop=1).fit(X, y)
+    half = SGDRegressor(**options).partial_fit(X[:1234], y[:1234])
     sgdone.save(half, tmp_path / "m")
     loaded = sgdone.load(tmp_path / "m").partial_fit(X[1234:], y[1234:])
     half.partial_fit(X[1234:], y[1234:])
@@ -127,14 +131,14 @@ def test_partial_fit_and_files_go_on_where_the_fit_was(regression, tmp_path):
         ({"penalty": "l3"}, "penalty='l3': give"),
         ({"penalty": "elasticnet", "l1_ratio": 1.5}, "l1_ratio=1.5 is not between 0"),
         ({"penalty": "elasticnet", "l1_ratio": -0.1}, "l1_ratio=-0.1 is not between 0"),
-        ({"penalty": "l1", "solver": "asgd"}, "an L1 penalty makes weights exactly 0, which Averaged"),
-        ({"penalty": "l1", "solver": "isgd"}, "implicit steps know no L1"),
-        ({"penalty": "l1", "solver": "sgd", "alpha": -1.0}, "alpha=-1.0 is not a non-negative number"),
+        ({"penalty": "l1", "solver": "asgd"}, "make weights exactly 0, which Averaged"),
+        ({"penalty": "l1", "solver": "isgd"}, "implicit steps do not support L1"),
+        ({"penalty": "l1", "solver": "sgd", "alpha": -1.0}, "alpha must be a non-negative number .* got -1.0"),
     ],
 )
 def test_bad_penalties(options, message):
     with pytest.raises(ValueError, match=message):
-        LinearClassifier(**options).fit([[0.0], [1.0]], [0, 1])
+        SGDClassifier(**options).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_bad_truncations(regression):
@@ -144,4 +148,4 @@ def test_bad_truncations(regression):
         solvers.Truncated(solvers.ISGD())
     X = sparse.csr_array(np.random.default_rng(0).standard_normal((50, 2)))
     with pytest.raises(ValueError, match="centred sparse rows: use center=False"):
-        LinearClassifier(solver="sgd", penalty="l1", center=True).fit(X, np.arange(50) % 2)
+        SGDClassifier(solver="sgd", penalty="l1", center=True).fit(X, np.arange(50) % 2)

@@ -5,21 +5,24 @@ import pytest
 from scipy import sparse
 
 from problems import random_problem
-from sgdone import LinearClassifier, LinearRegressor, load, losses, save, solvers, steps
-from sgdone.bad_rows import BadRowError
+from running import run
+from sgdone import SGDClassifier, SGDRegressor, load, losses, save, steps
 from sgdone.data import ArraySource
+from sgdone.data.bad_rows import BadRowError
 from sgdone.diagnose import catoni_location
+from sgdone.interfaces.stop import Status
 from sgdone.kernels.location import make_location
-from sgdone.reference import margin_pursuit as slow
-from sgdone.run import run
+from sgdone.papers.margin_pursuit import reference as slow
 from sgdone.solvers import GD, Catoni, MarginMoments, MedianOfMeans
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples, ProgressiveLoss
-from sgdone.verdict import Status
+from tiers import fast_first
 
 HINGE = losses.Hinge()
 STEPS = 15
-ALL = pytest.mark.parametrize("solver", [Catoni(), MedianOfMeans(3), MarginMoments()], ids=lambda solver: solver.name)
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+ALL = pytest.mark.parametrize(
+    "solver", fast_first(1, [Catoni(), MedianOfMeans(3), MarginMoments()]), ids=lambda solver: solver.name
+)
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
 def fit(X, y, solver, loss=HINGE, count=STEPS, weights=None, **options):
@@ -44,7 +47,7 @@ def assert_close(found, expected, tolerance=1e-10):
 
 
 @FORMS
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", fast_first(2, range(10)))
 def test_catoni_equals_its_slow_twin(seed, form):
     X, y, weights, X_used, y_used, start, rng = drawn(seed)
     scale, alpha = rng.uniform(0.3, 3.0), rng.choice([0.0, 0.2])
@@ -67,7 +70,7 @@ class Dealer:
 
 
 @FORMS
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", fast_first(2, range(10)))
 def test_the_median_of_means_equals_its_slow_twin(seed, form):
     X, y, weights, X_used, y_used, start, rng = drawn(seed)
     blocks = int(rng.integers(1, len(y_used) + 1)) if seed % 2 else min(5, len(y_used))
@@ -79,7 +82,7 @@ def test_the_median_of_means_equals_its_slow_twin(seed, form):
 
 
 @FORMS
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", fast_first(2, range(10)))
 def test_margin_moments_equal_their_slow_twin(seed, form):
     """The twin has the printed λ₁, λ₂ and λ₃; all of it is divided by λ₃ here."""
     X, y, weights, X_used, y_used, start, rng = drawn(seed)
@@ -90,6 +93,7 @@ def test_margin_moments_equal_their_slow_twin(seed, form):
     assert_close(result.coef, path[-1])
 
 
+@pytest.mark.slow
 @ALL
 def test_an_intercept_is_the_weight_of_a_constant_feature(solver):
     X, y, weights, *_ = drawn(1)
@@ -102,6 +106,7 @@ def test_an_intercept_is_the_weight_of_a_constant_feature(solver):
 # --- What they become at their limits -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_of_a_large_scale_one_block_or_no_moments_gradient_descent_is_left():
     X, y, weights, *_ = drawn(2)
     expected = fit(X, y, GD(), losses.Logistic(), weights=weights).coef
@@ -110,6 +115,7 @@ def test_of_a_large_scale_one_block_or_no_moments_gradient_descent_is_left():
     assert_close(fit(X, y, MarginMoments(0.0, 0.0), losses.Logistic(), weights=weights).coef, expected)
 
 
+@pytest.mark.slow
 def test_for_catoni_a_row_of_weight_two_is_two_rows():
     X, y, *_ = drawn(3)
     twice = np.arange(len(y)) % 3 == 0
@@ -118,7 +124,7 @@ def test_for_catoni_a_row_of_weight_two_is_two_rows():
     assert_close(weighted.coef, repeated.coef)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(10))
 def test_the_location_of_a_step_is_that_of_the_diagnosis(seed):
     rng = np.random.default_rng(seed)
     values, scale = rng.standard_t(1.5, int(rng.integers(1, 200)) * 2 + 1), 10 ** rng.uniform(-2, 2)
@@ -135,11 +141,12 @@ def spoilt(rng):
     return X, y, np.delete(np.arange(400), wild)
 
 
+@pytest.mark.slow
 def test_wild_rows_turn_the_hinge_but_not_the_median_of_means_nor_catoni_from_a_good_start():
     X, y, rest = spoilt(np.random.default_rng(0))
 
     def right(solver, start=None):
-        model = LinearClassifier("hinge", solver=solver, alpha=1e-3, stop=1000, random_state=0)
+        model = SGDClassifier("hinge", solver=solver, alpha=1e-3, stop=1000, random_state=0)
         return model.fit(X, y, coef_init=start).score(X[rest], y[rest])
 
     best = 0.97  # of the rows that are not wild, as the classes overlap
@@ -153,6 +160,7 @@ def test_wild_rows_turn_the_hinge_but_not_the_median_of_means_nor_catoni_from_a_
 # --- Cost, rules, files ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @ALL
 def test_an_update_counts_as_two_passes_and_goes_on_as_if_it_had_never_stopped(solver):
     X, y, weights, *_ = drawn(4)
@@ -166,24 +174,26 @@ def test_an_update_counts_as_two_passes_and_goes_on_as_if_it_had_never_stopped(s
     assert np.array_equal(small.coef, whole.coef)
 
 
+@pytest.mark.slow
 @ALL
 def test_a_rule_of_passes_and_a_model_file(solver, tmp_path):
     X, y, *_ = drawn(5)
-    model = LinearClassifier("logistic", solver=solver, stop=ProgressiveLoss(0.2)).fit(X, y)
+    model = SGDClassifier("logistic", solver=solver, stop=ProgressiveLoss(0.2)).fit(X, y)
     assert model.verdict_.status in (Status.CONVERGED, Status.BUDGET_SPENT)
     save(model, tmp_path / "model")
     again = load(tmp_path / "model")
     assert np.array_equal(again.coef_, model.coef_)
     assert again.verdict_ == model.verdict_
     with pytest.raises(ValueError, match="cannot watch"):
-        LinearClassifier(solver=solver, stop=MarginTest()).fit(X, y)
+        SGDClassifier(solver=solver, stop=MarginTest()).fit(X, y)
 
 
+@pytest.mark.slow
 @ALL
 def test_centred_sparse_rows_are_as_dense_ones(solver):
     X, y, *_ = drawn(6)
     models = [
-        LinearClassifier("logistic", solver=solver, center=True, stop=20, random_state=0).fit(form(X + 1.0), y)
+        SGDClassifier("logistic", solver=solver, center=True, stop=20, random_state=0).fit(form(X + 1.0), y)
         for form in (np.asarray, sparse.csr_array)
     ]
     assert_close(models[1].coef_, models[0].coef_)
@@ -193,6 +203,7 @@ def test_centred_sparse_rows_are_as_dense_ones(solver):
 # --- Edges and errors -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @ALL
 def test_a_row_with_nan_is_named_and_one_of_weight_zero_is_not_read(solver):
     X, y, *_ = drawn(7)
@@ -204,6 +215,7 @@ def test_a_row_with_nan_is_named_and_one_of_weight_zero_is_not_read(solver):
     assert np.all(np.isfinite(fit(X, y, solver, weights=weights).coef))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [Catoni(), MedianOfMeans(1), MarginMoments()], ids=lambda solver: solver.name)
 def test_one_row(solver):
     result = fit(np.array([[1.0]]), np.array([1.0]), solver, losses.Logistic())
@@ -248,15 +260,15 @@ def test_more_blocks_than_rows_are_refused():
 
 def test_moments_of_margins_are_for_classes():
     with pytest.raises(ValueError, match="margin_moments is for two classes"):
-        LinearRegressor(solver="margin-moments").fit([[1.0], [2.0]], [1.0, 2.0])
+        SGDRegressor(solver="margin-moments").fit([[1.0], [2.0]], [1.0, 2.0])
 
 
+@pytest.mark.slow
 def test_they_have_short_names():
     for name in ("catoni", "median-of-means", "margin-moments"):
-        assert isinstance(LinearClassifier(solver=name, stop=2).fit(np.eye(22), np.arange(22) % 2).coef_, np.ndarray)
+        assert isinstance(SGDClassifier(solver=name, stop=2).fit(np.eye(22), np.arange(22) % 2).coef_, np.ndarray)
     assert {solver.name for solver in (Catoni, MedianOfMeans, MarginMoments)} == {
         "catoni",
         "median_of_means",
         "margin_moments",
     }
-    assert issubclass(Catoni, solvers.Solver)

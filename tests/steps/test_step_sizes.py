@@ -1,15 +1,15 @@
-"""Step sizes: their formulas, what "auto" becomes, and errors."""
+"""Step sizes: formulas, "auto" parameters and errors."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from running import run
 from sgdone import losses, solvers, steps, stopping
 from sgdone.data import ArraySource
-from sgdone.run import run
-from sgdone.steps.base import Preliminary
-from sgdone.steps.table import step_sizes
+from sgdone.steps.step_size import Preliminary
+from sgdone.steps.step_table import step_sizes
 
 T = np.array([1, 2, 10, 1000])
 SEEN = Preliminary(losses.Logistic(), alpha=0.01, norm=9.0, energy=10.0)
@@ -38,7 +38,7 @@ def test_root_is_made_for_typical_rows():
     assert np.allclose(steps.Root(gamma0=0.5, tau=7.0)(T), 0.5 / np.sqrt(1 + T / 7.0))
 
 
-def test_one_wild_row_among_the_first_does_not_shrink_the_steps_of_root(rng):
+def test_one_outlier_among_the_first_rows_does_not_reduce_the_steps_of_root(rng):
     X = rng.standard_normal((1000, 3))
     first = [first_step(steps.Root(), X)]
     X[5] *= 1e6
@@ -77,7 +77,7 @@ def test_given_numbers_stay():
 
 @pytest.mark.parametrize("step", [steps.Xu(), steps.InverseTime()])
 def test_a_larger_row_met_later_lowers_the_step(step, rng):
-    """The largest row comes last of 3000: it is used with a step made for it."""
+    """The step size is reduced before the largest row, the last of 3000, is used."""
     X = rng.standard_normal((3000, 2))
     X[2500] *= 1000.0
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
@@ -151,7 +151,7 @@ def test_a_step_size_of_ones_own_is_checked():
         def resolve(self, preliminary):
             return self
 
-    with pytest.raises(ValueError, match=r"gave the step size -1\.0 at sample 1"):
+    with pytest.raises(ValueError, match=r"returned the step size -1\.0 at sample 1"):
         step_sizes(Wrong(), 1, 10)
 
 

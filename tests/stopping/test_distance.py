@@ -3,32 +3,32 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from problems import random_problem
+from running import run
 from sgdone import losses, solvers, steps
 from sgdone.data import ArraySource
-from sgdone.reference import averaged_sgd
-from sgdone.reference.diagnostics import distance_test
-from sgdone.run import run
+from sgdone.interfaces.stop import Status
+from sgdone.papers import sgd_reference
+from sgdone.papers.diagnostics.reference import distance_test
 from sgdone.stopping import Distance, MaxPasses, MaxSamples, Progress
-from sgdone.verdict import Status
 from storage_forms import FORMS
+from tiers import examples, fast_first
 
 LOGISTIC = losses.Logistic()
 
 
 def fit(X, y, stop, weights=None, *, gamma=0.3, **options):
     source = ArraySource(X, y, weights, shuffle=False)
-    options = {"solver": solvers.SGD(), "alpha": 0.01, "step": steps.Constant(gamma)} | options
+    options = {"method": solvers.SGD(), "alpha": 0.01, "step": steps.Constant(gamma)} | options
     return run(source, LOGISTIC, stop=stop, **options)
 
 
 def walk(rule, path):
     """Ask a rule as a run does, at its looks; the step at which it fires, if it does."""
     state = rule.start(None)
-    while (step := rule.next_look(state).step) < len(path):
+    while (step := rule.next_pause(state).step) < len(path):
         progress = Progress(step, step, None, 1, False, 0.0, 0.0, iterate=lambda at=step: path[at])
         if rule.observe(state, progress) is not None:
             return step
@@ -53,7 +53,7 @@ def test_a_rule_is_what_it_says():
     assert eval(repr(rule)) == rule
 
 
-@hypothesis_settings(max_examples=200)
+@examples(200)
 @given(
     seed=st.integers(0, 10**6),
     q=st.sampled_from([1.1, 1.25, 1.5, 2, 3.7]),
@@ -90,7 +90,7 @@ def test_it_stops_at_a_checkpoint_of_its_own():
 def test_distances_are_from_where_the_run_started():
     problem = random_problem(4, LOGISTIC, n_rows=400, n_features=4)
     start = (np.array([3.0, -2.0, 5.0, 0.0]), 1.0)
-    update = averaged_sgd.explicit(LOGISTIC, 0.01, True)
+    update = sgd_reference.explicit(LOGISTIC, 0.01, True)
     path = [start]
     for x, y in zip(problem.X, problem.y, strict=True):
         path.append(update(*path[-1], x, y, 1.0, 0.3))
@@ -108,7 +108,7 @@ def test_a_model_that_never_moves_never_stops():
 
 
 @pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("block_size", [1, 7, None])
 def test_neither_storage_nor_block_size_matters(form, block_size, center):
     problem = random_problem(11, LOGISTIC, n_rows=300, n_features=5)

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from problems import random_problem
+from running import run
 from sgdone import losses, solvers, steps
 from sgdone.data import ArraySource
-from sgdone.run import run
+from sgdone.interfaces.stop import Status
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
-from sgdone.verdict import Status
 from storage_forms import FORMS
+from tiers import examples, fast_first
 
 LOGISTIC = losses.Logistic()
 
@@ -90,7 +90,7 @@ def test_a_fresh_sample_is_read_and_never_learnt_from(problem):
 
 
 def test_pairs_go_on_over_the_end_of_a_pass():
-    """Of three rows the first pass trains on two, the second on one: pairs do not begin anew."""
+    """Of three rows the first pass trains on two, the second on one: pairs do not start again."""
     X, y = np.eye(3), np.ones(3)
     result = fit(X, y, MarginTest(1e9, fresh=True) | MaxPasses(2), alpha=0.0, fit_intercept=False)
     assert result.verdict.step == 3
@@ -108,7 +108,7 @@ def test_block_size_is_irrelevant(problem, fresh, block_size):
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", fast_first(1, FORMS))
 def test_the_same_sample_in_any_storage(problem, form, fresh):
     expected = fit(problem.X, problem.y, MarginTest(1.0, fresh), problem.weights)
     result = fit(FORMS[form](problem.X), problem.y, MarginTest(1.0, fresh), problem.weights)
@@ -116,6 +116,7 @@ def test_the_same_sample_in_any_storage(problem, form, fresh):
     assert np.allclose(result.coef, expected.coef, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_the_same_sample_in_single_precision(problem, form):
     expected = fit(problem.X, problem.y, MarginTest(), problem.weights)
@@ -141,6 +142,7 @@ def test_a_model_that_starts_with_large_margins_is_left_alone(problem):
     assert len(result.trace) == 0
 
 
+@pytest.mark.slow
 def test_an_average_is_that_of_the_iterates_up_to_the_stop(problem):
     X, y, v = problem.X, problem.y, problem.weights
     k = fit(X, y, MarginTest(), v).verdict.step
@@ -163,7 +165,7 @@ ODD_ROWS = {
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("name", ODD_ROWS)
 def test_odd_rows(name, form, fresh):
     X = ODD_ROWS[name]
@@ -176,7 +178,7 @@ def test_odd_rows(name, form, fresh):
     assert result.verdict.step == expected.verdict.step
 
 
-@hypothesis_settings(max_examples=60)
+@examples(60)
 @given(
     seed=st.integers(0, 10**6),
     threshold=st.floats(1e-3, 3.0),

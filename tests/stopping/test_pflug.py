@@ -5,13 +5,16 @@ import pytest
 from scipy import sparse
 
 from problems import random_problem
-from sgdone import LinearClassifier, losses, solvers, steps
+from running import run
+from sgdone import SGDClassifier, losses, solvers, steps
 from sgdone.data import ArraySource
-from sgdone.reference import averaged_sgd, diagnostics, termination
-from sgdone.run import run
+from sgdone.interfaces.stop import Status
+from sgdone.papers import sgd_reference
+from sgdone.papers.diagnostics import reference as diagnostics
+from sgdone.papers.termination import reference as termination
 from sgdone.stopping import MaxPasses, MaxSamples, Pflug
-from sgdone.verdict import Status
 from storage_forms import FORMS
+from tiers import fast_first
 
 LOGISTIC = losses.Logistic()
 BURN_IN = 20
@@ -25,7 +28,7 @@ def fit(X, y, stop, weights=None, *, solver=None, gamma=0.3, shuffle=False, **op
 
 def gradients(X, y, weights, gamma, alpha, intercept=True):
     """The gradients of the losses, one an update, of a plain SGD run."""
-    update = averaged_sgd.explicit(LOGISTIC, alpha, intercept)
+    update = sgd_reference.explicit(LOGISTIC, alpha, intercept)
     gradient = diagnostics.explicit_gradient(LOGISTIC, intercept)
     w, b, found = np.zeros(X.shape[1]), 0.0, []
     for i in np.flatnonzero(weights):
@@ -53,7 +56,7 @@ def test_a_rule_is_what_it_says(rule):
 @pytest.mark.parametrize(("n_rows", "burn_in"), [(100, 50), (5000, 50), (70_000, 700), (None, 1000)])
 def test_the_automatic_burn_in(n_rows, burn_in):
     state = Pflug().start(n_rows)
-    assert f"burn-in of {burn_in:,} samples" in Pflug().says(state, None)
+    assert f"burn-in of {burn_in:,} samples" in Pflug().describe(state, None)
 
 
 def test_the_sample_that_fires_is_learnt_from(problem):
@@ -88,7 +91,7 @@ def test_a_rule_that_never_fires_ends_at_the_budget():
 
 
 @pytest.mark.parametrize("block_size", [1, 3, 50])
-@pytest.mark.parametrize("solver", [solvers.SGD(), solvers.ISGD()], ids=repr)
+@pytest.mark.parametrize("solver", fast_first(1, [solvers.SGD(), solvers.ISGD()]), ids=repr)
 def test_block_size_is_irrelevant(problem, solver, block_size):
     rule = Pflug(BURN_IN) | MaxPasses(5)
     whole = fit(problem.X, problem.y, rule, problem.weights, solver=solver, shuffle=True)
@@ -98,7 +101,7 @@ def test_block_size_is_irrelevant(problem, solver, block_size):
     assert whole.coef.tobytes() == parts.coef.tobytes()
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", fast_first(1, FORMS))
 def test_the_same_sample_in_any_storage(problem, form):
     expected = fit(problem.X, problem.y, Pflug(BURN_IN), problem.weights)
     result = fit(FORMS[form](problem.X), problem.y, Pflug(BURN_IN), problem.weights)
@@ -106,6 +109,7 @@ def test_the_same_sample_in_any_storage(problem, form):
     assert result.verdict.evidence["sum"] == pytest.approx(expected.verdict.evidence["sum"], rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_the_same_sample_in_single_precision(problem, form):
     expected = fit(problem.X, problem.y, Pflug(BURN_IN), problem.weights)
@@ -113,7 +117,7 @@ def test_the_same_sample_in_single_precision(problem, form):
     assert result.verdict.step == expected.verdict.step
 
 
-@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("seed", range(5))
 def test_centred_rows(seed, form):
     """Products of shifted sparse rows are those of the dense rows that nobody makes."""
@@ -121,7 +125,7 @@ def test_centred_rows(seed, form):
     problem.X[:] += 0.5 * (problem.X != 0)
     X, y, v = problem.X, problem.y, problem.weights
     shift = termination.centre(X, y, v)
-    update = averaged_sgd.explicit(LOGISTIC, 0.01, False)
+    update = sgd_reference.explicit(LOGISTIC, 0.01, False)
     gradient = diagnostics.explicit_gradient(LOGISTIC, False)
     n, w, _, total = diagnostics.pflug(X - shift, y, v, lambda t: 0.3, update, gradient, 30)
     result = fit(FORMS[form](X), y, Pflug(30) | MaxPasses(1), v, center=True)
@@ -132,10 +136,11 @@ def test_centred_rows(seed, form):
         assert result.verdict.evidence["sum"] == pytest.approx(total, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_a_last_row_of_another_storage_is_left_out(problem):
     """partial_fit with dense rows and then sparse ones: one product is missing, and only that one."""
     X, y, v = problem.X[:100], problem.y[:100], np.ones(100)
-    model = LinearClassifier(solver="sgd", step=0.3, stop=Pflug(10**6), alpha=0.01, shuffle=False)
+    model = SGDClassifier(solver="sgd", step=0.3, stop=Pflug(10**6), alpha=0.01, shuffle=False)
     model.partial_fit(X[:60], y[:60], classes=[-1, 1])
     model.partial_fit(sparse.csr_array(X[60:]), y[60:])
     g = gradients(X, y, v, 0.3, 0.01)
@@ -144,6 +149,7 @@ def test_a_last_row_of_another_storage_is_left_out(problem):
     assert model._results[0].rule_state.numbers[2] == pytest.approx(products.sum(), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_rows_longer_than_the_matrix_is_wide():
     """Repeated columns that SciPy was told not to look for: no buffer is as long as such a row."""
     rng = np.random.default_rng(0)

@@ -5,11 +5,11 @@ import time
 import numpy as np
 import pytest
 
+from running import run
 from sgdone import losses, solvers, stopping
 from sgdone.data import ArraySource
-from sgdone.run import run
+from sgdone.interfaces.stop import Status
 from sgdone.stopping import AllOf, AnyOf, MaxPasses, MaxSamples, MaxSeconds, Progress, ProgressiveLoss
-from sgdone.verdict import Status
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_max_seconds_stops(source):
     start = time.perf_counter()
     verdict = fit(source, MaxSeconds(0.05))
     assert verdict.rule == "MaxSeconds"
-    assert 0.05 <= time.perf_counter() - start < 30
+    assert time.perf_counter() - start >= 0.05
 
 
 def test_progressive_loss_compares_whole_passes():
@@ -150,12 +150,12 @@ def test_repr_reads_as_it_was_written():
 
 
 def test_a_hook_can_stop_a_run(source):
-    verdict = fit(source, MaxPasses(9), hook=lambda progress, state: "enough" if progress.step >= 2000 else None)
+    verdict = fit(source, MaxPasses(9), hook=lambda progress: "enough" if progress.step >= 2000 else None)
     assert (verdict.status, verdict.reason, verdict.step) == (Status.STOPPED, "enough", 2000)
 
 
 def test_interruption_keeps_the_model_so_far(source):
-    def hook(progress, state):
+    def hook(progress):
         if progress.step >= 1000:
             raise KeyboardInterrupt
 
@@ -168,8 +168,10 @@ def test_interruption_keeps_the_model_so_far(source):
 def test_a_run_over_part_of_a_stream_counts_passes_not_rows(rng):
     X = rng.standard_normal((50, 2))
     source = ArraySource(X, np.ones(50), part_of_stream=True)
-    verdict = fit(source, MaxPasses(4))
-    assert (verdict.step, verdict.passes) == (200, 4.0)
+    result = None
+    for _ in range(4):
+        result = run(source, losses.Logistic(), solvers.asgd(), MaxPasses(4), alpha=0.01, resume=result)
+    assert (result.verdict.rule, result.verdict.step, result.verdict.passes) == ("MaxPasses", 200, 4.0)
 
 
 @pytest.mark.parametrize(
@@ -190,9 +192,9 @@ def test_errors(make, message):
 
 
 def test_names_in_the_folder():
-    from sgdone.registry import by_name, names
+    from sgdone.interfaces.registry import by_name, names
 
-    known = {"auto", "distance", "margin", "one_pass", "pflug", "progressive", "small_validation_set"}
+    known = {"auto", "distance", "gain", "margin", "one_pass", "pflug", "progressive", "small_validation_set"}
     assert set(names(stopping.StopRule, stopping)) == known
     assert by_name("one-pass", stopping.StopRule, stopping, "rule") == MaxPasses(1)
     with pytest.raises(ValueError, match=r"unknown rule 'onepass'. Did you mean 'one_pass'\? Known: auto, distance"):

@@ -3,18 +3,20 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from problems import random_problem
+from running import run
 from sgdone import losses, solvers, steps, stopping
-from sgdone.reference import averaged_sgd, diagnostics, termination
-from sgdone.reference.implicit_sgd import implicit
-from sgdone.run import run
+from sgdone.papers import sgd_reference
+from sgdone.papers.diagnostics import reference as diagnostics
+from sgdone.papers.diagnostics.reference import implicit
+from sgdone.papers.termination import reference as termination
+from tiers import examples, fast_first
 
 ALPHA = 0.01
 LOSSES = [losses.Logistic(), losses.Hinge()]
-problems_of_both_losses = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+problems_of_both_losses = pytest.mark.parametrize("loss", fast_first(1, LOSSES), ids=lambda loss: loss.name)
 random_cases = given(
     options=st.fixed_dictionaries(
         {
@@ -27,7 +29,7 @@ random_cases = given(
         }
     )
 )
-two_hundred = hypothesis_settings(max_examples=200, deadline=None)
+two_hundred = examples(200)
 
 
 class Case:
@@ -57,7 +59,7 @@ class Case:
 
     @property
     def update(self):
-        return averaged_sgd.explicit(self.loss, ALPHA, self.intercept)
+        return sgd_reference.explicit(self.loss, ALPHA, self.intercept)
 
     def step_size(self, t):
         return self.gamma
@@ -81,6 +83,7 @@ def test_margin_test(loss, options):
     assert_same(case.fast(stopping.MarginTest()), "MarginTest", *expected)
 
 
+@pytest.mark.slow
 @problems_of_both_losses
 @two_hundred
 @random_cases
@@ -107,7 +110,7 @@ def test_small_validation_set(loss, options):
 
 
 @problems_of_both_losses
-@pytest.mark.parametrize("kind", ["explicit", "implicit"])
+@pytest.mark.parametrize("kind", fast_first(1, ["explicit", "implicit"]))
 @two_hundred
 @random_cases
 def test_pflug(loss, kind, options):
@@ -130,11 +133,12 @@ def test_pflug(loss, kind, options):
 @random_cases
 def test_distance(loss, options):
     case = Case(loss=loss, **options)
-    path = averaged_sgd.sgd(*case.rows(), case.step_size, case.update)
+    path = sgd_reference.sgd(*case.rows(), case.step_size, case.update)
     n = diagnostics.distance_test(path)
     assert_same(case.fast(stopping.Distance()), "Distance", n, *path[len(path) - 1 if n is None else n])
 
 
+@pytest.mark.slow
 @problems_of_both_losses
 @pytest.mark.parametrize("kind", ["explicit", "implicit"])
 @two_hundred
@@ -165,6 +169,7 @@ def test_halving(loss, kind, options):
     assert result.intercept == pytest.approx(b, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 @problems_of_both_losses
 @pytest.mark.parametrize("option", ["I", "II"])
 @two_hundred
@@ -204,6 +209,7 @@ def test_svrg(loss, option, options):
 @problems_of_both_losses
 @two_hundred
 @random_cases
+@pytest.mark.slow
 def test_the_papers_set_up(loss, options):
     """Centring and class scale: the homogeneous predictor of rows seen from between the class means."""
     case = Case(loss=loss, **options | {"intercept": True})
@@ -214,7 +220,7 @@ def test_the_papers_set_up(loss, options):
     shift, scale = termination.centre(*one_pass), termination.class_scale(*one_pass)
     if scale == 0:
         return
-    update = averaged_sgd.explicit(loss, 0.0, False)
+    update = sgd_reference.explicit(loss, 0.0, False)
     k, w, _ = termination.margin_test(X - shift, y, v, lambda t: 1 / 16 / scale, update)
     result = run(
         case.problem.source(as_csr=case.as_csr, shuffle=False),

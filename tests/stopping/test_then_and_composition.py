@@ -8,13 +8,15 @@ import math
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from running import run
 from sgdone import losses, solvers, steps, stopping
 from sgdone.data import ArraySource
-from sgdone.run import run
+from sgdone.interfaces.stop import Status
 from sgdone.stopping import (
     AllOf,
     AnyOf,
@@ -29,7 +31,7 @@ from sgdone.stopping import (
     SmallValidationSet,
     Then,
 )
-from sgdone.verdict import Status
+from tiers import fast_first
 
 LOGISTIC = losses.Logistic()
 
@@ -47,7 +49,7 @@ def fit(rows, stop, *, gamma=0.1, shuffle=False, **options):
 
 @pytest.mark.parametrize("factor", [0.99, 0, -1, float("nan"), float("inf"), True, "2", None])
 def test_factors_that_are_none(factor):
-    with pytest.raises(ValueError, match=r"then\(.*\): give how many times the samples to go on to, 1 or more"):
+    with pytest.raises(ValueError, match=r"then\(.*\): the factor must be at least 1"):
         MarginTest().then(factor)
 
 
@@ -66,14 +68,14 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("rule", fast_first(1, RULES), ids=repr)
 def test_every_rule_goes_on_to_a_multiple_of_its_samples(rule, rows):
     alone, longer = fit(rows, rule).verdict, fit(rows, rule.then(1.5)).verdict
     assert alone.step > 0
     assert longer.step == math.ceil(1.5 * alone.step)
     assert (longer.rule, longer.status) == (alone.rule, alone.status)
     assert longer.evidence["factor"] == 1.5
-    assert "went on to 1.5 times the samples" in longer.reason
+    assert "continued to 1.5 times the samples" in longer.reason
     assert fit(rows, rule.then(1)).verdict.step == alone.step
     assert fit(rows, rule.then(1.5), block_size=1).verdict.reason == longer.reason
 
@@ -83,7 +85,7 @@ def test_what_it_says_on_the_way(rows):
     assert verdict.rule == "MaxPasses"
     (others,) = verdict.evidence["others"]
     assert others.startswith("MarginTest fired (margin ")
-    assert others.endswith(f"and goes on to sample {100 * fit(rows, MarginTest()).verdict.step:,}")
+    assert others.endswith(f"and continues to sample {100 * fit(rows, MarginTest()).verdict.step:,}")
 
 
 def test_a_rule_that_never_fires_never_goes_on(rows):
@@ -108,6 +110,7 @@ def test_the_earlier_of_two_and_what_the_other_says(rows):
     assert verdict.evidence["margin"] == margin.evidence["margin"]
 
 
+@pytest.mark.slow
 def test_all_others_have_their_say(rows):
     verdict = fit(rows, MarginTest() | Pflug(10**6) | Distance(first=50) | MaxPasses(3)).verdict
     assert [words.split()[0] for words in verdict.evidence["others"]] == ["Pflug", "Distance", "MaxPasses"]
@@ -173,7 +176,7 @@ def test_a_run_may_go_on_with_a_rule_that_has_no_bound(rows):
     options = {"alpha": 0.01, "step": steps.Constant(0.1), "single_pass": True}
     rule = MarginTest(8.0)
     parts = run(ArraySource(*rows, shuffle=False), LOGISTIC, solvers.SGD(), rule, **options)
-    assert parts.verdict.rule == "single pass"
+    assert parts.verdict.rule == ""
     for _ in range(2):
         parts = run(ArraySource(*rows, shuffle=False), LOGISTIC, solvers.SGD(), rule, alpha=0.01, resume=parts)
         if parts.verdict.rule == "MarginTest":
@@ -207,7 +210,8 @@ def test_advice_is_the_same_for_any_block_size(stop, rows):
 
 
 def test_any_composition_stops_where_its_parts_say():
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
     done = subprocess.run(
         [sys.executable, __file__, "250"], env=environment, capture_output=True, text=True, check=False
     )

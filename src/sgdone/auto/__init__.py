@@ -1,9 +1,7 @@
-"""The fit that needs no knobs: features scaled on the way, step sizes and penalties tried side by side, its own end."""
+"""The default fit: scaled features, step sizes and penalties tried side by side, compared on validation rows."""
 
+from sgdone.auto.bank import Bank
+from sgdone.auto.bank_state import BankState
 from sgdone.auto.candidates import CANDIDATES, Candidate
-from sgdone.auto.driver import train_bank
-from sgdone.auto.learner import Learner
-from sgdone.auto.request import AutoResult, Request
-from sgdone.auto.task import Task
 
-__all__ = ["CANDIDATES", "AutoResult", "Candidate", "Learner", "Request", "Task", "train_bank"]
+__all__ = ["CANDIDATES", "Bank", "BankState", "Candidate"]

@@ -1,242 +1,358 @@
-"""Many models of the same rows, advancing together."""
+"""The default fit: step sizes and penalties tried side by side on scaled features, compared on validation rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from sgdone.auto.candidates import Candidate
-from sgdone.auto.task import Task
-from sgdone.data.base import Block
-from sgdone.data.rows import Scaling
-from sgdone.kernels.bank import ALL_ROWS, CLOCK, GAIN, LEAVES_OUT, OWN, PENALTY, SCALE, SHARE, STEPS, TOLD, make_bank
-from sgdone.kernels.bank_rows import CSR, DENSE
-from sgdone.solvers.stretch import LARGEST
+from sgdone.auto import schedule
+from sgdone.auto.bank_state import BankState, RunState, raise_for_bad_row
+from sgdone.auto.candidates import CANDIDATES, PLAIN
+from sgdone.auto.constants import BLIND_PASSES, ENOUGH_ROWS, GAIN_WORTH_ADVICE, LAST_BRANCH, LATE_IN_PASS, WINDOW
+from sgdone.auto.evaluation import judge
+from sgdone.auto.intercept import balanced
+from sgdone.auto.label_order import drift_advice
+from sgdone.auto.state_checks import check_state
+from sgdone.data.bad_rows import check_rows
+from sgdone.data.rows import Rows
+from sgdone.data.source import Block
+from sgdone.data.stream import Stream
+from sgdone.data.validation_rows import FEWEST
+from sgdone.interfaces.method import Method, Report
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import Judgement, Model, Pause
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import Watch
+from sgdone.kernels.bank import NO_FOLD
+from sgdone.steps.step_size import StepSize
 
-#: The power of its number that an iterate weighs in the average.
-DECAY = 3.0
-#: τ/R, the clock of the steps γ₀/√(1 + t/τ).
-_CLOCK = 10.0
 
-
-class Advance(NamedTuple):
-    """What a stretch of rows led to."""
-
-    position: int
-    outcome: int
-    #: Of every row used (rows) and model (columns): the loss of the average before the row was learnt from; 0 for
-    #: models of folds, unless nothing is learnt.
-    losses: NDArray[np.float64]
-    #: Of every model: the sum of errors over the rows.
-    misses: NDArray[np.float64]
+@contextmanager
+def _without_overflow_warnings() -> Iterator[None]:
+    """Sums of squares of labels and losses may overflow: a row that cannot be used is reported by its number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        yield
 
 
 @final
-@dataclass
-class Bank:
-    """Models, a column or more of weights each; a model is a candidate, and the fold that it does not learn from."""
+@dataclass(frozen=True)
+class Bank(Method):
+    """Averaged implicit SGD with several step sizes and penalties at once, on features scaled as they are read.
 
-    task: Task
-    candidates: list[Candidate]
-    folds: list[int]
-    #: Features × 2·predictions: u of all models, then û (`sgdone.kernels.bank`).
-    weights: NDArray[Any]
-    intercepts: NDArray[np.float64]
-    numbers: NDArray[np.float64]
-    plans: NDArray[np.float64]
+    Candidates are compared by their progressive losses during the first pass, then on validation rows that the models
+    compared were not trained on; losers are dropped, and larger steps and penalties are tried beside the leader. The
+    model returned is the mean of the best candidates that cannot be told apart, with an exact intercept.
 
-    @classmethod
-    def at(
-        cls,
-        task: Task,
-        candidates: Sequence[Candidate],
-        dtype: np.dtype[Any],
-        coef: NDArray[np.float64],
-        intercept: NDArray[np.float64],
-    ) -> "Bank":
-        """All candidates at the same start: ``coef`` (outputs × features) in the units learnt in."""
-        count = len(candidates)
-        weights = np.tile(coef.T, (1, 2 * count)).astype(dtype)
-        numbers = np.zeros((count, 4))
-        numbers[:, [SCALE, OWN]] = 1.0
-        plans = np.zeros((count, 5))
-        plans[:, LEAVES_OUT] = ALL_ROWS
-        plans[:, TOLD] = 1.0
-        intercepts = np.tile(intercept, (2, count))
-        return cls(task, list(candidates), [ALL_ROWS] * count, weights, intercepts, numbers, plans)
+    Parameters
+    ----------
+    tol : float, default=0.2
+        Differences below this many standard errors of the validation loss do not matter.
 
-    @property
-    def n_models(self) -> int:
-        """Models alive, those of folds included."""
-        return len(self.candidates)
+    Examples
+    --------
+    >>> from sgdone.data import ArraySource
+    >>> from sgdone.losses import Squared
+    >>> from sgdone.run import run
+    >>> from sgdone.stopping import Gain
+    >>> X = np.random.default_rng(0).standard_normal((500, 2)) * [1.0, 1000.0] + [0.0, 1e6]
+    >>> objective = Objective(Squared(), predicts="target")
+    >>> run(ArraySource(X, X @ [1.0, 0.01]), objective, Bank(), Gain()).model.coef.round(2)
+    array([[1.  , 0.01]])
+    """
+
+    tol: float = 0.2
+    needs_comparable_scales: ClassVar[bool] = False
+    trains_all_outputs: ClassVar[bool] = True
+    chooses_alpha: ClassVar[bool] = True
+    has_iterate: ClassVar[bool] = False
+    gives_judgement: ClassVar[bool] = True
+    takes_step: ClassVar[bool] = False
+    cost_per_pass: ClassVar[float] = 10.0
+    can_diverge: ClassVar[bool] = False
 
     @property
-    def steps(self) -> int:
-        """Rows that the models without a fold have learnt from."""
-        return int(self.numbers[:, STEPS].max(initial=0.0))
+    def is_implicit(self) -> bool:
+        """Always."""
+        return True
 
-    def set_steps(self, smoothness: float, energy: float, weight: float, penalties: Sequence[float]) -> None:
-        """Step sizes for rows of a typical ‖x‖² + 1 and weight, and the penalties α of the models."""
-        self.plans[:, GAIN] = [candidate.gain / (smoothness * energy * weight) for candidate in self.candidates]
-        self.plans[:, CLOCK] = _CLOCK * energy
-        self.plans[:, PENALTY] = penalties
-
-    def step_size(self, model: int) -> float:
-        """The step size of a model at its next row."""
-        gain, clock = self.plans[model, [GAIN, CLOCK]]
-        return float(gain / np.sqrt(1.0 + (self.numbers[model, STEPS] + 1.0) / clock))
-
-    def advance(self, block: Block, folds: NDArray[np.uint8], first: int, last: int, *, learn: bool = True) -> Advance:
-        """Predict the rows ``block.order[first:last]`` and, unless told not to, learn from them."""
-        rows, task = block.rows, self.task
-        loss = task.loss
-        loop = make_bank(
-            DENSE if rows.access.vectors_first else CSR,
-            task.make_outputs,
-            loss.kernel.value,
-            loss.kernel.implicit,
-            rows.types,
+    @_without_overflow_warnings()
+    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> BankState:
+        """Measure the first rows, and set validation rows aside if there are few."""
+        block, run = stream.block, _run_state(stream)
+        run.seen, run.window_seen = block.position_after(0, WINDOW), True
+        window = block.used(0, run.seen)
+        _check_labels(block, window)
+        # Weights given for columns that first appear late must not be lost: then all rows are measured first.
+        run.all_seen = start is not None and stream.source.in_memory and not run.part_of_stream
+        state = BankState.over(
+            block,
+            window,
+            objective,
+            start,
+            PLAIN if 0 < run.n_rows < FEWEST and not run.part_of_stream else CANDIDATES,
+            seen=block.all_used() if run.all_seen else window,
+            ordered=run.ordered,
         )
-        losses = np.zeros((last - first, self.n_models))
-        misses = np.zeros(self.n_models)
-        width, dtype = self.weights.shape[1], self.weights.dtype
-        position, used, outcome = loop(
-            rows.arrays,
-            block.labels,
-            block.sample_weight,
-            block.weight_stride,
-            folds,
-            block.order,
-            block.upcoming,
-            first,
-            last,
-            self.plans,
-            np.array([float(task.fit_intercept), LARGEST[dtype], DECAY, float(learn)]),
-            loss.parameters,
-            self.weights,
-            self.weights.reshape(-1),
-            self.intercepts,
-            self.numbers,
-            losses,
-            misses,
-            np.empty(rows.n_features if rows.access.vectors_first else 0, dtype),
-            np.empty(width, dtype),
-            np.empty(width, dtype),
-            np.empty((3, task.n_outputs)),
+        state.run = run
+        if run.small and not run.part_of_stream:
+            state.hold_out(stream.set_aside(state.scaled(block).rows))
+        elif not run.part_of_stream:
+            stream.remember_unread()
+        state.set_penalties(self._rows_of_penalty(state))
+        if run.ordered:
+            state.order.observe(block.labels[window], objective.n_outputs)
+        return state
+
+    def resume(self, state: BankState, stream: Stream) -> BankState:
+        """The same state, for rows with the same features."""
+        if stream.block.rows.n_features != state.units.n_features:
+            raise ValueError(
+                f"the run to resume had {state.units.n_features} features, "
+                f"these rows have {stream.block.rows.n_features}"
+            )
+        state.run = _run_state(stream)
+        return state
+
+    def prepare(self, state: BankState, block: Block) -> Block:
+        """The block, dense or sparse as those that the units were estimated from."""
+        if block.rows.access.vectors_first == state.units.dense:
+            return block
+        matrix = block.rows.whole()
+        return replace(block, rows=Rows.of(matrix.toarray() if state.units.dense else csr_array(matrix)))
+
+    def next_pause(self, state: BankState) -> Pause:
+        """The next comparison in the first pass."""
+        return Pause(step=schedule.next_in_stream(state.steps)) if state.run.first_pass else Pause()
+
+    def begin_pass(self, state: BankState) -> None:
+        """Start the sums of the pass again."""
+        state.run.begin_pass()
+
+    @_without_overflow_warnings()
+    def advance(
+        self, state: BankState, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
+    ) -> Report:
+        """Train all models on rows; in the first pass, measure the columns of a window of rows first."""
+        run = state.run
+        if run.branch:
+            state.branch(
+                self._rows_of_penalty(state), larger_steps=self._expects_gain(run), penalties=run.branch_penalties
+            )
+            state.models.record_losses_of(state.model)
+            run.branch = False
+        if run.first_pass:
+            if not run.window_seen and (first == 0 or first >= run.seen):
+                run.seen = block.position_after(first, WINDOW)
+                self._see(state, block, block.used(first, run.seen))
+            run.window_seen = False
+            last = min(last, run.seen)
+        if last <= first or not updates:
+            return Report(first, pass_loss=run.mean_pass_loss)
+        last = _behind(state, block, first, last, updates)
+        folds = run.folds_of(block)
+        found = state.models.advance(state.scaled(block), folds, first, last)
+        raise_for_bad_row(block, found)
+        if state.models.holds_out:
+            run.passed += int(np.count_nonzero(folds[block.order[first : found.position]] != NO_FOLD))
+        weights = block.weights_of(block.used(first, found.position))
+        if not weights.size:
+            return Report(found.position, pass_loss=run.mean_pass_loss)
+        if run.first_pass:
+            state.add_losses(found.losses, weights)
+        model, count = state.model, len(found.losses)
+        loss, weight = float((weights * found.losses[:, model]).sum()), float(weights.sum())
+        run.pass_loss += loss
+        run.pass_weight += weight
+        error = float(found.misses[model]) / count
+        return Report(
+            found.position,
+            step_size=state.models.step_size(model),
+            updates=count,
+            loss=loss / weight,
+            error=float(np.sqrt(error)) if state.objective.is_regression else error,
+            pass_loss=run.mean_pass_loss,
         )
-        return Advance(position, outcome, losses[:used], misses)
 
-    def solution(self, model: int, scaling: Scaling) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The average of a model in the user's units: weights (outputs × features) and intercepts."""
-        outputs = self.task.n_outputs
-        begin = model * outputs
-        averages = self.n_models * outputs + begin
-        own, share = self.numbers[model, [OWN, SHARE]]
-        coef = own * self.weights[:, averages : averages + outputs].astype(np.float64)
-        coef += share * self.weights[:, begin : begin + outputs]
-        coef /= scaling.scale[:, None]
-        intercept = self.intercepts[1, begin : begin + outputs].copy()
-        if scaling.shift is not None:
-            intercept -= scaling.shift @ coef
-        return coef.T.copy(), intercept
+    @_without_overflow_warnings()
+    def between(self, state: BankState, stream: Stream) -> Judgement | None:
+        """Compare the candidates if it is due; the judgement, if they were evaluated on validation rows."""
+        run = state.run
+        if not run.first_pass:
+            state.models.record_losses_of(state.model)
+            due = stream.pass_ended and schedule.is_due_after(stream.begun, small=run.small)
+            return self._evaluate(state, stream) if due else None
+        late = not run.part_of_stream and 0 < LATE_IN_PASS * run.n_rows < state.steps
+        due = not late and schedule.is_due_in_stream(state.steps)
+        if run.part_of_stream:
+            early = stream.pass_ended and state.progressive.rows >= ENOUGH_ROWS and state.steps < schedule.FIRST
+            if due or early:
+                state.compare_progressive(drop=due)
+            return None
+        if not (due or stream.pass_ended):
+            return None
+        state.compare_progressive(drop=True)
+        if not run.validation.count and not run.small:
+            state.hold_out(stream.set_aside(state.scaled(stream.block).rows))
+            state.set_penalties(self._rows_of_penalty(state))
+            return None
+        # Wait for the end of the pass if the rows may be sorted, or if evaluating takes longer than training did.
+        if not stream.pass_ended and (run.ordered or state.steps < run.validation.rows.size):
+            return None
+        return self._evaluate(state, stream)
 
-    def set_solution(
-        self, model: int, coef: NDArray[np.float64], intercept: NDArray[np.float64], scaling: Scaling
-    ) -> None:
-        """Make the iterate and the average of a model what is given in the user's units."""
-        outputs = self.task.n_outputs
-        begin = model * outputs
-        averages = self.n_models * outputs + begin
-        known = np.isfinite(scaling.scale)
-        columns = (coef * np.where(known, scaling.scale, 0.0)).T
-        self.weights[:, begin : begin + outputs] = self.weights[:, averages : averages + outputs] = columns
-        self.numbers[model, [SCALE, OWN, SHARE]] = 1.0, 1.0, 0.0
-        moved = 0.0 if scaling.shift is None else coef @ scaling.shift
-        self.intercepts[:, begin : begin + outputs] = intercept + moved
+    @_without_overflow_warnings()
+    def end(self, state: BankState, stream: Stream, limit: Pause) -> None:
+        """Evaluate the model if it changed since the last time, and make the best one the solution."""
+        run = state.run
+        evaluations = run.evaluations
+        if run.part_of_stream or not state.steps:
+            state.models.drop_fold_models()
+            return
+        changed = evaluations.last is None or evaluations.last.steps < state.steps
+        if changed and (run.validation.count or 0 < run.n_rows < FEWEST):
+            self._evaluate(state, stream)
+        held_out = run.validation.rows.size
+        rows_after = stream.rows_read + held_out - run.passed
+        if state.steps + held_out <= limit.step and rows_after <= limit.rows_read:
+            self._release(state, stream)
+        state.models.drop_fold_models()
+        if evaluations.best_model is not None:
+            model = evaluations.best_model
+            if stream.source.in_memory:
+                model = balanced(state.objective, model, stream.block, stream.rows_read, stream.draws)
+            state.adopt(model)
+            run.solution = model
 
-    def change_units(self, old: Scaling, new: Scaling) -> None:
-        """Say the same in other units: no prediction changes."""
-        if old.shift is not None and new.shift is not None:
-            moved = (new.shift - old.shift) / old.scale @ self.weights.astype(np.float64)
-            half = moved.size // 2
-            per_model = self.task.n_outputs
-            scale, own, share = (np.repeat(self.numbers[:, k], per_model) for k in (SCALE, OWN, SHARE))
-            self.intercepts[0] += scale * moved[:half]
-            self.intercepts[1] += own * moved[half:] + share * moved[:half]
-        with np.errstate(invalid="ignore"):
-            ratio = new.scale / old.scale
-        # A column without spread so far has no weight.
-        ratio[~np.isfinite(old.scale)] = 0.0
-        self.weights *= ratio.astype(self.weights.dtype)[:, None]
+    def solution(self, state: BankState) -> Model:
+        """The best model once the run has ended, the leader's average before."""
+        model = state.run.solution or state.solution()
+        return Model(model.coef.astype(state.models.weights.dtype), model.intercept)
 
-    def fork(self, n_folds: int) -> None:
-        """Beside every model, one for each fold that does not learn from that fold's rows."""
-        count = self.n_models
-        self._select(np.tile(np.arange(count), 1 + n_folds))
-        self.folds = [fold for fold in (ALL_ROWS, *range(n_folds)) for _ in range(count)]
-        self.plans[:, LEAVES_OUT] = self.folds
-        self.plans[count:, TOLD] = 0.0
+    def objective(self, state: BankState) -> Objective:
+        """The objective with the penalty of the leader."""
+        return replace(state.objective, alpha=state.alpha)
 
-    def hold_out(self) -> None:
-        """Keep the rows of the only fold from all models, until they are forked."""
-        self.folds = [0] * self.n_models
-        self.plans[:, LEAVES_OUT] = 0.0
+    def review(self, state: BankState, ended: Stop, feature_names: Sequence[str] | None) -> Stop:
+        """A fit on sorted rows has stalled; advice if further passes are expected to help, or if a column drifts."""
+        done = ended.status in (Status.CONVERGED, Status.BUDGET_SPENT)
+        if done and state.order.advice:
+            return replace(ended, status=Status.STALLED, advice=state.order.advice)
+        advice = ended.advice
+        judgement = state.run.evaluations.judgement
+        more_helps = judgement is not None and judgement.gain_in_errors > max(self.tol, GAIN_WORTH_ADVICE)
+        if ended.status is Status.BUDGET_SPENT and more_helps:
+            advice = "Allow more passes: another pass is expected to help."
+        drift = drift_advice(state.units.groups, feature_names) if done else ""
+        return replace(ended, advice=f"{advice} {drift}".strip())
 
-    @property
-    def holds_out(self) -> bool:
-        """Whether there are rows that no model learns from yet."""
-        return ALL_ROWS not in self.folds
+    def check_state(self, state: Any, objective: Objective, n_features: int) -> None:
+        """Shapes, types and ranges of everything that the compiled loops use."""
+        check_state(state, objective, n_features)
 
-    def main(self, candidate: Candidate) -> int:
-        """The model of a candidate that learns from the most rows: the first of its models."""
-        return self.candidates.index(candidate)
+    def evidence(self, state: BankState) -> dict[str, Any]:
+        """The candidate that was chosen, and the last judgement."""
+        found = {"learning_rate_multiplier": state.lead.multiplier, "alpha": state.alpha}
+        judgement = state.run.evaluations.judgement
+        if judgement is None:
+            return found
+        return found | {"loss": judgement.loss, "standard_error": judgement.loss_error, "gain": judgement.gain}
 
-    def branch(self, origin: Candidate, others: Sequence[Candidate]) -> None:
-        """More candidates, which are where another one is now."""
-        models = list(self.models_of(origin).values())
-        count = self.n_models
-        self._select(np.concatenate([np.arange(count), *[models] * len(others)]).astype(np.intp))
-        for number, candidate in enumerate(others):
-            begin = count + number * len(models)
-            self.candidates[begin : begin + len(models)] = [candidate] * len(models)
+    def _see(self, state: BankState, block: Block, window: NDArray[np.uint64]) -> None:
+        """Update units, step sizes and penalties for rows about to be trained on."""
+        run = state.run
+        if not window.size:
+            return
+        _check_labels(block, window)
+        if not run.all_seen:
+            state.see(block, window)
+        state.set_penalties(self._rows_of_penalty(state))
+        if run.ordered:
+            state.order.observe(block.labels[window], state.objective.n_outputs)
 
-    def tell_of(self, model: int) -> None:
-        """From now on, have losses of one model alone."""
-        self.plans[:, TOLD] = 0.0
-        self.plans[model, TOLD] = 1.0
+    def _rows_of_penalty(self, state: BankState) -> int:
+        """The number of rows that the penalties are for: those of a pass or, of a stream, those seen so far."""
+        run = state.run
+        return state.units.rows if run.part_of_stream or not run.n_rows else run.n_rows
 
-    def keep(self, candidates: Sequence[Candidate]) -> None:
-        """Leave the other candidates' models behind."""
-        self._select(np.array([k for k, found in enumerate(self.candidates) if found in candidates]))
+    def _evaluate(self, state: BankState, stream: Stream) -> Judgement | None:
+        """Evaluate the candidates, drop losers, and decide whether to try others beside the leader."""
+        run, passes = state.run, stream.begun
+        evaluations = run.evaluations
+        before, now = evaluations.last, state.evaluate(stream.block)
+        evaluations.last = now
+        if evaluations.best is None or not now.is_worse_than(evaluations.best):
+            evaluations.best, evaluations.best_model = now, state.blend(now)
+        state.drop_losers(before, now, schedule.most_candidates(passes, small=run.small))
+        judgement = None
+        if before is not None and now.steps > before.steps:
+            judgement = judge(before, now, run.n_rows or now.steps)
+            judgement = evaluations.judgement = replace(judgement, held_out=run.validation.count > 0)
+            known = now.candidates[now.lead] in before.candidates
+            # Without validation rows the training loss must have been followed for many passes.
+            if not known or not (run.validation.count or passes >= BLIND_PASSES):
+                judgement = replace(judgement, gain=float("nan"))
+        if stream.pass_ended:
+            overfits = self._may_overfit(state)
+            if overfits:
+                self._release(state, stream)
+            run.branch, run.branch_penalties = passes <= LAST_BRANCH, passes == 1 and overfits
+        return judgement
 
-    def leave_folds(self) -> None:
-        """Keep the models that learn from all rows."""
-        if not self.holds_out:
-            self._select(np.array([k for k, fold in enumerate(self.folds) if fold == ALL_ROWS]))
-        self.plans[:, TOLD] = 1.0
+    def _release(self, state: BankState, stream: Stream) -> None:
+        """Train on the rows that were held out, whether read by now or not."""
+        run = state.run
+        if state.release(stream.block):
+            if stream.source.in_memory:
+                stream.rows_read += run.validation.rows.size - run.passed
+            evaluations = run.evaluations
+            if evaluations.best is not None and evaluations.best is evaluations.last:
+                evaluations.best_model = state.blend(evaluations.best)
 
-    def models_of(self, candidate: Candidate) -> dict[int, int]:
-        """The models of a candidate by fold."""
-        return {self.folds[k]: k for k, found in enumerate(self.candidates) if found == candidate}
+    def _expects_gain(self, run: RunState) -> bool:
+        """Whether the last evaluation expects a gain that matters."""
+        judgement = run.evaluations.judgement
+        return judgement is not None and judgement.gain_in_errors > self.tol
 
-    @property
-    def alive(self) -> list[Candidate]:
-        """The candidates that are left, in their order."""
-        return list(dict.fromkeys(self.candidates))
+    def _may_overfit(self, state: BankState) -> bool:
+        """Whether overfitting could cost more than the noise of the loss hides.
 
-    def copy(self) -> "Bank":
-        """A copy that shares nothing that changes."""
-        arrays = {name: getattr(self, name).copy() for name in ("weights", "intercepts", "numbers", "plans")}
-        return replace(self, candidates=list(self.candidates), folds=list(self.folds), **arrays)
+        A penalty wins back at most half of the excess loss at the optimum, unless the labels depend on nothing at all.
+        Below ``tol`` neither a penalty nor training on validation rows makes a visible difference.
+        """
+        judgement = state.run.evaluations.judgement
+        if judgement is None:
+            return True
+        return state.excess(judgement.loss, state.run.n_rows or state.steps) / 2.0 > self.tol * judgement.loss_error
 
-    def _select(self, models: NDArray[np.intp]) -> None:
-        outputs = self.task.n_outputs
-        columns = (models[:, None] * outputs + np.arange(outputs)).ravel()
-        both = np.concatenate([columns, self.n_models * outputs + columns])
-        self.weights = np.ascontiguousarray(self.weights[:, both])
-        self.intercepts = self.intercepts[:, columns].copy()
-        self.numbers, self.plans = self.numbers[models].copy(), self.plans[models].copy()
-        self.candidates = [self.candidates[k] for k in models]
-        self.folds = [self.folds[k] for k in models]
+
+def _run_state(stream: Stream) -> RunState:
+    source = stream.source
+    n_rows = stream.n_used or 0
+    return RunState(
+        n_rows=n_rows,
+        small=source.in_memory and n_rows <= WINDOW,
+        ordered=source.part_of_stream or not source.shuffle,
+        part_of_stream=source.part_of_stream,
+        first_pass=stream.in_first_pass,
+    )
+
+
+def _check_labels(block: Block, rows: NDArray[np.uint64]) -> None:
+    if not np.all(np.isfinite(block.labels[rows])):
+        check_rows(block, rows)
+
+
+def _behind(state: BankState, block: Block, first: int, last: int, updates: int) -> int:
+    """Position after the next ``updates`` rows that models train on, or ``last``."""
+    if updates >= last - first:
+        return last
+    rows = block.order[first:last]
+    used = block.weights_of(rows) != 0
+    if state.models.holds_out:
+        used &= state.run.folds_of(block)[rows] == NO_FOLD
+    places = np.flatnonzero(used)
+    return first + int(places[updates - 1]) + 1 if places.size >= updates else last

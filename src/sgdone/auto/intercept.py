@@ -1,59 +1,58 @@
-"""The last touch of a fit: an intercept at which predictions are right on average.
+"""The exact intercept for the coefficients of a fit.
 
-At the optimum of a loss whose intercept is not penalised the slopes of all rows sum to 0: with the logistic loss and
-the softmax the mean probability of a class is its share of the rows, with the squared loss residuals cancel. Stochastic
-steps come close to that, and rare classes feel the difference; one more look at the rows makes it exact.
+At the optimum the slopes of the loss sum to 0 over all rows, because the intercept is not penalised: with the logistic
+loss and the softmax the mean probability of a class is its frequency, with the squared loss residuals cancel.
+Stochastic steps come close to that; for rare classes the difference matters, and one more pass over the rows closes it.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto.task import Task
-from sgdone.data.base import Block
-from sgdone.losses.squared import Squared
+from sgdone.data.source import Block
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import Model
 
 _MAX_ITERATIONS = 50
 _CLOSE = 1e-12
-#: Predictions of so many rows and classes are held at once.
+#: Scores (rows × classes) held in memory at once.
 _MOST_SCORES = 1 << 24
-#: Entries of rows that are taken out of the matrix at once.
+#: Entries of rows that are copied out of the matrix at once.
 _PIECE = 1 << 22
 
 
-def balanced(
-    task: Task, coef: NDArray[np.float64], intercept: NDArray[np.float64], block: Block, most_rows: int
-) -> NDArray[np.float64]:
-    """The intercept at which predictions are right on average; as it is where that is not known.
+def balanced(objective: Objective, model: Model, block: Block, most_rows: int, rng: np.random.Generator) -> Model:
+    """The model with the intercept at which the slopes of the loss sum to 0, where that has a simple solution.
 
-    All rows are asked, or some of them: more than were learnt from would tell no more.
+    All rows are used, or a sample of ``most_rows`` of them.
     """
-    known = task.loss.probabilistic or isinstance(task.loss, Squared)
-    if not (task.fit_intercept and known and task.kind != "one_vs_rest"):
-        return intercept
-    rows = _some_rows(block, min(most_rows, _MOST_SCORES // task.n_outputs))
+    loss, coef, intercept = objective.loss, model.coef.astype(np.float64), model.intercept
+    known = (loss.multinomial and objective.predicts != "one_vs_rest") or (loss.quadratic and objective.n_outputs == 1)
+    if not (objective.fit_intercept and known):
+        return model
+    rows = _some_rows(block, min(most_rows, _MOST_SCORES // objective.n_outputs), rng)
     scores = _scores(block, rows, coef, intercept)
-    # A row that was never read may hold anything.
+    # A row that was never read may contain anything.
     sound = np.all(np.isfinite(scores), axis=1)
     rows, scores = rows[sound], scores[sound].T
     labels, weights = block.labels[rows], block.weights_of(rows)
     if not weights.size:
-        return intercept
-    if isinstance(task.loss, Squared):
-        shift = np.array([np.average(labels - scores[0], weights=weights)])
-    elif task.kind == "softmax":
+        return model
+    if loss.quadratic:
+        shift = np.array([-np.average(loss.slope(scores[0], labels), weights=weights) / loss.smoothness])
+    elif objective.predicts == "softmax":
         shift = _shift_of_classes(scores.copy(), labels.astype(np.intp), weights)
     else:
         classes = np.vstack([np.zeros(labels.size), scores])
         low, high = _shift_of_classes(classes, (labels > 0).astype(np.intp), weights)
         shift = np.array([high - low])
-    return intercept + shift if np.all(np.isfinite(shift)) else intercept
+    return model._replace(intercept=intercept + shift) if np.all(np.isfinite(shift)) else model
 
 
-def _some_rows(block: Block, most: int) -> NDArray[np.uint64]:
-    """All rows of positive weight, or one of each so many, drawn: rows may come in any order, a regular one too."""
+def _some_rows(block: Block, most: int, rng: np.random.Generator) -> NDArray[np.uint64]:
+    """All rows of positive weight, or one drawn from each of ``most`` equal parts of them."""
     if block.n_used <= most:
         return block.all_used()
-    places = (np.arange(most) + np.random.default_rng(0).random(most)) * (block.n_used / most)
+    places = (np.arange(most) + rng.random(most)) * (block.n_used / most)
     chosen = np.minimum(places.astype(np.uint64), np.uint64(block.n_used - 1))  # a sum may have been rounded up
     return chosen if block.sample_weight.size == 1 else block.all_used()[chosen]
 
@@ -61,7 +60,7 @@ def _some_rows(block: Block, most: int) -> NDArray[np.uint64]:
 def _scores(
     block: Block, rows: NDArray[np.uint64], coef: NDArray[np.float64], intercept: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Predictions of some rows, in pieces: a product with rows of another type copies them."""
+    """Scores of some rows, computed in pieces, because a product with rows of another type copies them."""
     matrix = block.rows.whole()
     if rows.size == block.rows.n_rows and matrix.dtype == np.float64:
         return np.asarray(matrix @ coef.T + intercept)
@@ -76,11 +75,10 @@ def _scores(
 def _shift_of_classes(
     scores: NDArray[np.float64], numbers: NDArray[np.intp], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Newton's method for the shifts at which mean probabilities are the shares of the classes (rows of ``scores``).
+    """Newton's method for the shifts at which mean probabilities equal class frequencies (classes are rows of scores).
 
-    Exponentials are taken once: shares with a shift are products with its exponentials. A class without rows, which
-    any share would be too large for, stays as it is, and the others share what it leaves. No step exceeds 1, beyond
-    which a logistic function may overshoot.
+    Exponentials are computed once: probabilities after a shift are products with its exponentials. A class without
+    rows keeps its intercept. No step exceeds 1, beyond which Newton's method may overshoot.
     """
     count = len(scores)
     wanted = np.bincount(numbers, weights, minlength=count)
@@ -97,7 +95,7 @@ def _shift_of_classes(
         if np.abs(lacks).max() < _CLOSE * wanted.sum():
             break
         curvature = np.diag(found) - np.outer(factors, factors) * ((sizes * (weights / totals**2)) @ sizes.T)
-        step = np.linalg.lstsq(np.where(present[:, None] & present, curvature, 0.0), lacks)[0]
+        step = np.linalg.lstsq(np.where(present[:, None] & present, curvature, 0.0), lacks, rcond=None)[0]
         shift += step / max(1.0, np.abs(step).max())
     centred: NDArray[np.float64] = shift - shift.mean()
     return centred

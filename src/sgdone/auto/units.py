@@ -1,4 +1,4 @@
-"""The units that features are learnt in, made from the rows seen so far."""
+"""The units in which features are trained on, estimated from the rows seen so far."""
 
 from dataclasses import dataclass, field, replace
 from typing import final
@@ -6,30 +6,30 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto.order import Between
-from sgdone.bad_rows import check_rows
-from sgdone.data.base import Block
+from sgdone.auto.label_order import GroupMeans
+from sgdone.data.bad_rows import check_rows
 from sgdone.data.rows import Scaling
+from sgdone.data.source import Block
 from sgdone.kernels.column_statistics import make_csr_statistics, make_dense_statistics
 
-#: A column whose spread is below so many units in the last place of its values is constant.
+#: A column counts as constant if its spread is below 64 units in the last place of its values.
 _ROUNDING = 64 * np.finfo(np.float64).eps
-#: Units are made anew once there are so many times as many rows, or a column has so many times the spread.
+#: Units are estimated again once the number of rows, or the spread of a column, has grown by this factor.
 _GROWTH = 2.0
 
 
 @final
 @dataclass
 class Units:
-    """Sums over columns: dense ones are centred and scaled by their spread, sparse ones by the size of their entries.
+    """Column statistics: dense columns are centred and scaled by their spread, sparse ones by the size of entries.
 
     Columns of sparse rows are divided by the root mean square of their entries that are not 0, and multiplied by
-    1 + log((1 + rows)/(1 + rows that have the entry)), the inverse document frequency: what is rare says more. Every
-    quantity is equivariant: a column in other units, or a dense one moved, gives the same rows to learn from.
+    1 + log((1 + rows)/(1 + rows that have the entry)), the inverse document frequency. Everything is
+    equivariant: a column in other units, or a dense column with another origin, gives the same scaled rows.
     """
 
     dense: bool
-    #: Whether columns are centred: dense ones are, unless there is no intercept to take up what that moves.
+    #: Whether columns are centred: dense ones are, unless there is no intercept.
     centred: bool
     n_features: int
     rows: int = 0
@@ -37,22 +37,22 @@ class Units:
     pivot: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     firsts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     squares: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    #: Those in use, and the rows that they were made from.
+    #: The units in use, and the number of rows they were estimated from.
     scale: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     shift: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     made_from: int = 0
     #: How often they have changed.
     version: int = 0
-    #: Whether rows come in an order of their own: then groups of them are compared (dense columns alone).
+    #: Whether the rows keep the user's order: then groups of them are compared (dense columns only).
     ordered: bool = False
-    groups: Between = field(default_factory=Between)
+    groups: GroupMeans = field(default_factory=GroupMeans)
 
     def copy(self) -> "Units":
         """A copy that shares nothing that changes."""
         return replace(self, firsts=self.firsts.copy(), squares=self.squares.copy(), groups=self.groups.copy())
 
     def observe(self, block: Block, rows: NDArray[np.uint64]) -> None:
-        """Add rows, which are not learnt from yet; refuse those that no unit could make finite."""
+        """Add rows before they are trained on; raise for rows that are not finite."""
         if not self.firsts.size:
             self._start(block, rows)
         weights, stride = block.sample_weight, block.weight_stride
@@ -70,21 +70,21 @@ class Units:
             check_rows(block, rows)
 
     def renew(self) -> bool:
-        """Make units from all rows seen, if there are many more than before or some column has grown; whether so."""
+        """Estimate the units again if there are many more rows, or a column has grown; returns whether they changed."""
         scale, shift = self._of_rows_seen()
         if self.made_from and self.rows < _GROWTH * self.made_from:
             have = self.scale > 0
             if not np.any(scale[have] > _GROWTH * self.scale[have]):
-                self._take_in(np.flatnonzero(~have & (scale > 0)), scale, shift)
+                self._add_columns(np.flatnonzero(~have & (scale > 0)), scale, shift)
                 return False
-        # A spread that has vanished beside a mean that has grown was one: weights rest on it.
+        # Keep a scale that weights depend on, even if the spread has vanished beside a larger mean.
         known = self.scale if self.scale.size else scale
         self.scale, self.shift, self.made_from = np.where(scale > 0, scale, known), shift, self.rows
         self.version += 1
         return True
 
-    def _take_in(self, new: NDArray[np.intp], scale: NDArray[np.float64], shift: NDArray[np.float64]) -> None:
-        """Give units to columns that had none, and so no weight: nothing else has to change."""
+    def _add_columns(self, new: NDArray[np.intp], scale: NDArray[np.float64], shift: NDArray[np.float64]) -> None:
+        """Set units for columns that had none, and so no weight: nothing else changes."""
         if new.size:
             self.scale, self.version = self.scale.copy(), self.version + 1
             self.scale[new] = scale[new]
@@ -94,7 +94,7 @@ class Units:
 
     @property
     def scaling(self) -> Scaling:
-        """The units in use, as the loops take them: columns without spread count for nothing."""
+        """The units in use, as the loops need them: constant columns have infinite scale."""
         scale = np.where(self.scale > 0, self.scale, np.inf)
         return Scaling(scale, self.shift if self.centred else None)
 

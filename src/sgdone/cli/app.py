@@ -1,4 +1,4 @@
-"""Commands, options and their help; what they do is imported when they are called."""
+"""Commands, options and their help; the code behind a command is imported when it is called."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -25,7 +25,7 @@ def _examples(*lines: str) -> str:
 
 
 class Task(StrEnum):
-    """What the labels are; "auto" looks at them."""
+    """What the labels are; "auto" decides by their values."""
 
     AUTO = "auto"
     CLASSIFICATION = "classification"
@@ -75,39 +75,44 @@ def fit(
     data: Data,
     test: Annotated[str | None, typer.Option(metavar="DATA", help="Rows to test on; a named set has its own.")] = None,
     label: Label = None,
-    task: Annotated[Task, typer.Option(help="What to learn; auto looks at the labels.")] = Task.AUTO,
+    task: Annotated[Task, typer.Option(help="What to predict; auto decides by the labels.")] = Task.AUTO,
     loss: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="As hinge or huber.  [default: logistic, or squared for regression]"),
     ] = None,
     solver: Annotated[
-        str, typer.Option(metavar="NAME", help="auto tries step sizes and penalties; else asgd, isgd-half, svrg, ...")
+        str,
+        typer.Option(metavar="NAME", help="auto needs no tuning; or one method: asgd, sgd, svrg, liblinear, ..."),
     ] = "auto",
     step: Annotated[
-        str, typer.Option(metavar="NAME|NUMBER", help="Step size of a named solver, or of asgd; a number is constant.")
+        str, typer.Option(metavar="NAME|NUMBER", help="Step size of a named solver; a number is constant.")
     ] = "auto",
-    stop: Annotated[str, typer.Option(metavar="NAME|N", help="Rule: margin, pflug, ...; N is N passes.")] = "auto",
+    stop: Annotated[
+        str, typer.Option(metavar="NAME|N", help="Stopping rule: margin, pflug, ...; a number is a limit on passes.")
+    ] = "auto",
     tol: Annotated[
-        float,
+        float | None,
         typer.Option(
-            metavar="NUMBER", help="auto ends when another pass would gain fewer standard errors of the loss."
+            metavar="NUMBER",
+            help="Stop when more passes would gain fewer standard errors of the validation loss.  [default: 0.2]",
+            show_default=False,
         ),
-    ] = 0.2,
+    ] = None,
     passes: Annotated[
         float | None,
         typer.Option(
             metavar="N",
-            help="N passes; with a named solver, at most N.  [default: as many as pay]",
+            help="At most N passes.  [default: automatic]",
             show_default=False,
         ),
     ] = None,
     alpha: Annotated[
-        str, typer.Option(metavar="NUMBER", help="L2 penalty; auto tries several, with a named solver it is 1/rows.")
+        str, typer.Option(metavar="NUMBER", help="L2 penalty; auto chooses it, or is 1/rows with a named solver.")
     ] = "auto",
     center: Annotated[
-        bool, typer.Option("--center", help="Intercept from the midpoint of the class means, as margin wants it.")
+        bool, typer.Option("--center", help="Intercept from the midpoint of the class means, for --stop margin.")
     ] = False,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the row order.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0,
     zero_based: Annotated[bool, typer.Option("--zero-based", help="Indices of svmlight files count from 0.")] = False,
     n_features: Annotated[
         int | None, typer.Option(metavar="N", help="Features of svmlight files, if the test file has more.")
@@ -116,12 +121,12 @@ def fit(
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Train a model, and say how good it is and why training ended."""
-    from sgdone.cli.fit import Request, fit_and_report
+    """Train a model; print its scores and why training stopped."""
+    from sgdone.cli.fit import FitArguments, fit_and_report
     from sgdone.cli.options import Options
 
     options = Options(task.value, loss, solver, step, stop, tol, passes, alpha, seed, center)
-    fit_and_report(Request(data, test, label, zero_based, n_features, options, model, json, quiet))
+    fit_and_report(FitArguments(data, test, label, zero_based, n_features, options, model, json, quiet))
 
 
 @app.command(
@@ -140,7 +145,7 @@ def predict(
 ) -> None:
     """Predict the label of each row.
 
-    Where DATA also holds the true labels, say how many predictions are right.
+    If DATA contains the true labels, also print the score.
     """
     from sgdone.cli.predict import predict_and_report
 
@@ -154,9 +159,9 @@ def inspect(
     top: Annotated[int, typer.Option(min=0, metavar="N", help="How many coefficients to show.")] = 10,
     json: Json = False,
 ) -> None:
-    """Say what a model is.
+    """Describe a model.
 
-    How and on what it was trained, why training ended, and its largest coefficients.
+    How and on what it was trained, why training stopped, and its largest coefficients.
     """
     from sgdone.cli.inspect_model import inspect_and_report
 
@@ -174,8 +179,8 @@ def inspect(
 def diagnose(
     data: Data,
     label: Label = None,
-    task: Annotated[Task, typer.Option(help="What the labels are; auto looks at them.")] = Task.AUTO,
-    no_intercept: Annotated[bool, typer.Option("--no-intercept", help="The model is to have no intercept.")] = False,
+    task: Annotated[Task, typer.Option(help="What the labels are; auto decides by their values.")] = Task.AUTO,
+    no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Without an intercept.")] = False,
     no_separation: Annotated[
         bool, typer.Option("--no-separation", help="Leave out separation, which takes longest.")
     ] = False,
@@ -185,14 +190,15 @@ def diagnose(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say what data are like before anything is fitted to them.
+    """Check data before training.
 
     Rows, features, missing values, rank, zero, constant and duplicate columns, scales, class balance, whether the
-    optimum exists (with a proof that has been checked), and what to do.
+    optimum exists (with a verified proof), and what to do.
     """
-    from sgdone.cli.diagnose import Request, diagnose_and_report
+    from sgdone.cli.diagnose import DiagnoseOptions, diagnose_and_report
 
-    diagnose_and_report(Request(data, label, task.value, zero_based, not no_intercept, not no_separation, plot, json))
+    options = DiagnoseOptions(data, label, task.value, zero_based, not no_intercept, not no_separation, plot, json)
+    diagnose_and_report(options)
 
 
 @app.command(
@@ -241,10 +247,10 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="Less than a minute instead of several: fewer trials.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of all that is random.")] = 0,
-    list_all: Annotated[bool, typer.Option("--list", help="Show what there is, and do nothing.")] = False,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
+    list_all: Annotated[bool, typer.Option("--list", help="List the experiments and exit.")] = False,
 ) -> None:
-    """Measure a figure or table of a paper anew, and say which of its claims hold."""
+    """Reproduce a figure or table of a paper, and report which of its claims hold."""
     from sgdone.cli.reproduce import reproduce_and_report, show_experiments
 
     if list_all:

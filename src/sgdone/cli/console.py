@@ -1,4 +1,4 @@
-"""What goes to the terminal."""
+"""Output to the terminal."""
 
 import json
 import math
@@ -9,17 +9,17 @@ from rich.text import Text
 
 
 def output() -> Console:
-    """Standard output; plain text where it is no terminal."""
+    """Console for standard output; plain text if it is not a terminal."""
     return Console(highlight=False)
 
 
 def errors() -> Console:
-    """Standard error."""
+    """Console for standard error."""
     return Console(stderr=True, highlight=False)
 
 
 def print_json(report: dict[str, Any]) -> None:
-    """One JSON object; numbers that JSON has not become null."""
+    """Print a JSON object; NaN and infinity become null."""
     print(json.dumps(_plain(report), ensure_ascii=False, indent=2, allow_nan=False, default=str))
 
 
@@ -36,7 +36,7 @@ def _plain(value: Any) -> Any:
 
 
 def show(facts: list[tuple[str, str]]) -> None:
-    """Names and what they are, one a line."""
+    """Print names and values, one per line."""
     width = max(len(name) for name, _ in facts) + 2
     for name, what in facts:
         output().print(Text.assemble((name.ljust(width), "bold"), what), soft_wrap=True)
@@ -46,13 +46,13 @@ _COLOURS = {"converged": "green", "budget spent": "yellow", "diverged": "red", "
 
 
 def say(text: str, status: str = "") -> None:
-    """A sentence in the colour of a status; lines are broken in a terminal alone."""
+    """Print a sentence in the colour of a status; lines are wrapped only in a terminal."""
     out = output()
     out.print(Text(text, style=_COLOURS.get(status, "")), soft_wrap=not out.is_terminal)
 
 
 def number(value: float) -> str:
-    """Four digits that tell.
+    """Format a number with four significant digits, or without decimals from 10,000 on.
 
     Examples
     --------

@@ -6,22 +6,22 @@ from pathlib import Path
 from typing import Any, Literal, final
 
 from sgdone.cli import console
-from sgdone.cli.data import Rows, as_classes, load, task_of
 from sgdone.cli.diagnose_report import report_of
 from sgdone.cli.errors import complain, usage
+from sgdone.cli.input_data import InputData, as_classes, load, task_of
 from sgdone.cli.progress import ProgressLine
-from sgdone.data.task import Task
+from sgdone.data.learning_task import Task
 from sgdone.diagnose import Separation, Shape, shape
-from sgdone.diagnose.problem.words import shown_label
+from sgdone.diagnose.data_summary.summary_text import NO_PROBLEMS, shown_label
 
-#: A kind of separation in the colour of the status that it gives a fit.
+#: The fit status whose colour is used for each kind of separation.
 _STATUS = {"none": "converged", "quasi-complete": "budget spent", "complete": "budget spent", "undecided": ""}
 
 
 @final
 @dataclass(frozen=True)
-class Request:
-    """What the user asked for."""
+class DiagnoseOptions:
+    """Options of ``sgdone diagnose``."""
 
     data: str
     label: str | None
@@ -33,51 +33,51 @@ class Request:
     json: bool
 
     def check(self) -> None:
-        """Find what is wrong before any data is read."""
+        """Validate the options before any data are read."""
         if self.plot is None:
             return
         with usage("--plot"):
             if not self.with_separation:
-                raise ValueError("the picture is that of a separation: leave out --no-separation")
+                raise ValueError("the plot shows the separation: remove --no-separation")
             if self.plot.is_dir():
                 raise ValueError(f"{self.plot} is a folder: give the name of a file in it")
             if not self.plot.resolve().parent.is_dir():
-                raise ValueError(f"there is no folder {self.plot.resolve().parent}: create it first")
+                raise ValueError(f"the folder {self.plot.resolve().parent} does not exist: create it first")
         _check_format(self.plot)
 
 
-def diagnose_and_report(request: Request) -> None:
-    """Read, look, and tell."""
-    request.check()
+def diagnose_and_report(options: DiagnoseOptions) -> None:
+    """Read the data, check them and print the report."""
+    options.check()
     with ProgressLine() as line:
-        line.now(f"reading {request.data}")
-        rows = load(request.data, label=request.label, zero_based=request.zero_based, allow_missing=True)
-        task = request.task if request.task != "auto" else rows.task or task_of(rows.labels)
+        line.now(f"reading {options.data}")
+        rows = load(options.data, label=options.label, zero_based=options.zero_based, allow_missing=True)
+        task = options.task if options.task != "auto" else rows.task or task_of(rows.labels)
         labels = as_classes(rows.labels) if task == "classification" else rows.labels
         found = shape(
             rows.X,
             labels,
-            fit_intercept=request.fit_intercept,
+            fit_intercept=options.fit_intercept,
             task=task,
             feature_names=_names(rows),
-            with_separation=request.with_separation,
+            with_separation=options.with_separation,
             progress=line.now,
         )
-        line.now("putting it into words")
-        report = report_of(found, request.data, rows.class_names)
-        line.now("drawing")
-        pictures = [] if request.plot is None else _draw(found, request.plot)
-    report["plots"] = [str(path) for path in pictures]
-    if request.json:
+        line.now("writing the report")
+        report = report_of(found, options.data, rows.class_names)
+        line.now("plotting")
+        plots = [] if options.plot is None else _draw(found, options.plot)
+    report["plots"] = [str(path) for path in plots]
+    if options.json:
         console.print_json(report)
     else:
         _show(found, report, rows.class_names)
-    if request.plot is not None and not pictures:
-        complain("no picture was drawn: no coefficient is known to run to infinity", "warning", "yellow")
+    if options.plot is not None and not plots:
+        complain("no plot was drawn, because no separation was found", "warning", "yellow")
 
 
-def _names(rows: Rows) -> list[str]:
-    """Features of files without names are numbered as the file numbers them."""
+def _names(rows: InputData) -> list[str]:
+    """Feature names; without names, features are numbered as in the file."""
     if rows.feature_names is not None:
         return rows.feature_names
     first = 0 if rows.zero_based else 1
@@ -89,7 +89,7 @@ def _show(found: Shape, report: dict[str, Any], class_names: list[str] | None) -
     console.show(found.facts({label: name for label, name in names.items() if name != str(label)}))
     for answer, sentence in zip(found.answers.values(), found.sentences(), strict=True):
         console.say(f"\n{sentence}", _STATUS[answer.kind])
-    console.say("\nWhat to do:" if report["advice"] else "\nNothing stands in the way of a fit.")
+    console.say("\nAdvice:" if report["advice"] else f"\n{NO_PROBLEMS}")
     for sentence in report["advice"]:
         console.say(f"- {sentence}")
     if report["plots"]:
@@ -97,7 +97,7 @@ def _show(found: Shape, report: dict[str, Any], class_names: list[str] | None) -
 
 
 def _draw(found: Shape, path: Path) -> list[Path]:
-    """Draw every separation that has a direction; several classes get a file each."""
+    """Plot every separation with a direction; with several classes, one file per class."""
     drawn = {label: answer for label, answer in found.answers.items() if answer.kind in ("complete", "quasi-complete")}
     written: list[Path] = []
     for label, answer in drawn.items():
@@ -113,7 +113,7 @@ def _draw(found: Shape, path: Path) -> list[Path]:
 def _save(answer: Separation, path: Path) -> None:
     import matplotlib as mpl
 
-    mpl.use("Agg")  # a file is written, and no window opened
+    mpl.use("Agg")  # write files without opening a window
     from matplotlib import pyplot as plt
 
     figure = answer.plot()[0].figure
@@ -127,8 +127,8 @@ def _check_format(path: Path) -> None:
     try:
         from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
-        raise ValueError("a picture of a separation needs matplotlib: pip install 'sgdone[plot]'") from None
+        raise ValueError("plotting a separation needs matplotlib: pip install 'sgdone[plot]'") from None
     kinds = FigureCanvasBase.get_supported_filetypes()
     with usage("--plot"):
         if path.suffix.lstrip(".").lower() not in kinds:
-            raise ValueError(f"{path} does not end in a picture's suffix: .png, .svg or .pdf, say")
+            raise ValueError(f"{path} has no file extension of an image: use for example .png, .svg or .pdf")

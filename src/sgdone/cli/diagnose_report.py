@@ -1,4 +1,4 @@
-"""What ``sgdone diagnose`` tells machines."""
+"""The JSON report of ``sgdone diagnose``."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ import numpy as np
 from sgdone import __version__
 from sgdone.diagnose import Check, Separation, Shape
 
-#: Coefficients are told one by one up to this many: the sign of each takes a linear program.
+#: Largest number of coefficients reported: the sign of each needs a linear program.
 _MOST_COEFFICIENTS = 200
-#: Rows are told one by one up to this many.
+#: Largest number of rows listed.
 _MOST_ROWS = 1_000
 
 
 def report_of(found: Shape, data: str, class_names: list[str] | None) -> dict[str, Any]:
-    """Everything about the shape of a problem."""
+    """Convert the summary of a data set to a dictionary."""
     return {
         "data": data,
         "task": found.task,
@@ -32,7 +32,7 @@ def report_of(found: Shape, data: str, class_names: list[str] | None) -> dict[st
             str(label): _separation(found, answer, found.checks.get(label)) for label, answer in found.answers.items()
         }
         or None,
-        "separation_not_asked": found.why_not or None,
+        "separation_skipped": found.why_not or None,
         "sentences": found.sentences(),
         "advice": found.advice,
         "sgdone": __version__,
@@ -92,20 +92,20 @@ def _spread(found: Shape) -> dict[str, Any] | None:
 
 def _separation(found: Shape, answer: Separation, check: Check | None) -> dict[str, Any]:
     rows = np.flatnonzero(found.missing.complete)[answer.separable_rows]
-    told: dict[str, Any] = {"kind": answer.kind, "reason": answer.reason or None, "separable": rows.size}
+    entry: dict[str, Any] = {"kind": answer.kind, "reason": answer.reason or None, "separable": rows.size}
     certificate = answer.certificate
     if certificate is None or check is None:
-        return told | {"certificate": None}
-    told["certificate"] = {
+        return entry | {"certificate": None}
+    entry["certificate"] = {
         "verified": check.holds,
         "exact": check.exact,
         "tolerance": 0.0 if certificate.exact else certificate.tolerance,
         "reason": check.reason,
     }
     if answer.kind == "none" or answer.design.width > _MOST_COEFFICIENTS:
-        return told
+        return entry
     names = answer.feature_names
-    told |= {
+    entry |= {
         "rows": rows[:_MOST_ROWS],
         "infimum": answer.infimum,
         "infinite": dict(zip(names, answer.infinite.tolist(), strict=True)),
@@ -116,8 +116,8 @@ def _separation(found: Shape, answer: Separation, check: Check | None) -> dict[s
     try:
         direction, margin = answer.direction, answer.margin
     except ValueError as lost:
-        return told | {"direction": None, "direction_reason": str(lost)}
-    return told | {
+        return entry | {"direction": None, "direction_reason": str(lost)}
+    return entry | {
         "margin": margin,
         "direction": dict(zip(names, direction.coef.tolist(), strict=True)),
         "direction_intercept": direction.intercept,

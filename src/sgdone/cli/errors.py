@@ -1,4 +1,4 @@
-"""Mistakes told in a paragraph, with the right exit code."""
+"""Error messages and exit codes of the command line."""
 
 import functools
 import re
@@ -12,7 +12,7 @@ import typer
 BAD_DATA = 1
 INTERRUPTED = 130
 
-#: What the library calls its parameters, as options.
+#: Parameters of the library in messages, and the options that replace them.
 _OPTIONS = (
     (r"\blabel=", "--label"),
     (r"\bzero_based(=True)?", "--zero-based"),
@@ -22,7 +22,7 @@ _OPTIONS = (
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Have a command end with a message and an exit code where the data, and not the program, is to blame."""
+    """Wrap a command: errors caused by data or arguments exit with a message and a code instead of a traceback."""
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
@@ -49,7 +49,7 @@ def _blames_data(error: Exception) -> bool:
 
 
 def complain(message: str, what: str = "error", colour: str = "red") -> None:
-    """Tell of a mistake on standard error."""
+    """Print an error or a warning on standard error."""
     from rich.text import Text
 
     from sgdone.cli.console import errors
@@ -62,7 +62,7 @@ def _show_warning(message: Any, *_: Any) -> None:
 
 
 def as_options(message: str) -> str:
-    """A message of the library in the words of the command line.
+    """Replace parameters of the library in a message by options of the command line.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def as_options(message: str) -> str:
 
 @contextmanager
 def usage(option: str) -> Iterator[None]:
-    """Blame an option for what goes wrong."""
+    """Convert errors to usage errors of an option."""
     try:
         yield
     except (ArithmeticError, TypeError, ValueError) as error:

@@ -9,28 +9,26 @@ from typing import final
 
 import numpy as np
 import typer
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
 from sgdone import save
 from sgdone.cli import console
-from sgdone.cli.data import Rows, as_classes, is_dataset, load, load_test_part, task_of
 from sgdone.cli.errors import INTERRUPTED, usage
 from sgdone.cli.fit_report import report_of, show
+from sgdone.cli.input_data import InputData, as_classes, is_dataset, load, load_test_part, task_of
 from sgdone.cli.options import Options
 from sgdone.cli.progress import ProgressLine
 from sgdone.cli.scores import Model
+from sgdone.data.learning_task import Task
 from sgdone.data.table import DataError, listed
-from sgdone.datasets.base import Task
-from sgdone.estimators import LinearClassifier
-from sgdone.estimators.automatic import is_automatic
-from sgdone.estimators.specs import as_loss, as_rule
-from sgdone.verdict import Status
+from sgdone.interfaces.stop import Status
 
 
 @final
 @dataclass(frozen=True)
-class Request:
-    """What the user asked for."""
+class FitArguments:
+    """Arguments of the command."""
 
     data: str
     test: str | None
@@ -55,36 +53,36 @@ class Request:
                 raise ValueError(f"there is no folder {self.model.resolve().parent}: create it first")
 
 
-def fit_and_report(request: Request) -> None:
-    """Read, train, save and tell."""
-    request.check()
-    with ProgressLine(shown=not request.quiet) as line:
-        line.now(f"reading {request.data}")
-        train = load(request.data, label=request.label, zero_based=request.zero_based, n_features=request.n_features)
-        task = request.options.suggested_task() or train.task or task_of(train.labels)
+def fit_and_report(arguments: FitArguments) -> None:
+    """Read, train, save and report."""
+    arguments.check()
+    with ProgressLine(shown=not arguments.quiet) as line:
+        line.now(f"reading {arguments.data}")
+        train = load(
+            arguments.data, label=arguments.label, zero_based=arguments.zero_based, n_features=arguments.n_features
+        )
+        task = arguments.options.suggested_task() or train.task or task_of(train.labels)
         train = _for_task(train, task)
-        tested = _test_rows(train, request.test, task)
-        model = request.options.estimator(task)
+        tested = _test_rows(train, arguments.test, task)
+        model = arguments.options.estimator(task)
         seconds = _train(model, train, line)
-        if request.model is not None:
-            save(model, request.model, extra=_notes(train, task))
+        if arguments.model is not None:
+            save(model, arguments.model, extra=_notes(train, task))
         line.now("scoring")
         report = report_of(model, train, tested, task)
-    report |= {"seconds": seconds, "model": None if request.model is None else str(request.model)}
-    if request.json:
+    report |= {"seconds": seconds, "model": None if arguments.model is None else str(arguments.model)}
+    if arguments.json:
         console.print_json(report)
-    elif not request.quiet:
+    elif not arguments.quiet:
         show(report, model.verdict_)
     if model.verdict_.status is Status.INTERRUPTED:
         raise typer.Exit(INTERRUPTED)
 
 
-def _train(model: Model, train: Rows, line: ProgressLine) -> float:
+def _train(model: Model, train: InputData, line: ProgressLine) -> float:
     """Train, and give the features their names; returns the seconds it took."""
-    n_classes = len(np.unique(train.labels)) if isinstance(model, LinearClassifier) else 2
-    # A bank learns all classes at once.
-    at_once = is_automatic(model, as_loss(model.loss, model._task), as_rule(model.stop))
-    line.now("training", models=1 if n_classes == 2 or at_once else n_classes)
+    n_classes = len(np.unique(train.labels)) if is_classifier(model) else 2
+    line.now("training", models=1 if n_classes == 2 or model._method().trains_all_outputs else n_classes)
     model._progress_hook, model._feature_names = line.hook, train.feature_names
     start = time.perf_counter()
     with warnings.catch_warnings():
@@ -97,7 +95,7 @@ def _train(model: Model, train: Rows, line: ProgressLine) -> float:
     return seconds
 
 
-def _for_task(rows: Rows, task: Task) -> Rows:
+def _for_task(rows: InputData, task: Task) -> InputData:
     if task == "classification":
         return replace(rows, y=as_classes(rows.labels))
     if rows.labels.dtype.kind not in "biuf":
@@ -107,7 +105,7 @@ def _for_task(rows: Rows, task: Task) -> Rows:
     return rows
 
 
-def _test_rows(train: Rows, test: str | None, task: Task) -> Rows | None:
+def _test_rows(train: InputData, test: str | None, task: Task) -> InputData | None:
     if test is None:
         found = load_test_part(train.name) if is_dataset(train.name) else None
     else:
@@ -128,7 +126,7 @@ def _test_rows(train: Rows, test: str | None, task: Task) -> Rows | None:
     return found
 
 
-def _notes(train: Rows, task: Task) -> dict[str, str]:
+def _notes(train: InputData, task: Task) -> dict[str, str]:
     """What ``predict`` must know to read rows as these were read."""
     notes = {"data": train.name, "zero_based": json_format.dumps(train.zero_based)}
     if train.label_name is not None:

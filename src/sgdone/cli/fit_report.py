@@ -3,16 +3,15 @@
 from typing import Any
 
 from sgdone import __version__
-from sgdone.auto import AutoResult
 from sgdone.cli import console
-from sgdone.cli.data import Rows
+from sgdone.cli.input_data import InputData
+from sgdone.cli.report_text import classes_text, scores_text, verdict_as_json, verdict_text
 from sgdone.cli.scores import Model, score
-from sgdone.cli.words import told_classes, told_scores, told_verdict, verdict_as_json
-from sgdone.datasets.base import Task
-from sgdone.verdict import Verdict
+from sgdone.data.learning_task import Task
+from sgdone.run.verdict import Verdict
 
 
-def report_of(model: Model, train: Rows, tested: Rows | None, task: Task) -> dict[str, Any]:
+def report_of(model: Model, train: InputData, tested: InputData | None, task: Task) -> dict[str, Any]:
     """Everything about a fit, for machines."""
     verdict = model.verdict_
     classes = getattr(model, "classes_", None)
@@ -23,9 +22,9 @@ def report_of(model: Model, train: Rows, tested: Rows | None, task: Task) -> dic
         "features": train.X.shape[1],
         "classes": None if classes is None else classes.tolist(),
         "class_names": train.class_names,
-        "loss": model._results[0].state.problem.loss.name,
-        "solver": _solver_of(model),
-        "alpha": model._results[0].state.problem.alpha,
+        "loss": model._results[0].objective.loss.name,
+        "solver": str(getattr(model, "solver", "auto")),
+        "alpha": model.alpha_,
         "seed": model.random_state,
         "passes": verdict.passes,
         "samples": verdict.step,
@@ -36,12 +35,6 @@ def report_of(model: Model, train: Rows, tested: Rows | None, task: Task) -> dic
     }
 
 
-def _solver_of(model: Model) -> str:
-    """What the model was fitted by: where something else was named, "auto" has left it to a single method."""
-    single = not isinstance(model._results[0], AutoResult)
-    return "asgd" if single and model.solver == "auto" else str(model.solver)
-
-
 def show(report: dict[str, Any], verdict: Verdict) -> None:
     """The same for people, and shorter."""
     test = report["test"]
@@ -50,13 +43,13 @@ def show(report: dict[str, Any], verdict: Verdict) -> None:
             ("task", f"{report['task']}, {report['loss']} loss, {report['solver']}"),
             ("rows", f"{report['rows']:,}" + (f" (and {test['rows']:,} to test)" if test else "")),
             ("features", f"{report['features']:,}"),
-            *told_classes(report["classes"], report["class_names"]),
+            *classes_text(report["classes"], report["class_names"]),
             ("passes", f"{report['passes']:.3g}"),
             ("training loss", f"{report['train']['loss']:.6g}"),
-            *told_scores("training", report["train"]),
-            *told_scores("test", test),
+            *scores_text("training", report["train"]),
+            *scores_text("test", test),
             ("seconds", f"{report['seconds']:.3g}"),
             *([("model", report["model"])] if report["model"] else []),
         ]
     )
-    console.say(f"\n{told_verdict(verdict)}", str(verdict.status))
+    console.say(f"\n{verdict_text(verdict)}", str(verdict.status))

@@ -5,26 +5,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 import sgdone
 from sgdone.cli import console
+from sgdone.cli.report_text import classes_text, verdict_as_json, verdict_text
 from sgdone.cli.scores import Model
-from sgdone.cli.words import told_classes, told_verdict, verdict_as_json
-from sgdone.estimators import LinearClassifier
 from sgdone.model_file import read_header
 
 
 def inspect_and_report(path: Path, top: int, json: bool) -> None:
-    """Load and tell."""
+    """Load a model and print its report."""
     model = sgdone.load(path)
     header = read_header(path)
     report = {
         "file": str(path),
         "estimator": header["estimator"],
         "loss": _shown(model.loss),
-        "solver": _shown(model.solver),
+        "solver": _shown(getattr(model, "solver", "auto")),
         "stop": _shown(model.stop),
-        "alpha": model._results[0].state.problem.alpha if hasattr(model, "_results") else model.alpha,
+        "alpha": getattr(model, "alpha_", model.alpha),
         "dtype": str(model.coef_.dtype),
         "features": model.n_features_in_,
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
@@ -45,12 +45,12 @@ def inspect_and_report(path: Path, top: int, json: bool) -> None:
 
 
 def _shown(parameter: Any) -> str:
-    """A name as it is, an object as it is written."""
+    """Name or representation of a parameter."""
     return parameter if isinstance(parameter, str) else repr(parameter)
 
 
 def _largest(model: Model, top: int) -> list[dict[str, Any]]:
-    """The coefficients of largest absolute value, with the features (and classes) they belong to."""
+    """The coefficients of largest absolute value, with their features and classes."""
     coef = np.atleast_2d(model.coef_)
     names = getattr(model, "feature_names_in_", None)
     order = np.argsort(-np.abs(coef), axis=None, kind="stable")[:top]
@@ -58,7 +58,7 @@ def _largest(model: Model, top: int) -> list[dict[str, Any]]:
     for row, column in zip(*np.unravel_index(order, coef.shape), strict=True):
         name = f"feature {column + 1}" if names is None else names[column]
         entry = {"feature": name, "column": int(column), "coefficient": float(coef[row, column])}
-        if isinstance(model, LinearClassifier) and len(coef) > 1:
+        if is_classifier(model) and len(coef) > 1:
             entry["class"] = model.classes_[row]
         entries.append(entry)
     return entries
@@ -73,14 +73,14 @@ def _show(report: dict[str, Any], model: Model) -> None:
             *([("trained on", notes["data"])] if "data" in notes else []),
             *([("label", notes["label"])] if "label" in notes else []),
             ("features", f"{report['features']:,}"),
-            *told_classes(report["classes"], names),
+            *classes_text(report["classes"], names),
             ("alpha", console.number(report["alpha"])),
             ("passes", f"{report['passes']:.3g}"),
             ("nonzero", f"{report['nonzero']:,} of {model.coef_.size:,} coefficients, {report['dtype']}"),
-            ("made", f"{report['created']} with sgdone {report['sgdone']}"),
+            ("created", f"{report['created']} with sgdone {report['sgdone']}"),
         ]
     )
-    console.say(f"\n{told_verdict(model.verdict_)}", str(model.verdict_.status))
+    console.say(f"\n{verdict_text(model.verdict_)}", str(model.verdict_.status))
     if report["coefficients"]:
         console.say("\nLargest coefficients:")
         console.show([(f"{entry['coefficient']:+11.4g}", _named(entry)) for entry in report["coefficients"]])

@@ -7,55 +7,68 @@ from sklearn.utils import check_random_state
 
 from sgdone import losses, stopping
 from sgdone.cli.errors import usage
-from sgdone.datasets.base import Task
-from sgdone.estimators import LinearClassifier, LinearRegressor
-from sgdone.estimators.automatic import is_automatic
-from sgdone.estimators.specs import as_alpha, as_loss, as_rule, as_solver, as_step, as_tol
-from sgdone.losses.base import Loss
-from sgdone.registry import by_name
+from sgdone.data.learning_task import Task
+from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
+from sgdone.estimators.default_fit import rule_with_gain
+from sgdone.estimators.parameters import as_alpha, as_loss, as_rule, as_solver, as_step
+from sgdone.interfaces.registry import by_name
+from sgdone.losses.loss import Loss
 
 
 @final
 @dataclass(frozen=True)
 class Options:
-    """What the user wrote."""
+    """Options as the user wrote them; ``solver="auto"`` is the default fit."""
 
     task: Task | Literal["auto"]
     loss: str | None
     solver: str
     step: str
     stop: str
-    tol: float
+    tol: float | None
     passes: float | None
     alpha: str
     seed: int
     center: bool = False
+
+    @property
+    def is_default_fit(self) -> bool:
+        """Whether no solver was named."""
+        return self.solver == "auto"
 
     def parameters(self) -> dict[str, Any]:
         """All parameters but the loss, which waits for the labels."""
         if self.loss is not None:
             with usage("--loss"):
                 by_name(self.loss, Loss, losses, "loss")
+        with usage("--seed"):
+            check_random_state(self.seed)
+        with usage("--alpha"):
+            as_alpha(_number_or_name(self.alpha), 1)
+        shared = {"alpha": _number_or_name(self.alpha), "stop": self._rule(), "random_state": self.seed}
+        return shared | (self._of_default_fit() if self.is_default_fit else self._of_named_method())
+
+    def _of_default_fit(self) -> dict[str, Any]:
+        for option, given in (("--step", self.step != "auto"), ("--center", self.center)):
+            with usage(option):
+                if given:
+                    raise ValueError("it needs a named solver: add --solver asgd, for example")
+        with usage("--tol"):
+            rule_with_gain(self._rule(), self.tol)
+        return {"tol": self.tol}
+
+    def _of_named_method(self) -> dict[str, Any]:
         with usage("--solver"):
             as_solver(self.solver, None)
         with usage("--step"):
             as_step(_number_or_name(self.step))
         with usage("--tol"):
-            as_tol(self.tol)
-        with usage("--seed"):
-            check_random_state(self.seed)
-        with usage("--alpha"):
-            as_alpha(_number_or_name(self.alpha), 1)
-        return {
-            "solver": self.solver,
-            "step": _number_or_name(self.step),
-            "stop": self._rule(),
-            "tol": self.tol,
-            "alpha": _number_or_name(self.alpha),
-            "random_state": self.seed,
-        }
+            if self.tol is not None:
+                raise ValueError("it is for --solver auto; a named solver takes --stop progressive, for example")
+        return {"solver": self.solver, "step": _number_or_name(self.step)}
 
     def _rule(self) -> Any:
+        """The stopping rule, with at most ``--passes`` passes."""
         stop = _number_or_name(self.stop)
         with usage("--stop"):
             rule = as_rule(stop)
@@ -63,20 +76,14 @@ class Options:
             return stop
         with usage("--passes"):
             if not isinstance(stop, str):
-                raise ValueError(f"--stop {self.stop} already says how many passes: leave one of them out")
+                raise ValueError(f"--stop {self.stop} already sets the number of passes: remove one of them")
             limit = stopping.MaxPasses(int(self.passes) if self.passes.is_integer() else self.passes)
         if stop != "auto":
             return rule | limit
-        return limit if self._left_to_itself() else stopping.ProgressiveLoss() | limit
-
-    def _left_to_itself(self) -> bool:
-        """Whether the fit chooses its own method: a rule that watches the progressive loss would choose another."""
-        model = LinearClassifier(solver=self.solver, step=_number_or_name(self.step), center=self.center)
-        loss = losses.Logistic() if self.loss is None else by_name(self.loss, Loss, losses, "loss")
-        return is_automatic(model, loss, as_rule("auto"))
+        return limit if self.is_default_fit else stopping.ProgressiveLoss() | limit
 
     def suggested_task(self) -> Task | None:
-        """The task, if an option tells it."""
+        """The task, if an option determines it."""
         if self.task != "auto":
             return self.task
         if self.loss is None:
@@ -85,7 +92,7 @@ class Options:
             task = by_name(self.loss, Loss, losses, "loss").task
         return None if task == "both" else task
 
-    def estimator(self, task: Task) -> LinearClassifier | LinearRegressor:
+    def estimator(self, task: Task) -> LinearClassifier | LinearRegressor | SGDClassifier | SGDRegressor:
         """The estimator, not yet fitted."""
         parameters = self.parameters()
         if self.loss is not None:
@@ -93,11 +100,13 @@ class Options:
                 as_loss(self.loss, task)
             parameters["loss"] = self.loss
         if task == "classification":
-            return LinearClassifier(n_jobs=-1, center=self.center, **parameters)
+            if self.is_default_fit:
+                return LinearClassifier(n_jobs=-1, **parameters)
+            return SGDClassifier(n_jobs=-1, center=self.center, **parameters)
         with usage("--center"):
             if self.center:
-                raise ValueError("it puts the origin between two classes, and this is a regression: leave it out")
-        return LinearRegressor(**parameters)
+                raise ValueError("it puts the origin between two classes, and this is a regression: remove it")
+        return LinearRegressor(**parameters) if self.is_default_fit else SGDRegressor(**parameters)
 
 
 def _number_or_name(text: str) -> Any:

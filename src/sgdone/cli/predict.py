@@ -9,28 +9,28 @@ from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
 import sgdone
 from sgdone.cli import console
-from sgdone.cli.data import Rows, as_classes, is_dataset, load, load_test_part
 from sgdone.cli.errors import usage
+from sgdone.cli.input_data import InputData, as_classes, is_dataset, load, load_test_part
+from sgdone.cli.report_text import scores_text
 from sgdone.cli.scores import Model, features_matched, score
-from sgdone.cli.words import told_scores
 from sgdone.data.atomic import write_atomically
-from sgdone.estimators import LinearClassifier
 from sgdone.model_file import read_header
 
 
 def predict_and_report(path: Path, data: str, out: Path | None, proba: bool, label: str | None, json: bool) -> None:
-    """Load, read, predict, write and tell."""
+    """Load the model and the data, write the predictions and print the scores."""
     model = sgdone.load(path)
     with usage("--proba"):
         if proba and not hasattr(model, "predict_proba"):
-            raise ValueError(f"{path} has no probabilities: train it with --loss logistic")
+            raise ValueError(f"the model {path} does not predict probabilities: train it with --loss logistic")
     rows = _rows(model, read_header(path)["extra"], data, label)
     with features_matched():
         predictions = model.predict(rows.X)
-        probabilities = model.predict_proba(rows.X) if proba and isinstance(model, LinearClassifier) else None
+        probabilities = model.predict_proba(rows.X) if proba and is_classifier(model) else None
     scores = _scores(model, rows)
     if out is not None:
         with write_atomically(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
@@ -47,11 +47,11 @@ def predict_and_report(path: Path, data: str, out: Path | None, proba: bool, lab
             _write_csv(text, model, predictions, probabilities)
         finally:
             text.detach()
-    _tell(scores, len(predictions), out)
+    _print_scores(scores, len(predictions), out)
 
 
-def _rows(model: Model, notes: dict[str, str], data: str, label: str | None) -> Rows:
-    """Rows read as those the model was trained on."""
+def _rows(model: Model, notes: dict[str, str], data: str, label: str | None) -> InputData:
+    """Read data in the same way as the training data of the model."""
     if is_dataset(data):
         return load_test_part(data) or load(data)
     names = getattr(model, "feature_names_in_", None)
@@ -65,11 +65,11 @@ def _rows(model: Model, notes: dict[str, str], data: str, label: str | None) -> 
     )
 
 
-def _scores(model: Model, rows: Rows) -> dict[str, float] | None:
-    """Scores where the labels can be the true ones."""
+def _scores(model: Model, rows: InputData) -> dict[str, float] | None:
+    """Scores if the data have labels of the kind the model predicts, else None."""
     if rows.y is None:
         return None
-    if isinstance(model, LinearClassifier):
+    if is_classifier(model):
         y = as_classes(rows.y)
         return score(model, rows.X, y) if np.isin(y, model.classes_).any() else None
     return score(model, rows.X, rows.y) if rows.y.dtype.kind in "biuf" else None
@@ -78,22 +78,22 @@ def _scores(model: Model, rows: Rows) -> dict[str, float] | None:
 def _write_csv(stream: TextIO, model: Model, predictions: NDArray[Any], probabilities: NDArray[Any] | None) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     header = ["prediction"]
-    if probabilities is not None and isinstance(model, LinearClassifier):
+    if probabilities is not None and is_classifier(model):
         header += [f"probability_{label}" for label in model.classes_]
     writer.writerow(header)
     writer.writerows(_lines(predictions, probabilities))
 
 
 def _lines(predictions: NDArray[Any], probabilities: NDArray[Any] | None) -> Iterator[list[str]]:
-    """Texts: numbers in the fewest digits that give them back."""
+    """Rows of the CSV file; numbers have the fewest digits that identify them."""
     for i, prediction in enumerate(predictions):
         yield [str(prediction), *([] if probabilities is None else map(str, probabilities[i]))]
 
 
-def _tell(scores: dict[str, float] | None, n_rows: int, out: Path | None) -> None:
-    """A line on standard error: standard output may hold the predictions."""
+def _print_scores(scores: dict[str, float] | None, n_rows: int, out: Path | None) -> None:
+    """Print the scores on standard error, because standard output may contain the predictions."""
     parts = [f"{n_rows:,} rows"]
-    parts += [f"{what.strip()} {value}" for what, value in told_scores("", scores)]
+    parts += [f"{what.strip()} {value}" for what, value in scores_text("", scores)]
     if out is not None:
         parts.append(f"written to {out}")
     console.errors().print(" · ".join(parts), markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The line that tells how training goes."""
+"""The progress line of the command line."""
 
 import time
 from typing import Any, Self, final
@@ -8,17 +8,17 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from sgdone.cli.console import errors
-from sgdone.solvers.state import State
-from sgdone.stopping.base import Progress
+from sgdone.interfaces.progress import Progress
+from sgdone.run import Hook
 
 
 @final
 class ProgressLine:
-    """A line on standard error that is gone when the work is done; none where that is no terminal."""
+    """A progress line on standard error, removed at the end; not shown if standard error is not a terminal."""
 
     def __init__(self, shown: bool = True) -> None:
         self._doing, self._since = "", time.monotonic()
-        self._n_models, self._models = 1, dict[int, _Course]()
+        self._n_models, self._models = 1, dict[int, _ModelProgress]()
         self._spinner = Spinner("dots")
         self._live: Live | None = None
         console = errors()
@@ -35,22 +35,26 @@ class ProgressLine:
             self._live.stop()
 
     def now(self, doing: str, models: int = 1) -> None:
-        """Say what is being done, and on how many models."""
+        """Set the description of the current step and the number of models."""
         self._doing, self._since, self._n_models = doing, time.monotonic(), models
 
-    def hook(self, progress: Progress, state: State) -> None:
-        """Note where one of the models is; several may call at once."""
-        self._models.setdefault(id(state), _Course()).note(progress)
+    def hook(self, number: int) -> Hook:
+        """A hook that records the progress of one of the models; several may call at once."""
+
+        def record(progress: Progress) -> None:
+            self._models.setdefault(number, _ModelProgress()).note(progress)
+
+        return record
 
     def text(self) -> str:
-        """The line."""
+        """Text of the line."""
         parts = [self._doing]
-        courses = list(self._models.values())
-        if courses:
-            latest = courses[-1]
+        models = list(self._models.values())
+        if models:
+            latest = models[-1]
             if self._n_models > 1:
-                parts.append(f"class {len(courses)} of {self._n_models}")
-            parts.append(f"{sum(course.samples for course in courses):,} samples")
+                parts.append(f"class {len(models)} of {self._n_models}")
+            parts.append(f"{sum(model.samples for model in models):,} samples")
             parts.append(f"{latest.passes:.1f} passes")
             parts.append(f"progressive loss {latest.loss:.4g}")
         parts.append(f"{time.monotonic() - self._since:.0f} s")
@@ -62,8 +66,8 @@ class ProgressLine:
 
 
 @final
-class _Course:
-    """One model's way so far: its loss is the mean over the pass it is in."""
+class _ModelProgress:
+    """Progress of one model; the loss is the mean over the current pass."""
 
     def __init__(self) -> None:
         self.samples, self.passes, self.loss = 0, 0.0, float("nan")

@@ -10,10 +10,10 @@ from rich.text import Text
 
 from sgdone.cli import console
 from sgdone.cli.errors import usage
-from sgdone.experiments.claims import Claim
-from sgdone.experiments.finding import all_experiments, find
-from sgdone.experiments.output import check_folder, require_matplotlib, write
-from sgdone.experiments.running import measure_all
+from sgdone.papers.catalogue import all_experiments, find
+from sgdone.papers.claims import Claim
+from sgdone.papers.output import check_folder, require_matplotlib, write
+from sgdone.papers.running import measure_all
 
 #: A table in a pipe is as wide as this.
 _WIDTH = 120

@@ -1,4 +1,4 @@
-"""How good a model is on some rows."""
+"""Scores of a model on given data."""
 
 import math
 import warnings
@@ -8,25 +8,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
-from sgdone.estimators import LinearClassifier, LinearRegressor
-from sgdone.estimators.specs import as_loss
+from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
+from sgdone.estimators.parameters import as_loss
 
-Model = LinearClassifier | LinearRegressor
+Model = LinearClassifier | LinearRegressor | SGDClassifier | SGDRegressor
 
 
 @contextmanager
 def features_matched() -> Iterator[None]:
-    """For rows whose columns were chosen by name: scikit-learn need not warn that an array has no names."""
+    """Suppress scikit-learn's warning about missing feature names: the columns were chosen by name."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         yield
 
 
 def score(model: Model, X: Any, y: NDArray[Any]) -> dict[str, float]:
-    """Rows, the mean loss, and the accuracy or R² and RMSE."""
+    """Number of rows, mean loss, and accuracy or R² and RMSE."""
     with features_matched():
-        if isinstance(model, LinearClassifier):
+        if is_classifier(model):
             return {"rows": len(y), "loss": _class_loss(model, X, y), "accuracy": float(np.mean(model.predict(X) == y))}
         predictions = model.predict(X)
     loss = np.mean(as_loss(model.loss, "regression").value(predictions, y.astype(np.float64)))
@@ -36,8 +37,8 @@ def score(model: Model, X: Any, y: NDArray[Any]) -> dict[str, float]:
     return {"rows": len(y), "loss": float(loss), "r2": float(r2), "rmse": float(np.sqrt(squares))}
 
 
-def _class_loss(model: LinearClassifier, X: Any, y: NDArray[Any]) -> float:
-    """The mean over rows and, one against the rest, classes."""
+def _class_loss(model: Any, X: Any, y: NDArray[Any]) -> float:
+    """Mean loss over rows and, for several classes, over the one-vs-rest problems."""
     loss = as_loss(model.loss, "classification")
     scores = model.decision_function(X).reshape(len(y), -1)
     positives = model.classes_[1:] if scores.shape[1] == 1 else model.classes_

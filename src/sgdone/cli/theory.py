@@ -9,8 +9,9 @@ import typer
 
 from sgdone.cli import console
 from sgdone.cli.errors import usage
-from sgdone.registry import did_you_mean
-from sgdone.theory import AssumptionError, Statement, statements
+from sgdone.interfaces.registry import did_you_mean
+from sgdone.papers.assumptions import AssumptionError
+from sgdone.papers.catalogue import Statement, statements
 
 
 def show_statements(json: bool) -> None:

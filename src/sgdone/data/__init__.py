@@ -1,7 +1,7 @@
-"""Where rows come from: arrays in memory, and files read into them."""
+"""Data sources: arrays in memory, and files read into arrays."""
 
 from sgdone.data.arrays import ArraySource
-from sgdone.data.base import Block, Source
 from sgdone.data.rows import Rows, Scaling
+from sgdone.data.source import Block, Source
 
 __all__ = ["ArraySource", "Block", "Rows", "Scaling", "Source"]

@@ -1,35 +1,37 @@
-"""Rows of arrays in memory."""
+"""Source for arrays in memory."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.base import Block, Source
-from sgdone.data.order import in_order, shuffled
+from sgdone.data.row_order import in_order, shuffled
 from sgdone.data.rows import Rows, Scaling, frozen
+from sgdone.data.source import Block, Source
 
 
 @final
 class ArraySource(Source):
-    """A matrix, its labels and (if any) the weights of its rows.
+    """Source for a matrix, its labels and optional sample weights.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of float32 or float64
-        C-contiguous if dense. It is neither copied nor changed.
+        C-contiguous if dense. It is neither copied nor modified.
     labels : array of float64
         −1 or 1 for classification, targets for regression.
     sample_weight : array of float64, optional
-        Non-negative; a row of weight 0 is never read.
+        Non-negative. Rows of weight 0 are skipped.
     shuffle : bool
-        Whether each pass is in a new random order.
+        Whether to shuffle the rows before each pass.
     scaling : Scaling, optional
-        Units in which the loops see the rows.
+        Scaling applied to the rows.
     part_of_stream : bool
-        Whether more rows will come in other calls, so that nobody knows how many there are.
+        Whether more rows may follow in later calls. The total number of rows is then unknown.
+    feature_names : sequence of str, optional
+        Names of the columns, for messages.
 
     Examples
     --------
@@ -47,27 +49,30 @@ class ArraySource(Source):
         shuffle: bool = True,
         scaling: Scaling | None = None,
         part_of_stream: bool = False,
+        feature_names: Sequence[str] | None = None,
     ) -> None:
         _check(X, labels, sample_weight)
+        self.in_memory = True
         self.rows = Rows.of(X, scaling)
         self.labels = frozen(labels)
         self.sample_weight = frozen(np.ones(1) if sample_weight is None else sample_weight)
         self.shuffle = shuffle
         self.scaling = scaling
         self.part_of_stream = part_of_stream
+        self.feature_names = feature_names
 
     @property
     def n_features(self) -> int:
-        """Columns of the matrix."""
+        """Number of features."""
         return self.rows.n_features
 
     @property
     def n_rows(self) -> int | None:
-        """Rows of the matrix; not known if it is but a part of a stream."""
+        """Number of rows; None if the matrix is part of a stream."""
         return None if self.part_of_stream else self.rows.n_rows
 
     def blocks(self, rng: np.random.Generator) -> Iterator[Block]:
-        """One pass over the rows."""
+        """Yield the blocks of one pass over the rows."""
         n_rows = self.rows.n_rows
         orders = shuffled(n_rows, rng) if self.shuffle else in_order(n_rows)
         for order in orders:
@@ -75,11 +80,13 @@ class ArraySource(Source):
 
 
 def _check(X: Any, labels: NDArray[np.float64], sample_weight: NDArray[np.float64] | None) -> None:
-    """Refuse what the compiled loops, which do not look, would misread."""
+    """Raise for arrays the compiled loops cannot read; the loops do not check dtypes or shapes."""
     if X.dtype not in (np.float64, np.float32) or X.ndim != 2 or not (sparse.issparse(X) or X.flags.c_contiguous):
         raise ValueError("X must be a CSR matrix or a C-contiguous array of float32 or float64")
     for name, array, sizes in (("labels", labels, {X.shape[0]}), ("sample_weight", sample_weight, {X.shape[0], 1})):
         if array is not None and (array.shape[0] not in sizes or array.ndim != 1 or array.dtype != np.float64):
-            raise ValueError(f"{name} must be {X.shape[0]} float64 numbers: found {array.dtype} of shape {array.shape}")
+            raise ValueError(
+                f"{name} must be a float64 array of shape ({X.shape[0]},): found {array.dtype} of shape {array.shape}"
+            )
     if X.shape[0] == 0:
         raise ValueError("X has no rows")

@@ -1,4 +1,4 @@
-"""A file is written whole or not at all."""
+"""Atomic file writes: a file is written completely or not at all."""
 
 import os
 import secrets
@@ -10,16 +10,16 @@ from pathlib import Path
 
 @contextmanager
 def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    r"""Give a temporary file in the same folder, which takes the name ``path`` if the block succeeds.
+    r"""Yield a temporary file in the same folder, renamed to ``path`` if the block succeeds.
 
-    Whatever stops the block, an interrupt included, the temporary file is removed and a file already
-    called ``path`` stays as it was. A replaced file keeps its permissions, a symbolic link its place.
-    A ``path`` that is no regular file, like ``/dev/stdout``, is written directly.
+    If the block raises or is interrupted, the temporary file is removed and an existing file at ``path`` is
+    unchanged. A replaced file keeps its permissions. A symbolic link is followed, not replaced. A ``path`` that
+    is not a regular file, such as ``/dev/stdout``, is written directly.
 
     Parameters
     ----------
     path : path
-        The name the file shall have; its folder must exist.
+        Final name of the file. Its folder must exist.
 
     Yields
     ------
@@ -43,7 +43,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         return
     target = given.resolve()
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"{given}: there is no folder {target.parent}; create it first")
+        raise FileNotFoundError(f"{given}: the folder {target.parent} does not exist; create it first")
     temporary = target.with_name(f".{target.stem[:100]}.{secrets.token_hex(6)}{target.suffix}")
     try:
         temporary.open("xb").close()
@@ -57,6 +57,6 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _flush(path: Path) -> None:
-    """Have the bytes on disk before the name, lest a power cut leave an empty file under it."""
+    """Flush the content to disk before the rename: a power failure must not leave an empty file."""
     with path.open("rb+") as stream:
         os.fsync(stream.fileno())

@@ -1,41 +1,41 @@
-"""Where the two classes lie, from the first rows of a stream: Baghal et al. (2021), section 5."""
+"""Class means and within-class variance, estimated from the first rows: Baghal et al. (2021), section 5."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 
-#: Rows that are read first, and then trained on like the others.
+#: Default number of rows used for the estimates. They are used for training too.
 SAMPLES = 100
-#: The mean of equal numbers is off by a few units in the last place: the square of that, relative.
+#: Relative variance below which equal values differ only by rounding of their mean.
 _ROUNDING = (8 * np.finfo(np.float64).eps) ** 2
 
 
 def centre_of_classes(block: Block, samples: int = SAMPLES) -> NDArray[np.float64]:
-    """The point half-way between the means of the two classes."""
+    """Midpoint of the two class means."""
     with np.errstate(over="ignore", invalid="ignore"):
         return sum((_mean(X) for X in _by_class(block, samples)), np.zeros(block.rows.n_features)) / 2.0
 
 
 def scale_of_classes(block: Block, samples: int = SAMPLES) -> float:
-    """σ̃²: the mean of ‖x − μ̃‖² over a class, μ̃ its mean, averaged over the two classes."""
+    """σ̃²: mean of ‖x − μ̃‖² over a class with mean μ̃, averaged over the two classes."""
     with np.errstate(over="ignore", invalid="ignore"):
         return float(np.mean([_spread(X) for X in _by_class(block, samples)]))
 
 
 def _by_class(block: Block, samples: int) -> list[Any]:
-    """The first rows of a block, apart by label; more of them if one class has not come by then."""
+    """First rows of a block, split by label; more than ``samples`` if one class appears later."""
     used = block.used(0, block.order.size)
     labels = block.labels[used]
     if not np.all(np.abs(labels) == 1.0):
-        raise ValueError("two classes are needed: this step size and centring are for classification")
+        raise ValueError("this step size and center=True need classification with two classes")
     firsts = [np.flatnonzero(labels == sign)[:1] for sign in (-1.0, 1.0)]
     if not all(first.size for first in firsts):
         raise ValueError(
-            f"the first {used.size:,} rows hold one class alone: the means of both are needed. "
-            "Give the rows in mixed order, or use center=False and another step size"
+            f"the first {used.size:,} rows contain only one class, but the means of both classes are needed. "
+            "Shuffle the rows, or use center=False and another step size"
         )
     count = max(samples, *(int(first[0]) + 1 for first in firsts))
     labels = labels[:count]
@@ -43,7 +43,7 @@ def _by_class(block: Block, samples: int) -> list[Any]:
 
 
 def _scaled(block: Block, rows: NDArray[np.uint64]) -> Any:
-    """Rows of a block as float64; a shift of units does not matter here, a scale does."""
+    """Rows of a block as float64, divided by the scale. The shift cancels in differences, so it is not applied."""
     X, scaling = block.rows.matrix(rows).astype(np.float64), block.rows.scaling
     if scaling is None:
         return X
@@ -57,7 +57,7 @@ def _mean(X: Any) -> NDArray[np.float64]:
 
 
 def _spread(X: Any) -> float:
-    """Mean ‖x − mean‖², over the entries that are there and, in one sum, over the zeros that are not; 0 if rounding."""
+    """Mean of ‖x − mean‖²; for sparse rows, stored entries and implicit zeros are summed separately. 0 if rounding."""
     mean = _mean(X)
     if isinstance(X, np.ndarray):
         spread = float(np.mean(np.sum((X - mean) ** 2, axis=1)))

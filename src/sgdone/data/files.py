@@ -1,35 +1,14 @@
-"""Files of rows, by their format: svmlight, CSV and Parquet, also gzip-, bzip2- or xz-compressed."""
+"""Reader for data files: svmlight, CSV and Parquet, optionally compressed with gzip, bzip2 or xz."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
-from sgdone.data.delimited import read_delimited
-from sgdone.data.parquet import read_parquet
-from sgdone.data.streams import format_suffix, opened
-from sgdone.data.svmlight import read_svmlight
-from sgdone.data.table import DataError, Request, Table
+from sgdone.data.compressed_files import format_suffix, opened
+from sgdone.data.reader import readers
+from sgdone.data.table import DataError, ReadOptions, Table
 
-__all__ = ["DataError", "Format", "Table", "read"]
-
-Format = Literal["csv", "parquet", "svmlight"]
-
-_READERS: dict[Format, Callable[[Request], Table]] = {
-    "csv": read_delimited,
-    "parquet": read_parquet,
-    "svmlight": read_svmlight,
-}
-_SUFFIXES: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".svm": "svmlight",
-    ".libsvm": "svmlight",
-    ".svmlight": "svmlight",
-}
+__all__ = ["DataError", "Table", "read"]
 
 
 def read(
@@ -41,7 +20,7 @@ def read(
     n_features: int | None = None,
     zero_based: bool = False,
     allow_missing: bool = False,
-    format: Format | None = None,
+    format: str | None = None,
 ) -> Table:
     r"""Read a file of numeric features and labels.
 
@@ -50,21 +29,21 @@ def read(
     path : path
         A svmlight, CSV (commas, tabs or semicolons; with a header) or Parquet file.
     label : str, optional
-        Name of the label column. By default the one called label, target, y or class.
+        Name of the label column. By default the column named label, target, y or class.
     require_label : bool, default=True
-        Whether a file without labels is an error; if not, its ``y`` is None.
+        Whether to raise an error for a file without labels. If False, ``y`` of such a file is None.
     features : sequence of str, optional
         The feature columns to read, in this order; others are ignored. By default all but the label.
     n_features : int, optional
-        How many features the file must have; for svmlight, the most it may have, and the number of
+        Expected number of features. For svmlight, the largest number of features allowed and the number of
         columns of ``X``.
     zero_based : bool, default=False
-        Whether the indices of a svmlight file count from 0. They are not guessed, since a training file and
+        Whether the indices of a svmlight file start at 0. This is not inferred, because a training file and
         its test file must agree.
     allow_missing : bool, default=False
-        Whether features may be missing (NaN in ``X``) or infinite; by default the first that is makes an error.
+        Whether features may be missing (NaN in ``X``) or infinite. If False, such a value raises an error.
     format : {"csv", "parquet", "svmlight"}, optional
-        By default told from the name's suffix, or else from the first line.
+        By default inferred from the file extension or, failing that, from the first lines.
 
     Returns
     -------
@@ -90,34 +69,36 @@ def read(
     >>> table.feature_names
     ['hours', 'sleep']
     """
-    request = Request(Path(path), label, require_label, features, n_features, zero_based, allow_missing)
+    options = ReadOptions(Path(path), label, require_label, features, n_features, zero_based, allow_missing)
     if isinstance(features, str):
-        raise TypeError(f"features={features!r} is one name: give a list of names")
-    if format is not None and format not in _READERS:
-        raise ValueError(f"format={format!r} is none of {', '.join(_READERS)}")
-    return _READERS[format or _format(request)](request)
+        raise TypeError(f"features={features!r} is a string: give a list of column names")
+    known = readers()
+    if format is not None and format not in known:
+        raise ValueError(f"format={format!r} is none of {', '.join(map(repr, sorted(known)))}")
+    return known[format or _format(options)].read(options)
 
 
-def _format(request: Request) -> Format:
-    suffix = format_suffix(request.path)
-    with opened(request.path) as stream:
-        if suffix in _SUFFIXES:
-            return _SUFFIXES[suffix]
+def _format(options: ReadOptions) -> str:
+    suffix = format_suffix(options.path)
+    with opened(options.path) as stream:
+        for reader in readers().values():
+            if suffix in reader.suffixes:
+                return reader.name
         head = stream.read(2**16)
     found = _sniff(head)
     if found is not None:
         return found
     if not head.strip():
-        raise request.error("is empty")
+        raise options.error("is empty")
     if suffix in {".txt", ".dat"}:
         return "svmlight"
-    raise request.error("is neither svmlight, CSV nor Parquet by its looks: give format=, or a suffix like .csv")
+    raise options.error("the format cannot be inferred from the content: give format=, or a file extension like .csv")
 
 
-def _sniff(head: bytes) -> Format | None:
+def _sniff(head: bytes) -> str | None:
     if head.startswith(b"PAR1"):
         return "parquet"
-    # The longest of the first lines: a row of svmlight without features is a bare label.
+    # Use the longest of the first lines: a svmlight row without features is a label alone.
     line = max((line.split(b"#", 1)[0] for line in head.splitlines()[:20]), key=len, default=b"")
     entries = line.split()[1:]
     if entries and b"," not in line and all(b":" in entry for entry in entries):

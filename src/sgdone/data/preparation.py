@@ -1,28 +1,25 @@
-"""What is done to every block before it is used: rows held out, units changed."""
+"""Preparations applied to every block before use: scaling, and holding out validation rows."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
 from sgdone.data.rows import Rows, Scaling
-
-Preparation = Callable[[Block], Block]
+from sgdone.data.source import Block
 
 
 @final
 class InUnits:
-    """Blocks with their rows in other units."""
+    """Scale the rows of blocks."""
 
     def __init__(self, scaling: Scaling) -> None:
         self._scaling = scaling
         self._known: tuple[Rows, Rows] | None = None
 
     def __call__(self, block: Block) -> Block:
-        """The block in those units; rows that many blocks share are turned once."""
+        """Return the block with scaled rows. Rows shared by successive blocks are scaled once."""
         if self._known is None or self._known[0] is not block.rows:
             self._known = (block.rows, block.rows.in_units(self._scaling))
         return replace(block, rows=self._known[1])
@@ -30,13 +27,13 @@ class InUnits:
 
 @final
 class HoldOut:
-    """The first rows of a stream, kept for looking at and never learnt from: their weight becomes 0."""
+    """Hold out the first rows of a stream as validation rows: their training weight is set to 0."""
 
     def __init__(self, block: Block, size: int) -> None:
         used = block.used(0, block.order.size)
         if size >= used.size:
             raise ValueError(
-                f"a validation set of {size:,} rows leaves none to learn from: the data (or their first block) hold "
+                f"a validation set of {size:,} rows leaves no rows for training: the data (or their first block) have "
                 f"{used.size:,} rows of positive weight. Give a smaller size"
             )
         self.rows: NDArray[np.uint64] = used[:size]
@@ -49,5 +46,5 @@ class HoldOut:
         self._weights = weights
 
     def __call__(self, block: Block) -> Block:
-        """The block without those rows, if it is of the same matrix."""
+        """Return the block without the validation rows, if it belongs to the same matrix."""
         return replace(block, sample_weight=self._weights) if block.rows is self._of else block

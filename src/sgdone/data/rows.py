@@ -1,4 +1,4 @@
-"""A matrix as the compiled loops reach it."""
+"""Row access to dense and CSR matrices for the compiled loops."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.csr import check_csr, check_indptr
+from sgdone.data.csr_validation import check_csr, check_indptr
 from sgdone.kernels import rows as access
 from sgdone.kernels.rows import RowAccess
 
-#: Entries of a sparse row that are prefetched at most.
+#: Largest number of entries of a sparse row to prefetch.
 _LONGEST_REACH = 256
 
 
 @final
 @dataclass(frozen=True)
 class Scaling:
-    """Units in which the loops see the features: (x − shift)/scale; ``shift=None`` leaves sparse rows sparse."""
+    """Scaling of the features in the loops: (x − shift)/scale. ``shift=None`` does not centre the features."""
 
     scale: NDArray[np.float64]
     shift: NDArray[np.float64] | None = None
@@ -28,7 +28,7 @@ class Scaling:
 @final
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a matrix: the functions that reach them and the arrays these need."""
+    """The rows of a matrix: compiled access functions and the arrays they read."""
 
     access: RowAccess
     arrays: tuple[Any, ...]
@@ -39,13 +39,13 @@ class Rows:
 
     @classmethod
     def of(cls, X: Any, scaling: Scaling | None = None) -> "Rows":
-        """Rows of a C-contiguous array or a CSR matrix of float32 or float64, in the units of ``scaling``."""
+        """Rows of a C-contiguous array or a CSR matrix of float32 or float64, scaled by ``scaling``."""
         dense = not sparse.issparse(X)
         reach, arrays = _scaled((frozen(X),) if dense else _sparse(X), dense, X.dtype, scaling)
         return cls(reach, arrays, X.shape[0], X.shape[1], X.dtype, scaling)
 
     def matrix(self, rows: NDArray[np.uint64]) -> Any:
-        """A copy of some rows in the user's units, dense or CSR as they are."""
+        """A copy of the given rows in the user's units, dense or CSR like the matrix."""
         if self.access.vectors_first:
             return self.arrays[0][rows]
         data, indices, indptr = self.arrays[:3]
@@ -58,7 +58,7 @@ class Rows:
         return sparse.csr_array((data[entries], columns.astype(np.int64), boundaries), (rows.size, self.n_features))
 
     def whole(self) -> Any:
-        """All rows in the user's units, without a copy of their values."""
+        """The matrix in the user's units, without copying its values."""
         if self.access.vectors_first:
             return self.arrays[0]
         data, indices, indptr = self.arrays[:3]
@@ -67,12 +67,12 @@ class Rows:
         return sparse.csr_array((data, indices.view(signed), indptr.astype(np.int64)), shape)
 
     def in_units(self, scaling: Scaling) -> "Rows":
-        """The same rows in other units."""
+        """The same rows with another scaling."""
         reach, arrays = _scaled(self.arrays, self.access.vectors_first, self.dtype, scaling)
         return replace(self, access=reach, arrays=arrays, scaling=scaling)
 
     def like(self, X: Any) -> "Rows":
-        """Other rows, reached in the same way and in the same units."""
+        """Rows of another matrix, with the storage, dtype and scaling of these rows."""
         dense = self.access.vectors_first
         if sparse.issparse(X) == dense:
             X = X.toarray() if dense else sparse.csr_array(X)
@@ -80,16 +80,16 @@ class Rows:
 
     @cached_property
     def types(self) -> str:
-        """The types of the arrays, for telling compiled loops apart."""
+        """The dtypes of the arrays, to identify compiled loops."""
         return " ".join(str(array.dtype) for array in self.arrays if isinstance(array, np.ndarray))
 
     @property
     def typical_length(self) -> int:
-        """Entries that a row has, on average."""
+        """Mean number of entries per row."""
         return self.n_features if self.access.vectors_first else self.arrays[0].size // max(1, self.n_rows)
 
     def find_fault(self, row: int) -> str | None:
-        """Say what is wrong with a row, if anything is: a value that is not finite, or values too large to square."""
+        """Describe the fault of a row: a value that is not finite, or a squared norm that overflows. None if valid."""
         if self.access.vectors_first:
             values, columns = self.arrays[0][row], np.arange(self.n_features)
         else:
@@ -106,13 +106,13 @@ class Rows:
         return None
 
     def check_indices(self) -> None:
-        """Refuse sparse rows that point outside their matrix, naming the first that does."""
+        """Raise if column indices are outside the matrix, naming the first such row."""
         _, indices, indptr = self.arrays[:3]
         check_csr(indices, indptr, self.n_features)
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only view, so that the loops are compiled once for the user's writable and read-only arrays."""
+    """A read-only view: the loops are then compiled once for writable and read-only arrays."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -133,7 +133,7 @@ def _sparse(X: Any) -> tuple[Any, ...]:
 def _scaled(
     arrays: tuple[Any, ...], dense: bool, dtype: np.dtype[Any], scaling: Scaling | None
 ) -> tuple[RowAccess, tuple[Any, ...]]:
-    """The way of reaching rows in the units of ``scaling``, and what it needs beside the matrix."""
+    """Access functions for scaled rows, and the arrays they read: the matrix, shift and inverse scale."""
     matrix = arrays[: 1 if dense else 4]
     if scaling is None:
         return (access.DENSE if dense else access.CSR), matrix
@@ -148,9 +148,10 @@ def _scaled(
 
 
 def _canonical(X: Any) -> Any:
-    """No index twice in a row, because the squared norm needs it.
+    """Sum duplicate indices in a row: the squared norm needs unique indices.
 
-    SciPy's word for it may be out of date: a row that is longer than it can be has room in no buffer of the loops.
+    SciPy's cached ``has_canonical_format`` may be out of date, and a row longer than the number of columns would
+    overflow the buffers of the loops. So the lengths are checked too.
     """
     check_indptr(X.indptr, min(X.indices.size, X.data.size))
     if not X.has_canonical_format or np.diff(X.indptr).max(initial=0) > X.shape[1]:

@@ -1,4 +1,4 @@
-"""Columns whose values are of very different sizes."""
+"""Columns whose scales differ by orders of magnitude."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 from sgdone.data.rows import Rows
 
-#: A column is far larger or smaller than the others if its values are, by this factor, than those of the typical one.
+#: A column is an outlier in scale if it differs from the median column by this factor.
 _FAR = 1000.0
-#: Columns that are named one by one.
+#: Number of columns named in a message.
 _NAMED = 3
 
 
 @final
 @dataclass(frozen=True)
 class Spread:
-    """Columns far larger, and far smaller, than the typical one, and by which factor the furthest is."""
+    """Columns much larger or much smaller than the median column, and the largest factors."""
 
     large: NDArray[np.int64]
     larger_by: float
@@ -27,18 +27,20 @@ class Spread:
 
     @classmethod
     def of(cls, rows: Rows, some: NDArray[np.uint64]) -> "Spread | None":
-        """Look at some rows: the root mean square of each column's values that are not 0. None if they are alike.
+        """Compare the root mean squares of the non-zero values of each column in the rows ``some``.
+
+        Returns None if no column differs from the median column by a factor of 1000 or more.
 
         Examples
         --------
         >>> rows = Rows.of(np.array([[1.0, 2e6, 3.0], [2.0, 1e6, 1.0]]))
         >>> Spread.of(rows, np.array([0, 1], dtype=np.uint64)).in_words(["age", "income", "rooms"])
-        'income is up to 710,000 times as large as the typical column'
+        'income is up to 710,000 times as large as the median column'
         """
         sizes, columns = _sizes(rows, some)
         if sizes.size < 2:
             return None
-        # A size that a column has; of two columns, the smaller one's.
+        # The lower median: of two columns, the smaller one.
         typical = np.sort(sizes)[(sizes.size - 1) // 2]
         large, small = sizes >= _FAR * typical, sizes * _FAR <= typical
         if not (large.any() or small.any()):
@@ -47,18 +49,18 @@ class Spread:
             return cls(columns[large], sizes.max() / typical, columns[small], typical / sizes.min())
 
     def in_words(self, names: Sequence[str] | None = None) -> str:
-        """Which columns, and by how much."""
+        """Describe which columns differ, and by which factor."""
         kinds = [(self.large, self.larger_by, "large"), (self.small, self.smaller_by, "small")]
         return " and ".join(
             f"{_listed(columns, names)} {'is' if columns.size == 1 else 'are'} up to {_rounded(times)} times as {kind} "
-            "as the typical column"
+            "as the median column"
             for columns, times, kind in kinds
             if columns.size
         )
 
 
 def _sizes(rows: Rows, some: NDArray[np.uint64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Root mean squares of the values that are finite and not 0, of the columns that have any."""
+    """Root mean square of the finite non-zero values of each column, and the columns that have any."""
     if not some.size:
         return np.empty(0), np.empty(0, dtype=np.int64)
     matrix: Any = rows.matrix(some)
@@ -72,7 +74,7 @@ def _sizes(rows: Rows, some: NDArray[np.uint64]) -> tuple[NDArray[np.float64], N
     largest = np.zeros(rows.n_features)
     np.maximum.at(largest, places, values)
     columns = np.flatnonzero(largest)
-    # Relative to the largest, so that squares of huge and of tiny values are numbers.
+    # Divide by the largest value, so that squares neither overflow nor underflow.
     counts = np.bincount(places, minlength=rows.n_features)[columns]
     squares = np.bincount(places, (values / largest[places]) ** 2, minlength=rows.n_features)[columns]
     return largest[columns] * np.sqrt(squares / counts), columns

@@ -1,4 +1,4 @@
-"""What a file held, what was asked of it, and the error that says where it is broken."""
+"""The result of reading a file, the options of the readers, and their error."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,27 +10,27 @@ from numpy.typing import NDArray
 
 
 class DataError(ValueError):
-    """A file that cannot be used as it is: the message says what was found, where, and what to do."""
+    """Raised for a file that cannot be used; the message says what was found, where, and what to do."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of numbers, with their labels and names.
+    """Features and labels read from a file.
 
     Attributes
     ----------
     X : ndarray or scipy.sparse.csr_array of shape (n_rows, n_features)
-        C-contiguous; float32 if every feature column is, float64 otherwise. Finite, unless missing values were allowed:
+        C-contiguous; float32 if all feature columns are, float64 otherwise. Finite, unless missing values are allowed:
         these are NaN.
     y : ndarray of shape (n_rows,) or None
-        Labels as the file has them: numbers, booleans or strings. None for a file without labels.
+        Labels: numbers, booleans or strings, as in the file. None for a file without labels.
     feature_names, label_name
-        Names of the columns; None where the format has none.
+        Names of the columns; None if the format has none.
     path : Path
         The file.
     zero_based : bool or None
-        Whether indices count from 0, for svmlight; a test file must be read as its training file was.
+        For svmlight, whether indices start at 0. A test file must be read like its training file.
     """
 
     X: Any
@@ -43,8 +43,8 @@ class Table:
 
 @final
 @dataclass(frozen=True)
-class Request:
-    """What the caller of :func:`sgdone.data.files.read` asked for."""
+class ReadOptions:
+    """Parameters of :func:`sgdone.data.files.read`."""
 
     path: Path
     label: str | None = None
@@ -56,11 +56,11 @@ class Request:
 
     @property
     def width(self) -> int | None:
-        """Number of features the caller counts on, if any."""
+        """Expected number of features, if given."""
         return self.n_features if self.features is None else len(self.features)
 
     def error(self, problem: str, *, place: str = "") -> DataError:
-        """Name the file, and the place in it, before the problem."""
+        """Build an error that names the file, and the place in it, before the problem."""
         return DataError(f"{self.path}{', ' if place else ''}{place}: {problem}")
 
 
@@ -70,7 +70,7 @@ def all_finite(values: NDArray[Any]) -> bool:
 
 
 def listed(names: Sequence[str], limit: int = 20) -> str:
-    """Names for a message, shortened.
+    """Format names for a message: the first ``limit`` names and the number of others.
 
     Examples
     --------
@@ -82,5 +82,5 @@ def listed(names: Sequence[str], limit: int = 20) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Write a number and its noun, ``1 field`` or ``3 fields``."""
+    """Format a number and its noun: ``1 field`` or ``3 fields``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

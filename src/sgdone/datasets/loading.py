@@ -1,4 +1,4 @@
-"""From a name to a data set."""
+"""Loading of data sets by name."""
 
 from typing import Any, Literal
 
@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 
-from sgdone.datasets.base import Dataset, Recipe, Rows, Split
-from sgdone.datasets.classes import choose_classes
-from sgdone.datasets.finding import find, parse, recipes
+from sgdone.datasets.binary_tasks import choose_classes
+from sgdone.datasets.dataset import Dataset, LabelledRows, Recipe, Split
+from sgdone.datasets.lookup import find, parse, recipes
 
 
 def names() -> list[str]:
-    """Names of all data sets, whether or not they are at hand.
+    """Names of all data sets, whether or not their files are available.
 
-    Each but the regressions also makes binary tasks: ``"<name>-<class>-vs-<class>"`` or
+    Classification data sets also define binary tasks: ``"<name>-<class>-vs-<class>"`` and
     ``"<name>-<class>-vs-rest"``.
     """
     return sorted(recipes())
@@ -36,22 +36,22 @@ def load(
         One of :func:`names`, or a binary task of it like ``"mnist-7-vs-9"``, ``"covertype-2-vs-rest"``
         or ``"cifar10-deer-vs-airplane"``.
     subset : {"train", "test", "all"}, default="train"
-        Sets without a split of their own are split 4 : 1, shuffled by ``default_rng(0).permutation``.
+        Data sets without a predefined split are split 4 : 1 at random, with ``default_rng(0)``.
     positive, negative : str or int, optional
-        The same task by argument: the class to be labelled 1 and the one to be labelled −1, which by
-        default is all others.
+        Binary task as arguments: the class labelled 1, and the class labelled −1. By default the negative class
+        is all other classes.
     dtype : float64 or float32, default=float64
-        Type of ``X``.
+        Dtype of ``X``.
 
     Returns
     -------
     Dataset
-        Rows, labels, names and a description.
+        Features, labels, names and a description.
 
     Raises
     ------
     DatasetNotFound
-        If there is no such set, or it is neither in the folder ``SGDONE_DATA`` nor to be fetched.
+        If the name is unknown, or the data set is neither in the folder ``SGDONE_DATA`` nor can be fetched.
 
     Examples
     --------
@@ -66,12 +66,15 @@ def load(
     recipe, task = parse(name)
     if positive is not None or negative is not None:
         if task is not None or positive is None:
-            raise ValueError(f"{name!r} with positive={positive!r}, negative={negative!r}: name one binary task")
+            raise ValueError(
+                f"the binary task is ambiguous: name={name!r}, positive={positive!r}, negative={negative!r}. "
+                "Give it either in the name or with positive="
+            )
         task = (str(positive), None if negative is None else str(negative))
     elif task is None and recipe.positive is not None:
         task = (recipe.positive, None)
     if task is not None and recipe.task == "regression":
-        raise ValueError(f"{recipe.name} is a regression: it has no classes to choose from")
+        raise ValueError(f"{recipe.name} is a regression data set: it has no classes")
     split = find(recipe)
     if task is not None:
         split = (recipe.choose or choose_classes)(split, *task)
@@ -91,16 +94,16 @@ def load(
     )
 
 
-def _rows(split: Split, subset: str, recipe: Recipe) -> Rows:
+def _rows(split: Split, subset: str, recipe: Recipe) -> LabelledRows:
     if subset == "train" or (subset == "all" and split.test is None):
         return split.train
     if split.test is None:
-        raise ValueError(f"{recipe.name} has no test rows: the papers use it whole; load 'train' or 'all'")
+        raise ValueError(f"{recipe.name} has no test rows, because the papers use all rows: load 'train' or 'all'")
     if subset == "test":
         return split.test
     together = sparse.vstack if sparse.issparse(split.train.X) else np.concatenate
     X = together([split.train.X, split.test.X])
-    return Rows(X, np.concatenate([split.train.y, split.test.y]))
+    return LabelledRows(X, np.concatenate([split.train.y, split.test.y]))
 
 
 def _numbers(X: Any, dtype: DTypeLike) -> Any:

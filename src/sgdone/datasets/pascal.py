@@ -1,11 +1,11 @@
-"""Dense sets of the kind of the PASCAL Large Scale Learning Challenge, drawn at random."""
+"""Random dense data sets similar to those of the PASCAL Large Scale Learning Challenge."""
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sgdone.datasets.base import Dataset
+from sgdone.datasets.dataset import Dataset
 
-#: Rows drawn at once.
+#: Number of rows drawn at a time.
 _CHUNK = 8192
 
 
@@ -21,33 +21,32 @@ def pascal_like(
     linear: bool = True,
     dtype: DTypeLike = np.float32,
 ) -> Dataset:
-    """Draw rows like those of the synthetic sets alpha, beta, gamma, delta: Sonnenburg et al. (2008).
+    """Generate data similar to the synthetic sets alpha, beta, gamma and delta: Sonnenburg et al. (2008).
 
-    How these were made was not published; what is known of them, from Xu (2011), Tables 1 and 2, is their shape, the
-    size of their rows, and that beta is not linearly separable. Here x = QΛ^½g, g ~ N(0, I), Q a random rotation and
-    the eigenvalues Λ at equal ratios. The label is the sign of uᵀg + ``noise``·e, e ~ N(0, 1), with a random unit
-    vector u: every eigenvector matters as much, whatever its eigenvalue. No classifier then has a lower error than
-    arctan(``noise``)/π.
+    The generator of these sets was not published. Xu (2011), Tables 1 and 2, gives their shape, the norm of their rows,
+    and that beta is not linearly separable. Here x = QΛ^½g with g ~ N(0, I), Q a random rotation and the eigenvalues Λ
+    in geometric progression. The label is the sign of uᵀg + ``noise``·e with e ~ N(0, 1) and a random unit vector u:
+    every eigenvector is equally informative, whatever its eigenvalue. The Bayes error is arctan(``noise``)/π.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Draws everything.
+        Random number generator.
     n_rows, n_features : int
         Shape of ``X``.
     condition : float
-        The largest eigenvalue of the covariance over the smallest.
+        Condition number of the covariance: the largest eigenvalue divided by the smallest.
     noise : float
-        Standard deviation of what is added to uᵀg, whose own is 1, before its sign is taken.
+        Standard deviation of the noise added to uᵀg, which has standard deviation 1.
     size : float
         Mean of ‖x‖².
     normalise : bool
-        Whether every row has that ‖x‖² exactly, as those of alpha and beta have 1.
+        Whether to scale each row to exactly this ‖x‖². Rows of alpha and beta have norm 1.
     linear : bool
-        False takes the sign of ((uᵀg)² − (vᵀg)²)/2 + ``noise``·e instead, v a unit vector orthogonal to u. The same of
-        −x, it lets a convex loss find no weights better than none; they err like a coin.
+        If False, the label is the sign of ((uᵀg)² − (vᵀg)²)/2 + ``noise``·e, v a unit vector orthogonal to u. It is
+        the same for x and −x, so no linear classifier does better than chance.
     dtype : float32 or float64
-        Type of ``X``.
+        Dtype of ``X``.
 
     Examples
     --------
@@ -59,8 +58,8 @@ def pascal_like(
     """
     if n_features < 2 or n_rows < 1 or not (condition >= 1 and noise >= 0 and size > 0):
         raise ValueError(
-            f"n_rows={n_rows}, n_features={n_features}, condition={condition}, noise={noise}, size={size}: give a row "
-            "or more, two features or more, a condition of 1 or more, no negative noise and a positive size"
+            f"n_rows={n_rows}, n_features={n_features}, condition={condition}, noise={noise}, size={size}: n_rows and "
+            "condition must be at least 1, n_features at least 2, noise non-negative and size positive"
         )
     rotation, _ = np.linalg.qr(rng.standard_normal((n_features, n_features)))
     eigenvalues = np.geomspace(1.0, 1.0 / condition, n_features)

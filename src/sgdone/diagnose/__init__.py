@@ -1,4 +1,4 @@
-"""Questions about data and fits."""
+"""Diagnostics of data and fitted models."""
 
 from sgdone.diagnose.catoni import catoni_location
 from sgdone.diagnose.constrained import constrained_optimum

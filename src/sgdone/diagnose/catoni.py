@@ -1,39 +1,42 @@
-"""Catoni's estimate of a location: between the median and the mean, and swayed by no single value."""
+"""Catoni's location estimate: robust to outliers, between the median and the mean."""
 
 import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 
 _ROOT2 = math.sqrt(2.0)
 _STEEPEST = 2.0 * _ROOT2 / 3.0
-#: A scale so many times the spread makes the cubic term less than rounding: the mean.
+#: If the scale exceeds the spread by this factor, the cubic term is below rounding: the location is the mean.
 _LINEAR = 1e8
 #: Values beyond this could overflow when subtracted.
 _LARGE = 1e307
 _MAX_ITERATIONS = 200
+#: δ of `optimal_scale`.
+_DELTA = 0.05
 
 Array = NDArray[np.float64]
 
 
 def catoni_location(values: ArrayLike, scale: float) -> float:
-    """Catoni's location of some values: the θ at which the influences ψ((θ − value)/s) add up to 0.
+    """Catoni's location: the θ at which the sum of the influences ψ((θ − value)/s) is 0.
 
-    Holland (2018), eq. (2) and (3), after Catoni (2012): ψ(u) = u − u³/6, constant beyond ±√2. Where the sum is 0 on
-    a whole interval, which takes an even number of values with a gap of 2√2·s or more in the middle, it is the median.
-    It is never further than √2·s from a median: a value beyond that counts by its side alone.
+    Holland (2018), eq. (2) and (3), after Catoni (2012): ψ(u) = u − u³/6, constant beyond ±√2. The distance from a
+    median is at most √2·s. If the sum is 0 on an interval (an even number of values with a gap of 2√2·s or more in the
+    middle), the median is returned.
 
     Parameters
     ----------
     values : array-like of shape (n,)
-        Numbers, margins for example; at least one, all finite.
+        Numbers, for example margins; at least one, all finite.
     scale : float
-        s > 0, in their units. Towards 0 the estimate goes to the median, towards infinity to the mean.
+        s > 0, in units of the values. The location tends to the median as s → 0 and to the mean as s → ∞.
 
     Returns
     -------
     float
-        θ, right to 1e-12 relative to its size or to the scale, whichever is larger. Cost: a few passes over the values.
+        θ, accurate to 1e-12 relative to the larger of |θ| and s. Cost: a few passes over the values.
 
     Examples
     --------
@@ -58,16 +61,16 @@ def catoni_location(values: ArrayLike, scale: float) -> float:
         return center
     if scale > _LINEAR * spread:
         return center + spread * float(np.mean(away / spread))
-    with np.errstate(over="ignore"):  # an infinite distance counts by its side as well as a finite one
+    with np.errstate(over="ignore"):  # ψ is constant there, so an infinite distance is harmless
         away = away / scale
     found = center + scale * _root(away, 0.5 * gap / scale + _ROOT2)
     return min(max(found, float(numbers.min())), float(numbers.max()))
 
 
 def _root(away: Array, reach: float) -> float:
-    """The root in ±reach of the sum of influences, by Newton's method within a bracket.
+    """Root of the sum of influences in [−reach, reach], by Newton's method within a bracket.
 
-    More than half of all values are below ``reach`` by √2 or more, so that the sum is positive there.
+    More than half of the values are below ``reach`` by √2 or more, so the sum is positive there.
     """
     near = away[np.abs(away) <= reach + _ROOT2]
     surplus = int(np.count_nonzero(away < -reach - _ROOT2)) - int(np.count_nonzero(away > reach + _ROOT2))
@@ -91,10 +94,10 @@ def _root(away: Array, reach: float) -> float:
 
 
 def _influences(t: float, near: Array, surplus: int) -> tuple[float, float]:
-    """The sum of ψ(t − u) over all values, and its derivative in t.
+    """Sum of ψ(t − u) over all values, and its derivative in t.
 
-    Towards the joins ψ(u) = 2√2/3 − e²(2√2 + u)/6 with e = √2 − u: the full influences are counted, not added, and
-    what is left of the sum has no more rounding than a change of u in its last digit makes.
+    Near u = √2, ψ(u) = 2√2/3 − e²(2√2 + u)/6 with e = √2 − u. Saturated influences are counted as integers and only the
+    remainders are added, to avoid rounding errors.
     """
     u = t - near
     size = np.abs(u)
@@ -109,15 +112,43 @@ def _influences(t: float, near: Array, surplus: int) -> tuple[float, float]:
 def _checked(values: ArrayLike, scale: float) -> tuple[Array, float]:
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1:
-        raise ValueError(f"values have the shape {numbers.shape}: give a vector of numbers")
+        raise ValueError(f"values has the shape {numbers.shape}: give a one-dimensional array")
     if numbers.size == 0:
-        raise ValueError("there are no values, which have no location: give one at least")
+        raise ValueError("values is empty: give at least one value")
     wrong = np.flatnonzero(~np.isfinite(numbers))
     if wrong.size:
         raise ValueError(
-            f"values[{wrong[0]}] is {numbers[wrong[0]]}, and {wrong.size} of {numbers.size} are NaN or infinite: "
-            "leave them out, or find where they come from"
+            f"values[{wrong[0]}] is {numbers[wrong[0]]}; {wrong.size} of {numbers.size} values are NaN or infinite: "
+            "remove them"
         )
     if isinstance(scale, (bool, str)) or not 0.0 < float(scale) < math.inf:
         raise ValueError(f"scale={scale!r} is not a positive finite number: give s in units of the values")
     return numbers, float(scale)
+
+
+def optimal_scale(variance: float, n: int) -> float:
+    """The s that minimises the bound on the error of the location: Holland (2018), after eq. (6), with δ = 0.05.
+
+    Examples
+    --------
+    >>> round(optimal_scale(1.0, 1000), 3)
+    11.642
+    """
+    return math.sqrt(n * variance / (2.0 * math.log(2.0 / _DELTA)))
+
+
+def weighted_location(values: Array, weights: Array | None, scale: float) -> float:
+    """The θ at which the weighted sum of the influences ψ((θ − value)/s) is 0: Holland (2018), eq. (2)."""
+    if weights is None:
+        return catoni_location(values, scale)
+    used = weights > 0
+    values, weights = values[used], weights[used] / weights[used].sum()
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        return low
+
+    def influence(location: float) -> float:
+        u = np.clip((location - values) / scale, -_ROOT2, _ROOT2)
+        return float(weights @ (u - u * u * u / 6.0))
+
+    return float(brentq(influence, low, high, xtol=1e-13 * max(high - low, abs(low), abs(high)), rtol=1e-14))

@@ -1,4 +1,4 @@
-"""The best coefficients of a given norm, which exist whether or not there is a finite optimum."""
+"""Norm-constrained optima, which exist also if there is no finite unconstrained optimum."""
 
 import math
 from dataclasses import dataclass
@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from sgdone.diagnose.constrained_arguments import checked_radii, checked_rows
-from sgdone.diagnose.constrained_newton import TOLERANCE, MeanLoss, Point, is_sparse
-from sgdone.diagnose.tail_losses import TAIL_LOSSES
-from sgdone.registry import did_you_mean
+from sgdone.diagnose.constrained_newton import TAIL_LOSSES, TOLERANCE, MeanLoss, Point
+from sgdone.diagnose.separability.least_squares import is_sparse
+from sgdone.interfaces.registry import did_you_mean
 
 Array = NDArray[np.float64]
 
@@ -19,25 +18,25 @@ Array = NDArray[np.float64]
 @final
 @dataclass(frozen=True)
 class ConstrainedOptimum:
-    """Minimisers of the mean loss over balls; with one radius numbers and a vector, else arrays, a radius a row.
+    """Minimisers of the mean loss over balls. For a scalar radius the attributes are scalars and a vector.
 
     Parameters
     ----------
     radius : float or array, (radii,)
-        As given.
+        The radii.
     coef : array, (features,) or (radii, features)
-        w̄, ‖w̄‖ ≤ radius.
+        w̄ with ‖w̄‖ ≤ radius.
     intercept : float or array, (radii,)
-        0 without one.
+        0 without an intercept.
     objective, log_objective : float or array, (radii,)
-        The mean loss, and its logarithm, which is finite where the mean loss has come to 0.
+        The mean loss and its logarithm. The logarithm is finite also if the mean loss underflows to 0.
     multiplier : float or array, (radii,)
-        μ ≥ 0 with ∇R(w̄) + μw̄ = 0; 0 if w̄ is a minimiser without the ball as well.
+        μ ≥ 0 with ∇R(w̄) + μw̄ = 0; 0 if w̄ is also an unconstrained minimiser.
     residual : float or array, (radii,)
-        What is left of that, and of "μ = 0 or ‖w̄‖ = radius", in units of the mean slope times the largest ‖x‖, and of
-        the radius: below 1e-10.
+        Residual of this condition, in units of the mean slope times the largest ‖x‖, and of "μ = 0 or ‖w̄‖ = radius",
+        relative to the radius: below 1e-10.
     gap : float or array, (radii,)
-        By how much the mean loss exceeds the least over the ball, at most, in units of the mean loss: below 1e-10.
+        Upper bound on the excess of the mean loss over its minimum on the ball, relative to the mean loss: below 1e-10.
     """
 
     radius: Any
@@ -55,34 +54,38 @@ def constrained_optimum(
 ) -> ConstrainedOptimum:
     """Minimise the mean loss over ‖w‖ ≤ radius: the optimal iterates of Ji, Telgarsky (2018), section 3.3.
 
-    A minimiser exists for every radius, on separable data too; as the radius grows its direction goes to the one that
-    separates with the largest margin, and the part that a finite optimum determines goes to that.
+    A minimiser exists for every radius, also on separable data. As the radius grows, its direction tends to the
+    maximum-margin direction, and its component in S tends to the finite part of the optimum (see `separation`).
 
-    Newton's method: the quadratic around a point is minimised over the ball itself (by the eigenvectors of the Hessian
-    up to 400 features, beyond by products with it in a growing subspace, Davidson's method), and the step halved until
-    the loss falls. All is done relative to the largest slope of a row, so that what is exponentially small is found as
-    exactly as the rest. Where only some rows are separable, their loss is lost in the others' rounding once the radius
-    is large enough; a larger one then adds nothing, and the coefficients stay inside the ball. Radii are approached by
-    doubling from 1 over the largest ‖x‖, each from the one before.
+    Newton's method minimises the quadratic model over the ball: with the eigenvectors of the Hessian up to 400
+    features, by Davidson's method otherwise. The step is halved until the loss decreases. All quantities are relative
+    to the largest slope of a row, so that exponentially small ones are computed with full accuracy. If only some rows
+    are separable, their loss is below the rounding error of the others at a large radius; a larger radius then changes
+    nothing and the coefficients stay inside the ball. The radius is doubled from 1 over the largest ‖x‖, each
+    minimisation starting from the one before.
 
     Parameters
     ----------
     X : array or sparse matrix, (rows, features)
-        Not centred or scaled; the radius is in its units.
+        Neither centred nor scaled here: the radius is in units of these features.
     y : array, (rows,)
-        Labels of two classes, the larger one the positive; or −1 and 1.
+        Labels of two classes, or −1 and 1. The larger label is the positive class.
     radius : float or array, (radii,)
         Positive, in any order.
     loss : {"logistic", "exponential"}
-        Of the margin.
+        Loss of the margin.
     fit_intercept : bool
         Whether to fit an intercept, which is not part of the norm.
 
     Returns
     -------
     ConstrainedOptimum
-        Right to 1e-10 in the objective, relatively, and in the conditions of a minimum; `ArithmeticError` if rounding
-        does not let it be.
+        With relative gap and residual below 1e-10.
+
+    Raises
+    ------
+    ArithmeticError
+        If rounding errors prevent this accuracy.
 
     Examples
     --------
@@ -95,7 +98,7 @@ def constrained_optimum(
     """
     if loss not in TAIL_LOSSES:
         raise ValueError(
-            f"loss={loss!r} is not one with an exponential tail.{did_you_mean(loss, TAIL_LOSSES)} Give "
+            f"loss={loss!r} is not supported.{did_you_mean(loss, TAIL_LOSSES)} Give "
             f"{' or '.join(map(repr, TAIL_LOSSES))}"
         )
     rows, labels = checked_rows(X, y, fit_intercept)
@@ -108,7 +111,7 @@ def constrained_optimum(
 
 
 def _path(mean_loss: MeanLoss, radii: Array) -> list[tuple[Point, float]]:
-    """The minimisers, each radius with its own, in their order."""
+    """Minimisers and radii, in the order of ``radii``."""
     n_features = mean_loss.rows.shape[1]
     before: list[tuple[float, Point]] = []
     found: dict[float, Point] = {}
@@ -116,9 +119,9 @@ def _path(mean_loss: MeanLoss, radii: Array) -> list[tuple[Point, float]]:
         point = mean_loss.minimise(radius, _start(mean_loss, before, radius, n_features))
         if radius in radii and max(point.residual(radius), point.gap(radius)) > TOLERANCE:
             raise ArithmeticError(
-                f"no minimum to {TOLERANCE:g} over the ball of radius {radius:g} (the largest ‖x‖ being 1): residual "
-                f"{point.residual(radius):.3g}, gap {point.gap(radius):.3g}; bring the features to one scale, or take "
-                "a smaller radius"
+                f"the minimum over the ball of radius {radius:g} (in units of 1/max ‖x‖) was not found to "
+                f"{TOLERANCE:g}: residual {point.residual(radius):.3g}, gap {point.gap(radius):.3g}. Standardise the "
+                "features, or give a smaller radius"
             )
         found[radius] = point
         before = [*before, (radius, point)][-2:]
@@ -126,13 +129,13 @@ def _path(mean_loss: MeanLoss, radii: Array) -> list[tuple[Point, float]]:
 
 
 def _with_steps(radii: Array) -> list[float]:
-    """The radii in rising order with powers of 2 between them, from 1 on."""
+    """The radii and the powers of 2 from 1 up to the largest radius, in ascending order."""
     between = 2.0 ** np.arange(0, max(0, math.ceil(math.log2(radii.max()))))
     return sorted({*radii.tolist(), *between.tolist()})
 
 
 def _start(mean_loss: MeanLoss, before: list[tuple[float, Point]], radius: float, n_features: int) -> Point:
-    """The best of: the last minimiser, the same on the new sphere, and the line through the last two."""
+    """The best of the last minimiser, the last minimiser scaled to the new radius, and a linear extrapolation."""
     if not before:
         return mean_loss.at(np.zeros(n_features), 0.0)
     last_radius, last = before[-1]
@@ -168,3 +171,39 @@ def _as_given(found: list[tuple[Point, float]], radii: Array, largest: float) ->
 def _multiplier(point: Point, radius: float) -> float:
     inside = float(np.linalg.norm(point.coef)) < radius * (1.0 - 1e-9)
     return 0.0 if inside else math.exp(point.shift) * point.multiplier()
+
+
+def checked_rows(X: Any, y: ArrayLike, fit_intercept: bool) -> tuple[Any, Array]:
+    """Validate X and y; return the rows y·x, dense or CSR, and the labels −1 and 1."""
+    matrix: Any = sparse.csr_array(X, dtype=np.float64) if is_sparse(X) else np.asarray(X, dtype=np.float64)
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ValueError(f"X has the shape {matrix.shape}: give a matrix with at least one row and one feature")
+    if not np.isfinite(matrix.data if is_sparse(matrix) else matrix).all():
+        raise ValueError("X contains NaN or infinity: impute or drop these values")
+    given = np.asarray(y)
+    if given.shape != (matrix.shape[0],):
+        raise ValueError(f"y has the shape {given.shape}, expected {(matrix.shape[0],)}: give one label per row")
+    classes = np.unique(given)
+    if len(classes) == 2:
+        labels = np.where(given == classes[1], 1.0, -1.0)
+    elif len(classes) == 1 and classes[0] in (-1, 1):
+        labels = given.astype(np.float64)
+    else:
+        raise ValueError(f"y has {len(classes)} classes ({', '.join(map(str, classes[:3]))}…): give two, or −1 and 1")
+    if fit_intercept and len(classes) == 1:
+        raise ValueError(
+            f"y has only the class {classes[0]}, so the intercept has no finite optimum: use fit_intercept=False"
+        )
+    signed = matrix.multiply(labels[:, None]).tocsr() if is_sparse(matrix) else matrix * labels[:, None]
+    return signed, labels
+
+
+def checked_radii(radius: ArrayLike) -> Array:
+    """Validate the radius: a positive number or an array of positive numbers."""
+    radii = np.asarray(radius, dtype=np.float64)
+    if radii.ndim > 1 or radii.size == 0:
+        raise ValueError(f"radius has the shape {radii.shape}: give a number or a one-dimensional array")
+    wrong = ~((radii > 0.0) & np.isfinite(radii))
+    if wrong.any():
+        raise ValueError(f"radius={radii[wrong].flat[0]:g} is not a positive finite number")
+    return radii

@@ -1,4 +1,4 @@
-"""The shape of a problem: what data are like before anything is fitted to them."""
+"""Summary of a data set before training: missing values, rank, scales, class frequencies and separation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,52 +9,51 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, column_or_1d
 
+from sgdone.data.learning_task import Task, task_of
 from sgdone.data.rows import Rows
 from sgdone.data.spread import Spread
-from sgdone.data.task import Task, task_of
-from sgdone.diagnose.problem.advice import advice_for
-from sgdone.diagnose.problem.columns import ColumnSummary, summarise_columns
-from sgdone.diagnose.problem.missing import Missing, missing_values
-from sgdone.diagnose.problem.rank import Rank, numerical_rank
-from sgdone.diagnose.problem.words import facts_about, shown_label, told
+from sgdone.diagnose.data_summary.advice import advice_for
+from sgdone.diagnose.data_summary.column_summary import ColumnSummary, summarise_columns
+from sgdone.diagnose.data_summary.missing import Missing, missing_values
+from sgdone.diagnose.data_summary.rank import Rank, numerical_rank
+from sgdone.diagnose.data_summary.summary_text import facts_about, shown_label, summary_text
 from sgdone.diagnose.separability import Check, Separation, SeparationByClass, separation
-from sgdone.diagnose.separability.algebra import is_sparse
-from sgdone.diagnose.separability.inputs import feature_names as names_of
-from sgdone.diagnose.separability.threads import single_thread
+from sgdone.diagnose.separability.least_squares import is_sparse, single_thread
+from sgdone.diagnose.separability.validation import feature_names as names_of
 
-#: Rows whose values tell the scale of a column.
+#: Number of rows used to estimate the scales of the columns.
 _ROWS_FOR_SCALES = 10_000
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What data are like; ``str()`` says it in words.
+    """Summary of a data set, returned by `shape`; ``str()`` formats it as text.
 
     Attributes
     ----------
     rows, features : int
     complete_rows : int
-        Rows without missing or infinite values: all that follows is about these.
+        Number of rows without missing or infinite values. All attributes below ``missing`` refer to these rows.
     feature_names : list of str
     task : {"classification", "regression"}
     fit_intercept : bool
     missing : Missing
         Values that are missing or infinite, by row and column.
     columns : ColumnSummary or None
-        Non-zero values; zero, constant and duplicate columns. None, as are the next two, if no row is complete.
+        Non-zero values; zero, constant and duplicate columns. None if no row is complete, like the next two.
     rank : Rank or None
-        Of the columns, the intercept's included.
+        Numerical rank of the columns, including the intercept.
     spread : Spread or None
-        Columns far larger or smaller than the typical one, by a sample of rows; None if there are none.
+        Columns much larger or smaller than the median column, estimated on a sample of rows; None if there are none.
     classes : dict or None
-        Rows of each class; None for regression.
+        Number of rows of each class; None for regression.
     constant_target : bool
-        Whether all labels are the same.
+        Whether all labels are equal.
     separation : Separation, SeparationByClass or None
-        Whether there is a finite optimum; None where the question was not asked, for the reason ``why_not``.
+        Whether a finite optimum exists; None if this was not computed, for the reason ``why_not``.
     checks : dict
-        What came of verifying the certificate of each class's answer on the data.
+        Result of checking the certificate of each class on the data.
     """
 
     rows: int
@@ -75,22 +74,22 @@ class Shape:
 
     @cached_property
     def answers(self) -> Mapping[Any, Separation]:
-        """The answer about separation by class, of two classes under the label of y = 1 alone."""
+        """The separation of each class from the rest; with two classes, only that of the positive class."""
         if self.separation is None:
             return {}
-        return self.separation if isinstance(self.separation, SeparationByClass) else _alone(self.separation)
+        return self.separation if isinstance(self.separation, SeparationByClass) else _by_label(self.separation)
 
     @cached_property
     def advice(self) -> list[str]:
-        """What to do, in sentences; empty if there is nothing to do."""
+        """Recommendations, as sentences; empty if there are none."""
         return list(advice_for(self))
 
     def facts(self, class_names: Mapping[Any, str] | None = None) -> list[tuple[str, str]]:
-        """Names of quantities and what they are, as ``str()`` shows them."""
+        """Names and values of the quantities, as text."""
         return facts_about(self, class_names)
 
     def sentences(self) -> list[str]:
-        """What separation there is and what follows from it, a paragraph a class."""
+        """Description of the separation, one paragraph per class."""
         several = len(self.answers) > 1
         return [
             f"Class {shown_label(label)} against the rest. {answer}" if several else str(answer)
@@ -98,7 +97,7 @@ class Shape:
         ]
 
     def __str__(self) -> str:
-        return told(self)
+        return summary_text(self)
 
 
 def shape(
@@ -111,9 +110,9 @@ def shape(
     with_separation: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> Shape:
-    """Look at data before anything is fitted to them.
+    """Check data before training.
 
-    Missing and infinite values are reported, not refused; everything else is then about the rows that have none.
+    Missing and infinite values are reported and do not raise an error. All other results refer to the complete rows.
 
     Parameters
     ----------
@@ -121,15 +120,15 @@ def shape(
     y : array
         Labels of classes, or numbers for regression.
     fit_intercept : bool
-        Whether the model is to have an intercept.
+        Whether the model has an intercept.
     task : {"auto", "classification", "regression"}
-        What the labels are; "auto" looks at them: texts and few whole numbers are classes.
+        "auto" infers the task from the labels: strings and few distinct integers are classes.
     feature_names : sequence of str, optional
-        A data frame's column names by default.
+        By default the column names of a data frame.
     with_separation : bool
-        Whether to ask for separation, which may take much longer than the rest where there are many classes.
+        Whether to check for separation. With many classes this may take much longer than the rest.
     progress : function of str, optional
-        Told what is being done.
+        Called with a description of each step.
 
     Examples
     --------
@@ -139,10 +138,10 @@ def shape(
     >>> found.rank.value, found.columns.constant.tolist(), found.separation.kind, found.classes
     (3, [2], 'quasi-complete', {0: 2, 1: 4})
     >>> print(found.advice[-1])
-    Drop site: constant, and the intercept does the same.
+    Drop site: the column is constant, like the intercept.
     """
-    say = progress or (lambda doing: None)
-    say("looking at the values")
+    report = progress or (lambda doing: None)
+    report("checking the values")
     matrix = _as_matrix(X)
     names = names_of(X, feature_names, matrix.shape[1])
     labels = _as_labels(y, matrix.shape[0])
@@ -156,17 +155,17 @@ def shape(
     columns = rank = spread = None
     if labels.size:
         columns = summarise_columns(matrix)
-        say("finding the rank")
+        report("computing the rank")
         with single_thread():
-            rank = numerical_rank(matrix, columns.telling(fit_intercept), columns.largest, fit_intercept)
+            rank = numerical_rank(matrix, columns.distinct(fit_intercept), columns.largest, fit_intercept)
         spread = Spread.of(Rows.of(matrix), _some_rows(labels.size))
     answer, why_not = None, ""
     if task == "classification":
-        why_not = "no row is complete" if not labels.size else "" if with_separation else "not asked for"
+        why_not = "no row is complete" if not labels.size else "" if with_separation else "not requested"
         if not why_not:
-            say("asking whether the classes can be separated")
+            report("checking whether the classes are separable")
             answer = separation(matrix, labels, fit_intercept, feature_names=names)
-    say("verifying the certificate")
+    report("checking the certificate")
     return Shape(
         rows=n_rows,
         features=matrix.shape[1],
@@ -204,12 +203,12 @@ def _as_matrix(X: Any) -> Any:
 def _as_labels(y: Any, n_rows: int) -> NDArray[Any]:
     labels = _plain(column_or_1d(y))
     if labels.size != n_rows:
-        raise ValueError(f"X has {n_rows} rows and y {labels.size} labels")
+        raise ValueError(f"X has {n_rows} rows, but y has {labels.size} labels")
     return labels
 
 
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:
-    """Labels that came as objects as what they are, if none is missing."""
+    """Convert an object array of labels to its natural dtype, if no label is missing."""
     if labels.dtype != object or any(label is None or label != label for label in labels.tolist()):
         return labels
     return np.array(labels.tolist())
@@ -219,17 +218,17 @@ def _task(task: Task | Literal["auto"], labels: NDArray[Any]) -> Task:
     if task not in ("auto", "classification", "regression"):
         raise ValueError(f"task must be 'auto', 'classification' or 'regression': found {task!r}")
     if task == "regression" and labels.dtype.kind not in "biuf":
-        raise ValueError(f"the label {str(labels[0])!r} is no number, as a regression needs: correct it")
+        raise ValueError(f"the label {str(labels[0])!r} is not a number: regression needs numeric labels")
     return task_of(labels) if task == "auto" else task
 
 
 def _some_rows(n_rows: int) -> NDArray[np.uint64]:
-    """Rows at equal distances."""
+    """Equally spaced row numbers."""
     count = min(n_rows, _ROWS_FOR_SCALES)
     return (np.arange(count, dtype=np.uint64) * np.uint64(n_rows)) // np.uint64(count)
 
 
-def _alone(answer: Separation) -> dict[Any, Separation]:
+def _by_label(answer: Separation) -> dict[Any, Separation]:
     label = answer.classes[1]
     return {label.item() if isinstance(label, np.generic) else label: answer}
 
@@ -237,5 +236,5 @@ def _alone(answer: Separation) -> dict[Any, Separation]:
 def _checked(answer: Separation | SeparationByClass | None, X: Any, labels: NDArray[Any]) -> dict[Any, Check]:
     if answer is None:
         return {}
-    answers = answer if isinstance(answer, SeparationByClass) else _alone(answer)
+    answers = answer if isinstance(answer, SeparationByClass) else _by_label(answer)
     return {label: one.certificate.check(X, labels) for label, one in answers.items() if one.certificate is not None}

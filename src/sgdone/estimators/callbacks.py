@@ -1,12 +1,9 @@
-"""scikit-learn's callbacks (from its version 1.9 on), a task a pass and, for several classes, a task a class."""
+"""scikit-learn's callbacks (from version 1.9): a task per pass and, for several classes, a task per class."""
 
 from collections.abc import Callable
 from typing import Any
 
-from sgdone.run import Hook
-from sgdone.solvers.state import State
-from sgdone.stopping import AllOf, AnyOf, MaxPasses
-from sgdone.stopping.base import Progress, StopRule
+from sgdone.interfaces.progress import Model, Progress
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -16,7 +13,7 @@ try:
 except ImportError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]  # for a scikit-learn without it
-        """Nothing: this scikit-learn has no callbacks."""
+        """Empty: this scikit-learn has no callbacks."""
 
     def with_callbacks(method: Any) -> Any:
         """Leave the method as it is: this scikit-learn has no callbacks."""
@@ -27,22 +24,22 @@ except ImportError:
 
 __all__ = ["WRAPPERS_OF_FIT", "CallbackSupportMixin", "FitTask", "ModelTask", "with_callbacks"]
 
-#: The attributes of the fitted estimator at this moment, for callbacks that want to predict.
-Snapshot = Callable[[int, State], dict[str, Any]]
+#: The fitted attributes at this moment, from the number of a model and the model, for callbacks that predict.
+Snapshot = Callable[[int, Model], dict[str, Any]]
 
 
 def fit_data(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
-    """What callbacks see of the data: the user's own X, whose columns may have names."""
+    """The data as callbacks see them: the user's own X, whose columns may have names."""
     return {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
 
 
 class FitTask:
-    """The tasks of one fit, as callbacks see them; does nothing where there are none."""
+    """The tasks of one fit, as callbacks see them."""
 
-    def __init__(self, estimator: Any, n_models: int, rule: StopRule | None, data: dict[str, Any]) -> None:
+    def __init__(self, estimator: Any, n_models: int, max_passes: int | None, data: dict[str, Any]) -> None:
         self._estimator, self._data = estimator, data
         self._n_models = n_models
-        self._max_passes = _max_passes(rule)
+        self._max_passes = max_passes
         self.active = bool(getattr(estimator, "_skl_callbacks", []))
         if not hasattr(estimator, "_init_callback_context"):
             return
@@ -71,7 +68,7 @@ class FitTask:
         return self.open(task_name=name, task_id=model, max_subtasks=self._max_passes)
 
     def close(self, context: Any, attributes: Any) -> bool:
-        """End a task; whether a callback wants to stop."""
+        """End a task; returns whether a callback requests a stop."""
         return bool(
             context.call_on_fit_task_end(estimator=self._estimator, reconstruction_attributes=attributes, **self._data)
         )
@@ -95,47 +92,22 @@ class ModelTask:
         self._own = self._task.open_model(self._model, self._name)
         self._pass = self._task.open(self._own, task_name="pass")
 
-    def __call__(self, progress: Progress, state: State) -> str | None:
-        """Tell the callbacks where the run is; a wish to stop, if one has it."""
+    def __call__(self, progress: Progress) -> str | None:
+        """Report the state of the run to the callbacks; a reason to stop, if one of them requests it."""
         if self._pass is None:
             self._pass = self._task.open(self._own, task_name="pass")
-        if progress.pass_ended and self._close_pass(state):
+        if progress.pass_ended and self._close_pass(progress.solution):
             return f"a callback asked to stop after pass {progress.pass_number}"
         return None
 
-    def end(self, state: State) -> None:
+    def end(self, model: Model) -> None:
         """The run is over: close what is open."""
         if self._pass is not None:
-            self._close_pass(state)
+            self._close_pass(lambda: model)
         if self._own is not None:
-            self._task.close(self._own, lambda: self._snapshot(self._model, state))
+            self._task.close(self._own, lambda: self._snapshot(self._model, model))
 
-    def _close_pass(self, state: State) -> bool:
-        # Closed before the callbacks are told: one that raises KeyboardInterrupt is not told again.
+    def _close_pass(self, model: Callable[[], Model]) -> bool:
+        # Closed before the callbacks are called: one that raises KeyboardInterrupt is not called again.
         context, self._pass = self._pass, None
-        return self._task.close(context, lambda: self._snapshot(self._model, state))
-
-
-def both(first: Hook | None, second: Hook | None) -> Hook | None:
-    """One hook that calls two."""
-    if first is None or second is None:
-        return first or second
-
-    def hook(progress: Progress, state: State) -> str | None:
-        wishes = first(progress, state), second(progress, state)
-        return wishes[0] or wishes[1]
-
-    return hook
-
-
-def _max_passes(rule: StopRule | None) -> int | None:
-    """The most passes a rule allows, if it says."""
-    if isinstance(rule, MaxPasses):
-        return max(1, int(-(-rule.passes // 1))) if rule.passes < float("inf") else None
-    if isinstance(rule, (AnyOf, AllOf)):
-        known = [_max_passes(part) for part in rule.rules]
-        limits = [limit for limit in known if limit is not None]
-        if isinstance(rule, AnyOf):
-            return min(limits, default=None)
-        return max(limits) if len(limits) == len(known) else None
-    return None
+        return self._task.close(context, lambda: self._snapshot(self._model, model()))

@@ -27,13 +27,13 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
 
 
 def known_classes(classes: ArrayLike | None, first: NDArray[Any] | None) -> NDArray[Any]:
-    """The classes of a stream, sorted: as told in its first call, which later calls may repeat but not change."""
-    told = first if classes is None else np.unique(np.asarray(classes))
-    if told is None:
+    """The classes of a stream, sorted: those of the first call, which later calls may repeat but not change."""
+    known = first if classes is None else np.unique(np.asarray(classes))
+    if known is None:
         raise ValueError("classes must be passed on the first call to partial_fit: all labels that will come")
-    if first is not None and not np.array_equal(told, first):
+    if first is not None and not np.array_equal(known, first):
         raise ValueError(f"classes={np.asarray(classes).tolist()} differs from the first call's {first.tolist()}")
-    return told if first is None else first
+    return known if first is None else first
 
 
 def encode_known(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.integer[Any]]:
@@ -55,7 +55,7 @@ def signs(numbers: NDArray[np.integer[Any]], positive: int) -> NDArray[np.float6
 
 
 def check_classes(classes: NDArray[Any], numbers: NDArray[np.integer[Any]], weight: NDArray[np.float64] | None) -> None:
-    """Refuse a single class, be it in the labels or among the rows of positive weight."""
+    """Raise a ValueError for a single class in the labels or among the rows of positive weight."""
     if classes.size < 2:
         raise ValueError(
             f"y holds one class only ({classes.tolist()[0]!r}): a classifier needs rows of two classes or more"

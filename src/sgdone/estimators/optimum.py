@@ -1,35 +1,32 @@
-"""Does the fit have an optimum to converge to? The verdict says so where it has none."""
+"""Whether the loss has a finite minimum: if not, the verdict says so."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Literal, TypeVar, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto import AutoResult
 from sgdone.diagnose import Separation, fast_check, separation
-from sgdone.estimators.training import Plan
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.stop import Status
 from sgdone.run import Result
-from sgdone.verdict import Status, Verdict
+from sgdone.run.verdict import Verdict
 
 CheckOptimum = Literal["fast", "thorough", False]
 
 _MODES: tuple[CheckOptimum, ...] = ("fast", "thorough", False)
-#: Ends that say nothing about the optimum.
+#: Statuses that say nothing about the optimum.
 _ON_THE_WAY = (Status.DIVERGED, Status.INTERRUPTED, Status.STOPPED)
-#: α times rows below which a penalty holds nothing: it is 1 by default.
+#: α times rows below which a penalty has no effect; it is 1 by default.
 _TINY = 1e-3
 #: What `sgdone.diagnose.Separation.infinite` means.
 _SIGNS = {-1: "−", 1: "+", 2: "±"}
-#: Signs take a linear program each, and are asked for up to this many.
+#: Signs take a linear program each: largest number of coefficients whose signs are found.
 _MOST_SIGNS = 200
-#: What the check may cost beside the fit, in passes over the rows; more if no penalty holds the coefficients.
+#: Largest cost of the check as a share of the fit; more if there is no penalty.
 _SHARE_OF_FIT, _SHARE_OF_UNPENALISED_FIT = 0.1, 1.0
-#: How much more a pass of a bank costs than one of a single model, about.
-_MODELS_IN_BANK = 10
-#: Coefficients that are named one by one.
+#: Largest number of coefficients that are named.
 _NAMED = 5
 #: A direction's entry beside its largest, both times the size of their columns, below which it is rounding.
 _ROUNDING = 1e-6
@@ -37,21 +34,8 @@ _ROUNDING = 1e-6
 
 @final
 @dataclass(frozen=True)
-class TwoClasses:
-    """A model of two classes, and how its fit ended."""
-
-    coef: NDArray[Any]
-    intercept: float
-    verdict: Verdict
-
-
-Judged = TypeVar("Judged", Result, TwoClasses)
-
-
-@final
-@dataclass(frozen=True)
 class _Answer:
-    """What kind of separation there is, of how many rows, and which coefficients run away (none: not told)."""
+    """The kind of separation, the number of rows separated, and coefficients without a finite value if known."""
 
     kind: str
     n_separable: int
@@ -67,116 +51,112 @@ def as_check_optimum(value: Any) -> CheckOptimum:
     raise ValueError(f'check_optimum={value!r} is not "fast", "thorough" or False')
 
 
-def judged_by_optimum(
+def with_optimum_check(
     mode: CheckOptimum,
-    results: Sequence[Judged],
-    plan: Plan,
+    results: Sequence[Result],
     X: Any,
     labels: Sequence[Callable[[], NDArray[np.float64]]],
     weight: NDArray[np.float64] | None,
-) -> list[Judged]:
-    """The same results, their verdicts saying where there is no finite optimum, or none without the penalty."""
-    # Centred rows have their intercept elsewhere.
-    if mode is False or plan.center or not plan.loss.fades:
-        return list(results)
-    judged = list(results)
+    feature_names: Sequence[str] | None,
+    cost_per_pass: float,
+) -> list[Result]:
+    """The same results, their verdicts saying where there is no finite optimum, or none without the penalty.
+
+    With several classes in one model, each class is checked against the rest: a direction that separates one of them
+    makes its probability grow for ever. If there is a penalty that is only a remark, and as many checks as classes are
+    too expensive: then mode "thorough" is needed.
+    """
+    checked = list(results)
     try:
         for k, result in enumerate(results):
-            if _is_asked(mode, result, plan, X.shape[0]):
-                answer = _ask(mode, result, plan, X, labels[k](), weight)
-                judged[k] = result if answer is None else _with(result, plan, answer)
+            checked[k] = _checked(mode, result, X, labels[k], weight, feature_names, cost_per_pass)
     except KeyboardInterrupt:
         pass  # the models are trained: the question stays open
-    return judged
+    return checked
 
 
-def judged_automatically(
+def _checked(
     mode: CheckOptimum,
-    result: AutoResult,
-    plan: Plan,
+    result: Result,
     X: Any,
-    labels: NDArray[np.float64],
+    labels: Callable[[], NDArray[np.float64]],
     weight: NDArray[np.float64] | None,
-) -> AutoResult:
-    """The same for a fit that chose its penalty by itself; of several classes, each is asked against the rest.
-
-    A direction that separates one of them from the rest makes its probability grow without end, coupled or not. With a
-    penalty that is but a remark, which as many checks as classes are too dear for: it must be asked for.
-    """
-    chosen = replace(plan, alpha=result.state.problem.alpha)
-    if mode == "fast" and len(result.coef) > 1 and not _unpenalised(chosen, X.shape[0]):
+    feature_names: Sequence[str] | None,
+    cost_per_pass: float,
+) -> Result:
+    objective, verdict = result.objective, result.verdict
+    n_outputs, unpenalised = len(result.model.coef), _is_unpenalised(objective, X.shape[0])
+    # The intercept of centred rows is determined elsewhere.
+    if mode is False or objective.center or not objective.loss.fades or verdict.status in _ON_THE_WAY:
         return result
-    spent = _MODELS_IN_BANK if _unpenalised(chosen, X.shape[0]) else 1
-    effort = replace(result.verdict, passes=spent * result.verdict.passes)
-    for k, (coef, intercept) in enumerate(zip(result.coef, result.intercept, strict=True)):
-        signs = labels if len(result.coef) == 1 else np.where(labels == k, 1.0, -1.0)
-        asked = TwoClasses(coef, float(intercept), effort)
-        told = judged_by_optimum(mode, [asked], chosen, X, [partial(np.asarray, signs)], weight)[0].verdict
-        if told is not effort:
-            return replace(result, verdict=replace(told, passes=result.verdict.passes))
+    # A fit that has not read all rows leaves the question to the penalty.
+    if mode == "fast" and not unpenalised and (n_outputs > 1 or verdict.passes < 1):
+        return result
+    effort = verdict.passes * (cost_per_pass if unpenalised else 1.0)
+    for k in range(n_outputs):
+        signs = labels() if n_outputs == 1 else np.where(labels() == k, 1.0, -1.0)
+        start = (result.model.coef[k], float(result.model.intercept[k]))
+        found = _separation(mode, start, objective, X, signs, weight, effort, feature_names)
+        if found is not None:
+            return replace(result, verdict=_with(verdict, objective, found))
     return result
 
 
-def _is_asked(mode: CheckOptimum, result: Result | TwoClasses, plan: Plan, n_rows: int) -> bool:
-    """Whether the end of a fit raises the question; not if it has not seen all rows, and a penalty answers it."""
-    if result.verdict.status in _ON_THE_WAY:
-        return False
-    return mode == "thorough" or result.verdict.passes >= 1 or _unpenalised(plan, n_rows)
-
-
-def _ask(
+def _separation(
     mode: CheckOptimum,
-    result: Result | TwoClasses,
-    plan: Plan,
+    start: tuple[NDArray[Any], float],
+    objective: Objective,
     X: Any,
     labels: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
+    effort: float,
+    feature_names: Sequence[str] | None,
 ) -> _Answer | None:
     """The separation that was proved; None if none was."""
     used = X.shape[0] if weight is None else int(np.count_nonzero(weight))
+    fit_intercept = objective.fit_intercept
     if mode == "thorough":
-        start = (result.coef, result.intercept)
-        shape = separation(X, labels, plan.fit_intercept, weight, start=start)
+        shape = separation(X, labels, fit_intercept, weight, start=start)
         if shape.kind not in ("complete", "quasi-complete"):
             return None
-        return _Answer(shape.kind, int(shape.separable_rows.sum()), used, _runaways(shape, plan))
+        return _Answer(shape.kind, int(shape.separable_rows.sum()), used, _runaways(shape, feature_names))
     found = fast_check(
         X,
         labels,
-        result.coef,
-        result.intercept,
-        fit_intercept=plan.fit_intercept,
+        *start,
+        fit_intercept=fit_intercept,
         sample_weight=weight,
-        passes=_allowed(plan, used) * result.verdict.passes,
+        passes=_allowed(objective, used) * effort,
     )
     if found.separable_rows is None or found.kind not in ("complete", "quasi-complete"):
         return None
-    runaways = _names(plan, _entries(found.coef, X)) if found.kind == "quasi-complete" else []
+    runaways = _names(feature_names, _entries(found.coef, X)) if found.kind == "quasi-complete" else []
     return _Answer(found.kind, int(found.separable_rows.sum()), used, runaways)
 
 
-def _runaways(shape: Separation, plan: Plan) -> list[str]:
-    """The coefficients that have no finite value, with their signs; nothing if that is not told in reasonable time."""
+def _runaways(shape: Separation, feature_names: Sequence[str] | None) -> list[str]:
+    """Coefficients without a finite value, with their signs; empty if finding them takes too long."""
     if len(shape.feature_names) > _MOST_SIGNS:
         return []
     try:
         moved = np.flatnonzero(shape.infinite)
     except (ValueError, RuntimeError):
         return []
-    return [f"{name} → {_SIGNS[shape.infinite[j]]}∞" for j, name in zip(moved, _names(plan, moved), strict=True)]
+    return [
+        f"{name} → {_SIGNS[shape.infinite[j]]}∞" for j, name in zip(moved, _names(feature_names, moved), strict=True)
+    ]
 
 
-def _unpenalised(plan: Plan, n_rows: int) -> bool:
-    return plan.alpha * n_rows < _TINY
+def _is_unpenalised(objective: Objective, n_rows: int) -> bool:
+    return objective.penalty * n_rows < _TINY
 
 
-def _allowed(plan: Plan, n_rows: int) -> float:
-    return _SHARE_OF_UNPENALISED_FIT if _unpenalised(plan, n_rows) else _SHARE_OF_FIT
+def _allowed(objective: Objective, n_rows: int) -> float:
+    return _SHARE_OF_UNPENALISED_FIT if _is_unpenalised(objective, n_rows) else _SHARE_OF_FIT
 
 
-def _names(plan: Plan, columns: NDArray[np.intp]) -> list[str]:
-    """What the user calls some columns."""
-    known = plan.feature_names
+def _names(known: Sequence[str] | None, columns: NDArray[np.intp]) -> list[str]:
+    """Names of some columns."""
     return [f"column {j}" if known is None else str(known[j]) for j in columns.tolist()]
 
 
@@ -189,9 +169,8 @@ def _entries(direction: NDArray[np.float64] | None, X: Any) -> NDArray[np.intp]:
     return np.flatnonzero(sizes > _ROUNDING * sizes.max(initial=0.0))
 
 
-def _with(result: Judged, plan: Plan, answer: _Answer) -> Judged:
-    """The result with a verdict that says it."""
-    verdict = result.verdict
+def _with(verdict: Verdict, objective: Objective, answer: _Answer) -> Verdict:
+    """The verdict with the separation that was found."""
     if answer.kind == "complete":
         found = f"complete separation: some direction classifies all {answer.n_rows:,} rows without error"
     else:
@@ -201,18 +180,15 @@ def _with(result: Judged, plan: Plan, answer: _Answer) -> Judged:
         )
     whose = f" ({_listed(answer.runaways)})" if answer.runaways else ""
     evidence = verdict.evidence | {"separation": answer.kind, "separable_rows": answer.n_separable}
-    if _unpenalised(plan, answer.n_rows):
-        reason = (
-            f"{found}, and the loss falls for ever along it{whose}; the fit itself: {verdict.status}, {verdict.reason}"
-        )
+    if _is_unpenalised(objective, answer.n_rows):
+        fit_itself = f"the fit itself: {verdict.status}, {verdict.reason}"
+        reason = f"{found}, and the loss decreases for ever along it{whose}; {fit_itself}"
         advice = (
-            "Give a penalty (alpha), or ask sgdone.diagnose.separation(X, y) which coefficients have no finite value."
+            "Use a penalty (alpha > 0). sgdone.diagnose.separation(X, y) names the coefficients without a finite value."
         )
-        changed = replace(verdict, status=Status.NO_OPTIMUM, reason=reason, evidence=evidence, advice=advice)
-    else:
-        held = f"{found.capitalize()}: the penalty alone holds the coefficients{whose}, without it there is no optimum."
-        changed = replace(verdict, evidence=evidence, advice=f"{verdict.advice} {held}".strip())
-    return replace(result, verdict=changed)
+        return replace(verdict, status=Status.NO_OPTIMUM, reason=reason, evidence=evidence, advice=advice)
+    held = f"{found.capitalize()}: only the penalty keeps the coefficients{whose} finite."
+    return replace(verdict, evidence=evidence, advice=f"{verdict.advice} {held}".strip())
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
-from sgdone.estimators.specs import as_loss
+from sgdone.estimators.parameters import as_loss
 
 
 def estimates_probabilities(model: Any) -> bool:
-    """Whether a classifier's loss has probabilities; an AttributeError that says so if not, as scikit-learn asks."""
+    """Whether a classifier's loss has probabilities; an AttributeError if not, as in scikit-learn."""
     loss = as_loss(model.loss, "classification")
     if not loss.probabilistic:
         raise AttributeError(

@@ -1,15 +1,15 @@
-"""Rows for many models at once: weights are kept feature by feature, so that a row's entry meets all models together.
+"""Rows for many models at once: weights are stored feature by feature, so that an entry is read once for all models.
 
 Each way of reaching rows has
 
 - ``dots(rows, i, weights, flat, row, sums)``: writes to ``sums`` the inner product of row ``i`` with every column of
-  ``weights`` and returns ‖x‖²; ``row`` is room for the row in the units that are learnt in;
-- ``adds(rows, i, weights, flat, row, amounts)``: column ``p`` += ``amounts[p]`` × row ``i``, which ``dots`` has read;
+  ``weights`` and returns ‖x‖²; ``row`` receives the row in scaled units;
+- ``adds(rows, i, weights, flat, row, amounts)``: column ``p`` += ``amounts[p]`` × row ``i``, as left by ``dots``;
 - ``sound``, ``locate`` and ``fetch`` as in `sgdone.kernels.rows_dense`.
 
-``flat`` is ``weights`` as one row. With the two columns of one model, or the four of two, it is loops over the features
-that are worth vectorising, which takes a distance between features that is known when they are compiled. These loops
-stand in one function with the others: a function of their own takes a tenth of a second more to compile.
+``flat`` is ``weights`` as one row. With two columns (one model) or four (two models) the loops over features are worth
+vectorising, for which the stride between features must be a constant. They are in one function with the other loops:
+separate functions take a tenth of a second more to compile.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def _dense_dots(rows: Any, i: Any, weights: Any, flat: Any, row: Any, sums: Any)
     for j in range(n_features):
         x = (matrix[i, j] - shift[j]) * inverse_scale[j]
         row[j] = x
-    # In a loop of its own: whether one that also writes runs in steps of several would depend on where arrays lie.
+    # In a separate loop: whether a loop that also writes is vectorised depends on the addresses of its arrays.
     for j in range(n_features):
         norm += row[j] * row[j]
     if sums.size == 2:

@@ -1,6 +1,6 @@
-"""The two halves of a step on all rows, for methods that weigh rows by what all of them predict.
+"""The two halves of a step on all rows whose coefficients depend on the predictions for all of them.
 
-First every row's prediction; then, with a coefficient for each row, their sum.
+First the prediction for every row; then the sum of the rows times their coefficients.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from sgdone.kernels.rows import RowAccess
 def make_predictions(access: RowAccess, types: str) -> Callable[..., tuple[int, int]]:
     """A loop that writes xᵀw + b of each row of ``order`` to ``predictions``.
 
-    It returns the outcome, and the place in the order of a row that could not be used; w is vector 0 times ``scale``.
+    It returns the outcome, and the position of a row that could not be used. w is vector 0 times ``scale``.
     """
     dot, sound = access.dot, access.sound
     mark = fingerprint(access.dot, types)
@@ -53,9 +53,9 @@ def make_predictions(access: RowAccess, types: str) -> Callable[..., tuple[int, 
 
 @lru_cache(maxsize=16)
 def make_combination(access: RowAccess, types: str) -> Callable[..., None]:
-    """A loop that writes Σ c·x over the rows of ``order`` to ``out``, rows with c = 0 left out.
+    """A loop that writes Σ c·x over the rows of ``order`` to ``out``; rows with c = 0 are skipped.
 
-    ``sums`` and ``sum_offsets`` are room, all 0 before and after.
+    ``sums`` and ``sum_offsets`` are arrays to work in, all 0 before and after.
     """
     add = access.add
     take = make_vectors(access).take

@@ -1,4 +1,10 @@
-"""What every update adds to a model's numbers, whatever it did to the weights."""
+"""What an update reports to the loop, and how the loop counts it.
+
+An update returns ``(outcome, prediction, slope, changed, sums)``. ``changed`` are the numbers of the model that an
+update may change: scale, own, share, intercept, averaged intercept, and the two moving averages of losses. ``sums`` are
+the terms of the progressive sums: weight × loss, weight, 1 if the sign of the prediction was wrong, and the squared
+error. An update on several rows gives the sum of the first two and the mean of the last two.
+"""
 
 from typing import Any
 
@@ -7,28 +13,42 @@ from sgdone.kernels.model import Numbers
 
 
 @inlined
-def after_update(
-    model: Any, scale: Any, share: Any, intercept: Any, loss: Any, weight: Any, wrong: Any, squares: Any
-) -> Any:
-    """The numbers after one more update: the iterate's, and the sums of a pass and of a stretch.
-
-    ``loss`` is the weight × loss of the update's row, or the sum over its rows, and ``weight`` that of the weights;
-    ``wrong`` counts signs that were wrong and ``squares`` adds up squared differences, both as one row does.
-    """
+def count_update(model: Any, changed: Any, sums: Any) -> Any:
+    """The numbers of the model after one more update."""
+    scale, own, share, intercept, averaged_intercept, iterate_loss, moving_loss = changed
+    loss, weight, wrong, squares = sums
     return Numbers(
         scale,
-        model.own,
+        own,
         share,
         intercept,
-        model.averaged_intercept,
+        averaged_intercept,
         model.steps + 1.0,
-        model.averaged_steps,
+        model.averaged_steps + 1.0,
         model.pass_loss + loss,
         model.pass_weight + weight,
         model.stretch_loss + loss,
         model.stretch_weight + weight,
         model.stretch_wrong + wrong,
         model.stretch_squares + squares,
-        model.iterate_loss,
-        model.moving_loss,
+        iterate_loss,
+        moving_loss,
     )
+
+
+@inlined
+def moved(model: Any, scale: Any, share: Any, intercept: Any) -> Any:
+    """The ``changed`` of an update without an average."""
+    return scale, model.own, share, intercept, model.averaged_intercept, model.iterate_loss, model.moving_loss
+
+
+@inlined
+def sums_of_row(y: Any, v: Any, z: Any, loss: Any) -> Any:
+    """The ``sums`` of an update on one row."""
+    return v * loss, v, 1.0 if y * z <= 0.0 else 0.0, (y - z) * (y - z)
+
+
+@inlined
+def no_update(outcome: Any, reported: Any, model: Any) -> Any:
+    """What is returned where no update was made."""
+    return outcome, reported, 0.0, moved(model, model.scale, model.share, model.intercept), (0.0, 0.0, 0.0, 0.0)

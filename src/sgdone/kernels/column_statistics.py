@@ -1,4 +1,4 @@
-"""Sums over the columns of rows, from which their units are made."""
+"""Sums over the columns of rows, from which scales and shifts are computed."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -41,7 +41,7 @@ def make_dense_statistics(types: str) -> Callable[..., int]:
 def make_csr_statistics(types: str) -> Callable[..., int]:
     """A loop that counts, for rows of positive weight, the entries of each column that are not 0, and adds squares.
 
-    A row that is not sound is left out: the loop that learns will find it.
+    A row that is not sound is skipped: the training loop reports it.
     """
     mark = fingerprint(types)
 

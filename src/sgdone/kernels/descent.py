@@ -1,6 +1,6 @@
-"""The loop of gradient descent: every step reads all rows once, and many steps are made in one call.
+"""Gradient descent: every step reads all rows once, and many steps are made in one call.
 
-Weights are vector 0, at scale 1. The gradient is summed in float64 beside them.
+Weights are vector 0, at scale 1. The gradient is summed in float64.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from sgdone.kernels.bookkeeping import after_update
+from sgdone.kernels.bookkeeping import count_update, moved, sums_of_row
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled, inlined
 from sgdone.kernels.loop import LARGEST, UNIT
@@ -18,14 +18,14 @@ from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
 from sgdone.kernels.plain_vectors import make_vectors
 from sgdone.kernels.rows import RowAccess
 
-#: Places in the loop's settings, behind those of `sgdone.kernels.loop`: the penalty, and the rows of positive weight.
-ALPHA: Final = 3
-USED: Final = 4
+#: Indices into the settings, after those of `sgdone.kernels.loop`: the penalty, and the rows of positive weight.
+ALPHA: Final = 2
+USED: Final = 3
 
 
 @inlined
 def in_new_pass(model: Any) -> Any:
-    """The same numbers with the sums of the last pass forgotten."""
+    """The same numbers with the sums of the pass at 0."""
     return Numbers(
         model.scale,
         model.own,
@@ -51,12 +51,11 @@ def make_descent(
 ) -> Callable[..., tuple[int, int, int]]:
     """A loop of steps w ← (1 − γα)w − (γ/n)·Σ v·ℓ′·x, one for each of ``steps``.
 
-    ``room`` is a sum of gradients as rows are added to it, its offsets, and two vectors. It returns the steps made, the
-    outcome, and the row that could not be used; ``predictions`` and ``slopes`` are the means of each step.
+    ``room`` is the sum of gradients, its offsets, and two vectors to work in. It returns the number of steps, the
+    outcome, and the row that could not be used; ``predictions`` and ``slopes`` receive the means over each step.
     """
     dot, add, sound = access.dot, access.add, access.sound
-    vectors = make_vectors(access)
-    take, move, look = vectors.take, vectors.move, vectors.look
+    take, move, read = make_vectors(access)
     mark = fingerprint(access.dot, value, slope, types)
 
     @compiled(mark)
@@ -81,7 +80,7 @@ def make_descent(
         n_rows = np.uint64(labels.size)
         used = settings[USED]
         for t in range(steps.size):
-            total_z = total_s = total_amount = total_loss = total_v = wrong = squares = 0.0
+            total_z = total_s = total_amount = total_loss = total_v = total_wrong = total_squares = 0.0
             for i in range(n_rows):
                 v = sample_weight[i * weight_stride]
                 if v == 0.0:
@@ -101,26 +100,20 @@ def make_descent(
                 total_amount += amount
                 total_z += z
                 total_s += s
-                total_loss += v * value(z, y, parameters)
-                total_v += v
-                wrong += 1.0 if y * z <= 0.0 else 0.0
-                squares += (y - z) * (y - z)
+                loss, weight, wrong, square = sums_of_row(y, v, z, value(z, y, parameters))
+                total_loss += loss
+                total_v += weight
+                total_wrong += wrong
+                total_squares += square
             step = steps[t]
-            look(weights, old)
+            read(weights, old)
             take(rows, sums, sum_offsets, old, settings[ALPHA], change)
             for j in range(change.size):
                 change[j] *= -step
             move(rows, weights, offsets, old, change)
-            model = after_update(
-                in_new_pass(model),
-                model.scale,
-                model.share,
-                model.intercept - step * total_amount * settings[UNIT],
-                total_loss,
-                total_v,
-                wrong / used,
-                squares / used,
-            )
+            intercept = model.intercept - step * total_amount * settings[UNIT]
+            sums_of_step = total_loss, total_v, total_wrong / used, total_squares / used
+            model = count_update(in_new_pass(model), moved(model, model.scale, model.share, intercept), sums_of_step)
             predictions[t] = total_z / used
             slopes[t] = total_s / used
         store(model, numbers)

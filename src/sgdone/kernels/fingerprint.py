@@ -1,7 +1,7 @@
-"""What Numba's disk cache does not see: an edit in another file.
+"""Numba's disk cache does not notice an edit in another file: a fingerprint of the sources makes it do so.
 
-A compiled loop is keyed by its own file and by what its closure holds. The functions it calls (row access,
-losses) live in other files, so every loop also holds a fingerprint of those files' contents.
+The key of a compiled loop is its own file and the contents of its closure. The functions it calls (row access, losses)
+are in other files, so every closure also contains a fingerprint of their contents.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ _HERE = Path(__file__).parent
 
 
 def fingerprint(*parts: Callable[..., Any] | str) -> str:
-    """Digest of the kernel sources, and of names and functions with all that these refer to."""
+    """Digest of the kernel sources, and of names and functions with everything they refer to."""
     digest = hashlib.sha256(_kernel_sources())
     for part in parts:
         digest.update(b"\0" + (part.encode() if isinstance(part, str) else _definition(part, set())))
@@ -29,7 +29,7 @@ def _kernel_sources() -> bytes:
 
 
 def _definition(function: Callable[..., Any], seen: set[int]) -> bytes:
-    """A function's name, file and code, and the functions and values it takes from around it."""
+    """A function's name, file and code, and the functions and values of its closure and globals."""
     plain: Any = inspect.unwrap(getattr(function, "py_func", function))
     if id(plain) in seen or not inspect.isfunction(plain):
         return repr(plain).encode() if id(plain) not in seen and not callable(plain) else b""

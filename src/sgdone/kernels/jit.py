@@ -1,4 +1,4 @@
-"""The package's only contact with Numba's decorators: typed, and with the options every loop shares."""
+"""Numba's decorators, typed and with the options that every loop shares."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -9,16 +9,16 @@ from numba.extending import register_jitable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: Sums may be reordered for SIMD, yet NaN and infinity keep their meaning: with plain ``fastmath=True``
-#: ``isfinite(nan)`` is true and no divergence is ever seen.
+#: Sums may be reordered for SIMD, but NaN and infinity keep their meaning: with plain ``fastmath=True``,
+#: ``isfinite(nan)`` is true and divergence goes unnoticed.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
 
 def inlined(function: Function) -> Function:
     """Let compiled code call ``function``; it stays an ordinary Python function everywhere else.
 
-    LLVM is told to inline it: a call between compiled functions counts references to every array it passes,
-    and those atomic counts took as long as the rest of a row's work.
+    LLVM must inline it: a call between compiled functions counts references to every array passed, and these atomic
+    counts took as long as the rest of a row's work.
     """
     inline: Any = register_jitable(forceinline=True)
     return cast("Function", inline(function))
@@ -27,12 +27,12 @@ def inlined(function: Function) -> Function:
 def compiled(identity: str = "") -> Callable[[Function], Function]:
     """Compile a function for this machine, keep the result on disk, and release the GIL while it runs.
 
-    Numba keeps all compiled forms of a function behind one index file, and two processes that write to it at once
-    can leave it pointing to each other's code. So every form gets files of its own, named by its ``identity``:
-    whatever is captured by its closure and whatever its arguments' types depend on.
+    Numba lists all compiled forms of a function in one index file, and two processes that write to it at once can leave
+    it pointing to each other's code. So every form has its own files, named by its ``identity``: a digest of what its
+    closure captures and of what the types of its arguments depend on.
 
-    Nothing compiled here allocates, so reference counting of arrays is switched off (by an option that Numba
-    keeps to itself): it leaves a dozen atomic counts a row in the loop otherwise, a tenth of its time.
+    Nothing compiled here allocates, so reference counting of arrays is switched off (by a private option of Numba). It
+    would leave a dozen atomic counts per row in the loop, a tenth of its time.
     """
     options: Any = {"cache": True, "nogil": True, "fastmath": FASTMATH, "error_model": "numpy", "_nrt": False}
 

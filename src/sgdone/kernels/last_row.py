@@ -1,11 +1,11 @@
-"""Inner products of successive sparse rows in as many operations as they have entries.
+"""Inner products of successive sparse rows, at a cost proportional to their number of entries.
 
-The last row is kept by value, and for every feature the number of the entry that last spoke of it, entries being
-counted from the first row on: a number within the last row's range says where in the last row the feature stands.
-Nothing needs clearing, and no two rows need be in the same matrix.
+Entries are numbered from the first row on. For every feature the number of its latest entry is kept: if it is within
+the range of the last row, it gives the feature's place in that row. Nothing needs clearing, and two successive rows may
+be in different matrices.
 
-``memory`` holds the numbers (``marks``, one a feature), the values of the last two rows, and in ``place`` the number
-at which the last row begins, its length, and which of the two it is.
+``memory`` is these numbers (``marks``, one per feature), the values of the last two rows, and in ``place`` the number
+of the last row's first entry, its length, and which of the two it is.
 """
 
 from typing import Any, Final
@@ -20,13 +20,13 @@ _LARGEST: Final = np.uint32(0x80000000)
 
 
 def make_memory(n_features: int) -> tuple[Any, ...]:
-    """A place for rows of so many features, with none in it."""
+    """The memory before the first row of ``n_features`` features."""
     return np.full(n_features, UNSEEN), np.zeros((2, n_features + 1)), np.zeros(3, dtype=np.uint32)
 
 
 @inlined
 def swap(memory: Any, length: Any) -> Any:
-    """Make room for a row; returns where it is to be put and where the last one is, with its beginning and length."""
+    """Make room for a row. Returns its array and first number, and those of the last row with its length."""
     marks = memory[0]
     values = memory[1]
     place = memory[2]

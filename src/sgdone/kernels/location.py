@@ -1,4 +1,4 @@
-"""Catoni's location of weighted values, for the losses of all rows at every step."""
+"""Catoni's M-estimate of location for weighted values."""
 
 import math
 from collections.abc import Callable

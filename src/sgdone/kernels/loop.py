@@ -1,126 +1,85 @@
-"""The one loop over a block of rows: any loss, any way of reaching rows, any storage, either kind of step."""
+"""The loop over a block of rows that every row method shares: a method brings only what it does with one row.
+
+The loop skips rows of weight 0, checks that a row lies within its matrix and that its prediction is finite, calls the
+probes, and counts the updates. It prefetches the rows that come next.
+"""
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final, NamedTuple
 
-from sgdone.kernels.ahead import make_ask_ahead
+from sgdone.kernels.bookkeeping import count_update
 from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled, inlined
-from sgdone.kernels.model import Numbers, load, store
+from sgdone.kernels.jit import compiled
+from sgdone.kernels.model import load, store
 from sgdone.kernels.outcome import (
     CONTINUE,
     ENERGY_EXCEEDED,
     FIRED_AFTER,
     FIRED_AT_LEFT_OUT,
     FIRED_BEFORE,
-    LEFT_OUT,
+    GATHERED,
     NOT_FINITE,
     NOT_SOUND,
 )
-from sgdone.kernels.probes import FIRE, GO, LEAVE_OUT, Probe, ProbeMaker, make_probes
-from sgdone.kernels.rows import RowAccess
-from sgdone.kernels.storage import Storage
+from sgdone.kernels.prefetch import AHEAD, FAR_AHEAD, prefetch
+from sgdone.kernels.probes import FIRE, GO, LEAVE_OUT, ProbeMaker, make_probes
 
-#: Indices into a loop's ``settings``.
-UNIT, LARGEST, ENERGY_LIMIT = range(3)
+#: Indices into the ``settings`` of every loop: 1 with an intercept and 0 without, and the largest absolute value of a
+#: prediction or of a step. The settings of a method follow.
+UNIT: Final = 0
+LARGEST: Final = 1
 
 
-def make_row_step(
-    storage: Storage, update: Callable[..., Any], value: Callable[..., float], probes: Probe
-) -> Callable[..., Any]:
-    """The work of one row on one model: predict, check, update; returns the outcome, prediction and slope."""
-    read, write, watch = storage
-    before, after = probes
+class RowMethod(NamedTuple):
+    """What a method does with one row. Both functions are compiled into the loop (`sgdone.kernels.jit.inlined`)."""
 
-    @inlined
-    def row_step(
-        rows: Any,
-        i: Any,
-        y: Any,
-        v: Any,
-        step: Any,
-        penalty: Any,
-        settings: Any,
-        parameters: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-        held: Any,
-    ) -> Any:
-        product, other, norm = read(rows, i, weights, offsets, model)
-        wx = model.scale * product
-        z = wx + model.intercept
-        if not abs(z) <= settings[LARGEST]:
-            return NOT_FINITE, z, 0.0, model
-        wish = before(y, z, held)
-        if wish != GO:
-            if wish == FIRE:
-                return FIRED_BEFORE, z, 0.0, model
-            return LEFT_OUT if wish == LEAVE_OUT else FIRED_AT_LEFT_OUT, z, 0.0, model
-        energy = v * (norm + settings[UNIT])
-        if energy > settings[ENERGY_LIMIT]:
-            return ENERGY_EXCEEDED, energy, 0.0, model
-        shrink, amount, amount_b, slope = update(
-            wx, model.intercept, norm, y, v, step, penalty, settings[UNIT], parameters
-        )
-        if not abs(amount) <= settings[LARGEST]:
-            return NOT_FINITE, z, slope, model
-        intercept = model.intercept - amount_b
-        scale, own, share, averaged_intercept = write(
-            rows, i, shrink, amount, intercept, step, settings, weights, offsets, model
-        )
-        loss = value(z, y, parameters)
-        iterate_loss, moving_loss, outcome = watch(other, loss, y, v, parameters, model)
-        model = Numbers(
-            scale,
-            own,
-            share,
-            intercept,
-            averaged_intercept,
-            model.steps + 1.0,
-            model.averaged_steps + 1.0,
-            model.pass_loss + v * loss,
-            model.pass_weight + v,
-            model.stretch_loss + v * loss,
-            model.stretch_weight + v,
-            model.stretch_wrong + (1.0 if y * z <= 0.0 else 0.0),
-            model.stretch_squares + (y - z) * (y - z),
-            iterate_loss,
-            moving_loss,
-        )
-        if after(rows, i, v, slope, settings[UNIT], weights, offsets, model, held) and outcome == CONTINUE:
-            outcome = FIRED_AFTER
-        return outcome, z, slope, model
-
-    return row_step
+    #: ``predict(rows, i, weights, offsets, model, own)`` returns the prediction z for row ``i``, and a tuple of what
+    #: the update needs of the same read.
+    predict: Callable[..., Any]
+    #: ``update(rows, i, y, v, z, reading, used, settings, parameters, weights, offsets, model, own)`` is called for a
+    #: row of label ``y`` and weight ``v`` after ``used`` updates. It returns the outcome, the prediction and the slope
+    #: to report, the numbers that changed and the sums to add: see `sgdone.kernels.bookkeeping`. With the outcomes
+    #: `NOT_FINITE` and `ENERGY_EXCEEDED` the row was not used; with `GATHERED` it waits for the rest of a minibatch.
+    update: Callable[..., Any]
 
 
 @lru_cache(maxsize=512)
 def make_loop(
-    access: RowAccess,
-    make_storage: Callable[[RowAccess, Callable[..., float]], Storage],
-    make_update: Callable[[Callable[..., float]], Callable[..., Any]],
-    value: Callable[..., float],
-    slope: Callable[..., float],
+    access: Any,
+    make_method: Callable[..., RowMethod],
+    functions: tuple[Callable[..., Any], ...],
     types: str,
     probes: tuple[ProbeMaker, ...] = (),
 ) -> Callable[..., tuple[int, int, int]]:
-    """Compose a compiled loop; ``slope`` is the loss's slope or implicit slope, as ``make_update`` asks.
+    """Compile the loop of the method ``make_method(access, *functions)``.
 
-    ``types`` names the types of the rows' arrays: a loop is only ever called with one kind of them.
+    Parameters
+    ----------
+    access : RowAccess or BankAccess
+        The functions that reach a row.
+    make_method : callable
+        The factory of a `RowMethod`.
+    functions : tuple of callables
+        Functions of the loss, and factories, that the method is composed of.
+    types : str
+        Types of the rows' arrays. A compiled loop is only called with arrays of one set of types.
+    probes : tuple of ProbeMaker
+        Rules that check every row from inside the loop: see `sgdone.kernels.probes`.
 
-    The loop runs over ``order[first:last]`` until the rows or the step sizes are used up or an outcome ends it;
-    ``upcoming`` names rows that will be wanted long after, and are fetched from memory meanwhile. It returns the
-    index of the next row, the number of updates made, and the outcome; the prediction and slope of each update
-    are in ``predictions`` and ``slopes``, and behind them, if a row was larger than the limit, its energy.
-    ``penalties`` holds what the update takes for α, one a step, or one for all of them if its stride is 0;
-    ``held`` is what the ``probes`` hold, nested as `sgdone.kernels.probes` says.
+    Returns
+    -------
+    callable
+        It uses the rows ``order[first:last]`` until ``updates`` updates are made or an outcome ends it, and returns the
+        position of the next row, the number of updates and the outcome. ``upcoming`` names rows that are needed much
+        later, to be prefetched. ``own`` is a tuple of what the method alone needs. ``predictions`` and ``slopes``
+        receive one number an update, and ``predictions`` the energy of a row that exceeded the limit. ``held`` is the
+        numbers and memories of the probes.
     """
-    row_step = make_row_step(make_storage(access, value), make_update(slope), value, make_probes(probes, access))
-    sound = access.sound
-    ask_ahead = make_ask_ahead(access.fetch, access.locate)
-    mark = fingerprint(access.dot, make_storage, make_update, value, slope, types, *probes)
+    predict, update = make_method(access, *functions)
+    before, after = make_probes(probes, access)
+    sound, locate, fetch = access.sound, access.locate, access.fetch
+    mark = fingerprint(access[0], make_method, *functions, types, *probes)
 
     @compiled(mark)
     def loop(
@@ -132,14 +91,13 @@ def make_loop(
         upcoming: Any,
         first: Any,
         last: Any,
-        steps: Any,
-        penalties: Any,
-        penalty_stride: Any,
+        updates: Any,
         settings: Any,
         parameters: Any,
         weights: Any,
         offsets: Any,
         numbers: Any,
+        own: Any,
         predictions: Any,
         slopes: Any,
         held: Any,
@@ -149,37 +107,52 @@ def make_loop(
         outcome = CONTINUE
         position = first
         used = 0
-        while position < last and used < steps.size:
+        while position < last and used < updates:
             i = order[position]
-            ask_ahead(rows, labels, order, upcoming, position, last)
+            fetch(rows, upcoming[position])
+            if position + FAR_AHEAD < last:
+                far = order[position + FAR_AHEAD]
+                prefetch(labels, far)
+                locate(rows, far)
+            if position + AHEAD < last:
+                fetch(rows, order[position + AHEAD])
             v = sample_weight[i * weight_stride]
-            if v != 0.0:
-                if not sound(rows, i, weights):
-                    outcome = NOT_SOUND
-                    break
-                outcome, z, slope_there, model = row_step(
-                    rows,
-                    i,
-                    labels[i],
-                    v,
-                    steps[used],
-                    penalties[used * penalty_stride],
-                    settings,
-                    parameters,
-                    weights,
-                    offsets,
-                    model,
-                    held,
-                )
-                predictions[used] = z
-                slopes[used] = slope_there
-                if outcome in (NOT_FINITE, ENERGY_EXCEEDED, FIRED_BEFORE):
-                    break
-                if outcome == LEFT_OUT:
-                    outcome = CONTINUE
-                elif outcome != FIRED_AT_LEFT_OUT:
-                    used += 1
+            if v == 0.0:
+                position += 1
+                continue
+            if not sound(rows, i, weights):
+                outcome = NOT_SOUND
+                break
+            y = labels[i]
+            z, reading = predict(rows, i, weights, offsets, model, own)
+            if not abs(z) <= settings[LARGEST]:
+                outcome = NOT_FINITE
+                break
+            decision = before(y, z, held)
+            if decision == FIRE:
+                outcome = FIRED_BEFORE
+                break
+            if decision != GO:
+                position += 1
+                if decision == LEAVE_OUT:
+                    continue
+                outcome = FIRED_AT_LEFT_OUT
+                break
+            outcome, reported, slope, changed, sums = update(
+                rows, i, y, v, z, reading, used, settings, parameters, weights, offsets, model, own
+            )
+            predictions[used] = reported
+            if outcome in (NOT_FINITE, ENERGY_EXCEEDED):
+                break
             position += 1
+            if outcome == GATHERED:
+                outcome = CONTINUE
+                continue
+            slopes[used] = slope
+            used += 1
+            model = count_update(model, changed, sums)
+            if after(rows, i, v, slope, settings[UNIT], weights, offsets, model, held) and outcome == CONTINUE:
+                outcome = FIRED_AFTER
             if outcome != CONTINUE:
                 break
         store(model, numbers)

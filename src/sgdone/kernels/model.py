@@ -1,8 +1,7 @@
-"""A model's numbers: the scalars beside its weight vectors.
+"""A model's numbers: the scalars that go with its weight vectors.
 
-A model is two arrays and these numbers: ``weights`` (one or two vectors along the features) and ``offsets``
-(the rank-one part of each vector when rows are shifted, see `rows_csr_scaled`). The per-row work is a
-function of one row and a model, so several models can share one read of a row.
+A model is two arrays and these numbers: ``weights`` (one or two vectors along the features) and ``offsets`` (the
+rank-one part of each vector when rows are shifted, see `rows_csr_shifted`).
 """
 
 from typing import Any, Final, NamedTuple
@@ -11,7 +10,7 @@ from sgdone.kernels.jit import inlined
 
 
 class Numbers(NamedTuple):
-    """The scalars of a model; between calls of a loop they rest in a float64 array of the same order."""
+    """The scalars of a model. Between calls of a loop they are stored in a float64 array, in this order."""
 
     #: The iterate is ``scale`` × vector 0.
     scale: Any
@@ -20,13 +19,13 @@ class Numbers(NamedTuple):
     share: Any
     intercept: Any
     averaged_intercept: Any
-    #: Updates made, and how many of them the average holds.
+    #: Number of updates, and of updates since averaging began.
     steps: Any
     averaged_steps: Any
     #: Sums over the updates of a pass of weight × loss of the prediction made before the update, and of the weights.
     pass_loss: Any
     pass_weight: Any
-    #: The same over a stretch, with the predictions of the wrong sign and the squared differences from the labels.
+    #: The same over a stretch, the number of predictions of the wrong sign, and the sum of squared errors.
     stretch_loss: Any
     stretch_weight: Any
     stretch_wrong: Any
@@ -38,10 +37,10 @@ class Numbers(NamedTuple):
 
 LENGTH: Final = len(Numbers._fields)
 
-#: Below the one and above the other (explicit steps with γα > 2) a scale is folded into its vector.
+#: Below the first and above the second (explicit steps with γα > 2) a scale is multiplied into its vector.
 FLOOR: Final = 1e-9
 CEILING: Final = 1e9
-#: The same for an average, in which vectors cancel that have grown as scales shrank: so many digits may be lost.
+#: The same for an average: as scales shrink, vectors grow that cancel in it, and two digits may be lost.
 AVERAGE_FLOOR: Final = 1e-2
 AVERAGE_CEILING: Final = 1e2
 

@@ -1,4 +1,4 @@
-"""Several predictions of one row: what they cost together, and the slopes of an implicit step for all of them.
+"""Several predictions for one row: their loss, and the slopes of an implicit step for all of them.
 
 Each factory takes a loss's functions and returns
 
@@ -24,17 +24,17 @@ class Outputs(NamedTuple):
     cost: Callable[..., Any]
     slopes: Callable[..., Any]
     miss: Callable[..., Any]
-    #: Whether there is but one prediction: loops over it are none then.
+    #: Whether there is only one prediction, so that no loop over predictions is compiled.
     single: bool = False
 
 
 def make_two_classes(value: Callable[..., float], implicit: Callable[..., float]) -> Outputs:
-    """One prediction a row, whose sign says which of two classes it is of."""
+    """One prediction per row, whose sign is the predicted class."""
     return _make_single(value, implicit, _sign_is_wrong)
 
 
 def make_target(value: Callable[..., float], implicit: Callable[..., float]) -> Outputs:
-    """One prediction a row, of a number."""
+    """One prediction per row, of a number."""
     return _make_single(value, implicit, _squared_error)
 
 
@@ -52,7 +52,7 @@ def _make_single(value: Callable[..., float], implicit: Callable[..., float], mi
 
 
 def make_one_vs_rest(value: Callable[..., float], implicit: Callable[..., float]) -> Outputs:
-    """One prediction a class, each against the rest; their losses add up."""
+    """One prediction per class, each against the rest; their losses are added."""
 
     @inlined
     def cost(z: Any, first: Any, count: Any, label: Any, parameters: Any) -> Any:
@@ -70,7 +70,7 @@ def make_one_vs_rest(value: Callable[..., float], implicit: Callable[..., float]
 
 
 def make_softmax(value: Callable[..., float], implicit: Callable[..., float]) -> Outputs:
-    """One prediction a class, coupled: the loss is log Σ exp(z) − z of the row's class."""
+    """One prediction per class, coupled: the loss is log Σ exp(z) − z of the row's class."""
     return Outputs(_log_loss, softmax_slopes, _largest_is_wrong)
 
 

@@ -18,7 +18,7 @@ if not INTERPRETED:
 
     @intrinsic
     def _add_pair(typingctx: Any, weights: Any, j: Any, x: Any, a: Any, b: Any) -> Any:
-        """Emit the two-lane form: left to itself LLVM makes two loads and two stores of it."""
+        """Emit the two-lane form: LLVM alone makes two loads and two stores of it."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, index, number, first, second = arguments

@@ -1,4 +1,4 @@
-"""A vector of weights read and moved as a plain vector of float64, however rows reach it."""
+"""Weights read and written as a plain vector of float64, for every way of reaching rows."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -8,23 +8,23 @@ from sgdone.kernels.rows import CSR_SHIFTED, RowAccess
 
 
 class Vectors(NamedTuple):
-    """How vector 0 is read and moved as a plain vector, for a way of reaching rows."""
+    """Vector 0 as a plain vector, for one way of reaching rows."""
 
     #: ``take(rows, sums, sum_offsets, vector, factor, out)``: out ← sums + factor·vector, and sums ← 0.
     take: Callable[..., Any]
     #: ``move(rows, weights, offsets, old, step)``: weights ← old + step.
     move: Callable[..., Any]
-    #: ``look(weights, out)``: out ← weights.
-    look: Callable[..., Any]
+    #: ``read(weights, out)``: out ← weights.
+    read: Callable[..., Any]
 
 
 def make_vectors(access: RowAccess) -> Vectors:
     """Those functions for dense rows, sparse ones, and sparse ones that are shifted."""
     if access.vectors_first:
-        return Vectors(_take_dense, _move_dense, _look_dense)
+        return Vectors(_take_dense, _move_dense, _read_dense)
     if access is CSR_SHIFTED:
-        return Vectors(_take_shifted, _move_shifted, _look_sparse)
-    return Vectors(_take_sparse, _move_sparse, _look_sparse)
+        return Vectors(_take_shifted, _move_shifted, _read_sparse)
+    return Vectors(_take_sparse, _move_sparse, _read_sparse)
 
 
 @inlined
@@ -74,7 +74,7 @@ def _move_sparse(rows: Any, weights: Any, offsets: Any, old: Any, step: Any) -> 
 
 @inlined
 def _move_shifted(rows: Any, weights: Any, offsets: Any, old: Any, step: Any) -> None:
-    """Of `rows_csr_shifted`: δ stays 0, and what the weights' product with the centre is must be known."""
+    """For `rows_csr_shifted`: δ stays 0, and the product of the weights with the centre is computed."""
     centre = rows[5]
     with_centre = 0.0
     for j in range(weights.shape[0]):
@@ -84,12 +84,12 @@ def _move_shifted(rows: Any, weights: Any, offsets: Any, old: Any, step: Any) ->
 
 
 @inlined
-def _look_dense(weights: Any, out: Any) -> None:
+def _read_dense(weights: Any, out: Any) -> None:
     for j in range(weights.shape[1]):
         out[j] = weights[0, j]
 
 
 @inlined
-def _look_sparse(weights: Any, out: Any) -> None:
+def _read_sparse(weights: Any, out: Any) -> None:
     for j in range(weights.shape[0]):
         out[j] = weights[j, 0]

@@ -1,7 +1,7 @@
-"""Ask the memory for a row before its turn comes.
+"""Prefetch memory for rows that come next.
 
-Both prefetches aim at the outer caches: filling the innermost one takes up the few buffers that the loop's own
-loads need, and was slower on every machine measured.
+Prefetches go to the outer caches: filling the innermost one takes the few buffers that the loop's own loads need, and
+was slower on every machine measured.
 """
 
 from typing import Any
@@ -12,16 +12,16 @@ from numba.extending import intrinsic
 
 from sgdone.kernels.jit import INTERPRETED, inlined
 
-#: Rows between a row's prefetch and its use; a window ahead of that, rows are fetched in the order they lie in.
+#: Number of rows between the prefetch of a row and its use.
 AHEAD = 6
-#: Rows between looking up where a row begins and its use.
+#: Number of rows between the prefetch of where a row begins and its use.
 FAR_AHEAD = 4 * AHEAD
-#: LLVM's word for the third level of cache.
+#: LLVM's number for the third level of cache.
 _LOCALITY = 1
 
 
 def _prefetch(array: Any, index: Any) -> None:
-    """Do nothing: the interpreter has no prefetch."""
+    """Do nothing: there is no prefetch in plain Python."""
 
 
 if not INTERPRETED:
@@ -45,9 +45,9 @@ if not INTERPRETED:
 
 @inlined
 def prefetch(array: Any, index: Any) -> None:
-    """Ask for the cache line of ``array[index]``, which may lie beyond the array's end.
+    """Prefetch the cache line of ``array[index]``, which may lie beyond the array's end.
 
-    A function around the intrinsic: Numba names an intrinsic anew in every process, and a closure that holds one
-    would never be found on disk.
+    A function around the intrinsic: Numba gives an intrinsic another name in every process, so that a closure with one
+    in it would never be found in the disk cache.
     """
     _prefetch(array, index)

@@ -1,15 +1,16 @@
-"""Looking at every sample from inside the loop, for rules that must stop at exactly one of them.
+"""Probes check every sample from inside the loop, for rules that must stop at exactly one of them.
 
-A probe is two functions, each given the probe's own ``numbers`` (whose first says whether it has fired) and its
-``memory`` (a tuple of arrays):
+A probe is two functions. Each is given the probe's ``numbers`` (the first is whether it has fired) and its ``memory``
+(a tuple of arrays):
 
-- ``before(y, z, numbers, memory)`` sees a prediction before its update and returns `GO`, or the bits `LEAVE_OUT`
-  (the row is read but not learnt from) and `FIRE`. It may change its numbers only where it does not return `GO`:
-  after `FIRE` alone the row comes back.
-- ``after(rows, i, v, slope, unit, weights, offsets, model, numbers, memory)`` sees the model after an update and
+- ``before(y, z, numbers, memory)`` is given a prediction before its update. It returns `GO`, or the bits `LEAVE_OUT`
+  (the row is read but not trained on) and `FIRE`. It may change its numbers only where it does not return `GO`: after
+  `FIRE` alone the same row is given again.
+- ``after(rows, i, v, slope, unit, weights, offsets, model, numbers, memory)`` is given the model after an update and
   returns whether to stop there.
 
-Several probes look in turn; what they hold is nested: ``((numbers, memory), the rest)``, and ``()`` at the end.
+Several probes are called in turn. Their numbers and memories are nested: ``((numbers, memory), the rest)``, and ``()``
+at the end.
 """
 
 from collections.abc import Callable
@@ -22,7 +23,7 @@ GO: Final = 0
 LEAVE_OUT: Final = 1
 FIRE: Final = 2
 
-#: The place in a probe's numbers that says whether it has fired.
+#: Index into a probe's numbers: whether it has fired.
 FIRED: Final = 0
 
 
@@ -39,7 +40,7 @@ ProbeMaker = Callable[[RowAccess], Probe]
 
 @inlined
 def let_pass(y: Any, z: Any, numbers: Any, memory: Any) -> Any:
-    """The ``before`` of a probe that looks at models alone."""
+    """The ``before`` of a probe that checks models only."""
     return GO
 
 
@@ -56,7 +57,7 @@ def look_away(
     numbers: Any,
     memory: Any,
 ) -> Any:
-    """The ``after`` of a probe that looks at predictions alone."""
+    """The ``after`` of a probe that checks predictions only."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Numbers that tell rows apart by what they hold, and how many rows are the same."""
+"""A hash for every row, to find equal rows."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -17,9 +17,9 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 @lru_cache(maxsize=8)
 def make_row_keys(types: str, dense: bool) -> Callable[..., None]:
-    """A loop that writes to ``keys`` a number for each of ``order``: the same for the same row, hardly for another.
+    """A loop that writes a hash of each row of ``order`` to ``keys``: equal for equal rows, hardly ever for others.
 
-    It is the sum of the entries times ``factors``, one a column, added up in the order of the columns.
+    It is the sum of the entries times ``factors``, one per column, added in the order of the columns.
     """
     mark = fingerprint(types, str(dense))
 
@@ -50,7 +50,7 @@ def make_row_keys(types: str, dense: bool) -> Callable[..., None]:
 
 
 def number_copies(keys: NDArray[np.float64]) -> tuple[NDArray[np.intp], int]:
-    """A number for each key, 0, 1, … as they come, the same for the same key; and how many there are.
+    """Number the distinct keys 0, 1, … in order of appearance: the number of each key, and their count.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def number_copies(keys: NDArray[np.float64]) -> tuple[NDArray[np.intp], int]:
 
 @compiled()
 def _number(bits: Any, starts: Any, table: Any, numbers: Any) -> Any:
-    """A hash table with open addressing: each key is looked for from its place in ``starts`` on."""
+    """A hash table with open addressing: the search for a key begins at its place in ``starts``."""
     count = 0
     for i in range(bits.size):
         place = starts[i]

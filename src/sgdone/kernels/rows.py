@@ -8,7 +8,7 @@ from sgdone.kernels import rows_csr, rows_csr_scaled, rows_csr_shifted, rows_den
 
 
 class RowAccess(NamedTuple):
-    """What a loop does with row ``i``; see `rows_dense` for each function's meaning."""
+    """The functions that reach row ``i``; see `rows_dense` for the meaning of each."""
 
     dot: Callable[..., Any]
     dot_both: Callable[..., Any]
@@ -22,7 +22,7 @@ class RowAccess(NamedTuple):
     overlap: Callable[..., Any]
     settle: Callable[..., Any]
     settle_all: Callable[..., Any]
-    #: Whether weights are kept as (vectors, features) or (features, vectors).
+    #: Whether weights are stored as (vectors, features) or (features, vectors).
     vectors_first: bool
 
 

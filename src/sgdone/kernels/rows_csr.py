@@ -1,6 +1,6 @@
-"""Rows of a CSR matrix; the weights of a feature are kept side by side.
+"""Rows of a CSR matrix; the weights of a feature are stored side by side.
 
-Unsorted indices do no harm here; repeated ones are summed before, because the squared norm needs it.
+Indices need not be sorted; repeated ones are summed beforehand, because the squared norm needs it.
 Indices are unsigned: with signed ones Numba guards against negative values and the loop is three times slower.
 """
 
@@ -86,7 +86,7 @@ def locate(rows: Any, i: Any) -> None:
 
 @inlined
 def fetch(rows: Any, i: Any) -> None:
-    """Prefetch as much as a row of usual length takes: always as many lines, so that no branch is mispredicted."""
+    """Prefetch the lines of a row of usual length: always the same number, so that no branch is mispredicted."""
     data, indices, indptr, reach = rows
     start = indptr[i]
     for k in range(np.uint64(0), reach, np.uint64(8)):

@@ -1,7 +1,7 @@
-"""Rows of a CSR matrix in scaled and shifted units, without a dense row ever being made.
+"""Rows of a CSR matrix in scaled and shifted units, without making any row dense.
 
 Row i stands for x̃ = x·inverse_scale − c with the same c = shift·inverse_scale in every row. A vector along
-such rows is ``weights − δ·c`` with sparse changes in ``weights`` and one number δ, so ``offsets`` holds, for
+such rows is ``weights − δ·c`` with sparse changes in ``weights`` and one number δ, so ``offsets`` contains, for
 each vector, δ and the inner product weights·c. Then, with d = (x·inverse_scale)·c and C = c·c,
 
     x̃·(weights − δc) = (x·inverse_scale)·weights − δ·d − (weights·c − δ·C),     ‖x̃‖² = ‖x·inverse_scale‖² − 2d + C.
@@ -20,7 +20,7 @@ VECTORS_FIRST: Final = False
 sound = rows_csr_scaled.sound
 locate = rows_csr_scaled.locate
 fetch = rows_csr_scaled.fetch
-# Of shifted rows the vectors are not the weights: no method that thresholds them works on these.
+# The vectors of shifted rows are not the weights: methods with a threshold refuse these rows.
 settle = rows_csr_scaled.settle
 settle_all = rows_csr_scaled.settle_all
 

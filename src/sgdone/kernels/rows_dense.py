@@ -1,4 +1,4 @@
-"""Rows of a C-contiguous matrix; weights are kept vector by vector."""
+"""Rows of a C-contiguous matrix; weights are stored vector by vector."""
 
 from typing import Any, Final
 
@@ -59,18 +59,18 @@ def add_both(rows: Any, i: Any, weights: Any, offsets: Any, amount: Any, amount_
 
 @inlined
 def sound(rows: Any, i: Any, weights: Any) -> Any:
-    """Always: a dense row has its place."""
+    """Whether row ``i`` lies within its matrix: a dense one always does."""
     return True
 
 
 @inlined
 def locate(rows: Any, i: Any) -> None:
-    """Nothing to look up: a row's place is its number."""
+    """Prefetch where row ``i`` begins: nothing to do for a dense one."""
 
 
 @inlined
 def fetch(rows: Any, i: Any) -> None:
-    """Prefetch row ``i``, up to its first 16 cache lines: the hardware sees to the rest."""
+    """Prefetch row ``i``, up to its first 16 cache lines: the hardware prefetches the rest."""
     x = rows[0][i]
     line = 64 // x.itemsize
     for j in range(0, min(x.size, 16 * line), line):

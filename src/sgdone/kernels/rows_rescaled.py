@@ -1,6 +1,6 @@
-"""Rows along which every feature has a step size of its own: vector 0 is θ, vector 1 the diagonal B of step sizes.
+"""Rows with a step size for every feature: vector 0 is θ, vector 1 the diagonal B of step sizes.
 
-Rows of a CSR matrix that are shifted are not among them: B∘x would have as many entries as there are features.
+Not for shifted rows of a CSR matrix: B∘x would be dense.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from sgdone.kernels.rows import CSR, CSR_SCALED, DENSE, DENSE_SCALED, RowAccess
 
 
 class RescaledRows(NamedTuple):
-    """What a loop does with θ and B, and a copy ``kept`` of an earlier θ, which is a model of one vector."""
+    """The functions of θ, B and ``kept``, a copy of an earlier θ stored as a model of one vector."""
 
     #: ``move(rows, i, weights, amount)``: θ −= amount × B∘x.
     move: Callable[..., Any]
@@ -27,7 +27,7 @@ class RescaledRows(NamedTuple):
 
 @inlined
 def _tightened(step: Any, theta: Any, kept: Any, gradient: Any, skip: Any, most: Any) -> Any:
-    """A step size after one look at a curvature; where θ has not moved there is nothing to see."""
+    """A step size after an estimate of the curvature; where θ has not moved there is none."""
     moved = theta - kept
     return step / (1.0 + skip * step * min(max(gradient / moved, 0.0), most)) if moved != 0.0 else step
 
@@ -65,7 +65,7 @@ def _dense(entry: Callable[..., Any]) -> RescaledRows:
 
 
 def _sparse(entry: Callable[..., Any]) -> RescaledRows:
-    """The entries of the row alone; ``entry(rows, k)`` is the k-th of the matrix."""
+    """Only the entries of the row; ``entry(rows, k)`` is the k-th of the matrix."""
 
     @inlined
     def move(rows: Any, i: Any, weights: Any, amount: Any) -> None:
@@ -127,7 +127,7 @@ _RESCALED: dict[RowAccess, RescaledRows] = {
 
 
 def rescaled(access: RowAccess) -> RescaledRows:
-    """The same rows with a step size for every feature; not of shifted sparse rows."""
+    """The functions for a way of reaching rows; an error for shifted sparse rows."""
     if access not in _RESCALED:
         raise ValueError(
             "sgdqn cannot learn from centred sparse rows, whose every entry it would need: "

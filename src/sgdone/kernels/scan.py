@@ -1,4 +1,4 @@
-"""Squared norms of rows, before any of them is trained on."""
+"""Squared norms of rows, before training."""
 
 from collections.abc import Callable
 from functools import lru_cache

@@ -9,7 +9,7 @@ from sgdone.kernels.jit import compiled, inlined
 
 @inlined
 def _lay_out(runs: Any, run_length: Any, n_rows: Any, rows: Any, start: Any) -> Any:
-    """Write the rows of some runs of neighbours one after another from ``start`` on; where they end."""
+    """Write the rows of runs of neighbours one after another from ``start`` on; returns where they end."""
     for run in runs:
         for row in range(run * run_length, min((run + 1) * run_length, n_rows)):
             rows[start] = np.uint64(row)
@@ -19,13 +19,13 @@ def _lay_out(runs: Any, run_length: Any, n_rows: Any, rows: Any, start: Any) -> 
 
 @compiled()
 def shuffled_windows(runs: Any, window: Any, run_length: Any, n_rows: Any, bits: Any, rows: Any, upcoming: Any) -> int:
-    """Fill ``rows`` with the rows of ``runs``, shuffled window by window; how many there are.
+    """Fill ``rows`` with the rows of ``runs``, shuffled window by window; returns their number.
 
-    ``runs`` may go on beyond the windows wanted (as many as ``bits`` and ``rows`` have room for): ``upcoming``
-    holds, beside each row, one of the window after its own, in the order in which they lie in memory.
+    The windows are those that fit into ``rows``; ``runs`` may contain more. ``upcoming`` receives for each row one of
+    the next window, in memory order, to be prefetched.
 
-    The shuffle is Fisher and Yates's, driven by one random 32-bit word a row: a word times the number of choices,
-    shifted, is the choice, which favours none by more than 2⁻³² of the choices.
+    The shuffle is that of Fisher and Yates with one random 32-bit word per row: the choice is the word times the number
+    of choices, shifted, with a bias of at most 2⁻³² of the choices.
     """
     filled = 0
     for first in range(0, runs.size, window):

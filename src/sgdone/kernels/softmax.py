@@ -9,7 +9,7 @@ from typing import Any
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.omega import omega, refined
 
-#: Up to this q, and with the row's class no further behind the first one, the predictions themselves are solved for.
+#: Newton's method is applied to all predictions up to this q and this distance of the row's class from the largest.
 _MODERATE, _FAR = 16.0, 600.0
 _MAX_ITERATIONS = 100
 _CLOSE = 1e-8

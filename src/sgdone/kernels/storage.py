@@ -2,16 +2,18 @@
 
 Each factory takes a way of reaching rows and a loss's value, and returns
 
-- ``read(rows, i, weights, offsets, model)``: inner product with vector 0, the prediction of the model that
-  is watched (if any), and ‖x‖²;
+- ``read(rows, i, weights, offsets, model)``: inner product with vector 0, the prediction of the moving average
+  (if there is one), and ‖x‖²;
 - ``write(rows, i, shrink, amount, intercept, step, settings, weights, offsets, model)``: w ← shrink·w − amount·x;
   returns the new (scale, own, share, averaged intercept);
-- ``watch(other, loss, y, v, parameters, model)``: returns (iterate loss, moving loss, outcome).
+- ``compare(other, loss, y, v, parameters, model)``: the moving averages of the losses of the iterate and of the
+  moving average, and the outcome.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from sgdone.kernels.averaging import average_numbers, moved_mean, polynomial_rate, row_multiples
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.model import AVERAGE_CEILING, AVERAGE_FLOOR, CEILING, FLOOR
 from sgdone.kernels.outcome import AVERAGE_IS_BETTER, CONTINUE
@@ -21,8 +23,8 @@ from sgdone.kernels.rows import RowAccess
 MOVING_RATE = 0.01
 #: The moving averages are first compared at this sample.
 FIRST_COMPARED = 100.0
-#: Places in a loop's settings, behind its own: the L1 penalty, the samples after which what is owed of it is due, and
-#: the power of its number that an iterate weighs in the average.
+#: Indices into the settings, after those of `sgdone.kernels.row_step`: the L1 penalty, the number of samples after
+#: which what is owed of it is due, and the power p of averaging: the k-th iterate has the weight k^p.
 L1, EVERY, DECAY = 3, 4, 5
 
 
@@ -31,7 +33,7 @@ class Storage(NamedTuple):
 
     read: Callable[..., Any]
     write: Callable[..., Any]
-    watch: Callable[..., Any]
+    compare: Callable[..., Any]
 
 
 def make_plain(access: RowAccess, value: Callable[..., float]) -> Storage:
@@ -58,12 +60,12 @@ def make_plain(access: RowAccess, value: Callable[..., float]) -> Storage:
         add(rows, i, weights, offsets, -amount * (1.0 / scale))
         return scale, model.own, model.share, model.averaged_intercept
 
-    return Storage(_make_read_iterate(access), write, _watch_nothing)
+    return Storage(_make_read_iterate(access), write, _compare_nothing)
 
 
 def make_averaged(access: RowAccess, value: Callable[..., float]) -> Storage:
-    """The iterate and the mean of the iterates since averaging began, later ones weighing more if asked."""
-    return Storage(_make_read_iterate(access), _make_write_average(access, _polynomial_rate), _watch_nothing)
+    """The iterate, and the mean of the iterates since averaging began, with polynomially growing weights."""
+    return Storage(_make_read_iterate(access), _make_write_average(access, _polynomial_rate), _compare_nothing)
 
 
 def make_searching(access: RowAccess, value: Callable[..., float]) -> Storage:
@@ -76,21 +78,21 @@ def make_searching(access: RowAccess, value: Callable[..., float]) -> Storage:
         return first, model.own * second + model.share * first + model.averaged_intercept, norm
 
     @inlined
-    def watch(other: Any, loss: Any, y: Any, v: Any, parameters: Any, model: Any) -> Any:
+    def compare(other: Any, loss: Any, y: Any, v: Any, parameters: Any, model: Any) -> Any:
         moving_loss = v * value(other, y, parameters)
-        iterate = model.iterate_loss + MOVING_RATE * (v * loss - model.iterate_loss)
-        moving = model.moving_loss + MOVING_RATE * (moving_loss - model.moving_loss)
+        iterate = moved_mean(model.iterate_loss, v * loss, MOVING_RATE)
+        moving = moved_mean(model.moving_loss, moving_loss, MOVING_RATE)
         better = model.steps + 1.0 >= FIRST_COMPARED and moving < iterate
         return iterate, moving, AVERAGE_IS_BETTER if better else CONTINUE
 
-    return Storage(read, _make_write_average(access, _moving_rate), watch)
+    return Storage(read, _make_write_average(access, _moving_rate), compare)
 
 
 def make_truncated(access: RowAccess, value: Callable[..., float]) -> Storage:
     """Weights as scale × vector 0 with an L1 penalty paid late (Langford et al. 2009; Lipton & Elkan 2015).
 
     A threshold on the weights is one of threshold/scale on vector 0. ``own`` is the sum of these since the start, and
-    vector 1 what each feature has paid of it; ``share`` is what the last rows owe, due every so many of them.
+    vector 1 what each feature has paid of it; ``share`` is what the rows since the last payment owe.
     """
     dot, add, rescale, settle, settle_all = access.dot, access.add, access.rescale, access.settle, access.settle_all
 
@@ -127,7 +129,7 @@ def make_truncated(access: RowAccess, value: Callable[..., float]) -> Storage:
             owed = 0.0
         return scale, total, owed, model.averaged_intercept
 
-    return Storage(read, write, _watch_nothing)
+    return Storage(read, write, _compare_nothing)
 
 
 def _make_read_iterate(access: RowAccess) -> Callable[..., Any]:
@@ -141,14 +143,21 @@ def _make_read_iterate(access: RowAccess) -> Callable[..., Any]:
     return read
 
 
-def _make_write_average(access: RowAccess, rate_of: Callable[..., float]) -> Callable[..., Any]:
-    """Xu (2011), Algorithm 1, for any rate η of averaging: both vectors change along the row alone.
+def make_must_fold() -> Callable[..., Any]:
+    """Whether scales have become so small or large that they are multiplied into the vectors."""
+    floor, ceiling = AVERAGE_FLOOR, AVERAGE_CEILING
 
-    With w = s·u and w̄ = A·û + T·u, the step w⁺ = ρw − g·x and w̄⁺ = (1 − η)w̄ + η·w⁺ become s⁺ = ρs,
-    u⁺ = u − (g/s⁺)x, û⁺ = û + (T/A)(g/s⁺)x, A⁺ = (1 − η)A, T⁺ = (1 − η)T + η·s⁺. The first average (η = 1)
-    starts anew from A = 1, and scales that have become small are folded into the vectors.
-    """
+    @inlined
+    def must_fold(scale: Any, own: Any) -> Any:
+        return abs(scale) < floor or abs(scale) > ceiling or own < floor
+
+    return must_fold
+
+
+def _make_write_average(access: RowAccess, rate_of: Callable[..., float]) -> Callable[..., Any]:
+    """The step of an iterate and of its average: see `sgdone.kernels.averaging`."""
     add_both, fold = access.add_both, access.fold
+    must_fold = make_must_fold()
 
     @inlined
     def write(
@@ -166,25 +175,23 @@ def _make_write_average(access: RowAccess, rate_of: Callable[..., float]) -> Cal
         scale = model.scale * shrink
         own = model.own
         share = model.share
-        if abs(scale) < AVERAGE_FLOOR or abs(scale) > AVERAGE_CEILING or own < AVERAGE_FLOOR:
+        if must_fold(scale, own):
             fold(weights, offsets, own, share, scale)
             scale = 1.0
             own = 1.0
             share = 0.0
-        along = amount * (1.0 / scale)
-        add_both(rows, i, weights, offsets, -along, along * (share / own))
+        to_iterate, to_average = row_multiples(amount, scale, own, share)
+        add_both(rows, i, weights, offsets, to_iterate, to_average)
         rate = rate_of(model, settings)
-        keep = 1.0 - rate
-        mean = model.averaged_intercept + rate * (intercept - model.averaged_intercept)
-        return scale, own * keep if rate < 1.0 else 1.0, share * keep + rate * scale, mean
+        own, share = average_numbers(scale, own, share, rate)
+        return scale, own, share, moved_mean(model.averaged_intercept, intercept, rate)
 
     return write
 
 
 @inlined
 def _polynomial_rate(model: Any, settings: Any) -> Any:
-    """Shamir & Zhang (2013), eq. (6): 1/k at the k-th iterate without decay, which is the plain mean."""
-    return (1.0 + settings[DECAY]) / (model.averaged_steps + 1.0 + settings[DECAY])
+    return polynomial_rate(model.averaged_steps + 1.0, settings[DECAY])
 
 
 @inlined
@@ -193,5 +200,5 @@ def _moving_rate(model: Any, settings: Any) -> Any:
 
 
 @inlined
-def _watch_nothing(other: Any, loss: Any, y: Any, v: Any, parameters: Any, model: Any) -> Any:
+def _compare_nothing(other: Any, loss: Any, y: Any, v: Any, parameters: Any, model: Any) -> Any:
     return 0.0, 0.0, CONTINUE

@@ -1,4 +1,4 @@
-"""The soft threshold: what an L1 penalty does to a weight."""
+"""The soft threshold, the proximal step of an L1 penalty."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from sgdone.kernels.jit import inlined
 
 @inlined
 def soft_threshold(weight: Any, threshold: Any) -> Any:
-    """The weight, nearer to 0 by ``threshold``, and 0 if it is no further away than that."""
+    """The weight moved towards 0 by ``threshold``, but not beyond 0."""
     if weight > threshold:
         return weight - threshold
     if weight < -threshold:

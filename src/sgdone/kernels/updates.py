@@ -18,16 +18,19 @@ def make_explicit(slope: Callable[..., float]) -> Callable[..., Any]:
     return explicit
 
 
-def make_implicit(implicit_slope: Callable[..., float]) -> Callable[..., Any]:
-    """W ← (w − γvs·x)/(1 + γα) and b ← b − γvs with s = ℓ′ at the *new* prediction.
+@inlined
+def implicit_shrinkage(step: Any, alpha: Any, norm: Any, v: Any, unit: Any) -> Any:
+    """1/(1 + γα) and q = γv(‖x‖²/(1 + γα) + 1) of an implicit step; without an intercept, the last 1 is 0."""
+    shrink = 1.0 / (1.0 + step * alpha)
+    return shrink, step * v * (norm * shrink + unit)
 
-    The new prediction is ``wx/(1 + γα) + b − q·s`` with ``q = γv(‖x‖²/(1 + γα) + 1)``.
-    """
+
+def make_implicit(implicit_slope: Callable[..., float]) -> Callable[..., Any]:
+    """W ← (w − γvs·x)/(1 + γα) and b ← b − γvs with s = ℓ′ at the *new* prediction, wx/(1 + γα) + b − q·s."""
 
     @inlined
     def implicit(wx: Any, b: Any, norm: Any, y: Any, v: Any, step: Any, alpha: Any, unit: Any, parameters: Any) -> Any:
-        shrink = 1.0 / (1.0 + step * alpha)
-        q = step * v * (norm * shrink + unit)
+        shrink, q = implicit_shrinkage(step, alpha, norm, v, unit)
         s = implicit_slope(wx * shrink + b, y, q, parameters)
         amount = step * v * s
         return shrink, amount * shrink, amount * unit, s

@@ -1,4 +1,4 @@
-"""The kernel of a user's functions: wrapped to take parameters, made known to Numba, and tried once."""
+"""Compilation of user-defined loss functions to a loss kernel."""
 
 from functools import cache
 from typing import Any
@@ -10,16 +10,16 @@ from numba.core.errors import NumbaError
 from sgdone.kernels.elementwise import over_arrays
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import inlined
-from sgdone.losses._consistency import ScalarLoss, describe
-from sgdone.losses._root import curvature_from, implicit_from
-from sgdone.losses.base import LossKernel, Parameters, ScalarFunction
+from sgdone.losses._derivative_check import ScalarLoss, describe
+from sgdone.losses._implicit_from_slope import curvature_from, implicit_from
+from sgdone.losses.loss import LossKernel, Parameters, ScalarFunction
 
 
 @cache
 def user_kernel(value: ScalarLoss, slope: ScalarLoss, curvature: ScalarLoss | None) -> LossKernel:
-    """Build the kernel of the user's functions; the same functions always give the same object.
+    """Build the kernel of the user's functions. The same functions always return the same object.
 
-    The compiled loops are kept by the identity of the functions that they call.
+    Compiled loops are cached by the identity of the functions they call.
     """
     slope_kernel = _with_parameters(slope)
     kernel = LossKernel(
@@ -37,8 +37,8 @@ def user_kernel(value: ScalarLoss, slope: ScalarLoss, curvature: ScalarLoss | No
 
 @cache
 def _with_parameters(function: ScalarLoss) -> ScalarFunction:
-    """Let compiled code call ``function`` as it calls a built-in loss's."""
-    mark = fingerprint(function)  # an edit of the user's file must not find yesterday's loop in the cache
+    """Wrap ``function(z, y)`` in the signature ``(z, y, p)`` of built-in losses."""
+    mark = fingerprint(function)  # part of the cache key: an edited file must not reuse an old compiled loop
     user_function = inlined(function)
 
     @inlined
@@ -54,13 +54,13 @@ def _try(kernel: ScalarFunction, function: ScalarLoss, what: str) -> None:
         over_arrays(kernel, np.empty(0), 0.25, 1.0)
     except NumbaError as error:
         raise ValueError(
-            f"the {what} {describe(function)} cannot be compiled: write it with floats, branches "
-            f"and the math module. Numba says: {_complaint(function) or error}"
+            f"the {what} {describe(function)} cannot be compiled: use only floats, branches "
+            f"and the math module. Numba reports: {_complaint(function) or error}"
         ) from error
 
 
 def _complaint(function: ScalarLoss) -> str:
-    """Get Numba's words about the function alone, which are shorter than those about a loop that calls it."""
+    """Numba's message for the function alone, which is shorter than that for a loop that calls it."""
     jit: Any = numba.njit
     try:
         jit(function)(0.25, 1.0)

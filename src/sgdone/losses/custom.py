@@ -1,4 +1,4 @@
-"""A loss of the user's own: two plain Python functions, compiled into the same loops as the others."""
+"""User-defined losses: plain Python functions compiled into the same loops as built-in losses."""
 
 from dataclasses import dataclass, fields
 from math import inf
@@ -7,39 +7,38 @@ from typing import Any, final, get_args
 
 import numpy as np
 
-from sgdone.losses._consistency import ScalarLoss, check_convex, check_derivative
-from sgdone.losses._number import number
+from sgdone.losses._derivative_check import ScalarLoss, check_convex, check_derivative
 from sgdone.losses._user_kernel import user_kernel
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters, real_or_nan
 
 
 @final
 @dataclass(frozen=True, init=False, repr=False)
 class CustomLoss(Loss):
-    """A convex loss from plain Python functions of a prediction ``z`` and a label ``y``.
+    """A convex loss defined by plain Python functions of a prediction ``z`` and a label ``y``.
 
-    The functions run compiled: floats, ``math`` and what else Numba knows; a Python function that they call
-    in turn needs ``numba.njit``. What they take from outside, a global number say, is fixed when they are
-    first used. The implicit step is found from the slope.
+    The functions are compiled by Numba. They may use floats, ``math`` and everything else that Numba supports; Python
+    functions they call need ``numba.njit``. Global variables are read once, at compilation. The implicit step is
+    computed from the slope.
 
     Parameters
     ----------
     value, slope : callable
-        ``value(z, y)`` and its derivative in ``z``. Where the slope jumps it may return either side.
+        ``value(z, y)`` and its derivative in ``z``. Where the slope jumps, it may return either side.
     name : str
-        What to call it in reports.
+        Name of the loss in reports.
     task : {"classification", "regression", "both"}
-        Which labels it takes: −1 and 1, or real numbers.
+        Labels of the loss: −1 and 1, real numbers, or both.
     curvature : callable, optional
         The second derivative ``curvature(z, y)``; by default a central difference of the slope.
     smoothness, lipschitz : float
-        The largest curvature and the largest absolute slope, infinite if there is none or none is known.
-        The automatic step size takes an infinite ``smoothness`` for 1.
+        The largest curvature and the largest absolute slope; infinite if unbounded or unknown. The automatic step
+        size replaces an infinite ``smoothness`` by 1.
 
     Raises
     ------
     ValueError
-        If the slope is not that of the value, or the loss not convex, at a few points.
+        If the slope is not the derivative of the value, or the loss is not convex, at a few test points.
 
     Examples
     --------
@@ -56,8 +55,8 @@ class CustomLoss(Loss):
     value_function: ScalarLoss
     slope_function: ScalarLoss
     curvature_function: ScalarLoss | None
-    name: str  # type: ignore[misc]  # of each object, where other losses have one for the class
-    task: Task  # type: ignore[misc]
+    name: str  # type: ignore[misc]  # an instance attribute here, a class attribute of other losses
+    task: LossTask  # type: ignore[misc]
     smoothness: float = inf
     lipschitz: float = inf
 
@@ -67,7 +66,7 @@ class CustomLoss(Loss):
         slope: ScalarLoss,
         *,
         name: str = "custom",
-        task: Task = "classification",
+        task: LossTask = "classification",
         curvature: ScalarLoss | None = None,
         smoothness: float = inf,
         lipschitz: float = inf,
@@ -86,19 +85,19 @@ class CustomLoss(Loss):
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        if self.task not in get_args(Task):
-            raise ValueError(f"the task is {self.task!r}: give one of {', '.join(map(repr, get_args(Task)))}")
+        if self.task not in get_args(LossTask):
+            raise ValueError(f"the task is {self.task!r}: give one of {', '.join(map(repr, get_args(LossTask)))}")
         if not (isinstance(self.name, str) and self.name):
-            raise ValueError(f"the name is {self.name!r}: give a word to call the loss by")
+            raise ValueError(f"name={self.name!r} is not a non-empty string: give the loss a name")
         for constant in ("smoothness", "lipschitz"):
-            if not number(getattr(self, constant)) > 0:
+            if not real_or_nan(getattr(self, constant)) > 0:
                 raise ValueError(
-                    f"{constant} is {getattr(self, constant)!r}: give a positive number, or math.inf if none is known"
+                    f"{constant}={getattr(self, constant)!r} is not a positive number: give one, or math.inf if unknown"
                 )
         self.check()
 
     def check(self) -> None:
-        """Compare slope and value (and curvature and slope) at a few points, without compiling anything."""
+        """Check the derivatives and convexity at a few test points, without compiling anything."""
         value, slope, curvature = self._plain_functions()
         check_derivative(value, slope, self.task, "slope", "value")
         check_convex(slope, self.task)
@@ -107,12 +106,12 @@ class CustomLoss(Loss):
 
     @property
     def kernel(self) -> LossKernel:
-        """The scalar functions for the compiled loops: the same objects for the same user's functions."""
+        """Scalar functions for the compiled loops; the same objects for the same user functions."""
         return user_kernel(*self._plain_functions())
 
     @property
     def parameters(self) -> Parameters:
-        """Empty: the functions hold their own constants."""
+        """Empty: constants are part of the functions."""
         return np.empty(0)
 
     def _plain_functions(self) -> tuple[ScalarLoss, ScalarLoss, ScalarLoss | None]:
@@ -130,10 +129,8 @@ class CustomLoss(Loss):
 
 
 def _plain(function: Any, what: str) -> ScalarLoss:
-    """Return the Python function itself, also from under Numba's decorator."""
+    """Return the Python function, without Numba's decorator if there is one."""
     plain = getattr(function, "py_func", function)
     if not isinstance(plain, FunctionType):
-        raise TypeError(
-            f"{what} is {function!r}: give a plain Python function {what}(z, y), written with def or lambda"
-        )
+        raise TypeError(f"{what}={function!r} is not a plain Python function: define {what}(z, y) with def or lambda")
     return plain

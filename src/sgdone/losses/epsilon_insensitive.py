@@ -5,8 +5,7 @@ from math import inf
 from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
-from sgdone.losses._number import number
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters, real_or_nan
 
 
 @inlined
@@ -52,8 +51,8 @@ class EpsilonInsensitive(Loss):
     Parameters
     ----------
     epsilon : float
-        Half the width of the tube about the label, in units of the label, in which nothing is lost.
-        0 gives the absolute error.
+        Half the width of the tube around the label, in units of the label, in which the loss is 0. With 0 the loss
+        is the absolute error.
 
     Examples
     --------
@@ -63,15 +62,15 @@ class EpsilonInsensitive(Loss):
     """
 
     name: ClassVar[str] = "epsilon_insensitive"
-    task: ClassVar[Task] = "regression"
+    task: ClassVar[LossTask] = "regression"
 
     epsilon: float = 0.1
 
     def __post_init__(self) -> None:
-        if not 0 <= number(self.epsilon) < inf:
+        if not 0 <= real_or_nan(self.epsilon) < inf:
             raise ValueError(
-                f"EpsilonInsensitive's epsilon is {self.epsilon!r}: give half the width of the tube "
-                "in which nothing is lost, a number of at least 0"
+                f"epsilon={self.epsilon!r} of EpsilonInsensitive is not a non-negative number: give half the width "
+                "of the tube in which the loss is 0"
             )
 
     @property
@@ -81,7 +80,7 @@ class EpsilonInsensitive(Loss):
 
     @property
     def smoothness(self) -> float:
-        """Infinite: the slope jumps at the tube's walls."""
+        """Infinite: the slope jumps at the edges of the tube."""
         return inf
 
     @property

@@ -6,7 +6,7 @@ from math import inf
 from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters
 
 _LARGEST_EXPONENT = 709.782712893384
 # q·r below exp(−37) changes no bit of r.
@@ -44,7 +44,7 @@ def implicit(z: float, y: float, q: float, p: Parameters) -> float:
 
 @inlined
 def _exp_or_inf(x: float) -> float:
-    # Uncompiled, math.exp raises where compiled code returns infinity.
+    # Uncompiled math.exp raises OverflowError where compiled code returns infinity.
     return inf if x > _LARGEST_EXPONENT else math.exp(x)
 
 
@@ -52,8 +52,8 @@ def _exp_or_inf(x: float) -> float:
 def _lambert_of_exp(k: float) -> float:
     """Solve w + log(w) = k, for k ≥ −37.
 
-    Two steps of Fritsch, Shafer and Crowley (1973), Algorithm 443, of the fourth order: the start is
-    within 17 %, the first step within 1e-5, the second within rounding.
+    Two iterations of order four: Fritsch, Shafer and Crowley (1973), Algorithm 443. The relative error is at most 17 %
+    at the start, 1e-5 after the first iteration and rounding after the second.
     """
     if k > 1.0:
         w = k - math.log(k)
@@ -74,7 +74,7 @@ _KERNEL = LossKernel(value, slope, curvature, implicit)
 @final
 @dataclass(frozen=True)
 class Exponential(Loss):
-    """The exponential loss of a margin, ``exp(−yz)``: that of AdaBoost. Infinite where it would overflow.
+    """The exponential loss of a margin, ``exp(−yz)``, as in AdaBoost. Infinite if it overflows.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Exponential(Loss):
 
     name: ClassVar[str] = "exponential"
     fades: ClassVar[bool] = True
-    task: ClassVar[Task] = "classification"
+    task: ClassVar[LossTask] = "classification"
 
     @property
     def kernel(self) -> LossKernel:
@@ -94,10 +94,10 @@ class Exponential(Loss):
 
     @property
     def smoothness(self) -> float:
-        """Infinite: the curvature grows without bound on the wrong side."""
+        """Infinite: the curvature is unbounded for negative margins."""
         return inf
 
     @property
     def lipschitz(self) -> float:
-        """Infinite: the slope grows without bound on the wrong side."""
+        """Infinite: the slope is unbounded for negative margins."""
         return inf

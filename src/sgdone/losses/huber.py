@@ -1,12 +1,11 @@
-"""Huber's loss: quadratic near the label, linear further away."""
+"""Huber loss: quadratic for small residuals, linear for large ones."""
 
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
-from sgdone.losses._number import number
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters, real_or_nan
 
 
 @inlined
@@ -20,7 +19,7 @@ def value(z: float, y: float, p: Parameters) -> float:
 
 @inlined
 def slope(z: float, y: float, p: Parameters) -> float:
-    """r, cut to [−δ, δ]."""
+    """r, clipped to [−δ, δ]."""
     delta: float = p[0]
     return max(min(z - y, delta), -delta)
 
@@ -33,7 +32,7 @@ def curvature(z: float, y: float, p: Parameters) -> float:
 
 @inlined
 def implicit(z: float, y: float, q: float, p: Parameters) -> float:
-    """r/(1 + q), cut to [−δ, δ]."""
+    """r/(1 + q), clipped to [−δ, δ]."""
     delta: float = p[0]
     return max(min((z - y) / (1.0 + q), delta), -delta)
 
@@ -44,15 +43,15 @@ _KERNEL = LossKernel(value, slope, curvature, implicit)
 @final
 @dataclass(frozen=True)
 class Huber(Loss):
-    """Huber's loss of the residual r = z − y: ``½r²`` for ``|r| ≤ delta``, else ``delta·|r| − ½delta²``.
+    """Huber loss of the residual r = z − y: ``½r²`` for ``|r| ≤ delta``, else ``delta·|r| − ½delta²``.
 
-    Least squares that a few wild labels do not sway.
+    Similar to least squares, but robust to outliers in the labels.
 
     Parameters
     ----------
     delta : float
-        The residual, in units of the label, beyond which the loss is linear. 1.35 times the noise's
-        standard deviation keeps 95 % of the efficiency of least squares where the noise is normal.
+        Residual, in units of the label, beyond which the loss is linear. 1.35 times the standard deviation of the
+        noise gives 95 % of the efficiency of least squares for normal noise.
 
     Examples
     --------
@@ -62,15 +61,15 @@ class Huber(Loss):
     """
 
     name: ClassVar[str] = "huber"
-    task: ClassVar[Task] = "regression"
+    task: ClassVar[LossTask] = "regression"
 
     delta: float = 1.35
 
     def __post_init__(self) -> None:
-        if not 0 < number(self.delta) < inf:
+        if not 0 < real_or_nan(self.delta) < inf:
             raise ValueError(
-                f"Huber's delta is {self.delta!r}: give the residual, a positive number, "
-                "beyond which the loss is linear"
+                f"delta={self.delta!r} of Huber is not a positive number: give the residual beyond which the loss is "
+                "linear"
             )
 
     @property
@@ -80,10 +79,10 @@ class Huber(Loss):
 
     @property
     def smoothness(self) -> float:
-        """One: the curvature of the middle."""
+        """One: the curvature for small residuals."""
         return 1.0
 
     @property
     def lipschitz(self) -> float:
-        """``delta``: the slope of the sides."""
+        """``delta``: the slope for large residuals."""
         return self.delta

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters
 
 _LOG2 = math.log(2.0)
-# σ(−2) and σ(2)σ(−2), for a tangent taken at the new margin 2.
+# σ(−2) and σ(2)σ(−2), for the tangent at the margin 2.
 _SHARE_AT_2 = 0.11920292202211755
 _CURVATURE_AT_2 = 0.10499358540350652
-# Below this step the fourth-order iteration, and the expansion of σ at its end, are right to 1e-14.
+# For steps below this, the fourth-order iteration and the final expansion of σ are accurate to 1e-14.
 _CLOSE = 5e-4
 _MAX_ITERATIONS = 60
 
@@ -43,9 +43,9 @@ def curvature(z: float, y: float, p: Parameters) -> float:
 def implicit(z: float, y: float, q: float, p: Parameters) -> float:
     """−y·r with r = σ(−a), where the new margin a solves a = m + q·σ(−a).
 
-    The map (m, a, r) → (−m − q, −a, 1 − r) leaves the equation as it is, so that only a ≥ 0 need be solved.
-    There G(a) = a − m − q·σ(−a) is concave. Its derivatives all come from one exponential, and
-    |G″/G′| < 1, so a Householder step of the fourth order is safe once a Newton step is below 1.
+    The equation is invariant under (m, a, r) → (−m − q, −a, 1 − r), so only a ≥ 0 needs to be solved. There
+    G(a) = a − m − q·σ(−a) is concave. All its derivatives follow from one exponential, and |G″/G′| < 1, so a
+    Householder step of order four is safe once a Newton step is below 1.
     """
     m = y * z
     mirrored = m + 0.5 * q < 0.0
@@ -68,22 +68,22 @@ def implicit(z: float, y: float, q: float, p: Parameters) -> float:
         a += step
         if abs(step) < _CLOSE:
             break
-    # σ(−a) at the last a from the exponential at the one before.
+    # Expand σ(−a) at the last a from the exponential of the iterate before.
     other = 1.0 / (1.0 + e)
     share = e * other
     share -= share * other * step * (1.0 - step * ((other - share) / 2.0 - step * (1.0 - 6.0 * share * other) / 6.0))
     if mirrored:
         return -y * (1.0 - share)
-    # Relative to r an error in a counts by σ(a) in the first formula, by 1/(q·r) in the second.
+    # The relative error of r is that of a times σ(a) in the first formula, times 1/(q·r) in the second.
     return -y * (share if q * share <= 1.0 else (a - m) / q)
 
 
 @inlined
 def _lower_bound(m: float, q: float) -> float:
-    """Close to the root a ≥ 0 of the concave G, and not above it but by rounding.
+    """Lower bound (up to rounding) close to the root a ≥ 0 of the concave G.
 
-    A tangent of G lies above it and so meets zero on the left. For large q: R = a − m has
-    R + log R ≥ log q − m − log 2 =: k, whence R ≥ k − log k if k ≥ 1, and R ≥ (1 + k)/2 always.
+    The tangents of G lie above it, so their zeros are lower bounds. For large q: R = a − m satisfies
+    R + log R ≥ log q − m − log 2 =: k. So R ≥ k − log k if k ≥ 1, and R ≥ (1 + k)/2 always.
     """
     a = max(m, (m + 0.5 * q) / (1.0 + 0.25 * q))
     if q > 4.0:
@@ -102,7 +102,7 @@ _KERNEL = LossKernel(value, slope, curvature, implicit)
 class Logistic(Loss):
     """The logistic loss of a margin, ``log(1 + exp(−yz))``.
 
-    Its minimiser is the logistic regression: ``1/(1 + exp(−z))`` estimates the probability of the class 1.
+    Its minimiser is logistic regression: ``1/(1 + exp(−z))`` estimates the probability of class 1.
 
     Examples
     --------
@@ -113,8 +113,9 @@ class Logistic(Loss):
 
     name: ClassVar[str] = "logistic"
     fades: ClassVar[bool] = True
-    task: ClassVar[Task] = "classification"
+    task: ClassVar[LossTask] = "classification"
     probabilistic: ClassVar[bool] = True
+    multinomial: ClassVar[bool] = True
 
     @property
     def kernel(self) -> LossKernel:
@@ -128,5 +129,5 @@ class Logistic(Loss):
 
     @property
     def lipschitz(self) -> float:
-        """One: the slope of a wrong side far away."""
+        """One: the absolute slope as the margin tends to −∞."""
         return 1.0

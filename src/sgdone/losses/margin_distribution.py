@@ -1,4 +1,4 @@
-"""Margin distribution loss: exp(−α·m²) of a row that is right with the margin m, exp(−β·m) of a wrong one."""
+"""Margin distribution loss: exp(−α·m²) for margins m > 0, exp(−β·m) for m ≤ 0."""
 
 import math
 from dataclasses import dataclass
@@ -6,11 +6,10 @@ from math import inf
 from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
-from sgdone.losses._number import number
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
 from sgdone.losses.exponential import _NO_MOVE, _exp_or_inf, _lambert_of_exp
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters, real_or_nan
 
-#: exp(−x) is 0 from here on, and x·exp(−x) as well.
+#: From here on exp(−x) and x·exp(−x) underflow to 0.
 _VANISHED = 800.0
 _MAX_ITERATIONS = 200
 _CLOSE = 2.0**-52
@@ -46,10 +45,10 @@ def curvature(z: float, y: float, p: Parameters) -> float:
 
 @inlined
 def implicit(z: float, y: float, q: float, p: Parameters) -> float:
-    """−y·r, where the new margin a = m + qr is the proximal point: the least value of ℓ(a) + (a − m)²/(2q).
+    """−y·r, where the new margin a = m + qr is the proximal point: the minimiser of ℓ(a) + (a − m)²/(2q).
 
-    A stationary point is where r = −ℓ′(a), or 0 ≤ r ≤ β at the kink a = 0. From m > 0 there is one. From m ≤ 0 there is
-    one with a ≤ 0, and there may be another minimum at the right side: the lower one is taken.
+    Stationary points satisfy r = −ℓ′(a), or 0 ≤ r ≤ β at the kink a = 0. For m > 0 there is one. For m ≤ 0 there is one
+    with a ≤ 0, and there may be another minimum with a > 0: the lower one is used.
     """
     m = y * z
     if q <= 0.0 or math.isnan(m):
@@ -67,7 +66,7 @@ def implicit(z: float, y: float, q: float, p: Parameters) -> float:
 
 @inlined
 def _wrong_side(m: float, q: float, beta: float) -> float:
-    """The step of the exponential loss of βm, W(β²q·exp(−βm))/(βq), or the one to the kink if it goes beyond."""
+    """Step of the exponential loss exp(−βm), W(β²q·exp(−βm))/(βq), limited to the step to the kink."""
     k = math.log(beta) + math.log(beta * q) - beta * m
     r = beta * math.exp(-beta * m) if k < _NO_MOVE else _lambert_of_exp(k) / (beta * q)
     return min(r, -m / q)
@@ -75,9 +74,9 @@ def _wrong_side(m: float, q: float, beta: float) -> float:
 
 @inlined
 def _right_of_right(m: float, q: float, alpha: float) -> float:
-    """From m > 0: with t = √α·a, μ = √α·m, κ = 2αq and x = log(t − μ), the root of g(x) = x + t² − log(κt).
+    """For m > 0: with t = √α·a, μ = √α·m, κ = 2αq and x = log(t − μ), the root of g(x) = x + t² − log(κt).
 
-    g increases: g′ = μ/t + 2t(t − μ). Newton steps that leave the bracket give way to bisection.
+    g increases: g′ = μ/t + 2t(t − μ). Newton steps that leave the bracket are replaced by bisection.
     """
     root = math.sqrt(alpha)
     mu = root * m
@@ -109,9 +108,10 @@ def _right_of_right(m: float, q: float, alpha: float) -> float:
 
 @inlined
 def _right_of_wrong(m: float, q: float, alpha: float) -> float:
-    """From m ≤ 0: the largest root t of G(t) = log(1 + |μ|/t) + t² − log κ, or −1 if there is none.
+    """For m ≤ 0: the largest root t of G(t) = log(1 + |μ|/t) + t² − log κ, or −1 if there is none.
 
-    G is convex, and not below 0 at t² = log κ: Newton's method comes down to the largest root, or past the minimum.
+    G is convex and non-negative at t² = log κ. From there Newton's method converges to the largest root from above, or
+    passes the minimum if there is no root.
     """
     root = math.sqrt(alpha)
     mu = -root * m
@@ -137,17 +137,17 @@ _KERNEL = LossKernel(value, slope, curvature, implicit)
 @final
 @dataclass(frozen=True)
 class MarginDistribution(Loss):
-    """Garg & Roth's loss of a margin m = yz: ``exp(−αm²)`` if the row is right, m > 0, else ``exp(−βm)``.
+    """Garg & Roth's loss of a margin m = yz: ``exp(−αm²)`` for correctly classified rows (m > 0), else ``exp(−βm)``.
 
-    For right rows it is their bound on the error of a random projection, for wrong ones the exponential loss. It is
-    *not convex*: right rows with αm² < ½ bend it down, and at m = 0 its slope falls from β to 0. What a fit finds may
-    be a local minimum and depend on where it starts; an implicit step may pass over the kink, and from m = 0 it stays
-    there while 2αq ≤ 1. Rows of norm 1 are what its theory asks for. Cost: an exponential a row.
+    For m > 0 it is their bound on the error of a random projection, for m ≤ 0 the exponential loss. It is *not convex*:
+    its curvature is negative where m > 0 and αm² < ½, and at m = 0 its absolute slope drops from β to 0. A fit may find
+    a local minimum that depends on the starting point. An implicit step may cross the kink; from m = 0 it stays there
+    while 2αq ≤ 1. The theory assumes rows of norm 1. Cost: one exponential per row.
 
     Parameters
     ----------
     alpha, beta : float
-        α and β, how fast the loss of right and of wrong rows changes with the margin; positive.
+        α and β, the rates of the loss for correctly classified and for misclassified rows; positive.
 
     Examples
     --------
@@ -157,18 +157,18 @@ class MarginDistribution(Loss):
     """
 
     name: ClassVar[str] = "margin_distribution"
-    task: ClassVar[Task] = "classification"
+    task: ClassVar[LossTask] = "classification"
     convex: ClassVar[bool] = False
 
     alpha: float = 1.0
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        for field, rows in (("alpha", "right"), ("beta", "wrong")):
-            if not 0 < number(getattr(self, field)) < inf:
+        for field, rows in (("alpha", "correctly classified"), ("beta", "misclassified")):
+            if not 0 < real_or_nan(getattr(self, field)) < inf:
                 raise ValueError(
-                    f"MarginDistribution's {field} is {getattr(self, field)!r}: give a positive number, "
-                    f"how fast the loss of {rows} rows changes with the margin"
+                    f"{field}={getattr(self, field)!r} of MarginDistribution is not a positive number: give the rate "
+                    f"of the loss for {rows} rows"
                 )
 
     @property
@@ -183,5 +183,5 @@ class MarginDistribution(Loss):
 
     @property
     def lipschitz(self) -> float:
-        """Infinite: the slope grows without bound on the wrong side."""
+        """Infinite: the slope is unbounded for negative margins."""
         return inf

@@ -1,4 +1,4 @@
-"""Margin pursuit: s²ρ((γ − yz)/s), a loss that draws every margin to the level γ."""
+"""Margin pursuit loss, s²ρ((γ − yz)/s): it is smallest at the margin γ."""
 
 import math
 from dataclasses import dataclass, replace
@@ -8,14 +8,13 @@ from typing import ClassVar, Self, final
 import numpy as np
 
 from sgdone.kernels.jit import inlined
-from sgdone.losses._number import number
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
-from sgdone.losses.scales import BY_NAME, ScaleRule
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters, real_or_nan
+from sgdone.losses.scale_rules import BY_NAME, AdaptiveScale, ScaleRule
 
 _ROOT2 = math.sqrt(2.0)
-#: ψ(√2), where the influence of a margin ends to grow.
+#: ψ(√2), the largest value of ψ.
 _STEEPEST = 2.0 * _ROOT2 / 3.0
-#: Below this distance from γ, in units of s, the loss is quadratic to rounding: u²/6 < 2⁻⁵³.
+#: Below this distance from γ, in units of s, the loss is quadratic up to rounding: u²/6 < 2⁻⁵³.
 _QUADRATIC = 2e-8
 
 
@@ -33,7 +32,7 @@ def value(z: float, y: float, p: Parameters) -> float:
 
 @inlined
 def slope(z: float, y: float, p: Parameters) -> float:
-    """−y·s·ψ(u), eq. (3), with s·ψ(u) = d(1 − u²/6) between the joins."""
+    """−y·s·ψ(u), eq. (3), with s·ψ(u) = d(1 − u²/6) for |u| ≤ √2."""
     gamma: float = p[0]
     scale: float = p[1]
     d = gamma - y * z
@@ -54,9 +53,9 @@ def curvature(z: float, y: float, p: Parameters) -> float:
 def implicit(z: float, y: float, q: float, p: Parameters) -> float:
     """−y·s·w with w = ψ(x), where the new distance x from γ, in units of s, solves x + qψ(x) = u.
 
-    For 0 ≤ u < √2 + qψ(√2) that is the cubic x³ − 3k²x + 6u/q = 0 with k² = 2(1 + q)/q, and of its three real roots
-    the middle one, 2k·sin(⅓·arcsin(3u/(qk³))). A Newton step takes it to rounding. An error in x counts in w = ψ(x)
-    by ψ′ ≤ 1, and in w = (u − x)/q by 1/q.
+    For 0 ≤ u < √2 + qψ(√2) this is the cubic x³ − 3k²x + 6u/q = 0 with k² = 2(1 + q)/q. The solution is the middle one
+    of its three real roots, 2k·sin(⅓·arcsin(3u/(qk³))). One Newton step makes it accurate to rounding. An error of x is
+    multiplied by ψ′ ≤ 1 in w = ψ(x), and by 1/q in w = (u − x)/q.
     """
     gamma: float = p[0]
     scale: float = p[1]
@@ -85,20 +84,20 @@ _KERNEL = LossKernel(value, slope, curvature, implicit)
 @final
 @dataclass(frozen=True)
 class MarginPursuit(Loss):
-    """Holland's loss of a margin m = yz, ``s²ρ((γ − m)/s)``: quadratic at the level γ, linear far from it.
+    """Holland's loss of a margin m = yz, ``s²ρ((γ − m)/s)``: quadratic near the margin γ, linear far from it.
 
-    Wrong rows cost, and so do rows that are right with more than the margin γ: the minimiser has margins of small
-    variance around γ, which is then near their Catoni location (`sgdone.diagnose.catoni_location`). A wild row counts
-    no more than any other further away from γ than √2·s.
+    Margins above γ are penalised like margins below γ. The margins of the minimiser have a small variance around γ,
+    and γ is close to their Catoni location (`sgdone.diagnose.catoni_location`). The slope is constant for margins
+    further than √2·s from γ, so the influence of outliers is bounded.
 
     Parameters
     ----------
     gamma : float
-        γ, the margin to aim at, positive. Holland (2018) takes 1.
+        γ, the target margin; positive. Holland (2018) uses 1.
     scale : float, {"auto", "adaptive"}, AutoScale or AdaptiveScale
-        s, in units of the margin: least squares on the labels ±γ if it is large, |γ − m| with 2√2/3·s for its slope if
-        it is small. "auto" (`AutoScale`) and "adaptive" (`AdaptiveScale`) are for a fit to turn into a number from the
-        data; `with_scale` gives one by hand.
+        s, in units of the margin. A large s gives least squares on the labels ±γ, a small s the absolute deviation
+        |γ − m| times 2√2/3·s. With "auto" (`AutoScale`) and "adaptive" (`AdaptiveScale`) a fit estimates s from the
+        data; `with_scale` sets a number.
 
     Examples
     --------
@@ -110,32 +109,42 @@ class MarginPursuit(Loss):
     """
 
     name: ClassVar[str] = "margin_pursuit"
-    task: ClassVar[Task] = "classification"
+    task: ClassVar[LossTask] = "classification"
 
     gamma: float = 1.0
     scale: float | str | ScaleRule = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 < number(self.gamma) < inf:
+        if not 0 < real_or_nan(self.gamma) < inf:
             raise ValueError(
-                f"MarginPursuit's gamma is {self.gamma!r}: give the margin to aim at, a positive number "
-                "(at γ ≤ 0 the loss does not tell the classes apart)"
+                f"gamma={self.gamma!r} of MarginPursuit is not a positive number: give the target margin "
+                "(with γ ≤ 0 the loss does not separate the classes)"
             )
         if isinstance(self.scale, str) and self.scale in BY_NAME:
             object.__setattr__(self, "scale", BY_NAME[self.scale]())
-        if not isinstance(self.scale, ScaleRule) and not 0 < number(self.scale) < inf:
+        if not isinstance(self.scale, ScaleRule) and not 0 < real_or_nan(self.scale) < inf:
             raise ValueError(
-                f"MarginPursuit's scale is {self.scale!r}: give a positive number in units of the margin, "
+                f"scale={self.scale!r} of MarginPursuit is not valid: give a positive number in units of the margin, "
                 '"auto" or "adaptive"'
             )
 
     def with_scale(self, scale: float) -> Self:
-        """Give the same loss with a number for its scale, as a fit does that was left to choose one."""
+        """Return this loss with a number as its scale."""
         return replace(self, scale=scale)
 
     @property
+    def is_open(self) -> bool:
+        """Whether the scale is found from the rows."""
+        return self.rule is not None
+
+    @property
+    def changes_during_fit(self) -> bool:
+        """Whether the scale is reset during the fit."""
+        return isinstance(self.scale, AdaptiveScale)
+
+    @property
     def rule(self) -> ScaleRule | None:
-        """How a fit finds the scale, if it is not a number that was given."""
+        """The rule with which a fit sets the scale; None if the scale is a number."""
         return self.scale if isinstance(self.scale, ScaleRule) else None
 
     @property
@@ -145,24 +154,24 @@ class MarginPursuit(Loss):
 
     @property
     def parameters(self) -> Parameters:
-        """γ and s; a scale that is still to be found is refused."""
+        """γ and s. Raises if the scale is not yet a number."""
         return np.array([float(self.gamma), self._scale()])
 
     @property
     def smoothness(self) -> float:
-        """One: the curvature at the level γ, whatever the scale."""
+        """One: the curvature at the margin γ, for every scale."""
         return 1.0
 
     @property
     def lipschitz(self) -> float:
-        """2√2/3·s: the slope of the sides."""
+        """2√2/3·s: the absolute slope far from γ."""
         return _STEEPEST * self._scale()
 
     def _scale(self) -> float:
         scale = self.scale.found if isinstance(self.scale, ScaleRule) else self.scale
         if scale is None:
             raise ValueError(
-                f"MarginPursuit's scale is still {self.scale.name!r}, which only data can turn into a number: "  # type: ignore[union-attr]
-                "give one, as with_scale(1.0) does, or fit with a solver that chooses it"
+                f"scale={self.scale.name!r} of MarginPursuit is not a number before a fit: "  # type: ignore[union-attr]
+                "give a number, for example with_scale(1.0), or fit with a solver that sets the scale"
             )
         return float(scale)

@@ -1,12 +1,11 @@
-"""Optimal margin distribution: squared deviations from the margin 1 beyond a tolerance, one side cheaper."""
+"""Optimal margin distribution loss: squared deviation from the margin 1 beyond a tolerance, weighted by its sign."""
 
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
-from sgdone.losses._number import number
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters, real_or_nan
 
 
 @inlined
@@ -32,14 +31,14 @@ def curvature(z: float, y: float, p: Parameters) -> float:
 
 @inlined
 def implicit(z: float, y: float, q: float, p: Parameters) -> float:
-    """The slope over 1 + q times the curvature."""
+    """The slope divided by 1 + q times the curvature."""
     excess, price = _excess_and_price(y * z, p)
     return y * price * excess / (1.0 + q * price)
 
 
 @inlined
 def _excess_and_price(m: float, p: Parameters) -> tuple[float, float]:
-    """How far the margin is beyond 1 ± θ, −ξ or ε, and the curvature there."""
+    """Signed distance of the margin from the interval 1 ± θ (−ξ or ε), and the curvature there."""
     rate = 1.0 / ((1.0 - p[0]) * (1.0 - p[0]))
     if m > 1.0:
         return max(m - (1.0 + p[0]), 0.0), p[1] * rate
@@ -52,20 +51,19 @@ _KERNEL = LossKernel(value, slope, curvature, implicit)
 @final
 @dataclass(frozen=True)
 class OptimalMarginDistribution(Loss):
-    """The loss of Zhang & Zhou's machine: margins within 1 ± θ cost nothing, others their squared distance to that.
+    """The loss of Zhang & Zhou's optimal margin distribution machine: the squared distance from the interval 1 ± θ.
 
-    ``½(ξ² + υε²)/(1 − θ)²`` of a margin m = yz with ξ = max(0, 1 − θ − m) and ε = max(0, m − 1 − θ). It is the form
-    in which the mean of the margins is fixed at 1, so that their variance is a sum over rows, and their λ is
-    1/(2·alpha). The older form, which Holland (2018), section 2.1, prints, has the mean and the variance of all
-    margins in its objective, couples the rows and is no loss of one row; its slow twin is
-    ``sgdone.reference.margin_pursuit.margin_moments``.
+    ``½(ξ² + υε²)/(1 − θ)²`` of a margin m = yz, with ξ = max(0, 1 − θ − m) and ε = max(0, m − 1 − θ). In this form the
+    mean of the margins is fixed at 1, so their variance is a sum over rows; their λ is 1/(2·alpha). The older form in
+    Holland (2018), section 2.1, depends on the mean and the variance of all margins and is not a sum of losses over
+    rows; see ``sgdone.papers.margin_pursuit.reference.margin_moments``.
 
     Parameters
     ----------
     theta : float
-        θ, the deviation from the margin 1 that is free, in [0, 1).
+        θ, the deviation from the margin 1 at which the loss is 0, in [0, 1).
     upsilon : float
-        υ, the price of a deviation to the right side against one to the wrong side, in (0, 1].
+        υ, the weight of margins above 1 + θ relative to margins below 1 − θ, in (0, 1].
 
     Examples
     --------
@@ -75,21 +73,21 @@ class OptimalMarginDistribution(Loss):
     """
 
     name: ClassVar[str] = "optimal_margin_distribution"
-    task: ClassVar[Task] = "classification"
+    task: ClassVar[LossTask] = "classification"
 
     theta: float = 0.2
     upsilon: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 <= number(self.theta) < 1:
+        if not 0 <= real_or_nan(self.theta) < 1:
             raise ValueError(
-                f"OptimalMarginDistribution's theta is {self.theta!r}: give the free deviation from the margin 1, "
-                "a number of 0 or more and below 1"
+                f"theta={self.theta!r} of OptimalMarginDistribution is not in [0, 1): give the deviation from the "
+                "margin 1 at which the loss is 0"
             )
-        if not 0 < number(self.upsilon) <= 1:
+        if not 0 < real_or_nan(self.upsilon) <= 1:
             raise ValueError(
-                f"OptimalMarginDistribution's upsilon is {self.upsilon!r}: give the price of a deviation to the right "
-                "side against one to the wrong side, a number above 0 and up to 1"
+                f"upsilon={self.upsilon!r} of OptimalMarginDistribution is not in (0, 1]: give the weight of margins "
+                "above 1 + θ relative to those below 1 − θ"
             )
 
     @property

@@ -1,12 +1,11 @@
-"""Quantile (pinball) loss: an under-prediction costs `level`, an over-prediction 1 − `level` a unit."""
+"""Quantile (pinball) loss: slope −`level` below the label and 1 − `level` above it."""
 
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
-from sgdone.losses._number import number
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters, real_or_nan
 
 
 @inlined
@@ -18,7 +17,7 @@ def value(z: float, y: float, p: Parameters) -> float:
 
 @inlined
 def slope(z: float, y: float, p: Parameters) -> float:
-    """−level if y > z, 1 − level if y < z; 0, a subgradient, between."""
+    """−level if y > z, 1 − level if y < z; 0, a subgradient, if equal."""
     level: float = p[0]
     if y > z:
         return -level
@@ -66,15 +65,15 @@ class Quantile(Loss):
     """
 
     name: ClassVar[str] = "quantile"
-    task: ClassVar[Task] = "regression"
+    task: ClassVar[LossTask] = "regression"
 
     level: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0 < number(self.level) < 1:
+        if not 0 < real_or_nan(self.level) < 1:
             raise ValueError(
-                f"Quantile's level is {self.level!r}: give the quantile to estimate, a number between "
-                "0 and 1, both excluded (0.9 for the 90th percentile)"
+                f"level={self.level!r} of Quantile is not in (0, 1): give the quantile to estimate "
+                "(0.9 for the 90th percentile)"
             )
 
     @property

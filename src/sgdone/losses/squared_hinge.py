@@ -5,7 +5,7 @@ from math import inf
 from typing import ClassVar, final
 
 from sgdone.kernels.jit import inlined
-from sgdone.losses.base import Loss, LossKernel, Parameters, Task
+from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters
 
 
 @inlined
@@ -49,7 +49,7 @@ class SquaredHinge(Loss):
     """
 
     name: ClassVar[str] = "squared_hinge"
-    task: ClassVar[Task] = "classification"
+    task: ClassVar[LossTask] = "classification"
 
     @property
     def kernel(self) -> LossKernel:

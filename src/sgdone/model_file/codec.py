@@ -10,15 +10,15 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.interfaces.stop import Status
 from sgdone.kernels import rows
 from sgdone.kernels.rows import RowAccess
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 from sgdone.model_file import arrays
-from sgdone.model_file.kinds import kind_of, kinds
 from sgdone.model_file.random_states import pack, unpack
+from sgdone.model_file.registered_names import name_of, registered
 from sgdone.model_file.traces import from_columns, to_columns
-from sgdone.trace import Trace
-from sgdone.verdict import Status
+from sgdone.run.trace import Trace
 
 _ACCESSES = {name: thing for name, thing in vars(rows).items() if isinstance(thing, RowAccess)}
 _NUMBERS = (*(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "float16", "float32", "float64")
@@ -73,7 +73,7 @@ class Encoder:
             return {"kind": "rows", "value": next(name for name, it in _ACCESSES.items() if it == value)}
         if isinstance(value, Trace):
             return {"kind": "trace", "table": self.encode(to_columns(value), place)}
-        kind = kind_of(type(value))
+        kind = name_of(type(value))
         if kind is not None:
             given = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
             return {"kind": kind, "fields": {k: self.encode(v, f"{place}.{k}") for k, v in given.items()}}
@@ -88,7 +88,7 @@ class Encoder:
 
 @final
 class Decoder:
-    """Makes values of JSON and tensors that nobody vouches for; what does not fit is a ValueError or the like."""
+    """Makes values of untrusted JSON and tensors; what does not fit is a ValueError or the like."""
 
     def __init__(self, tensors: dict[str, NDArray[Any]], custom_loss: Loss | None) -> None:
         self._tensors, self._custom_loss = tensors, custom_loss
@@ -125,6 +125,6 @@ class Decoder:
             return _ACCESSES[code["value"]]
         if kind == "custom loss" and self._custom_loss is not None:
             return self._custom_loss
-        if kind not in kinds():
-            raise ValueError(f"it speaks of {kind!r}, which this sgdone does not have")
-        return kinds()[kind](**{name: self.decode(value) for name, value in code["fields"].items()})
+        if kind not in registered():
+            raise ValueError(f"it contains {kind!r}, which this version does not know")
+        return registered()[kind](**{name: self.decode(value) for name, value in code["fields"].items()})

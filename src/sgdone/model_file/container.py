@@ -16,7 +16,7 @@ from sgdone.data.atomic import write_atomically
 from sgdone.model_file.errors import ModelFileError
 
 FORMAT = "sgdone-model"
-VERSION = 1
+VERSION = 2
 
 #: Eight bytes of length and an empty header; and what safetensors allows a header to be.
 _SMALLEST, _LONGEST_HEADER = 10, 100_000_000
@@ -54,10 +54,12 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
             f"{path}: is a model file of version {version}, and sgdone {__version__} reads version {VERSION}: "
             "upgrade it (pip install -U sgdone)"
         )
+    if version == "1":
+        raise ModelFileError(f"{path}: has the format of a version before the first release, 1: fit the model again")
     text = metadata.get("content", "")
     if version != str(VERSION) or metadata.get("sha256") != _digest(text, tensors):
         raise ModelFileError(
-            f"{path}: was altered after it was written (its SHA-256 differs): copy it anew, or save the model again"
+            f"{path}: was altered after it was written (its SHA-256 differs): copy it again, or save the model again"
         )
     try:
         content: dict[str, Any] = dict(json.loads(text))
@@ -76,7 +78,7 @@ def _bytes(path: Path) -> bytes:
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read ({error.strerror}): check its permissions") from error
     if not data:
-        raise ModelFileError(f"{path}: is empty, not a model file: copy it anew, or save the model again")
+        raise ModelFileError(f"{path}: is empty, not a model file: copy it again, or save the model again")
     return data
 
 
@@ -87,7 +89,7 @@ def _header(data: bytes) -> bytes:
 
 def _refuse_broken(path: str | os.PathLike[str], data: bytes, error: Exception) -> NoReturn:
     """Tell a file cut short from one that never was a model."""
-    again = "copy it anew, or save the model again"
+    again = "copy it again, or save the model again"
     if len(data) < _SMALLEST:
         raise ModelFileError(f"{path}: holds {len(data)} bytes only, too few for a model: {again}") from error
     start = 8 + int.from_bytes(data[:8], "little")
@@ -101,7 +103,7 @@ def _refuse_broken(path: str | os.PathLike[str], data: bytes, error: Exception) 
 
 
 def _expected_size(data: bytes, start: int) -> int:
-    """Bytes that the header speaks of, as far as it can be read; ``start`` is where it ends."""
+    """Size of the file according to its header, which ends at ``start``."""
     try:
         header = json.loads(_header(data))
         ends = [tensor["data_offsets"][1] for name, tensor in header.items() if name != "__metadata__"]

@@ -8,15 +8,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sgdone._version import __version__
-from sgdone.estimators import LinearClassifier, LinearRegressor
-from sgdone.losses.base import Loss
-from sgdone.model_file.checks import Model, check_attributes, check_loss, check_notes
+from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
+from sgdone.losses.loss import Loss
+from sgdone.model_file.attribute_checks import Model, check_attributes, check_loss, check_notes
 from sgdone.model_file.codec import Decoder, Encoder, NotStorable
 from sgdone.model_file.container import read, write
 from sgdone.model_file.errors import ModelFileError
-from sgdone.model_file.progress import decode_results, encode_results
+from sgdone.model_file.stored_runs import decode_results, encode_results
 
-_ESTIMATORS: dict[str, type[Model]] = {"LinearClassifier": LinearClassifier, "LinearRegressor": LinearRegressor}
+_ESTIMATORS: dict[str, type[Model]] = {
+    kind.__name__: kind for kind in (LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor)
+}
 #: What ``fit`` leaves; those after the first six not in every model.
 ATTRIBUTES = (
     "coef_",
@@ -39,13 +41,13 @@ def save(model: Model, path: str | os.PathLike[str], *, extra: dict[str, str] | 
     """Write a fitted model to a file, whole or not at all, without pickle.
 
     The file is safetensors with a JSON header. It holds the parameters, all fitted attributes and what
-    ``partial_fit`` needs to go on bit for bit as if the model had never been stored; callbacks are left out.
+    ``partial_fit`` needs to continue bit for bit as if the model had never been stored; callbacks are left out.
 
     Parameters
     ----------
-    model : LinearClassifier or LinearRegressor
+    model : LinearClassifier, LinearRegressor, SGDClassifier or SGDRegressor
         Fitted. A `CustomLoss` is stored by name only: bring it along to `load`. A ``RandomState`` given as
-        ``random_state`` is stored with its state, so that it goes on drawing the same numbers.
+        ``random_state`` is stored with its state, so that it continues to draw the same numbers.
     path : path
         The name of the file, ``model.safetensors`` say.
     extra : dict of str to str, optional
@@ -69,7 +71,7 @@ def save(model: Model, path: str | os.PathLike[str], *, extra: dict[str, str] | 
     name = type(model).__name__
     if _ESTIMATORS.get(name) is not type(model):
         raise TypeError(
-            f"a model file holds a {' or a '.join(_ESTIMATORS)}, not a {name}: "
+            f"a model file holds one of {', '.join(_ESTIMATORS)}, not a {name}: "
             "of a pipeline, save the last step (pipeline[-1])"
         )
     check_is_fitted(model, msg="this %(name)s is not fitted: call fit before saving it")
@@ -91,7 +93,7 @@ def save(model: Model, path: str | os.PathLike[str], *, extra: dict[str, str] | 
 
 
 def load(path: str | os.PathLike[str], *, loss: Loss | None = None) -> Model:
-    """Read a model that `save` wrote: it predicts, and goes on learning, bit for bit as the original.
+    """Read a model that `save` wrote: it predicts, and continues training, bit for bit like the original.
 
     Parameters
     ----------
@@ -102,7 +104,7 @@ def load(path: str | os.PathLike[str], *, loss: Loss | None = None) -> Model:
 
     Returns
     -------
-    LinearClassifier or LinearRegressor
+    LinearClassifier, LinearRegressor, SGDClassifier or SGDRegressor
         Fitted.
 
     Raises

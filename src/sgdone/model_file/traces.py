@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sgdone.margin_statistics import MarginStatistics
-from sgdone.trace import MARGINS, MEASURES, Trace, TraceRow
+from sgdone.interfaces.margin_statistics import MarginStatistics
+from sgdone.run.trace import MARGINS, MEASURES, Trace, TraceRow
 
 
 def to_columns(trace: Trace) -> dict[str, Any]:

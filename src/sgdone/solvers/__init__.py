@@ -1,8 +1,8 @@
 """Methods, one file each."""
 
+from sgdone.interfaces.method import Method, Report
 from sgdone.solvers.asgd import aisgd, asgd
 from sgdone.solvers.averaged import Averaged
-from sgdone.solvers.base import BlockReport, Solver
 from sgdone.solvers.catoni import Catoni
 from sgdone.solvers.gd import GD
 from sgdone.solvers.half import Halving, isgd_half, sgd_half
@@ -12,11 +12,11 @@ from sgdone.solvers.margin_moments import MarginMoments
 from sgdone.solvers.median_of_means import MedianOfMeans
 from sgdone.solvers.olbfgs import OLBFGS
 from sgdone.solvers.pegasos import Pegasos
-from sgdone.solvers.problem import Problem
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.sgd2 import SGD2
 from sgdone.solvers.sgdqn import SGDQN
+from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
 from sgdone.solvers.svrg import SVRG
 from sgdone.solvers.truncated import Truncated
@@ -30,16 +30,16 @@ __all__ = [
     "SGDQN",
     "SVRG",
     "Averaged",
-    "BlockReport",
     "Catoni",
     "Halving",
     "Liblinear",
     "MarginMoments",
     "MedianOfMeans",
+    "Method",
     "Pegasos",
-    "Problem",
+    "Report",
     "RowSolver",
-    "Solver",
+    "SingleModel",
     "State",
     "Truncated",
     "aisgd",

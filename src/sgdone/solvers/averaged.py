@@ -1,27 +1,29 @@
 """Averaging, around any method that steps along rows."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from numbers import Integral, Real
-from typing import Any, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
-from sgdone.solvers.base import BlockReport, Solver
-from sgdone.solvers.problem import Problem
+from sgdone.data.rows import Rows
+from sgdone.data.source import Block
+from sgdone.interfaces.method import Report
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.stop_rule import Watch
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
+from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import advance_along_rows
 from sgdone.steps import Xu
-from sgdone.steps.base import StepSize
-from sgdone.stopping.base import Watch
+from sgdone.steps.step_size import StepSize
 
 
 @final
 @dataclass(frozen=True)
-class Averaged(Solver):
+class Averaged(SingleModel):
     """Return the mean of the iterates θ after the sample t₀: Xu (2011), Algorithm 1.
 
     Parameters
@@ -30,7 +32,7 @@ class Averaged(Solver):
         The method whose iterates are averaged.
     after : int or "auto"
         t₀. "auto" is Xu's section 5: begin once a moving average of the iterates (weight 0.01 on the newest)
-        has the lower moving average of losses, looked at from the 100th sample on.
+        has the lower moving average of losses, compared from the 100th sample on.
     decay : float
         p: the k-th of these iterates weighs as k^p (polynomial-decay averaging, Shamir & Zhang 2013, with η = p). 0 is
         the paper's plain mean; with 3 or so the start is forgotten without a t₀, however long the run will be.
@@ -55,19 +57,30 @@ class Averaged(Solver):
         if isinstance(decay, bool) or not isinstance(decay, Real) or not 0 <= float(decay) < inf:
             raise ValueError(f"decay={decay!r}: give the power of its number that an iterate weighs, 0 or more")
 
+    averages: ClassVar[bool] = True
+
+    def with_average(self, after: int | Literal["auto"]) -> "Averaged":
+        """The same method, its average starting elsewhere."""
+        return replace(self, after=after)
+
+    @property
+    def is_implicit(self) -> bool:
+        """Whether the inner method's steps are."""
+        return self.inner.is_implicit
+
     @property
     def default_step(self) -> StepSize:
         """Xu's schedule, made for averaging."""
         return Xu()
 
-    def start(self, problem: Problem, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
+    def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """Two vectors of weights: the iterate's, and what the average needs."""
         phase = "searching" if self.after == "auto" else "plain"
-        return State.at(problem, step, phase, 2, coef, intercept)  # type: ignore[arg-type]
+        return State.at(objective, rows, step, phase, 2, coef, intercept)  # type: ignore[arg-type]
 
-    def advance(
+    def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
-    ) -> BlockReport:
+    ) -> Report:
         """Use rows of a block."""
         after = None if self.after == "auto" else int(self.after)
         make, slope_of, penalties = self.inner.make_update, self.inner.slope_of, self.inner.penalties_of(state, block)

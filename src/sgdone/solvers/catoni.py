@@ -8,11 +8,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.data.rows import Rows
+from sgdone.interfaces.objective import Objective
 from sgdone.kernels.location import make_location
-from sgdone.solvers.problem import Problem
 from sgdone.solvers.state import State
 from sgdone.solvers.weighing import Seen, WeighingSolver
-from sgdone.steps.base import StepSize
+from sgdone.steps.step_size import StepSize
 
 
 @dataclass
@@ -43,9 +44,9 @@ class Catoni(WeighingSolver):
 
     Examples
     --------
-    >>> from sgdone import LinearClassifier
+    >>> from sgdone import SGDClassifier
     >>> X, y = [[-1.0], [1.0], [-2.0], [2.0], [300.0]], [0, 1, 0, 1, 0]  # the last row has the wrong label
-    >>> model = LinearClassifier("hinge", solver="catoni", alpha=0.01, stop=100, fit_intercept=False)
+    >>> model = SGDClassifier("hinge", solver="catoni", alpha=0.01, stop=100, fit_intercept=False)
     >>> model.fit(X, y, coef_init=[[0.5]]).predict([[1.0]])
     array([1])
     """
@@ -58,9 +59,9 @@ class Catoni(WeighingSolver):
         if isinstance(scale, bool) or not isinstance(scale, Real) or not 0 < float(scale) < inf:
             raise ValueError(f"scale={scale!r} of Catoni's location: give a positive number, in units of the loss")
 
-    def start(self, problem: Problem, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
+    def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """One vector of weights, and no location yet."""
-        state = super().start(problem, step, coef, intercept)
+        state = super().begin(objective, rows, step, coef, intercept)
         state.extra = Located()
         return state
 
@@ -73,11 +74,11 @@ class Catoni(WeighingSolver):
         total = float(np.sum(shares))
         return shares * seen.slopes / total if total > 0.0 else np.zeros(shares.size)
 
-    def check(self, state: State) -> None:
+    def check_memory(self, state: State) -> None:
         """A location is a number."""
         if not isinstance(state.extra, Located) or not isinstance(state.extra.location, float):
             raise ValueError(f"what {self!r} remembers is not a location")
 
     def evidence(self, state: State) -> dict[str, Any]:
         """The location of the losses before the last step."""
-        return {"location": state.extra.location}
+        return super().evidence(state) | {"location": state.extra.location}

@@ -6,9 +6,10 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
 from sgdone.kernels.descent import make_descent
-from sgdone.solvers.batch import BatchSolver, Descended, room_for_sums
+from sgdone.solvers.all_rows import room_for_sums
+from sgdone.solvers.batch import BatchSolver, Descended
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import LARGEST
 
@@ -21,13 +22,13 @@ class GD(BatchSolver):
     Holland (2018), Algorithm 1, with the loss `sgdone.losses.MarginPursuit`; Ji & Telgarsky (2018) with the logistic
     loss. A step reads every row once and counts as a pass; t of a step size counts steps. Its own step size is
     `sgdone.steps.Descent`, with which no step raises the objective of a smooth loss. Many steps are made in one call of
-    the compiled loop unless a rule wants to look after every pass, as `sgdone.stopping.ProgressiveLoss` does.
+    the compiled loop unless a rule must be called after every pass, as `sgdone.stopping.ProgressiveLoss` does.
 
     Examples
     --------
-    >>> from sgdone import LinearRegressor
+    >>> from sgdone import SGDRegressor
     >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
-    >>> model = LinearRegressor(solver="gd", alpha=0, stop=200).fit(X, 3.0 * X[:, 0] + 1.0)
+    >>> model = SGDRegressor(solver="gd", alpha=0, stop=200).fit(X, 3.0 * X[:, 0] + 1.0)
     >>> model.coef_.round(6), model.intercept_.round(6), model.verdict_.step
     (array([3.]), array([1.]), 200)
     """
@@ -36,12 +37,12 @@ class GD(BatchSolver):
 
     def descend(self, state: State, block: Block, sizes: NDArray[np.float64]) -> Descended:
         """Make a step of each size, all of them in the compiled loop."""
-        problem = state.problem
-        loss, n_features = problem.loss, problem.n_features
+        objective = state.objective
+        loss, n_features = objective.loss, state.n_features
         used = block.rows.n_rows if block.sample_weight.size == 1 else int(np.count_nonzero(block.sample_weight))
-        limits = [float(problem.fit_intercept), LARGEST[problem.dtype], np.inf, problem.alpha, used]
+        limits = [float(objective.fit_intercept), LARGEST[state.dtype], objective.penalty, used]
         predictions, slopes = np.empty(sizes.size), np.empty(sizes.size)
-        loop = make_descent(problem.access, loss.kernel.value, loss.kernel.slope, block.rows.types)
+        loop = make_descent(state.access, loss.kernel.value, loss.kernel.slope, block.rows.types)
         made, outcome, row = loop(
             block.rows.arrays,
             block.labels,

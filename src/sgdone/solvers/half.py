@@ -6,18 +6,21 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
-from sgdone.solvers.base import BlockReport, Solver
+from sgdone.data.rows import Rows
+from sgdone.data.source import Block
+from sgdone.interfaces.method import Report
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import NEVER, Progress
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.solvers.isgd import ISGD
-from sgdone.solvers.problem import Problem
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
+from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
 from sgdone.steps import Constant
-from sgdone.steps.base import StepSize
-from sgdone.stopping.base import NEVER, Progress, Stop, StopRule, Watch
+from sgdone.steps.step_size import StepSize
 from sgdone.stopping.pflug import Pflug
-from sgdone.verdict import Status
 
 #: As many halvings are named in a verdict.
 _NAMED = 5
@@ -37,12 +40,12 @@ class Halvings:
 
 @final
 @dataclass(frozen=True)
-class Halving(Solver):
+class Halving(SingleModel):
     """Constant steps, halved each time a rule detects stationarity: Chee & Toulis (2018), Algorithm 2.
 
     A constant step goes fast to a region around the optimum, whose size is that of the step, and then nowhere;
-    halving it there goes on to a smaller region. With implicit steps (`ISGD`, the default) no step is too large.
-    The detector begins anew after each halving.
+    halving it there leads to a smaller region. With implicit steps (`ISGD`, the default) no step is too large.
+    The detector starts again after each halving.
 
     Parameters
     ----------
@@ -55,11 +58,11 @@ class Halving(Solver):
 
     Examples
     --------
-    >>> from sgdone import LinearRegressor
+    >>> from sgdone import SGDRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((4000, 3))
     >>> y = X @ [1.0, 2.0, 3.0] + rng.standard_normal(4000)
-    >>> model = LinearRegressor(solver="isgd-half", step=0.5, alpha=0, stop=5, random_state=0).fit(X, y)
+    >>> model = SGDRegressor(solver="isgd-half", step=0.5, alpha=0, stop=5, random_state=0).fit(X, y)
     >>> len(model.verdict_.evidence["halvings"]) > 0
     True
     """
@@ -79,21 +82,26 @@ class Halving(Solver):
             raise ValueError(f"smallest={self.smallest!r}: give the step size below which to end, 0 or more")
 
     @property
+    def is_implicit(self) -> bool:
+        """Whether the inner method's steps are."""
+        return self.inner.is_implicit
+
+    @property
     def default_step(self) -> StepSize:
         """The largest stable step."""
         return Constant()
 
-    def start(self, problem: Problem, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
+    def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """One vector of weights, and nothing halved."""
         if not isinstance(step, Constant):
             raise ValueError(f"{step!r} changes by itself: halving needs a constant step, a number or Constant()")
-        state = self.inner.start(problem, step, coef, intercept)
+        state = self.inner.begin(objective, rows, step, coef, intercept)
         state.extra = Halvings()
         return state
 
-    def advance(
+    def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
-    ) -> BlockReport:
+    ) -> Report:
         """Use rows of a block, halving the step wherever the detector fires."""
         memory: Halvings = state.extra
         n_rows = block.rows.n_rows
@@ -105,19 +113,19 @@ class Halving(Solver):
         while True:
             end, allowed, looking = last, target - state.steps, watches
             if detecting:
-                look = self.detector.next_look(memory.detector)
-                end = min(end, position + max(0, look.rows_read - (memory.rows - memory.row)))
-                allowed = min(allowed, max(0, min(look.step, NEVER) - (state.steps - memory.sample)))
+                pause = self.detector.next_pause(memory.detector)
+                end = min(end, position + max(0, pause.rows_read - (memory.rows - memory.row)))
+                allowed = min(allowed, max(0, min(pause.step, NEVER) - (state.steps - memory.sample)))
                 looking = (*watches, *self.detector.watches(memory.detector, block.rows))
             else:
-                # The detector fired before a row that is still to be used: it looks again after that one.
+                # The detector fired before a row that is still to be used: it is called again after that one.
                 allowed = min(allowed, 1)
-            report = self.inner.advance(state, block, position, end, allowed, looking)
+            report = self.inner.use_rows(state, block, position, end, allowed, looking)
             moved = report.position - position
             position, memory.rows = report.position, memory.rows + moved
             predictions.append(report.predictions)
             slopes.append(report.slopes)
-            size = report.step_size if report.updates else size
+            size = report.step_size if report.predictions.size else size
             stuck = not (moved or report.fired)
             if report.ending != "used":
                 break
@@ -128,7 +136,7 @@ class Halving(Solver):
                     finished = self._halve(state, memory, n_rows) if detecting else None
                     memory.detector = self.detector.restart(memory.detector, n_rows)
                     stuck = False
-                elif self.detector.next_look(memory.detector) != look:
+                elif self.detector.next_pause(memory.detector) != pause:
                     stuck = False
             else:
                 detecting = bool(moved)
@@ -147,8 +155,8 @@ class Halving(Solver):
             finished=finished,
         )
 
-    def _progress(self, state: State, memory: Halvings, n_rows: int, report: BlockReport, moved: int) -> Progress:
-        """The course since the last halving, as a run of its own."""
+    def _progress(self, state: State, memory: Halvings, n_rows: int, report: Report, moved: int) -> Progress:
+        """Progress since the last halving, as if it were a run."""
         rows = memory.rows - memory.row
         ended = moved > 0 and memory.rows % n_rows == 0
         passes = -(-rows // n_rows)
@@ -170,14 +178,14 @@ class Halving(Solver):
         reason = f"the step size fell below {smallest:.3g}"
         return Stop("Halving", Status.CONVERGED, reason, {"smallest": smallest})
 
-    def check(self, state: State) -> None:
+    def check_memory(self, state: State) -> None:
         """The detector's state is checked by the detector."""
         if not isinstance(state.extra, Halvings):
             raise ValueError(f"what {self!r} remembers is {type(state.extra).__name__}")
         if state.extra.detector is not None:
-            self.detector.check(state.extra.detector, state.problem.n_features)
+            self.detector.check(state.extra.detector, state.n_features)
 
-    def says(self, state: State) -> str:
+    def summary(self, state: State) -> str:
         """Where the step was halved."""
         done = state.extra.done
         if not done:
@@ -192,7 +200,8 @@ class Halving(Solver):
 
     def evidence(self, state: State) -> dict[str, Any]:
         """Every halving."""
-        return {"halvings": [{"sample": sample, "step_size": step} for sample, step in state.extra.done]}
+        halvings = [{"sample": sample, "step_size": step} for sample, step in state.extra.done]
+        return super().evidence(state) | {"halvings": halvings}
 
 
 def sgd_half() -> Halving:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from sgdone.kernels.updates import make_implicit
-from sgdone.losses.base import Loss, ScalarFunction
+from sgdone.losses.loss import Loss, ScalarFunction
 from sgdone.solvers.row_solver import RowSolver
 
 
@@ -19,13 +19,18 @@ class ISGD(RowSolver):
 
     Examples
     --------
-    >>> from sgdone import LinearRegressor, steps
-    >>> model = LinearRegressor(solver=ISGD(), step=steps.Constant(1e6), fit_intercept=False, alpha=0.0)
+    >>> from sgdone import SGDRegressor, steps
+    >>> model = SGDRegressor(solver=ISGD(), step=steps.Constant(1e6), fit_intercept=False, alpha=0.0)
     >>> model.fit([[1.0], [2.0]], [2.0, 4.0]).coef_.round(3)
     array([2.])
     """
 
     name: ClassVar[str] = "isgd"
+
+    @property
+    def is_implicit(self) -> bool:
+        """Always."""
+        return True
 
     @property
     def make_update(self) -> Callable[..., Any]:

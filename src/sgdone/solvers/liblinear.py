@@ -8,24 +8,26 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.rows import Rows
+from sgdone.data.source import Block
+from sgdone.interfaces.method import Report
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.rows import CSR_SHIFTED
 from sgdone.losses import Hinge, Logistic, SquaredHinge
-from sgdone.losses.base import Loss
-from sgdone.solvers.base import BlockReport, Solver
+from sgdone.losses.loss import Loss
 from sgdone.solvers.liblinear_call import Caller, Solved, matrix_of, squares_of
-from sgdone.solvers.problem import Problem
+from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
 from sgdone.steps import Constant
-from sgdone.steps.base import StepSize
-from sgdone.stopping.base import Stop, Watch
-from sgdone.verdict import Status
+from sgdone.steps.step_size import StepSize
 
 
 @final
 @dataclass(frozen=True)
-class Liblinear(Solver):
+class Liblinear(SingleModel):
     """The whole problem at once by LIBLINEAR: Fan et al. (2008), as scikit-learn has it.
 
     For the hinge, the squared hinge and the logistic loss, all rows being in memory. It ends by itself, whatever the
@@ -55,9 +57,9 @@ class Liblinear(Solver):
 
     Examples
     --------
-    >>> from sgdone import LinearClassifier
+    >>> from sgdone import SGDClassifier
     >>> X, y = [[-1.0], [1.0], [-2.0], [2.0]], [0, 1, 0, 1]
-    >>> model = LinearClassifier("hinge", solver="liblinear", alpha=0.1).fit(X, y)
+    >>> model = SGDClassifier("hinge", solver="liblinear", alpha=0.1).fit(X, y)
     >>> model.coef_.round(4)
     array([[1.]])
     """
@@ -67,8 +69,9 @@ class Liblinear(Solver):
     max_iter: int = 100_000
     seed: int = 0
     name: ClassVar[str] = "liblinear"
-    reads_all_rows: ClassVar[bool] = True
-    minds_scales: ClassVar[bool] = False
+    needs_all_rows: ClassVar[bool] = True
+    needs_comparable_scales: ClassVar[bool] = False
+    takes_step: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         dual, tol = self.dual, self.tol
@@ -87,47 +90,45 @@ class Liblinear(Solver):
         """None is taken: this stands for that."""
         return Constant(1.0)
 
-    def start(self, problem: Problem, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
+    def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """One vector of weights, to be overwritten."""
-        if type(problem.loss) not in (Hinge, SquaredHinge, Logistic):
+        if type(objective.loss) not in (Hinge, SquaredHinge, Logistic):
             raise ValueError(
-                f"liblinear cannot do the loss {problem.loss.name!r}: it can do hinge, squared_hinge and logistic. "
+                f"liblinear cannot do the loss {objective.loss.name!r}: it can do hinge, squared_hinge and logistic. "
                 "Use one of them, or another solver"
             )
-        if not problem.alpha > 0:
+        if not objective.penalty > 0:
             raise ValueError("liblinear needs a positive alpha: its C is 1/(alpha·rows). Give one, or another solver")
-        if isinstance(problem.loss, Hinge) and not self._by_dual(problem.loss):
+        if isinstance(objective.loss, Hinge) and not self._by_dual(objective.loss):
             raise ValueError("liblinear minimises the hinge in the dual alone: use dual=True, or squared_hinge")
-        if problem.access is CSR_SHIFTED:
+        if rows.access is CSR_SHIFTED:
             raise ValueError("center=True would make sparse rows dense for liblinear: use center=False")
-        if step != self.default_step:
-            raise ValueError(f"liblinear has no step size: drop step={step!r}")
-        state = State.at(problem, step, "plain", 1, coef, intercept)
+        state = State.at(objective, rows, step, "plain", 1, coef, intercept)
         state.extra = Solved()
         return state
 
-    def advance(
+    def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
-    ) -> BlockReport:
+    ) -> Report:
         """Solve the problem, whatever part of the rows is given."""
         nothing = np.empty(0)
         if watches:
             raise ValueError("liblinear ends by itself: a rule that looks at every sample cannot watch it")
         if not updates or first >= last:
-            return BlockReport(first, "used", nothing, nothing, np.nan)
-        problem = state.problem
+            return Report(first, "used", nothing, nothing, np.nan)
+        objective = state.objective
         used = np.flatnonzero(np.broadcast_to(block.sample_weight, block.labels.shape)).astype(np.uint64)
         X, labels, weights = matrix_of(block.rows, used), block.labels[used], block.weights_of(used)
         with np.errstate(over="ignore"):
             squares = squares_of(X)
         bad = np.flatnonzero(~np.isfinite(squares + labels))
         if bad.size:
-            return BlockReport(first, "not finite", nothing, nothing, np.nan, blamed=int(used[bad[0]]))
+            return Report(first, "not finite", nothing, nothing, np.nan, blamed=int(used[bad[0]]))
         _check_labels(labels)
-        loss = problem.loss
+        loss = objective.loss
         call = Caller(loss, self._by_dual(loss), float(self.tol), int(self.max_iter), int(self.seed))
-        penalty = problem.alpha * used.size
-        if problem.fit_intercept:
+        penalty = objective.penalty * used.size
+        if objective.fit_intercept:
             w, b = call.with_intercept(X, labels, weights, penalty)
         else:
             w, b = call.without_intercept(X, labels, weights, penalty), 0.0
@@ -135,7 +136,7 @@ class Liblinear(Solver):
         predictions = X @ w + b
         _set_solution(state, w, b)
         _set_sums(state, labels, weights, predictions, done.iterations * used.size)
-        return BlockReport(
+        return Report(
             first,
             "used",
             predictions,
@@ -164,8 +165,8 @@ class Liblinear(Solver):
             "Raise max_iter or tol, or scale the features.",
         )
 
-    def check(self, state: State) -> None:
-        """It remembers nothing that a compiled loop would read."""
+    def check_memory(self, state: State) -> None:
+        """It keeps nothing that a compiled loop reads."""
         if not isinstance(state.extra, Solved):
             raise ValueError(f"what {self!r} remembers is {type(state.extra).__name__}")
 
@@ -180,7 +181,7 @@ def _check_labels(labels: NDArray[np.float64]) -> None:
 def _set_solution(state: State, w: NDArray[np.float64], b: float) -> None:
     """Make weights in the units of the rows the state's iterate."""
     weights = np.empty_like(state.weights)
-    weights[:] = w if state.problem.access.vectors_first else w[:, np.newaxis]
+    weights[:] = w if state.access.vectors_first else w[:, np.newaxis]
     state.set_iterate(weights, np.zeros_like(state.offsets), 1.0, 0.0, b)
 
 
@@ -194,7 +195,7 @@ def _set_sums(
     """Count rows times iterations as updates, and measure the solution on all rows as if they were a stretch."""
     sums = {
         "steps": steps,
-        "stretch_loss": weights @ state.problem.loss.value(predictions, labels),
+        "stretch_loss": weights @ state.objective.loss.value(predictions, labels),
         "stretch_weight": np.sum(weights),
         "stretch_wrong": np.count_nonzero(labels * predictions <= 0.0),
         "stretch_squares": np.sum((labels - predictions) ** 2),

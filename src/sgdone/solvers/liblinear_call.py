@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sgdone.data.rows import Rows
 from sgdone.losses import Hinge, Logistic
-from sgdone.losses.base import Loss
+from sgdone.losses.loss import Loss
 
 #: LIBLINEAR draws from one generator in all threads.
 _ONE_AT_A_TIME = threading.Lock()
@@ -29,7 +29,7 @@ _FAINT = 1e-3
 
 @dataclass
 class Solved:
-    """What was done: iterations, rounds of them, and whether the last of these got as near as was asked."""
+    """Iterations, rounds of iterations, and whether the last round reached the tolerance."""
 
     iterations: int = 0
     rounds: int = 0
@@ -110,7 +110,7 @@ class Caller:
 
 
 def matrix_of(rows: Rows, used: NDArray[np.uint64]) -> Any:
-    """Some rows in the units that are learnt in, of float64, dense or CSR as they are."""
+    """Some rows in the units of training, as float64, dense or CSR as they are."""
     scaling = rows.scaling
     if rows.access.vectors_first:
         X = rows.arrays[0][used].astype(np.float64, copy=False)

@@ -8,11 +8,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.solvers.problem import Problem
+from sgdone.data.rows import Rows
+from sgdone.interfaces.objective import Objective
 from sgdone.solvers.state import State
 from sgdone.solvers.weighing import Seen, WeighingSolver
-from sgdone.steps.base import StepSize
 from sgdone.steps.descent import Descent
+from sgdone.steps.step_size import StepSize
 
 
 @final
@@ -34,9 +35,9 @@ class MarginMoments(WeighingSolver):
 
     Examples
     --------
-    >>> from sgdone import LinearClassifier
+    >>> from sgdone import SGDClassifier
     >>> X, y = [[-1.0], [1.0], [-2.0], [2.0]], [0, 1, 0, 1]
-    >>> LinearClassifier("hinge", solver="margin-moments", alpha=0.1, stop=200).fit(X, y).predict([[1.0]])
+    >>> SGDClassifier("hinge", solver="margin-moments", alpha=0.1, stop=200).fit(X, y).predict([[1.0]])
     array([1])
     """
 
@@ -55,11 +56,11 @@ class MarginMoments(WeighingSolver):
         """That of gradient descent, with the curvature 2a of the variance in it."""
         return Descent(curvature=2.0 * float(self.variance))
 
-    def start(self, problem: Problem, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
+    def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """One vector of weights."""
-        if problem.task != "classification":
+        if objective.task != "classification":
             raise ValueError("margin_moments is for two classes, whose rows have margins: use another solver")
-        return super().start(problem, step, coef, intercept)
+        return super().begin(objective, rows, step, coef, intercept)
 
     def coefficients(self, state: State, seen: Seen) -> NDArray[np.float64]:
         """v(ℓ′ + y(2a(m − m̄) − b))/n."""

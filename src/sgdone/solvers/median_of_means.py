@@ -16,7 +16,7 @@ from sgdone.solvers.weighing import Seen, WeighingSolver
 class MedianOfMeans(WeighingSolver):
     """Rows are dealt into K blocks, and a step descends on the block of median mean loss: Lecué et al. (2018).
 
-    The blocks are dealt anew at every step; rows left over, fewer than K, are not used in it. Rows that spoil fewer
+    The blocks are drawn again at every step; remaining rows, fewer than K, are not used in it. Rows that spoil fewer
     than half of the blocks do not get into the median block. Of an even K, the upper one of the two in the middle is
     taken. With n/K rows a step is as noisy as a minibatch: let the steps fall, as the hinge's own do.
 
@@ -32,10 +32,10 @@ class MedianOfMeans(WeighingSolver):
 
     Examples
     --------
-    >>> from sgdone import LinearClassifier
+    >>> from sgdone import SGDClassifier
     >>> X, y = [[-1.0], [1.0], [-2.0], [2.0], [300.0]], [0, 1, 0, 1, 0]  # the last row has the wrong label
     >>> solver = MedianOfMeans(blocks=5)
-    >>> LinearClassifier("hinge", solver=solver, alpha=0.01, stop=400, fit_intercept=False).fit(X, y).predict([[1.0]])
+    >>> SGDClassifier("hinge", solver=solver, alpha=0.01, stop=400, fit_intercept=False).fit(X, y).predict([[1.0]])
     array([1])
     """
 
@@ -57,7 +57,7 @@ class MedianOfMeans(WeighingSolver):
         n, blocks = seen.losses.size, int(self.blocks)
         if blocks > n:
             raise ValueError(f"{blocks} blocks cannot be made of {n} rows of positive weight: give fewer blocks")
-        # By the number of the step, so that a run that goes on deals as one that never stopped.
+        # Seeded by the number of the step, so that a resumed run draws the same blocks.
         dealt = np.random.default_rng([int(self.seed), state.steps]).permutation(n)[: n // blocks * blocks]
         dealt = dealt.reshape(blocks, -1)
         means = (seen.weights * seen.losses)[dealt].mean(axis=1)

@@ -9,29 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.base import Block
-from sgdone.data.csr import check_csr
+from sgdone.data.csr_validation import check_csr
 from sgdone.data.rows import Rows, frozen
-from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
-from sgdone.solvers.base import BlockReport, Ending
-from sgdone.stopping.base import Watch
-
-
-@final
-@dataclass(frozen=True)
-class Stretch:
-    """What a loop made of some rows: see `BlockReport`; ``left`` are rows at the end that make no whole minibatch."""
-
-    position: int
-    outcome: int
-    predictions: NDArray[np.float64]
-    slopes: NDArray[np.float64]
-    step_size: float
-    left: NDArray[np.uint64]
-
-
-#: Runs a loop over ``block.order[first:last]`` for at most so many updates.
-Loop = Callable[[Block, int, int, int], Stretch]
+from sgdone.data.source import Block
+from sgdone.interfaces.method import Report
+from sgdone.interfaces.stop_rule import Watch
+from sgdone.kernels.loop import RowMethod
+from sgdone.kernels.minibatch import FILLED, N_TOTALS
+from sgdone.solvers.state import State
+from sgdone.solvers.stretch import Ran, run_method
+from sgdone.steps.step_table import step_sizes
 
 
 @dataclass
@@ -67,7 +54,7 @@ class Waiting:
         return Block(_like(block.rows, parts), frozen(labels), frozen(weights), order, order)
 
     def check(self, size: int, n_features: int, dtype: np.dtype[Any]) -> None:
-        """Refuse rows, read from a file, that are not some of a minibatch of ``size`` rows."""
+        """Raise a ValueError for rows, read from a file, that are not part of a minibatch of ``size`` rows."""
         count = len(self)
         fits = (
             count < size
@@ -94,78 +81,94 @@ class Waiting:
         return self.arrays[0] if len(self.arrays) == 1 else sparse.csr_array(self.arrays, (len(self), n_features))
 
 
-def advance_in_minibatches(
-    waiting: Waiting,
-    size: int,
-    block: Block,
-    first: int,
-    last: int,
-    updates: int,
-    watches: tuple[Watch, ...],
-    loop: Loop,
-) -> BlockReport:
-    """Use ``block.order[first:last]``, completing the minibatch that waits and leaving rows at the end to wait."""
-    if watches and size > 1:
-        # Between the rows of a minibatch nothing happens that such a rule could look at.
-        raise ValueError(
-            f"a rule that looks at every sample cannot watch minibatches of {size} rows: use minibatch=1, or a rule "
-            "that looks at passes or at numbers of updates"
-        )
-    if len(waiting) >= size:
-        raise ValueError(
-            f"{len(waiting)} rows wait for a larger minibatch than one of {size} rows: go on with that one"
-        )
-    nothing = np.empty(0)
-    report = BlockReport(first, "used", nothing, nothing, np.nan)
-    if not updates or first >= last:
-        return report
-    if len(waiting):
-        report = _complete(waiting, size, block, first, last, loop)
-        if report.ending != "used" or report.position >= last or report.updates >= updates:
+@final
+@dataclass(frozen=True)
+class Minibatches:
+    """A method on minibatches of ``size`` rows: its kernel, its settings, and what it needs for some rows and steps."""
+
+    make_method: Callable[..., RowMethod]
+    size: int
+    settings: list[float]
+    own: Callable[[Block, NDArray[np.float64]], tuple[Any, ...]]
+
+    def advance(
+        self,
+        state: State,
+        waiting: Waiting,
+        block: Block,
+        first: int,
+        last: int,
+        updates: int,
+        watches: tuple[Watch, ...],
+    ) -> Report:
+        """Use ``block.order[first:last]``: complete the minibatch that waits, and let rows at the end wait."""
+        if watches and self.size > 1:
+            # Between the rows of a minibatch nothing happens that such a rule could check.
+            raise ValueError(
+                f"a rule that looks at every sample cannot watch minibatches of {self.size} rows: use minibatch=1, or "
+                "a rule that looks at passes or at numbers of updates"
+            )
+        if len(waiting) >= self.size:
+            raise ValueError(
+                f"{len(waiting)} rows wait for a larger minibatch than one of {self.size} rows: go on with that one"
+            )
+        nothing = np.empty(0)
+        report = Report(first, "used", nothing, nothing, np.nan)
+        if not updates or first >= last:
             return report
-    ran = loop(block, report.position, last, updates - report.updates)
-    if not _failed(ran):
-        waiting.keep(block, ran.left)
-    return BlockReport(
-        ran.position,
-        _ending(ran),
-        np.concatenate([report.predictions, ran.predictions]),
-        np.concatenate([report.slopes, ran.slopes]),
-        ran.step_size if ran.predictions.size else report.step_size,
-        fired=any(watch.fired for watch in watches),
-    )
+        if len(waiting):
+            report = self._complete(state, waiting, block, first, last)
+            if report.ending != "used" or report.position >= last or report.predictions.size >= updates:
+                return report
+        ran, step_size, left = self._run(
+            state, block, report.position, last, updates - report.predictions.size, watches
+        )
+        if ran.ending == "used":
+            waiting.keep(block, left)
+        return Report(
+            ran.position,
+            ran.ending,
+            np.concatenate([report.predictions, ran.predictions]),
+            np.concatenate([report.slopes, ran.slopes]),
+            step_size if ran.updates else report.step_size,
+            fired=ran.fired,
+        )
 
+    def _complete(self, state: State, waiting: Waiting, block: Block, first: int, last: int) -> Report:
+        """Use the rows that wait with those that their minibatch lacks, if these are there."""
+        rows = block.order[first:last]
+        lacking = self.size - len(waiting)
+        places = np.flatnonzero(block.weights_of(rows))[:lacking]
+        if not places.size:
+            return Report(last, "used", np.empty(0), np.empty(0), np.nan)
+        with_them = waiting.joined(block, rows[places])
+        ran, step_size, left = self._run(state, with_them, 0, with_them.order.size, 1)
+        if ran.ending != "used":
+            # A row that waits was sound when it was read: if it is not to blame, the weights are.
+            place = places[max(0, ran.position - len(waiting))]
+            return Report(first + int(place), ran.ending, ran.predictions, ran.slopes, step_size)
+        waiting.keep(with_them, left)
+        position = first + int(places[-1]) + 1 if places.size == lacking else last
+        return Report(position, "used", ran.predictions, ran.slopes, step_size)
 
-def _complete(waiting: Waiting, size: int, block: Block, first: int, last: int, loop: Loop) -> BlockReport:
-    """The minibatch of the rows that wait and of those that it lacks, if they are there."""
-    rows = block.order[first:last]
-    places = np.flatnonzero(block.weights_of(rows))[: size - len(waiting)]
-    if not places.size:
-        return BlockReport(last, "used", np.empty(0), np.empty(0), np.nan)
-    whole = places.size == size - len(waiting)
-    joined = waiting.joined(block, rows[places])
-    ran = loop(joined, 0, joined.order.size, 1)
-    if _failed(ran):
-        # A row that waits was sound when it was read: if it is not to blame, the weights are.
-        place = places[max(0, ran.position - len(waiting))]
-        return BlockReport(first + int(place), _ending(ran), ran.predictions, ran.slopes, ran.step_size)
-    waiting.keep(joined, ran.left)
-    position = first + int(places[-1]) + 1 if whole else last
-    return BlockReport(position, "used", ran.predictions, ran.slopes, ran.step_size)
+    def _run(
+        self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
+    ) -> tuple[Ran, float, NDArray[np.uint64]]:
+        """Run the loop; also the size of the last step, and the rows at the end that make no whole minibatch."""
+        kernel = state.objective.loss.kernel
+        count = min(updates, (last - first) // self.size + 1)
+        sizes = step_sizes(state.step, state.steps + 1, count)
+        members, totals = np.empty(self.size, dtype=np.uint64), np.zeros(N_TOTALS)
+        own = (members, np.empty(self.size), totals), self.own(block, sizes)
+        functions = kernel.value, kernel.slope
+        ran = run_method(state, block, first, last, count, self.make_method, functions, self.settings, own, watches)
+        return ran, ran.last_of(sizes), members[: int(totals[FILLED])]
 
 
 def check_minibatch(minibatch: Any) -> None:
-    """Refuse what is no number of rows."""
+    """Raise a ValueError unless it is a positive whole number."""
     if isinstance(minibatch, bool) or not isinstance(minibatch, Integral) or int(minibatch) < 1:
         raise ValueError(f"minibatch={minibatch!r}: give the rows of an update, 1 or more")
-
-
-def _failed(ran: Stretch) -> bool:
-    return ran.outcome in (NOT_FINITE, NOT_SOUND)
-
-
-def _ending(ran: Stretch) -> Ending:
-    return "not finite" if ran.outcome == NOT_FINITE else "not sound" if ran.outcome == NOT_SOUND else "used"
 
 
 def _like(rows: Rows, parts: list[Any]) -> Rows:

@@ -8,20 +8,20 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
-from sgdone.kernels.olbfgs import COUNT, NEXT, make_quasi_newton_loop
+from sgdone.data.rows import Rows
+from sgdone.data.source import Block
+from sgdone.interfaces.method import Report
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.stop_rule import Watch
+from sgdone.kernels.olbfgs import COUNT, NEXT, make_olbfgs
 from sgdone.kernels.scan import make_scan
-from sgdone.solvers.base import BlockReport, Solver
-from sgdone.solvers.minibatch import Stretch, Waiting, advance_in_minibatches, check_minibatch
-from sgdone.solvers.problem import Problem
+from sgdone.solvers.minibatch import Minibatches, Waiting, check_minibatch
+from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
-from sgdone.solvers.stretch import LARGEST, held_by
-from sgdone.steps.base import PRELIMINARY_ROWS, StepSize
 from sgdone.steps.bottou import Bottou
-from sgdone.steps.table import step_sizes
-from sgdone.stopping.base import Watch
+from sgdone.steps.step_size import PRELIMINARY_ROWS, StepSize
 
-#: The least value of a parameter, in numbers and in words.
+#: The least value of a parameter, as a number and as text.
 _LEAST = {
     "eta0": (np.finfo(float).tiny, "above 0"),
     "epsilon": (np.finfo(float).tiny, "above 0"),
@@ -48,7 +48,7 @@ class Pairs:
 
 @final
 @dataclass(frozen=True)
-class OLBFGS(Solver):
+class OLBFGS(SingleModel):
     """θ ← θ − γB∇ on minibatches, B from the last m pairs of steps and changes: Schraudolph et al. (2007).
 
     An update takes the next k rows of positive weight and counts as one sample; rows left over at the end wait for
@@ -74,10 +74,10 @@ class OLBFGS(Solver):
 
     Examples
     --------
-    >>> from sgdone import LinearRegressor
+    >>> from sgdone import SGDRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((1000, 2)) * [1.0, 10.0]
-    >>> model = LinearRegressor(solver="olbfgs", stop=5, random_state=0).fit(X, X @ [1.0, 2.0])
+    >>> model = SGDRegressor(solver="olbfgs", stop=5, random_state=0).fit(X, X @ [1.0, 2.0])
     >>> model.coef_.round(2)
     array([1., 2.])
     """
@@ -103,69 +103,46 @@ class OLBFGS(Solver):
                 raise ValueError(f"{name}={number!r}: give a finite number, {words}")
 
     @property
+    def updates_by_row(self) -> bool:
+        """Whether a minibatch is one row."""
+        return int(self.minibatch) == 1
+
+    @property
     def default_step(self) -> StepSize:
         """η₀τ/(τ + t)."""
         return Bottou(t0=float(self.tau), alpha=1.0 / (float(self.eta0) * float(self.tau)))
 
-    def start(self, problem: Problem, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
+    def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """One vector of weights, and no pairs."""
-        state = State.at(problem, step, "plain", 1, coef, intercept)
-        shape = (int(self.memory), problem.n_features + 1)
+        state = State.at(objective, rows, step, "plain", 1, coef, intercept)
+        shape = (int(self.memory), rows.n_features + 1)
         state.extra = Pairs(np.zeros(shape), np.zeros(shape), np.zeros((shape[0], 2)), np.zeros(2, dtype=np.int64))
         return state
 
-    def advance(
+    def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
-    ) -> BlockReport:
+    ) -> Report:
         """Use rows of a block."""
-        size, problem = int(self.minibatch), state.problem
-        loss = problem.loss
+        objective = state.objective
         pairs: Pairs = state.extra
         if pairs.damping is None:
             pairs.damping = _automatic(state, block) if self.damping == "auto" else float(self.damping)
-        limits = [float(problem.fit_intercept), LARGEST[problem.dtype], inf, problem.alpha, self.epsilon, pairs.damping]
-        settings = np.array(limits)
-        members, amounts = np.empty(size, dtype=np.uint64), np.empty(size)
-        makers = tuple(watch.make for watch in watches)
 
-        def loop(part: Block, begin: int, end: int, count: int) -> Stretch:
-            count = min(count, (end - begin) // size + 1)
-            sizes = step_sizes(state.step, state.steps + 1, count)
-            predictions, slopes = np.empty(count), np.empty(count)
-            run = make_quasi_newton_loop(problem.access, loss.kernel.value, loss.kernel.slope, part.rows.types, makers)
-            position, used, outcome, left = run(
-                part.rows.arrays,
-                part.labels,
-                part.sample_weight,
-                part.weight_stride,
-                part.order,
-                begin,
-                end,
-                sizes,
-                settings,
-                loss.parameters,
-                state.weights,
-                state.offsets,
-                state.numbers,
-                (pairs.steps, pairs.changes, pairs.curvatures, pairs.ring),
-                _room(state, int(self.memory)),
-                members,
-                amounts,
-                predictions,
-                slopes,
-                held_by(watches),
-            )
-            step_size = float(sizes[used - 1]) if used else np.nan
-            return Stretch(position, outcome, predictions[:used], slopes[:used], step_size, members[:left].copy())
+        def own(part: Block, sizes: NDArray[np.float64]) -> tuple[Any, ...]:
+            rows = part.labels, part.sample_weight, part.weight_stride
+            kept = pairs.steps, pairs.changes, pairs.curvatures, pairs.ring
+            return sizes, *rows, objective.loss.parameters, kept, _room(state, int(self.memory))
 
-        return advance_in_minibatches(pairs.waiting, size, block, first, last, updates, watches, loop)
+        settings = [objective.penalty, float(self.epsilon), pairs.damping]
+        batches = Minibatches(make_olbfgs, int(self.minibatch), settings, own)
+        return batches.advance(state, pairs.waiting, block, first, last, updates, watches)
 
-    def check(self, state: State) -> None:
+    def check_memory(self, state: State) -> None:
         """The pairs must fit the weights, and the ring the pairs."""
-        pairs, problem, memory = state.extra, state.problem, int(self.memory)
+        pairs, memory = state.extra, int(self.memory)
         if not isinstance(pairs, Pairs) or not isinstance(pairs.waiting, Waiting):
             raise ValueError(f"what {self!r} remembers is {type(pairs).__name__}")
-        vectors = (memory, problem.n_features + 1)
+        vectors = (memory, state.n_features + 1)
         shapes = {"steps": vectors, "changes": vectors, "curvatures": (memory, 2)}
         fits = all(
             (array := getattr(pairs, name)).shape == shape and array.dtype == np.float64
@@ -173,25 +150,25 @@ class OLBFGS(Solver):
         )
         fits = fits and pairs.ring.shape == (2,) and pairs.ring.dtype == np.int64 and len(state.offsets) == 1
         if not fits or not 0 <= pairs.ring[NEXT] < memory or not 0 <= pairs.ring[COUNT] <= memory:
-            raise ValueError(f"the pairs are not {memory} of {problem.n_features} features and an intercept")
+            raise ValueError(f"the pairs are not {memory} of {state.n_features} features and an intercept")
         if not (pairs.damping is None or 0 <= pairs.damping < inf):
             raise ValueError(f"the damping is {pairs.damping!r}")
-        pairs.waiting.check(int(self.minibatch), problem.n_features, problem.dtype)
+        pairs.waiting.check(int(self.minibatch), state.n_features, state.dtype)
 
     def evidence(self, state: State) -> dict[str, Any]:
         """How many pairs there are, and how they are damped."""
         pairs: Pairs = state.extra
-        return {"pairs": int(pairs.ring[COUNT]), "damping": pairs.damping}
+        return super().evidence(state) | {"pairs": int(pairs.ring[COUNT]), "damping": pairs.damping}
 
 
 def _automatic(state: State, block: Block) -> float:
     """A part of the mean size of the first rows."""
-    problem = state.problem
+    objective = state.objective
     rows = block.used(0, block.order.size)[:PRELIMINARY_ROWS]
     norms = np.empty(rows.size)
-    make_scan(problem.access, block.rows.types)(block.rows.arrays, rows, state.weights, np.zeros((1, 2)), norms)
+    make_scan(state.access, block.rows.types)(block.rows.arrays, rows, state.weights, np.zeros((1, 2)), norms)
     sizes = block.weights_of(rows) * norms
-    part = _PART_IF_SMOOTH if np.isfinite(problem.loss.smoothness) else _PART
+    part = _PART_IF_SMOOTH if np.isfinite(objective.loss.smoothness) else _PART
     # Rows that cannot be used are found by the loop.
     finite = sizes[np.isfinite(sizes)]
     return part * float(np.mean(finite)) if finite.size else 0.0
@@ -199,5 +176,5 @@ def _automatic(state: State, block: Block) -> float:
 
 def _room(state: State, memory: int) -> tuple[NDArray[Any], ...]:
     """Sums of gradients as the rows are added to them, four vectors, and the numbers of the recursion."""
-    vectors = (np.zeros(state.problem.n_features + 1) for _ in range(4))
+    vectors = (np.zeros(state.n_features + 1) for _ in range(4))
     return np.zeros_like(state.weights), np.zeros((1, 2)), *vectors, np.zeros(memory)

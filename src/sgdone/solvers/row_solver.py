@@ -2,24 +2,32 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
-from sgdone.losses.base import Loss, ScalarFunction
-from sgdone.solvers.base import BlockReport, Solver
-from sgdone.solvers.problem import Problem
+from sgdone.data.rows import Rows
+from sgdone.data.source import Block
+from sgdone.interfaces.method import Report
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.stop_rule import Watch
+from sgdone.losses.loss import Loss, ScalarFunction
+from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import advance_along_rows
 from sgdone.steps import InverseTime
-from sgdone.steps.base import StepSize
-from sgdone.stopping.base import Watch
+from sgdone.steps.step_size import StepSize
 
 
-class RowSolver(Solver):
+class RowSolver(SingleModel):
     """A method that moves the weights along each row by one scalar; `Averaged` wraps any of them."""
+
+    def with_average(self, after: int | Literal["auto"]) -> SingleModel:
+        """`Averaged` around the method."""
+        from sgdone.solvers.averaged import Averaged
+
+        return Averaged(self, after)
 
     @property
     @abstractmethod
@@ -39,13 +47,13 @@ class RowSolver(Solver):
         """The best schedule for an iterate that is not averaged (Xu 2011, eq. (8))."""
         return InverseTime()
 
-    def start(self, problem: Problem, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
+    def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """One vector of weights."""
-        return State.at(problem, step, "plain", 1, coef, intercept)
+        return State.at(objective, rows, step, "plain", 1, coef, intercept)
 
-    def advance(
+    def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
-    ) -> BlockReport:
+    ) -> Report:
         """Use rows of a block."""
         make, slope_of, penalties = self.make_update, self.slope_of, self.penalties_of(state, block)
         return advance_along_rows(state, block, first, last, updates, make, slope_of, watches, penalties_of=penalties)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from sgdone.kernels.updates import make_explicit
-from sgdone.losses.base import Loss, ScalarFunction
+from sgdone.losses.loss import Loss, ScalarFunction
 from sgdone.solvers.row_solver import RowSolver
+from sgdone.solvers.single_model import SingleModel
 
 
 @final
@@ -18,12 +19,18 @@ class SGD(RowSolver):
 
     Examples
     --------
-    >>> from sgdone import LinearClassifier
-    >>> LinearClassifier(solver=SGD()).fit([[-1.0], [1.0]], [0, 1]).predict([[3.0]])
+    >>> from sgdone import SGDClassifier
+    >>> SGDClassifier(solver=SGD()).fit([[-1.0], [1.0]], [0, 1]).predict([[3.0]])
     array([1])
     """
 
     name: ClassVar[str] = "sgd"
+
+    def with_l1_step(self) -> SingleModel:
+        """`Truncated` around the method."""
+        from sgdone.solvers.truncated import Truncated
+
+        return Truncated(self)
 
     @property
     def make_update(self) -> Callable[..., Any]:

@@ -7,18 +7,18 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.source import Block
+from sgdone.interfaces.method import Report
+from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.updates import make_shrunk
-from sgdone.losses.base import Loss, ScalarFunction
-from sgdone.solvers.base import BlockReport
+from sgdone.losses.loss import Loss, ScalarFunction
+from sgdone.solvers.first_step_size import settle_t0, t0_in_words, t0_of
 from sgdone.solvers.row_solver import RowSolver
-from sgdone.solvers.sample import settle_t0, t0_in_words, t0_of
 from sgdone.solvers.skip import check_skip, skip_of
 from sgdone.solvers.state import State
-from sgdone.steps.base import StepSize
 from sgdone.steps.bottou import Bottou
-from sgdone.steps.table import step_sizes
-from sgdone.stopping.base import Watch
+from sgdone.steps.step_size import StepSize
+from sgdone.steps.step_table import step_sizes
 
 #: Up to this sum of rates a shrinkage is linear in them.
 _LINEAR = 0.2
@@ -46,8 +46,8 @@ class SGD2(RowSolver):
 
     Examples
     --------
-    >>> from sgdone import LinearClassifier
-    >>> model = LinearClassifier(solver="sgd2", alpha=0.01).fit([[-1.0], [1.0]], [0, 1])
+    >>> from sgdone import SGDClassifier
+    >>> model = SGDClassifier(solver="sgd2", alpha=0.01).fit([[-1.0], [1.0]], [0, 1])
     >>> model.predict([[3.0]]), model.verdict_.evidence["skip"]
     (array([1]), 16)
     """
@@ -72,14 +72,14 @@ class SGD2(RowSolver):
         """The slope at the prediction before the step."""
         return loss.kernel.slope
 
-    def advance(
+    def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
-    ) -> BlockReport:
+    ) -> Report:
         """Use rows of a block, having found t₀ on the very first of them."""
-        ended = settle_t0(state, block, first, last, self.advance)
+        ended = settle_t0(state, block, first, last, self.use_rows)
         if ended is not None:
             return ended
-        return super().advance(state, block, first, last, updates, watches)
+        return super().use_rows(state, block, first, last, updates, watches)
 
     def penalties_of(self, state: State, block: Block) -> Callable[[int, int], NDArray[np.float64]]:
         """What each of some samples takes for α, so that 1 − γα is its shrinkage: 0 but at each ``skip``-th."""
@@ -95,19 +95,19 @@ class SGD2(RowSolver):
             return int(self.skip)
         return state.extra.skip if isinstance(state.extra, Shrinking) else None
 
-    def says(self, state: State) -> str:
+    def summary(self, state: State) -> str:
         """The t₀ of the steps."""
         return t0_in_words(state)
 
     def evidence(self, state: State) -> dict[str, Any]:
         """The t₀ and the skip."""
-        return {"t0": t0_of(state), "skip": self._skip(state)}
+        return super().evidence(state) | {"t0": t0_of(state), "skip": self._skip(state)}
 
 
 def _penalties(state: State, skip: int, first: int, count: int) -> NDArray[np.float64]:
     """(1 − shrinkage)/γ at each ``skip``-th of the samples ``first``, …, ``first + count − 1``."""
     penalties = np.zeros(count)
-    alpha = state.problem.alpha
+    alpha = state.objective.penalty
     due = np.arange(-first % skip, count, skip)
     sizes = step_sizes(state.step, first, count)[due]
     penalties[due] = skip * alpha

@@ -4,14 +4,14 @@ from numbers import Integral
 from typing import Any
 
 from sgdone.data.rows import Rows
-from sgdone.steps.base import PRELIMINARY_ROWS
+from sgdone.steps.step_size import PRELIMINARY_ROWS
 
 #: Bordes et al. (2009): a pass over all features then costs a sixteenth of what the rows between two of them cost.
 _FACTOR = 16.0
 
 
 def check_skip(skip: Any) -> None:
-    """Refuse what is neither "auto" nor a positive whole number."""
+    """Raise a ValueError unless it is "auto" or a positive whole number."""
     if skip != "auto" and (isinstance(skip, bool) or not isinstance(skip, Integral) or int(skip) < 1):
         raise ValueError(f'skip={skip!r}: give the samples between two shrinkages, 1 or more, or "auto"')
 

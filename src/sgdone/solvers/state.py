@@ -1,17 +1,18 @@
-"""All that changes during a run: it can be copied, saved, and resumed bit for bit."""
+"""All that changes while one model is trained: it can be copied, saved, and resumed bit for bit."""
 
 import copy
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.data.preparation import InUnits
+from sgdone.data.rows import Rows, Scaling
+from sgdone.interfaces.objective import Objective
 from sgdone.kernels.model import LENGTH, Numbers
 from sgdone.kernels.rows import RowAccess
-from sgdone.solvers.problem import Problem
-from sgdone.steps.base import StepSize
+from sgdone.steps.step_size import StepSize
 
 #: What vector 1 is: not there (or not yet), a moving average, the average, the gradient at an anchor, or what each
 #: feature has paid of an L1 penalty.
@@ -21,9 +22,16 @@ Phase = Literal["plain", "searching", "averaged", "anchored", "truncated"]
 @final
 @dataclass
 class State:
-    """A model in the making: weight vectors, their offsets, and the scalars of `sgdone.kernels.model.Numbers`."""
+    """A model in training: weight vectors, their offsets, and the scalars of `sgdone.kernels.model.Numbers`.
 
-    problem: Problem
+    ``access``, ``n_features``, ``dtype`` and ``scaling`` are those of the rows it is trained on.
+    """
+
+    objective: Objective
+    access: RowAccess
+    n_features: int
+    dtype: np.dtype[Any]
+    scaling: Scaling | None
     step: StepSize
     phase: Phase
     weights: NDArray[Any]
@@ -31,15 +39,18 @@ class State:
     numbers: NDArray[np.float64]
     #: The sample after which averaging began (t₀), once it has.
     average_start: int | None = None
-    #: The solver that made it, in its own words.
+    #: Repr of the method that made it.
     method: str = ""
-    #: What only that solver knows.
+    #: What the method keeps beside it.
     extra: Any = None
+    #: Blocks in the units of ``scaling``, made from the blocks of a source.
+    in_units: InUnits | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def at(
         cls,
-        problem: Problem,
+        objective: Objective,
+        rows: Rows,
         step: StepSize,
         phase: Phase,
         vectors: int,
@@ -47,9 +58,20 @@ class State:
         intercept: float,
     ) -> "State":
         """A state whose iterate is the given one, in the user's units."""
-        shape = (vectors, problem.n_features) if problem.access.vectors_first else (problem.n_features, vectors)
-        state = cls(problem, step, phase, np.zeros(shape, problem.dtype), np.zeros((vectors, 2)), np.zeros(LENGTH))
-        scaling = problem.scaling
+        shape = (vectors, rows.n_features) if rows.access.vectors_first else (rows.n_features, vectors)
+        scaling = rows.scaling
+        state = cls(
+            objective,
+            rows.access,
+            rows.n_features,
+            rows.dtype,
+            scaling,
+            step,
+            phase,
+            np.zeros(shape, rows.dtype),
+            np.zeros((vectors, 2)),
+            np.zeros(LENGTH),
+        )
         if scaling is not None:
             if scaling.shift is not None:
                 intercept = intercept + float(coef @ scaling.shift)
@@ -79,7 +101,7 @@ class State:
 
     def vector(self, k: int) -> NDArray[Any]:
         """A view of one of the stored vectors."""
-        view: NDArray[Any] = self.weights[k] if self.problem.access.vectors_first else self.weights[:, k]
+        view: NDArray[Any] = self.weights[k] if self.access.vectors_first else self.weights[:, k]
         return view
 
     def begin_pass(self) -> None:
@@ -95,6 +117,20 @@ class State:
         """Mean progressive loss of the pass so far; NaN before its first update."""
         weight = self.number("pass_weight")
         return self.number("pass_loss") / weight if weight > 0 else float("nan")
+
+    @property
+    def stretch_loss(self) -> float:
+        """Mean progressive loss of the stretch; NaN before its first update."""
+        weight = self.number("stretch_weight")
+        return self.number("stretch_loss") / weight if weight > 0 else float("nan")
+
+    def stretch_error(self, updates: int) -> float:
+        """Fraction of wrong signs, or root mean squared error, of the updates of the stretch."""
+        if not updates:
+            return float("nan")
+        if self.objective.task == "classification":
+            return self.number("stretch_wrong") / updates
+        return float(np.sqrt(self.number("stretch_squares") / updates))
 
     def begin_average(self) -> None:
         """From the next update on, vector 1 holds the mean of the iterates."""
@@ -114,18 +150,17 @@ class State:
         return self._in_user_units(averaged=False)
 
     def running(self) -> tuple[NDArray[np.float64], float]:
-        """The running iterate in the units in which the rows are learnt from."""
+        """The running iterate in the units in which the method sees the rows."""
         return self._combined(averaged=False), self.number("intercept")
 
     def _in_user_units(self, averaged: bool) -> tuple[NDArray[Any], float]:
-        problem = self.problem
         combined = self._combined(averaged)
         intercept = self.number("averaged_intercept" if averaged else "intercept")
-        if problem.scaling is not None:
-            combined /= problem.scaling.scale
-            if problem.scaling.shift is not None:
-                intercept -= float(combined @ problem.scaling.shift)
-        return combined.astype(problem.dtype), intercept
+        if self.scaling is not None:
+            combined /= self.scaling.scale
+            if self.scaling.shift is not None:
+                intercept -= float(combined @ self.scaling.shift)
+        return combined.astype(self.dtype), intercept
 
     def _combined(self, averaged: bool) -> NDArray[np.float64]:
         """The iterate or the average out of the vectors and, of shifted sparse rows, their offsets."""
@@ -135,8 +170,8 @@ class State:
         combined = factors[0] * self._settled()
         for k, factor in enumerate(factors[1:], start=1):
             combined += factor * self.vector(k).astype(np.float64)
-        scaling = self.problem.scaling
-        if scaling is not None and scaling.shift is not None and not self.problem.access.vectors_first:
+        scaling = self.scaling
+        if scaling is not None and scaling.shift is not None and not self.access.vectors_first:
             delta = sum(factor * self.offsets[k, 0] for k, factor in enumerate(factors))
             combined -= delta * (scaling.shift / scaling.scale)
         return combined
@@ -162,8 +197,8 @@ class State:
         self._set(scale=scale, share=share, intercept=intercept)
 
     def set_running(self, weights: NDArray[np.float64], intercept: float) -> None:
-        """Make weights, in the units in which the rows are learnt from, the running iterate of a plain state."""
-        scaling = self.problem.scaling
+        """Make weights, in the units in which the method sees the rows, the running iterate of a plain state."""
+        scaling = self.scaling
         self.vector(0)[:] = weights
         self.offsets[0] = 0
         if scaling is not None and scaling.shift is not None:
@@ -181,19 +216,18 @@ class State:
 
     def reached_by(self, access: RowAccess) -> "State":
         """The same state for rows reached in another way (dense after sparse, say)."""
-        if access is self.problem.access:
+        if access is self.access:
             return self
-        problem = replace(self.problem, access=access)
-        if access.vectors_first == self.problem.access.vectors_first:
-            return replace(self, problem=problem)
-        turned = replace(self, problem=problem, weights=self.weights.T.copy(), offsets=np.zeros_like(self.offsets))
-        if problem.scaling is not None and problem.scaling.shift is not None:
-            # Dense rows know no offsets: what these stand for is in the vectors themselves.
-            centre = problem.scaling.shift / problem.scaling.scale
+        if access.vectors_first == self.access.vectors_first:
+            return replace(self, access=access)
+        turned = replace(self, access=access, weights=self.weights.T.copy(), offsets=np.zeros_like(self.offsets))
+        if self.scaling is not None and self.scaling.shift is not None:
+            # Dense rows have no offsets: what these stand for is in the vectors themselves.
+            centre = self.scaling.shift / self.scaling.scale
             for k in range(len(self.offsets)):
                 vector = turned.vector(k)
                 if access.vectors_first:
-                    vector -= (self.offsets[k, 0] * centre).astype(problem.dtype)
+                    vector -= (self.offsets[k, 0] * centre).astype(self.dtype)
                 else:
                     turned.offsets[k, 1] = vector @ centre
         return turned
@@ -208,11 +242,18 @@ class State:
             extra=copy.deepcopy(self.extra),
         )
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """What must be kept to resume, beside the problem, the step size, the phase and t₀."""
-        return {"weights": self.weights, "offsets": self.offsets, "numbers": self.numbers}
-
-    def with_arrays(self, arrays: Mapping[str, NDArray[Any]]) -> "State":
-        """The same kind of state with other arrays."""
-        weights, offsets, numbers = (np.array(arrays[name]) for name in ("weights", "offsets", "numbers"))
-        return replace(self, weights=weights, offsets=offsets, numbers=numbers)
+    def check(self, n_features: int) -> None:
+        """Raise a ValueError for arrays of other shapes or types than the compiled loops expect."""
+        first = self.access.vectors_first
+        vectors = self.weights.shape[0 if first else 1]
+        fits = (
+            vectors in ((1, 2) if self.phase == "plain" else (2,))
+            and self.n_features == n_features
+            and self.weights.shape == ((vectors, n_features) if first else (n_features, vectors))
+            and self.weights.dtype == self.dtype
+            and self.offsets.shape == (vectors, 2)
+            and self.numbers.shape == (LENGTH,)
+            and self.offsets.dtype == self.numbers.dtype == np.float64
+        )
+        if not fits:
+            raise ValueError(f"weights of shape {self.weights.shape} do not fit a model of {n_features} features")

@@ -1,23 +1,24 @@
 """Stochastic variance-reduced gradient."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
-from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
-from sgdone.kernels.svrg import make_anchor, make_inner_loop
-from sgdone.solvers.base import BlockReport, Ending, Solver
-from sgdone.solvers.problem import Problem
+from sgdone.data.rows import Rows
+from sgdone.data.source import Block
+from sgdone.interfaces.method import Report
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.stop_rule import Watch
+from sgdone.kernels.svrg import make_anchor, make_svrg
+from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
-from sgdone.solvers.stretch import LARGEST, held_by
+from sgdone.solvers.stretch import Ran, run_method
 from sgdone.steps import Constant
-from sgdone.steps.base import StepSize
-from sgdone.steps.table import step_sizes
-from sgdone.stopping.base import Watch
+from sgdone.steps.step_size import StepSize
+from sgdone.steps.step_table import step_sizes
 
 
 @dataclass
@@ -41,7 +42,7 @@ class Stage:
 
 @final
 @dataclass(frozen=True)
-class SVRG(Solver):
+class SVRG(SingleModel):
     """w ← w − γ(∇f_i(w) − ∇f_i(w̃) + ∇f(w̃)), the anchor w̃ renewed every m steps: Johnson & Zhang (2013).
 
     The full gradient at each anchor reads all rows once, which counts as a pass. Steps take the rows in the order
@@ -52,15 +53,15 @@ class SVRG(Solver):
     inner_length : int or "auto"
         m, the steps between two anchors; "auto" is twice the rows.
     option : {"I", "II"}
-        The next anchor: the last inner iterate (I), or a random one of them (II), from which steps then go on.
+        The next anchor: the last inner iterate (I), or a random one of them (II), from which the steps continue.
     seed : int
         Of option II's choices.
 
     Examples
     --------
-    >>> from sgdone import LinearRegressor
+    >>> from sgdone import SGDRegressor
     >>> X = np.linspace(-1.0, 1.0, 50)[:, None]
-    >>> model = LinearRegressor(solver="svrg", alpha=0, stop=60, random_state=0).fit(X, 3.0 * X[:, 0] + 1.0)
+    >>> model = SGDRegressor(solver="svrg", alpha=0, stop=60, random_state=0).fit(X, 3.0 * X[:, 0] + 1.0)
     >>> model.coef_.round(6), model.intercept_.round(6)
     (array([3.]), array([1.]))
     """
@@ -69,8 +70,8 @@ class SVRG(Solver):
     option: Literal["I", "II"] = "I"
     seed: int = 0
     name: ClassVar[str] = "svrg"
-    reads_all_rows: ClassVar[bool] = True
-    keeps_slopes: ClassVar[bool] = True
+    needs_all_rows: ClassVar[bool] = True
+    needs_fixed_loss: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         length: Any = self.inner_length
@@ -84,30 +85,30 @@ class SVRG(Solver):
 
     @property
     def default_step(self) -> StepSize:
-        """A quarter of the largest stable step: the method's theory asks for less than that."""
+        """A quarter of the largest stable step: the method's theory requires less than that."""
         return Constant(fraction=0.25)
 
-    def start(self, problem: Problem, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
+    def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """Two vectors: the iterate's, and the gradient at the anchor."""
-        state = State.at(problem, step, "anchored", 2, coef, intercept)
+        state = State.at(objective, rows, step, "anchored", 2, coef, intercept)
         state.extra = Stage()
         return state
 
-    def advance(
+    def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
-    ) -> BlockReport:
+    ) -> Report:
         """Make a new anchor if one is due, and nothing else; or use rows of a block."""
         if any(watch.reads_model for watch in watches):
             raise ValueError("a rule that checks the weights inside the loop cannot watch SVRG: use another rule")
         stage: Stage = state.extra
         nothing = np.empty(0)
         if not updates or last == first:
-            return BlockReport(first, "used", nothing, nothing, np.nan)
+            return Report(first, "used", nothing, nothing, np.nan)
         if stage.ended:
-            outcome, row = self._renew(state, stage, block)
-            if outcome != CONTINUE:
-                return BlockReport(first, _ending(outcome), nothing, nothing, np.nan, blamed=row)
-            return BlockReport(first, "used", nothing, nothing, np.nan, further_reads=block.rows.n_rows)
+            ran = self._renew(state, stage, block)
+            if ran.ending != "used":
+                return Report(first, ran.ending, nothing, nothing, np.nan, blamed=ran.position)
+            return Report(first, "used", nothing, nothing, np.nan, further_reads=block.rows.n_rows)
         if stage.slopes.size != block.rows.n_rows:
             raise ValueError(
                 "SVRG reads all rows again and again, and these are others than before: "
@@ -118,35 +119,24 @@ class SVRG(Solver):
             count = min(count, stage.pick - stage.made)
         return self._steps(state, stage, block, first, last, count, watches)
 
-    def _renew(self, state: State, stage: Stage, block: Block) -> tuple[int, int]:
+    def _renew(self, state: State, stage: Stage, block: Block) -> Ran:
         """Make the iterate (option II: the picked one) the anchor, and read all rows for its gradient."""
-        problem = state.problem
+        objective = state.objective
         if stage.picked is not None:
             state.set_iterate(*stage.picked)
         state.fold_gradient()
         rows = np.arange(block.rows.n_rows, dtype=np.uint64)
-        used = rows.size if block.sample_weight.size == 1 else int(np.count_nonzero(block.sample_weight))
-        stage.slopes = np.zeros(rows.size)
-        loop = make_anchor(problem.access, problem.loss.kernel.slope, block.rows.types)
-        row, outcome, stage.gradient_b = loop(
-            block.rows.arrays,
-            block.labels,
-            block.sample_weight,
-            block.weight_stride,
-            rows,
-            1.0 / used,
-            self._settings(state, 0.0),
-            problem.loss.parameters,
-            state.weights,
-            state.offsets,
-            state.numbers,
-            stage.slopes,
-        )
+        used = block.n_used
+        stage.slopes, gradient_b = np.zeros(rows.size), np.zeros(1)
+        everything = replace(block, order=rows, upcoming=rows)
+        own = 1.0 / used, stage.slopes, gradient_b
+        ran = run_method(state, everything, 0, rows.size, 1, make_anchor, (objective.loss.kernel.slope,), [], own)
+        stage.gradient_b = float(gradient_b[0])
         stage.length = 2 * used if self.inner_length == "auto" else int(self.inner_length)
         stage.stages, stage.made, stage.picked = stage.stages + 1, 0, None
         if self.option == "II":
             stage.pick = int(np.random.default_rng([self.seed, stage.stages]).integers(1, stage.length + 1))
-        return outcome, row
+        return ran
 
     def _steps(
         self,
@@ -157,44 +147,19 @@ class SVRG(Solver):
         last: int,
         count: int,
         watches: tuple[Watch, ...],
-    ) -> BlockReport:
-        problem = state.problem
-        loss = problem.loss
-        makers = tuple(watch.make for watch in watches)
-        loop = make_inner_loop(problem.access, loss.kernel.value, loss.kernel.slope, block.rows.types, makers)
+    ) -> Report:
+        objective = state.objective
+        functions = objective.loss.kernel.value, objective.loss.kernel.slope
+        settings = [objective.penalty, stage.gradient_b]
         sizes = step_sizes(state.step, state.steps + 1, count) if count else np.empty(0)
-        predictions, slopes = np.empty(count), np.empty(count)
-        position, used, outcome = loop(
-            block.rows.arrays,
-            block.labels,
-            block.sample_weight,
-            block.weight_stride,
-            block.order,
-            first,
-            last,
-            sizes,
-            stage.slopes,
-            self._settings(state, stage.gradient_b),
-            loss.parameters,
-            state.weights,
-            state.offsets,
-            state.numbers,
-            predictions,
-            slopes,
-            held_by(watches),
-        )
-        stage.made += used
+        own = sizes, stage.slopes
+        ran = run_method(state, block, first, last, count, make_svrg, functions, settings, own, watches)
+        stage.made += ran.updates
         if self.option == "II" and stage.made == stage.pick and stage.picked is None:
             stage.picked = (state.weights.copy(), state.offsets.copy(), *state.place())
-        fired = any(watch.fired for watch in watches)
-        size = float(sizes[used - 1]) if used else np.nan
-        return BlockReport(position, _ending(outcome), predictions[:used], slopes[:used], size, fired)
+        return ran.report(ran.last_of(sizes))
 
-    def _settings(self, state: State, gradient_b: float) -> NDArray[np.float64]:
-        problem = state.problem
-        return np.array([float(problem.fit_intercept), LARGEST[problem.dtype], np.inf, problem.alpha, gradient_b])
-
-    def check(self, state: State) -> None:
+    def check_memory(self, state: State) -> None:
         """An iterate that was picked must be like the state's."""
         stage = state.extra
         if not isinstance(stage, Stage):
@@ -204,17 +169,11 @@ class SVRG(Solver):
             if weights.shape != state.weights.shape or offsets.shape != state.offsets.shape:
                 raise ValueError(f"an iterate of shape {weights.shape} was kept of weights of {state.weights.shape}")
 
-    def says(self, state: State) -> str:
+    def summary(self, state: State) -> str:
         """How many anchors there were."""
         stage: Stage = state.extra
         return f"{stage.stages:,} full gradient{'' if stage.stages == 1 else 's'}"
 
     def evidence(self, state: State) -> dict[str, Any]:
         """The same as a number."""
-        return {"anchors": state.extra.stages}
-
-
-def _ending(outcome: int) -> Ending:
-    if outcome == NOT_FINITE:
-        return "not finite"
-    return "not sound" if outcome == NOT_SOUND else "used"
+        return super().evidence(state) | {"anchors": state.extra.stages}

@@ -2,21 +2,23 @@
 
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
+from sgdone.data.rows import Rows
+from sgdone.data.source import Block
+from sgdone.interfaces.method import Report
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.rows import CSR_SHIFTED
-from sgdone.solvers.base import BlockReport, Solver
-from sgdone.solvers.problem import Problem
 from sgdone.solvers.sgd import SGD
+from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import advance_along_rows
 from sgdone.steps import InverseSqrt
-from sgdone.steps.base import StepSize
-from sgdone.stopping.base import Watch
+from sgdone.steps.step_size import StepSize
 
 
 @dataclass
@@ -28,10 +30,10 @@ class Truncation:
 
 @final
 @dataclass(frozen=True)
-class Truncated(Solver):
+class Truncated(SingleModel):
     """SGD with an L1 penalty: the thresholds γα₁ of K rows applied as one (Langford, Li & Zhang 2009).
 
-    Each row is learnt from as by `SGD`, with the L2 part α₂ of the penalty; every K-th row all weights move towards 0
+    Each row is used as by `SGD`, with the L2 part α₂ of the penalty; every K-th row all weights move towards 0
     by what the last K rows owe, and stay there if it is no further away. Features pay when they are next seen, so that
     a row costs as many operations as it has entries. With K = 1 it is forward-backward splitting (Duchi & Singer 2009),
     whose iterates are sparse only where features are seldom seen: one row's noise is larger than its threshold.
@@ -42,18 +44,19 @@ class Truncated(Solver):
         The method that steps.
     every : int or "auto"
         K. Over K rows the thresholds of a weight sum to Kγα₁ and the noise of its gradients to √K·γσ: "auto" is
-        (3σ/α₁)², with σ² the largest row's mean square for want of better, and at most the rows of a pass.
+        (3σ/α₁)², with σ² estimated by the largest row's mean square, and at most the rows of a pass.
 
     Examples
     --------
-    >>> from sgdone import LinearRegressor
+    >>> from sgdone import SGDRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((4000, 20))
-    >>> model = LinearRegressor(solver="sgd", penalty="l1", alpha=0.1, stop=10, random_state=0)
+    >>> model = SGDRegressor(solver="sgd", penalty="l1", alpha=0.1, stop=10, random_state=0)
     >>> np.flatnonzero(model.fit(X, X[:, 3] - 2.0 * X[:, 7] + rng.standard_normal(4000)).coef_)
     array([3, 7])
     """
 
+    has_l1_step: ClassVar[bool] = True
     inner: SGD = field(default_factory=SGD)
     every: int | Literal["auto"] = "auto"
 
@@ -69,17 +72,17 @@ class Truncated(Solver):
         """A schedule that needs no curvature, which an L1 penalty does not give."""
         return InverseSqrt()
 
-    def start(self, problem: Problem, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
+    def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """Two vectors: the weights', and what each feature has paid."""
-        if problem.access is CSR_SHIFTED:
+        if rows.access is CSR_SHIFTED:
             raise ValueError("an L1 penalty cannot be combined with centred sparse rows: use center=False")
-        state = State.at(problem, step, "truncated", 2, coef, intercept)
+        state = State.at(objective, rows, step, "truncated", 2, coef, intercept)
         state.extra = Truncation()
         return state
 
-    def advance(
+    def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
-    ) -> BlockReport:
+    ) -> Report:
         """Use rows of a block."""
         memory: Truncation = state.extra
         if not memory.every:
@@ -90,6 +93,6 @@ class Truncated(Solver):
 
 def _above_noise(state: State, n_rows: int) -> int:
     """Rows whose thresholds add up to three times what the noise of a gradient adds up to."""
-    energy, l1 = state.step.energy_limit, state.problem.l1
-    variance = energy / state.problem.n_features if np.isfinite(energy) else 1.0
+    energy, l1 = state.step.energy_limit, state.objective.l1
+    variance = energy / state.n_features if np.isfinite(energy) else 1.0
     return n_rows if l1 == 0 else max(1, int(min(float(n_rows), np.ceil(9.0 * variance / l1**2))))

@@ -7,11 +7,11 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.base import Block
-from sgdone.kernels.batch import make_combination
+from sgdone.data.source import Block
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
-from sgdone.solvers.batch import BatchSolver, Descended, predictions_of, room_for_sums
+from sgdone.solvers.all_rows import predictions_of, weighted_sum
+from sgdone.solvers.batch import BatchSolver, Descended
 from sgdone.solvers.state import State
 
 
@@ -42,7 +42,7 @@ class WeighingSolver(BatchSolver):
     def descend(self, state: State, block: Block, sizes: NDArray[np.float64]) -> Descended:
         """Make a step of each size."""
         rows = block.all_used()
-        labels, weights, loss = block.labels[rows], block.weights_of(rows), state.problem.loss
+        labels, weights, loss = block.labels[rows], block.weights_of(rows), state.objective.loss
         means = np.empty((2, sizes.size))
         for t, size in enumerate(sizes):
             predictions, outcome, row = predictions_of(state, block, rows)
@@ -60,28 +60,18 @@ class WeighingSolver(BatchSolver):
         return Descended(sizes.size, CONTINUE, 0, *means)
 
 
-def weighted_sum(
-    state: State, block: Block, rows: NDArray[np.uint64], coefficients: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Σ c·x over some rows, in the units in which they are learnt from."""
-    total = np.zeros(state.problem.n_features)
-    combine = make_combination(state.problem.access, block.rows.types)
-    combine(block.rows.arrays, rows, coefficients, *room_for_sums(state), total)
-    return total
-
-
 def _move(state: State, block: Block, rows: NDArray[np.uint64], coefficients: NDArray[np.float64], size: float) -> None:
-    problem = state.problem
+    objective = state.objective
     old, intercept = state.running()
     total = weighted_sum(state, block, rows, coefficients)
-    new = old - size * (problem.alpha * old + total)
-    if problem.fit_intercept:
+    new = old - size * (objective.penalty * old + total)
+    if objective.fit_intercept:
         intercept -= size * float(np.sum(coefficients))
     state.set_running(new, intercept)
 
 
 def _count(state: State, seen: Seen) -> None:
-    """One more update, which is a pass of its own; the sums of the stretch go on."""
+    """Count an update, which is a pass of its own, and add to the sums of the stretch."""
     loss, weight = float(seen.weights @ seen.losses), float(np.sum(seen.weights))
     sums = {
         "steps": state.steps + 1,

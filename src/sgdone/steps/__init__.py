@@ -1,6 +1,5 @@
-"""Step sizes, one file each."""
+"""Step sizes (learning rate schedules), one module each."""
 
-from sgdone.steps.base import Preliminary, StepSize
 from sgdone.steps.bottou import Bottou
 from sgdone.steps.class_scale import ClassScale
 from sgdone.steps.constant import Constant
@@ -9,6 +8,7 @@ from sgdone.steps.inverse_sqrt import InverseSqrt
 from sgdone.steps.inverse_time import InverseTime
 from sgdone.steps.pursuit import Pursuit
 from sgdone.steps.root import Root
+from sgdone.steps.step_size import Preliminary, StepSize
 from sgdone.steps.xu import Xu
 
 __all__ = [

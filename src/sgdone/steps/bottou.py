@@ -1,4 +1,4 @@
-"""The step size of Bottou's SGD2 and, as the start of its diagonal, of SGD-QN."""
+"""The step size of Bottou's SGD2, also used to initialise the diagonal of SGD-QN."""
 
 from dataclasses import dataclass, replace
 from math import sqrt
@@ -7,24 +7,23 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.losses.base import Loss
-from sgdone.steps.base import Auto, Preliminary, StepSize, check_positive
+from sgdone.losses.loss import Loss
+from sgdone.steps.step_size import Auto, Preliminary, StepSize, check_positive
 
 
 @final
 @dataclass(frozen=True)
 class Bottou(StepSize):
-    """γ_t = 1/(α(t − 1 + t₀)): Bottou (2007), whose t counts from 0.
+    """γ_t = 1/(α(t − 1 + t₀)): Bottou (2007), where t starts at 0.
 
     Parameters
     ----------
     t0 : float, "auto" or "sample"
-        The first step size is 1/(αt₀), and t₀ at least 1. "auto" lets the first step move a prediction by a typical
-        weight: see `typical_t0`, here times the largest v(‖x‖² + 1) of the first rows, v the sample weight and 1 the
-        intercept's share. "sample" leaves it to the methods that try several of them on the first rows,
-        `sgdone.solvers.SGD2` and `sgdone.solvers.SGDQN`.
+        The first step size is 1/(αt₀); t₀ ≥ 1. "auto" is `typical_t0` times the largest v(‖x‖² + 1) of the first rows,
+        v the sample weight and 1 the intercept. "sample" tries several values on the first rows; only
+        `sgdone.solvers.SGD2` and `sgdone.solvers.SGDQN` support it.
     alpha : float or "auto"
-        "auto" is the penalty.
+        "auto" is the penalty of the model.
 
     Examples
     --------
@@ -40,22 +39,22 @@ class Bottou(StepSize):
         if self.t0 != "sample":
             check_positive("t0", self.t0)
             if self.t0 != "auto" and float(self.t0) < 1.0:
-                raise ValueError(f"t0={self.t0!r} is below 1, and the penalty would change signs: give 1 or more")
+                raise ValueError(f"t0={self.t0!r} is below 1, and the penalty would reverse the sign of the weights")
         check_positive("alpha", self.alpha)
 
     def __call__(self, t: NDArray[np.int64]) -> NDArray[np.float64]:
-        """γ at the samples ``t``."""
+        """Step sizes of the samples ``t``."""
         if self.t0 == "sample":
-            raise ValueError('t0="sample" is for SGD2() and SGDQN(), not averaged: give a number or t0="auto"')
+            raise ValueError('t0="sample" works only with SGD2() and SGDQN(), not averaged: use a number or t0="auto"')
         return np.asarray(1.0 / (float(self.alpha) * (t - 1 + float(self.t0))))
 
     def resolve(self, preliminary: Preliminary) -> "Bottou":
-        """Fill in α and, unless it is found on a sample, t₀."""
+        """Set α and, unless it is "sample", t₀."""
         alpha = preliminary.alpha if self.alpha == "auto" else float(self.alpha)
         if not alpha > 0:
             raise ValueError(
-                "pegasos, sgd2 and sgdqn need a positive alpha: their steps are 1/(alpha·(t + t0)). "
-                "Give one, or another step"
+                "pegasos, sgd2 and sgdqn need a positive alpha, because their step sizes are 1/(alpha·(t + t0)). "
+                "Give alpha > 0, or another step"
             )
         t0 = self.t0
         if t0 == "auto":
@@ -64,9 +63,9 @@ class Bottou(StepSize):
 
 
 def typical_t0(loss: Loss, alpha: float) -> float:
-    """Bottou's t₀ for rows of norm 1: the first step 1/(αt₀) may move a prediction by a typical weight, √(1/√α).
+    """Bottou's t₀ for rows of norm 1: the first step 1/(αt₀) changes a prediction by a typical weight w = √(1/√α).
 
-    It is that weight over the slope of a row that is wrong by as much, or over 1 if this is larger.
+    The first step is w/max(1, |slope|), with the slope of the loss at the margin −w.
 
     Examples
     --------
@@ -75,6 +74,6 @@ def typical_t0(loss: Loss, alpha: float) -> float:
     (1000, 11000)
     """
     weight = sqrt(1.0 / sqrt(alpha))
-    slope = loss.kernel.slope(-weight, 1.0, loss.parameters)  # as plain Python: not worth compiling
+    slope = loss.kernel.slope(-weight, 1.0, loss.parameters)  # plain Python: one call is not worth compiling
     first_step = weight / max(1.0, abs(float(slope)))
     return max(1.0, 1.0 / (first_step * alpha))

@@ -1,4 +1,4 @@
-"""The constant step size of the termination test."""
+"""The constant step size used with the margin stopping rule."""
 
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -7,8 +7,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.steps.base import Preliminary, StepSize, stable_step
 from sgdone.steps.constant import Constant
+from sgdone.steps.step_size import Preliminary, StepSize, stable_step
 
 
 @final
@@ -16,21 +16,21 @@ from sgdone.steps.constant import Constant
 class ClassScale(StepSize):
     """γ = α̃/σ̃², constant: Baghal et al. (2021), section 5 and supplement.
 
-    σ̃² is the mean of ‖x − μ̃‖² over the rows of a class, μ̃ the class's mean, averaged over the two classes and
-    taken from the first rows.
+    σ̃² is the mean of ‖x − μ̃‖² over the rows of a class, μ̃ the class mean, averaged over the two classes. It is
+    estimated from the first rows.
 
     Parameters
     ----------
     alpha : float
-        α̃, free of units; 1/16 in the paper, 1/10 and 1/200 in its supplement. Smaller is slower and more accurate.
+        α̃, dimensionless; 1/16 in the paper, 1/10 and 1/200 in its supplement. Smaller is slower and more accurate.
     samples : int
-        Rows looked at before the first step; more if one of the classes does not come by then.
+        Number of rows used to estimate σ̃²; more are used if they contain only one class.
 
     Examples
     --------
-    >>> from sgdone import LinearClassifier
+    >>> from sgdone import SGDClassifier
     >>> X, y = [[-1.0, 0.0], [1.0, 0.0], [-1.0, 2.0], [1.0, 2.0]], [0, 1, 0, 1]
-    >>> LinearClassifier(solver="sgd", step=ClassScale(0.5), stop=1).fit(X, y).trace_["step_size"]
+    >>> SGDClassifier(solver="sgd", step=ClassScale(0.5), stop=1).fit(X, y).trace_["step_size"]
     array([0.5])
     """
 
@@ -41,19 +41,19 @@ class ClassScale(StepSize):
     def __post_init__(self) -> None:
         alpha, samples = self.alpha, self.samples
         if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 < float(alpha) < float("inf"):
-            raise ValueError(f"alpha={alpha!r} is not a positive finite number: 1/16 is the paper's")
+            raise ValueError(f"alpha={alpha!r} is not a positive finite number: the paper uses 1/16")
         count: Any = samples
         if isinstance(count, bool) or not isinstance(count, Integral) or int(count) < 2:
-            raise ValueError(f"samples={count!r}: give how many rows (2 or more) to look at first")
+            raise ValueError(f"samples={count!r} is not an integer of at least 2: give a number of rows")
 
     def __call__(self, t: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Not before `resolve`: the rows decide."""
-        raise RuntimeError("ClassScale is a number only once it has seen rows: call resolve first")
+        """Raise: the step size is known only after `resolve`."""
+        raise RuntimeError("ClassScale needs the first rows to set its step size: call resolve first")
 
     def resolve(self, preliminary: Preliminary) -> StepSize:
-        """The constant step size; that of rows that do not vary within their class is the stable one."""
+        """Return the constant step size; `stable_step` if the rows of each class are equal."""
         if preliminary.class_scale is None:
-            raise ValueError("ClassScale needs the first rows of a run over two classes")
+            raise ValueError("ClassScale needs the first rows of a classification with two classes")
         scale = preliminary.class_scale(int(self.samples))
         step = self.alpha / scale if scale > 0 else np.inf
         return Constant(step if np.isfinite(step) and step > 0 else stable_step(preliminary))

@@ -1,4 +1,4 @@
-"""A step size that never changes."""
+"""Constant step size."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -6,7 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.steps.base import Auto, Preliminary, StepSize, check_positive, stable_step
+from sgdone.steps.step_size import Auto, Preliminary, StepSize, check_positive, stable_step
 
 
 @final
@@ -17,9 +17,9 @@ class Constant(StepSize):
     Parameters
     ----------
     gamma : float or "auto"
-        The step size; "auto" is 1/(L·max(‖x‖² + 1) + α) over the first rows, L the loss's smoothness.
+        The step size. "auto" is 1/(L·max(‖x‖² + 1) + α) over the first rows, L the smoothness of the loss.
     fraction : float
-        The part of the automatic step size to take.
+        Factor applied to the automatic step size.
 
     Examples
     --------
@@ -36,9 +36,9 @@ class Constant(StepSize):
         check_positive("fraction", self.fraction)
 
     def __call__(self, t: NDArray[np.int64]) -> NDArray[np.float64]:
-        """γ at the samples ``t``."""
+        """Step sizes of the samples ``t``."""
         return np.full(t.shape, float(self.gamma))
 
     def resolve(self, preliminary: Preliminary) -> "Constant":
-        """Fill in γ."""
+        """Set γ."""
         return Constant(self.fraction * stable_step(preliminary)) if self.gamma == "auto" else self

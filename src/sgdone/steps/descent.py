@@ -1,4 +1,4 @@
-"""The step size of gradient descent on all rows."""
+"""The step size of full gradient descent."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, final
@@ -6,28 +6,28 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.steps.base import Auto, Preliminary, StepSize, check_positive
+from sgdone.steps.step_size import Auto, Preliminary, StepSize, check_positive
 
 
 @final
 @dataclass(frozen=True)
 class Descent(StepSize):
-    """γ = 1/(L·R + α), R the mean v(‖x‖² + 1) of the rows, for smooth losses: no step raises the objective.
+    """γ = 1/(L·R + α), R the mean of v(‖x‖² + 1) over the rows. For a smooth loss, no step increases the objective.
 
-    L is the loss's smoothness and R a bound on the largest eigenvalue of the mean of v·xxᵀ, intercept included, so that
-    L·R + α bounds the curvature of the whole objective: each step lowers it by ½γ‖gradient‖² at least (Nesterov 2004,
-    section 1.2.3). A loss that is not smooth, the hinge say, goes on jumping at constant steps and gets γ_t = γ/√t with
-    1 in the place of L, which promises the rate and no descent. With `sgdone.solvers.GD` and those like it R is over
-    all rows, with other solvers over the first 1000.
+    L is the smoothness of the loss. R bounds the largest eigenvalue of the mean of v·xxᵀ, intercept included, so
+    L·R + α bounds the curvature of the objective. Each step decreases it by at least ½γ‖gradient‖² (Nesterov 2004,
+    section 1.2.3). With a loss that is not smooth, such as the hinge, a constant step oscillates; the step size is then
+    γ_t = γ/√t with L = 1, which guarantees the rate but not descent. With `sgdone.solvers.GD` and similar solvers R is
+    the mean over all rows, with other solvers over the first 1000.
 
     Parameters
     ----------
     gamma : float or "auto"
         γ.
     falling : bool or "auto"
-        Whether steps fall as 1/√t; "auto" lets them if the loss is not smooth.
+        Whether the step size decreases as 1/√t. "auto" is True if the loss is not smooth.
     curvature : float
-        What a method adds to L.
+        Curvature that the solver adds to L.
 
     Examples
     --------
@@ -43,17 +43,17 @@ class Descent(StepSize):
     def __post_init__(self) -> None:
         check_positive("gamma", self.gamma)
         if not 0 <= self.curvature < np.inf:
-            raise ValueError(f"curvature={self.curvature!r} is not a finite number of 0 or more")
+            raise ValueError(f"curvature={self.curvature!r} is not a non-negative finite number")
         if self.falling != "auto" and not isinstance(self.falling, (bool, np.bool_)):
             raise ValueError(f'falling={self.falling!r} is neither True, False nor "auto"')
 
     def __call__(self, t: NDArray[np.int64]) -> NDArray[np.float64]:
-        """γ at the steps ``t``."""
+        """Step sizes of the steps ``t``."""
         gamma = float(self.gamma)
         return np.asarray(gamma / np.sqrt(t)) if self.falling else np.full(t.shape, gamma)
 
     def resolve(self, preliminary: Preliminary) -> "Descent":
-        """Fill in γ, and whether it falls."""
+        """Set γ, and whether it decreases."""
         size = (preliminary.curvature + self.curvature) * preliminary.mean_energy + preliminary.alpha
         gamma = (1.0 / size if size > 0 else 1.0) if self.gamma == "auto" else self.gamma
         smooth = bool(np.isfinite(preliminary.loss.smoothness))

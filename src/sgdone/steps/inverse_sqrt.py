@@ -1,4 +1,4 @@
-"""A step size that falls as one over the square root of time."""
+"""Step size that decreases as 1/√t."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -6,7 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.steps.base import Auto, Preliminary, StepSize, check_positive, stable_step
+from sgdone.steps.step_size import Auto, Preliminary, StepSize, check_positive, stable_step
 
 
 @final
@@ -17,7 +17,7 @@ class InverseSqrt(StepSize):
     Parameters
     ----------
     gamma0 : float or "auto"
-        The first step size; "auto" is 1/(L·max(‖x‖² + 1) + α) over the first rows, L the loss's smoothness.
+        The first step size. "auto" is 1/(L·max(‖x‖² + 1) + α) over the first rows, L the smoothness of the loss.
 
     Examples
     --------
@@ -32,9 +32,9 @@ class InverseSqrt(StepSize):
         check_positive("gamma0", self.gamma0)
 
     def __call__(self, t: NDArray[np.int64]) -> NDArray[np.float64]:
-        """γ at the samples ``t``."""
+        """Step sizes of the samples ``t``."""
         return np.asarray(float(self.gamma0) / np.sqrt(t))
 
     def resolve(self, preliminary: Preliminary) -> "InverseSqrt":
-        """Fill in γ₀."""
+        """Set γ₀."""
         return InverseSqrt(stable_step(preliminary)) if self.gamma0 == "auto" else self

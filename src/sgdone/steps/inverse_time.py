@@ -1,4 +1,4 @@
-"""A step size that falls as one over time."""
+"""Step size that decreases as 1/t."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, final
@@ -6,22 +6,22 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.steps.base import Auto, Preliminary, StepSize, check_positive, stable_step
+from sgdone.steps.step_size import Auto, Preliminary, StepSize, check_positive, stable_step
 
 
 @final
 @dataclass(frozen=True)
 class InverseTime(StepSize):
-    """γ_t = γ₀/(1 + a·γ₀·t): the best schedule for an iterate that is not averaged (Xu 2011, eq. (8): c = 1).
+    """γ_t = γ₀/(1 + a·γ₀·t): the optimal schedule without averaging (Xu 2011, eq. (8): c = 1).
 
     Parameters
     ----------
     gamma0 : float or "auto"
-        The first step size; "auto" is 1/(L·max v(‖x‖² + 1) + α) as in `Xu`, lowered for larger rows met later.
+        The first step size. "auto" is 1/(L·max v(‖x‖² + 1) + α) as in `Xu`; it is reduced when a larger row is read.
     a : float or "auto"
-        How soon the step falls; "auto" is α.
+        Rate of decrease. "auto" is α.
     energy : float
-        The row size that an automatic γ₀ was made for; not for the user.
+        Largest v(‖x‖² + 1) for which an automatic γ₀ is valid. Set by `resolve`.
 
     Examples
     --------
@@ -40,12 +40,12 @@ class InverseTime(StepSize):
             check_positive("a", self.a)
 
     def __call__(self, t: NDArray[np.int64]) -> NDArray[np.float64]:
-        """γ at the samples ``t``."""
+        """Step sizes of the samples ``t``."""
         gamma0 = float(self.gamma0)
         return np.asarray(gamma0 / (1.0 + float(self.a) * gamma0 * t))
 
     def resolve(self, preliminary: Preliminary) -> "InverseTime":
-        """Fill in what is "auto", or lower an automatic γ₀ for a row larger than those it was made for."""
+        """Set the "auto" parameters, or reduce an automatic γ₀ for a row larger than all before."""
         gamma0, energy = self.gamma0, self.energy
         if gamma0 == "auto" or preliminary.energy > energy:
             gamma0, energy = stable_step(preliminary), preliminary.energy
@@ -54,5 +54,5 @@ class InverseTime(StepSize):
 
     @property
     def energy_limit(self) -> float:
-        """The largest row an automatic γ₀ was made for."""
+        """Largest v(‖x‖² + 1) for which an automatic γ₀ is valid."""
         return self.energy

@@ -1,4 +1,4 @@
-"""The step size of stochastic margin pursuit as it is printed."""
+"""The step size of stochastic margin pursuit as printed in the paper."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, final
@@ -7,26 +7,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.losses.margin_pursuit import MarginPursuit
-from sgdone.steps.base import Auto, Preliminary, StepSize, check_positive
+from sgdone.steps.step_size import Auto, Preliminary, StepSize, check_positive
 
 
 @final
 @dataclass(frozen=True)
 class Pursuit(StepSize):
-    """γ_t = 1/(s·√α·t): Holland (2018), section 4, where it is (s√λ(1 + t))⁻¹ with t from 0.
+    """γ_t = 1/(s·√α·t): Holland (2018), section 4, where it is (s√λ(1 + t))⁻¹ with t starting at 0.
 
-    It is for `sgdone.losses.MarginPursuit` with `sgdone.solvers.Pegasos`, which projects onto the ball of radius 1/√α.
-    The slope of the loss is s·ψ: s cancels in a step along a row, and is left in the shrinkage γα = √α/(s·t). The other
-    steps to try are Pegasos' own 1/(αt).
+    For `sgdone.losses.MarginPursuit` with `sgdone.solvers.Pegasos`, which projects onto the ball of radius 1/√α. The
+    slope of the loss is s·ψ, so s cancels in the gradient step and remains in the shrinkage γα = √α/(s·t). The
+    alternative is the step size of Pegasos, 1/(αt).
 
     Parameters
     ----------
     alpha : float or "auto"
-        "auto" is the penalty.
+        "auto" is the penalty of the model.
     scale : float or "auto"
-        s; "auto" is that of the loss, and goes along when a fit changes it.
+        s. "auto" is the scale of the loss, also when a fit changes it.
     now : float, optional
-        The scale that an automatic one stands for; not for the user.
+        Current value of an automatic scale. Set by `resolve`.
 
     Examples
     --------
@@ -44,18 +44,18 @@ class Pursuit(StepSize):
         check_positive("scale", self.scale)
 
     def __call__(self, t: NDArray[np.int64]) -> NDArray[np.float64]:
-        """γ at the samples ``t``."""
+        """Step sizes of the samples ``t``."""
         scale = self.now if self.now is not None else float(self.scale)
         return np.asarray(1.0 / (scale * np.sqrt(float(self.alpha)) * t))
 
     def resolve(self, preliminary: Preliminary) -> "Pursuit":
-        """Fill in α and s."""
+        """Set α and s."""
         alpha = preliminary.alpha if self.alpha == "auto" else float(self.alpha)
         if not alpha > 0:
-            raise ValueError("step='pursuit' needs a positive alpha: its steps are 1/(s·√alpha·t)")
+            raise ValueError("step='pursuit' needs a positive alpha, because its step sizes are 1/(s·√alpha·t)")
         now, loss = None, preliminary.loss
         if self.scale == "auto":
             if not isinstance(loss, MarginPursuit):
-                raise ValueError(f"step='pursuit' takes s from the loss, and {loss.name!r} has none: give scale")
+                raise ValueError(f"step='pursuit' takes s from the loss, but {loss.name!r} has no scale: give scale=")
             now = float(loss.parameters[1])
         return replace(self, alpha=alpha, now=now)

@@ -1,4 +1,4 @@
-"""Xu's schedule, made for averaging."""
+"""The step size of Xu (2011) for averaged SGD."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, final
@@ -6,7 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.steps.base import Auto, Preliminary, StepSize, check_positive, stable_step
+from sgdone.steps.step_size import Auto, Preliminary, StepSize, check_positive, stable_step
 
 
 @final
@@ -17,16 +17,16 @@ class Xu(StepSize):
     Parameters
     ----------
     gamma0 : float or "auto"
-        The first step size. "auto" is 1/(L·max v(‖x‖² + 1) + α) over the first 1000 rows, L the loss's
-        smoothness, v the sample weight and 1 the intercept's share; a larger row met later lowers it.
+        The first step size. "auto" is 1/(L·max v(‖x‖² + 1) + α) over the first 1000 rows, L the smoothness of the
+        loss, v the sample weight and 1 the intercept. It is reduced when a larger row is read.
     a : float or "auto"
-        How soon the step falls; "auto" is α, the paper's stand-in for the smallest curvature of the risk.
+        Rate of decrease. "auto" is α, with which the paper replaces the smallest curvature of the risk.
     c : float or "auto"
-        How fast it falls; "auto" is 2/3 for the squared loss and 3/4 for every other (Corollaries 6 and 9).
+        Exponent of the decrease. "auto" is 2/3 for the squared loss and 3/4 otherwise (Corollaries 6 and 9).
     energy : float
-        The row size that an automatic γ₀ was made for; not for the user.
+        Largest v(‖x‖² + 1) for which an automatic γ₀ is valid. Set by `resolve`.
     literal : bool
-        The recipe as printed; see `as_printed`.
+        Whether to set γ₀ as printed in the paper; see `as_printed`.
 
     Examples
     --------
@@ -51,15 +51,15 @@ class Xu(StepSize):
 
     @classmethod
     def as_printed(cls) -> "Xu":
-        """The literal recipe: γ₀ = 1/M, M the largest ‖x‖² of the first 1000 rows (sections 3 and 6.3).
+        """γ₀ = 1/M as printed, M the largest ‖x‖² of the first 1000 rows (sections 3 and 6.3).
 
-        It forgets the loss's curvature, the intercept and the penalty: with features of size 1e-3 it takes
-        steps at which the shrinkage flips signs. It is here to reproduce the paper.
+        It ignores the curvature of the loss, the intercept and the penalty. With features of size 1e-3 the steps are
+        so large that the penalty reverses the sign of the weights. Use it only to reproduce the paper.
         """
         return cls(literal=True)
 
     def __call__(self, t: NDArray[np.int64]) -> NDArray[np.float64]:
-        """γ at the samples ``t``."""
+        """Step sizes of the samples ``t``."""
         gamma0, a = float(self.gamma0), float(self.a)
         clock = t * (a * gamma0)
         clock += 1.0
@@ -70,7 +70,7 @@ class Xu(StepSize):
         return np.asarray(np.divide(gamma0, root, out=root))
 
     def resolve(self, preliminary: Preliminary) -> "Xu":
-        """Fill in what is "auto", or lower an automatic γ₀ for a row larger than those it was made for."""
+        """Set the "auto" parameters, or reduce an automatic γ₀ for a row larger than all before."""
         gamma0, energy = self.gamma0, self.energy
         if self.literal and gamma0 == "auto":
             gamma0 = 1.0 / preliminary.norm if preliminary.norm > 0 else 1.0
@@ -87,5 +87,5 @@ class Xu(StepSize):
 
     @property
     def energy_limit(self) -> float:
-        """The largest row an automatic γ₀ was made for."""
+        """Largest v(‖x‖² + 1) for which an automatic γ₀ is valid."""
         return self.energy

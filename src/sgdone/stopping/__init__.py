@@ -1,26 +1,30 @@
 """When to stop: rules, one file each, that compose with ``|``, ``&`` and ``.then``."""
 
-from sgdone.stopping.base import Look, Progress, Stop, StopRule, Watch
+from sgdone.interfaces.composition import AllOf, AnyOf
+from sgdone.interfaces.progress import Pause, Progress
+from sgdone.interfaces.stop import Stop
+from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.interfaces.then import Then
 from sgdone.stopping.budget import MaxPasses, MaxSamples, MaxSeconds
-from sgdone.stopping.composition import AllOf, AnyOf
 from sgdone.stopping.distance import Distance
+from sgdone.stopping.gain import Gain
 from sgdone.stopping.margin import MarginTest
 from sgdone.stopping.minimum import MinPasses
 from sgdone.stopping.pflug import Pflug
 from sgdone.stopping.progressive import ProgressiveLoss
-from sgdone.stopping.then import Then
 from sgdone.stopping.validation import SmallValidationSet
 
 __all__ = [
     "AllOf",
     "AnyOf",
     "Distance",
-    "Look",
+    "Gain",
     "MarginTest",
     "MaxPasses",
     "MaxSamples",
     "MaxSeconds",
     "MinPasses",
+    "Pause",
     "Pflug",
     "Progress",
     "ProgressiveLoss",

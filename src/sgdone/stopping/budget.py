@@ -1,12 +1,13 @@
-"""Budgets: so many passes, samples or seconds, and no more."""
+"""Budgets: limits on passes, samples and seconds."""
 
 import math
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, final
 
-from sgdone.stopping.base import NEVER, Look, Progress, Stop, StopRule
-from sgdone.verdict import Status
+from sgdone.interfaces.progress import NEVER, Pause, Progress
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import StopRule
 
 
 def _check(name: str, value: float) -> None:
@@ -39,9 +40,14 @@ class MaxPasses(StopRule):
         return not math.isinf(self.passes)
 
     @property
-    def at_looks_alone(self) -> bool:
-        """Budgets are looked at where they end."""
+    def is_budget(self) -> bool:
+        """It is one."""
         return True
+
+    @property
+    def max_passes(self) -> int | None:
+        """The number of passes, rounded up."""
+        return None if math.isinf(self.passes) else max(1, math.ceil(self.passes))
 
     def start(self, n_rows: int | None) -> int | None:
         """Rows that may be read, if a pass has a known number of them."""
@@ -49,9 +55,9 @@ class MaxPasses(StopRule):
             return None
         return math.ceil(round(self.passes * n_rows, 6))
 
-    def next_look(self, state: int | None) -> Look:
+    def next_pause(self, state: int | None) -> Pause:
         """The last row that may be read."""
-        return Look(rows_read=NEVER if state is None else state)
+        return Pause(rows_read=NEVER if state is None else state)
 
     def observe(self, state: int | None, progress: Progress) -> Stop | None:
         """Fire once the rows are read."""
@@ -62,7 +68,7 @@ class MaxPasses(StopRule):
         reason = f"{self.passes:g} {unit} allowed and made"
         return Stop("MaxPasses", Status.BUDGET_SPENT, reason, {"passes": self.passes})
 
-    def says(self, state: int | None, progress: Progress) -> str:
+    def describe(self, state: int | None, progress: Progress) -> str:
         """How many passes were made."""
         return f"has made {progress.passes:.3g} of {self.passes:g} passes"
 
@@ -85,16 +91,16 @@ class MaxSamples(StopRule):
         return True
 
     @property
-    def at_looks_alone(self) -> bool:
-        """Budgets are looked at where they end."""
+    def is_budget(self) -> bool:
+        """It is one."""
         return True
 
     def start(self, n_rows: int | None) -> None:
         """Nothing to remember: the run counts."""
 
-    def next_look(self, state: Any) -> Look:
+    def next_pause(self, state: Any) -> Pause:
         """The last update that may be made."""
-        return Look(step=int(self.samples))
+        return Pause(step=int(self.samples))
 
     def observe(self, state: Any, progress: Progress) -> Stop | None:
         """Fire once the updates are made."""
@@ -103,7 +109,7 @@ class MaxSamples(StopRule):
         reason = f"{self.samples:,} samples allowed and used"
         return Stop("MaxSamples", Status.BUDGET_SPENT, reason, {"samples": self.samples})
 
-    def says(self, state: Any, progress: Progress) -> str:
+    def describe(self, state: Any, progress: Progress) -> str:
         """How many samples were used."""
         return f"has used {progress.step:,} of {self.samples:,} samples"
 
@@ -127,8 +133,8 @@ class MaxSeconds(StopRule):
         return not math.isinf(self.seconds)
 
     @property
-    def at_looks_alone(self) -> bool:
-        """Seconds are looked at now and then."""
+    def is_budget(self) -> bool:
+        """It is one."""
         return True
 
     def start(self, n_rows: int | None) -> "_Clock":
@@ -145,14 +151,14 @@ class MaxSeconds(StopRule):
         reason = f"{self.seconds:g} seconds allowed and used"
         return Stop("MaxSeconds", Status.BUDGET_SPENT, reason, {"seconds": self.seconds})
 
-    def says(self, state: "_Clock", progress: Progress) -> str:
+    def describe(self, state: "_Clock", progress: Progress) -> str:
         """How many seconds were used."""
         return f"has used {state.earlier_runs + progress.seconds:.3g} of {self.seconds:g} seconds"
 
 
 @dataclass
 class _Clock:
-    """Seconds used by this run and by those it goes on from."""
+    """Seconds used by this run and by those that it continues."""
 
     this_run: float = 0.0
     earlier_runs: float = 0.0

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.stopping.base import Look, Progress, Stop, StopRule
-from sgdone.verdict import Status
+from sgdone.interfaces.progress import Pause, Progress
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import StopRule
 
 
 @dataclass
@@ -42,15 +43,15 @@ class Distance(StopRule):
     threshold : float
         The slope below which the iterate counts as stationary.
     first : int
-        The power from which on slopes are judged.
+        The first power whose slope is tested.
 
     Examples
     --------
-    >>> from sgdone import LinearRegressor
+    >>> from sgdone import SGDRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((4000, 3))
     >>> y = X @ [1.0, 2.0, 3.0] + rng.standard_normal(4000)
-    >>> model = LinearRegressor(solver="sgd", step=0.01, alpha=0, stop="distance", random_state=0)
+    >>> model = SGDRegressor(solver="sgd", step=0.01, alpha=0, stop="distance", random_state=0)
     >>> print(model.fit(X, y).verdict_)  # doctest: +ELLIPSIS
     Converged after ... samples (... passes): the squared distance from the start grew like n^...
     """
@@ -71,13 +72,18 @@ class Distance(StopRule):
         if not (isinstance(first, Integral) and int(first) >= 0):
             raise ValueError(f"first={self.first!r}: give a whole number of 0 or more")
 
+    @property
+    def needs_iterate(self) -> bool:
+        """It measures distances of the running iterate."""
+        return True
+
     def start(self, n_rows: int | None) -> _Way:
-        """Nowhere yet: the run asks before its first row."""
+        """No origin yet: the rule is called before the first row."""
         return _Way()
 
-    def next_look(self, state: _Way) -> Look:
+    def next_pause(self, state: _Way) -> Pause:
         """The checkpoint ahead; at first, the start itself."""
-        return Look(step=0 if state.origin is None else state.step + state.checkpoint)
+        return Pause(step=0 if state.origin is None else state.step + state.checkpoint)
 
     def observe(self, state: _Way, progress: Progress) -> Stop | None:
         """Take the start's place, or compare two checkpoints."""
@@ -88,11 +94,11 @@ class Distance(StopRule):
         if progress.step - state.step < state.checkpoint:
             return None
         before, state.distance = state.distance, float(np.sum((_place(progress) - state.origin) ** 2))
-        judged, checkpoint = state.power - 1 >= self.first, state.checkpoint
+        tested, checkpoint = state.power - 1 >= self.first, state.checkpoint
         state.slope = _slope(before, state.distance, self.q)
         state.power += 1
         state.checkpoint = max(math.ceil(round(self.q**state.power, 6)), checkpoint + 1)
-        if not judged or not state.slope < self.threshold:
+        if not tested or not state.slope < self.threshold:
             return None
         reason = (
             f"the squared distance from the start grew like n^{state.slope:.2f} over the last {checkpoint:,} samples, "
@@ -100,7 +106,7 @@ class Distance(StopRule):
         )
         return Stop("Distance", Status.CONVERGED, reason, {"slope": state.slope, "threshold": self.threshold})
 
-    def says(self, state: _Way, progress: Progress) -> str:
+    def describe(self, state: _Way, progress: Progress) -> str:
         """The last slope."""
         if math.isnan(state.slope):
             return "has not looked twice"

@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.rows import Rows
+from sgdone.interfaces.progress import Progress
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRE, FIRED, GO, LEAVE_OUT, Probe, look_away
 from sgdone.kernels.rows import RowAccess
-from sgdone.stopping.base import Progress, Stop, StopRule, Watch
-from sgdone.stopping.checks import check_numbers
-from sgdone.verdict import Status
+from sgdone.stopping.state_checks import check_numbers
 
 #: Places in the numbers of the probes: the threshold, the margin that reached it, and whether the next row is to
-#: be looked at and not learnt from.
+#: be tested and not trained on.
 _THRESHOLD: Final = 1
 _MARGIN: Final = 2
 _LOOKING: Final = 3
@@ -27,7 +28,7 @@ _LOOKING: Final = 3
 class MarginTest(StopRule):
     """Stop at the first margin y·z of a prediction that reaches the threshold: Baghal et al. (2021), Algorithm 1.
 
-    The test looks before the update and returns θ_k without the sample that fired. It is made for constant steps
+    The test is made before the update and returns θ_k without the sample that fired. It is made for constant steps
     (`sgdone.steps.ClassScale`) and for the logistic and hinge losses on centred data (``center=True``): there it
     stops near the most accurate classifier.
 
@@ -36,16 +37,16 @@ class MarginTest(StopRule):
     threshold : float
         The margin to reach; 1 in the paper.
     fresh : bool
-        False is test (7) (supplement: (12)): the margin of the sample about to be learnt from, at no cost. True is
-        test (5) (supplement: (11)), which the theory is about: rows are read in pairs, the first is learnt from
-        and the second only looked at.
+        False is test (7) (supplement: (12)): the margin of the sample about to be used, at no cost. True is
+        test (5) (supplement: (11)), which the theory is about: rows are read in pairs, the first is trained on
+        and the second is only tested.
 
     Examples
     --------
-    >>> from sgdone import LinearClassifier
+    >>> from sgdone import SGDClassifier
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = LinearClassifier("hinge", solver="sgd", step="class-scale", center=True, alpha=0, stop="margin")
+    >>> model = SGDClassifier("hinge", solver="sgd", step="class-scale", center=True, alpha=0, stop="margin")
     >>> print(model.set_params(random_state=0).fit(X, y).verdict_)  # doctest: +ELLIPSIS
     Converged after ... samples (... passes): margin ... ≥ 1 at sample ...
     """
@@ -64,7 +65,12 @@ class MarginTest(StopRule):
 
     @property
     def needs_classes(self) -> bool:
-        """Margins are those of classes."""
+        """Margins need classes."""
+        return True
+
+    @property
+    def needs_iterate(self) -> bool:
+        """It tests the running iterate."""
         return True
 
     def check(self, state: Any, n_features: int) -> None:
@@ -92,13 +98,13 @@ class MarginTest(StopRule):
         evidence = {"margin": margin, "threshold": self.threshold, "fresh": self.fresh}
         return Stop("MarginTest", Status.CONVERGED, reason, evidence)
 
-    def says(self, state: NDArray[np.float64], progress: Progress) -> str:
+    def describe(self, state: NDArray[np.float64], progress: Progress) -> str:
         """That no margin was large enough."""
         return f"saw no margin of {self.threshold:g} or more"
 
 
 def make_free_test(access: RowAccess) -> Probe:
-    """Test (7): the margin of the sample that is about to be learnt from."""
+    """Test (7): the margin of the sample that is about to be used."""
 
     @inlined
     def before(y: Any, z: Any, numbers: Any, memory: Any) -> Any:
@@ -112,7 +118,7 @@ def make_free_test(access: RowAccess) -> Probe:
 
 
 def make_fresh_test(access: RowAccess) -> Probe:
-    """Test (5): the margin of a sample of its own, read after each one that is learnt from."""
+    """Test (5): the margin of a separate sample, read after each one that is trained on."""
 
     @inlined
     def before(y: Any, z: Any, numbers: Any, memory: Any) -> Any:

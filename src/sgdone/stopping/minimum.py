@@ -1,9 +1,11 @@
-"""At least so many passes: for keeping another rule from firing too early."""
+"""A minimum number of passes, to keep another rule from firing too early."""
 
 from dataclasses import dataclass
 from typing import final
 
-from sgdone.stopping.base import Look, Progress, Stop, StopRule
+from sgdone.interfaces.progress import Pause, Progress
+from sgdone.interfaces.stop import Stop
+from sgdone.interfaces.stop_rule import StopRule
 from sgdone.stopping.budget import MaxPasses
 
 
@@ -29,21 +31,16 @@ class MinPasses(StopRule):
 
     @property
     def bounded(self) -> bool:
-        """Unless it asks for endless passes."""
+        """Unless the number of passes is infinite."""
         return self._as_budget().bounded
-
-    @property
-    def at_looks_alone(self) -> bool:
-        """As a budget."""
-        return True
 
     def start(self, n_rows: int | None) -> int | None:
         """Rows to be read, if a pass has a known number of them."""
         return self._as_budget().start(n_rows)
 
-    def next_look(self, state: int | None) -> Look:
+    def next_pause(self, state: int | None) -> Pause:
         """The last of those rows."""
-        return self._as_budget().next_look(state)
+        return self._as_budget().next_pause(state)
 
     def observe(self, state: int | None, progress: Progress) -> Stop | None:
         """Fire once the rows are read."""
@@ -53,6 +50,6 @@ class MinPasses(StopRule):
         reason = f"at least {self.passes:g} pass{'' if self.passes == 1 else 'es'} made"
         return Stop("MinPasses", stop.status, reason, stop.evidence)
 
-    def says(self, state: int | None, progress: Progress) -> str:
+    def describe(self, state: int | None, progress: Progress) -> str:
         """How many passes were made."""
-        return self._as_budget().says(state, progress)
+        return self._as_budget().describe(state, progress)

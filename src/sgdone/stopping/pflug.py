@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.rows import Rows
+from sgdone.interfaces.progress import Progress
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.last_row import make_memory
 from sgdone.kernels.probes import FIRED, Probe, let_pass
 from sgdone.kernels.rows import RowAccess
-from sgdone.stopping.base import Progress, Stop, StopRule, Watch
-from sgdone.stopping.checks import check_arrays, check_numbers
-from sgdone.verdict import Status
+from sgdone.stopping.state_checks import check_arrays, check_numbers
 
 #: Places in the numbers of the probe: samples since the (re)start, the sum of products, the burn-in, and the scalar
 #: of the last gradient.
@@ -46,16 +47,16 @@ class Pflug(StopRule):
     Parameters
     ----------
     burn_in : int or "auto"
-        Samples before which it never fires. "auto" is a hundredth of the rows, at least 50; 1000 if nobody knows
+        Samples before which it never fires. "auto" is a hundredth of the rows, at least 50; 1000 if that is not known
         how many rows there are.
 
     Examples
     --------
-    >>> from sgdone import LinearRegressor
+    >>> from sgdone import SGDRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((4000, 3))
     >>> y = X @ [1.0, 2.0, 3.0] + rng.standard_normal(4000)
-    >>> model = LinearRegressor(solver="sgd", step=0.05, alpha=0, stop=Pflug(burn_in=100), random_state=0)
+    >>> model = SGDRegressor(solver="sgd", step=0.05, alpha=0, stop=Pflug(burn_in=100), random_state=0)
     >>> print(model.fit(X, y).verdict_)  # doctest: +ELLIPSIS
     Converged after ... samples (... passes): successive gradients point against each other: their inner ...
     """
@@ -70,8 +71,13 @@ class Pflug(StopRule):
                 f'burn_in={burn_in!r}: give the number of samples (1 or more) before which not to fire, or "auto"'
             )
 
+    @property
+    def needs_iterate(self) -> bool:
+        """It sums gradients of the running iterate."""
+        return True
+
     def check(self, state: Any, n_features: int) -> None:
-        """Five numbers, and a place for a row of so many features."""
+        """Five numbers, and room for a row."""
         check_numbers(self, state.numbers, 5)
         dense, arrays = state.dense, state.arrays
         if not arrays:
@@ -90,7 +96,7 @@ class Pflug(StopRule):
         return _Memory(numbers)
 
     def restart(self, state: _Memory, n_rows: int | None) -> _Memory:
-        """The sum and the burn-in begin anew; the last gradient stays (Algorithm 2, lines 6 to 9)."""
+        """Reset the sum and the burn-in; keep the last gradient (Algorithm 2, lines 6 to 9)."""
         state.numbers[[FIRED, _SINCE, _SUM]] = 0.0
         return state
 
@@ -115,7 +121,7 @@ class Pflug(StopRule):
         evidence = {"sum": total, "burn_in": int(state.numbers[_BURN_IN])}
         return Stop("Pflug", Status.CONVERGED, reason, evidence)
 
-    def says(self, state: _Memory, progress: Progress) -> str:
+    def describe(self, state: _Memory, progress: Progress) -> str:
         """The sum so far."""
         numbers = state.numbers
         if numbers[_SINCE] <= numbers[_BURN_IN]:

@@ -4,8 +4,9 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar, final
 
-from sgdone.stopping.base import Progress, Stop, StopRule
-from sgdone.verdict import Status
+from sgdone.interfaces.progress import Progress
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import StopRule
 
 #: A pass that raises the loss by more than this is no sign of convergence.
 _RISE = 0.1
@@ -23,7 +24,7 @@ class _Passes:
 class ProgressiveLoss(StopRule):
     """Stop when a whole pass lowers the progressive loss by less than a relative amount.
 
-    The progressive loss of a pass is the mean loss of its rows, each predicted just before it is learnt from:
+    The progressive loss of a pass is the mean loss of its rows, each predicted just before it is trained on:
     it needs no rows held out and no second reading.
 
     Parameters
@@ -63,13 +64,13 @@ class ProgressiveLoss(StopRule):
         reason = f"pass {progress.pass_number} {change}, to {after:.6g} (a gain of {self.tol:.2%} was asked for)"
         evidence = {"gain": gain, "tol": self.tol, "loss_before": before, "loss": after}
         if gain >= -_RISE:
-            return Stop("ProgressiveLoss", Status.CONVERGED, reason, evidence)
+            return Stop("ProgressiveLoss", Status.CONVERGED, reason, evidence, assumes_scaled=True)
         advice = (
             'The steps are too large for this problem: use step="auto", a smaller step, or standardise the features.'
         )
         return Stop("ProgressiveLoss", Status.STALLED, reason, evidence, advice)
 
-    def says(self, state: _Passes, progress: Progress) -> str:
+    def describe(self, state: _Passes, progress: Progress) -> str:
         """What it waits for."""
         return f"waits for a pass that gains less than {self.tol:.2%}"
 

@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sgdone.data.csr import check_csr
+from sgdone.data.csr_validation import check_csr
 from sgdone.data.rows import Rows
+from sgdone.interfaces.progress import Progress
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRED, Probe, let_pass
 from sgdone.kernels.rows import RowAccess
-from sgdone.stopping.base import Progress, Stop, StopRule, Watch
-from sgdone.stopping.checks import check_arrays, check_numbers
-from sgdone.verdict import Status
+from sgdone.stopping.state_checks import check_arrays, check_numbers
 
 #: Places in the numbers of the probe: samples between two checks, samples since the last, and the fractions of
 #: right answers at the last check and at the one before.
@@ -45,7 +46,7 @@ class _Held:
 class SmallValidationSet(StopRule):
     """Stop when a check on a few rows held out brings no more right answers: Baghal et al. (2021), section 5.
 
-    The first rows of the stream are held out and never learnt from. Every so many samples the fraction of them
+    The first rows of the stream are held out and never trained on. After every ``every`` samples the fraction of them
     that the iterate classifies right is compared with that of the check before; the first check compares with
     nothing.
 
@@ -58,10 +59,10 @@ class SmallValidationSet(StopRule):
 
     Examples
     --------
-    >>> from sgdone import LinearClassifier
+    >>> from sgdone import SGDClassifier
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = LinearClassifier(stop=SmallValidationSet(32), random_state=0).fit(X / X.max(axis=0), y)
+    >>> model = SGDClassifier(stop=SmallValidationSet(32), random_state=0).fit(X / X.max(axis=0), y)
     >>> print(model.verdict_)  # doctest: +ELLIPSIS
     Converged after ... samples (... passes): ... of 32 rows held out are classified right, ... at the check before, ...
     """
@@ -78,12 +79,12 @@ class SmallValidationSet(StopRule):
 
     @property
     def hold_out(self) -> int:
-        """As many rows as are looked at."""
+        """The size of the validation set."""
         return int(self.size)
 
     @property
     def bounded(self) -> bool:
-        """A check can bring more right answers only so many times."""
+        """The number of right answers cannot rise for ever."""
         return True
 
     @property
@@ -91,8 +92,13 @@ class SmallValidationSet(StopRule):
         """Right and wrong answers are those of classes."""
         return True
 
+    @property
+    def needs_iterate(self) -> bool:
+        """It evaluates the running iterate."""
+        return True
+
     def check(self, state: Any, n_features: int) -> None:
-        """Five numbers, and as many rows and labels as it asked for."""
+        """Five numbers, and as many rows and labels as the size."""
         check_numbers(self, state.numbers, 5)
         check_arrays(self, (state.labels,), [(self.size,)], [("f8",)])
         if len(state.arrays) == 1:
@@ -109,7 +115,7 @@ class SmallValidationSet(StopRule):
         return _Held(numbers)
 
     def restart(self, state: _Held, n_rows: int | None) -> _Held:
-        """Checks begin anew on the same rows."""
+        """Start the checks again on the same rows."""
         return _Held(self.start(n_rows).numbers, state.arrays, state.labels)
 
     def validate_on(self, state: _Held, X: Any, labels: NDArray[np.float64]) -> None:
@@ -137,7 +143,7 @@ class SmallValidationSet(StopRule):
         evidence = {"right": now, "right_before": before, "size": self.size, "every": int(state.numbers[_EVERY])}
         return Stop("SmallValidationSet", Status.CONVERGED, reason, evidence)
 
-    def says(self, state: _Held, progress: Progress) -> str:
+    def describe(self, state: _Held, progress: Progress) -> str:
         """The last check."""
         if state.numbers[_FRACTION] < 0:
             return "has made no check"
@@ -146,7 +152,7 @@ class SmallValidationSet(StopRule):
 
 
 def make_check(access: RowAccess) -> Probe:
-    """Every so many samples, count the rows held out that are classified right."""
+    """After every ``every`` samples, count the held-out rows that are classified right."""
     dot, sound = access.dot, access.sound
 
     @inlined

@@ -1,1 +1,1 @@
-"""One file a data set, found without registration: each lists its recipes in ``RECIPES``."""
+"""One module per data set, found by searching this package. Each lists its recipes in ``RECIPES``."""

@@ -1,4 +1,4 @@
-"""Small sets that come with scikit-learn."""
+"""Small data sets that come with scikit-learn."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn import datasets as sklearn_datasets
 
-from sgdone.datasets.base import Recipe, Split, split_at_random
+from sgdone.datasets.dataset import Recipe, Split, split_at_random
 
 
 def _bundled(loader: Callable[[], Any]) -> Split:

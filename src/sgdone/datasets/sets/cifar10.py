@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sgdone.datasets.base import Recipe, Rows, Split
+from sgdone.datasets.dataset import LabelledRows, Recipe, Split
 
 _FILES = ("cifar10/cifar10_4class_train.npz", "cifar10/cifar10_4class_test1000.npz")
 
@@ -14,9 +14,9 @@ def _read(folder: Path) -> Split:
     return Split(train, test, target_names=["airplane", "deer", "frog", "truck"])
 
 
-def _rows(path: Path) -> Rows:
+def _rows(path: Path) -> LabelledRows:
     with np.load(path) as arrays:
-        return Rows(arrays["X"], arrays["y"])
+        return LabelledRows(arrays["X"], arrays["y"])
 
 
 RECIPES = (

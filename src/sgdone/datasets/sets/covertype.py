@@ -1,4 +1,4 @@
-"""Covertype: the trees that grow on 30 × 30 metres of Colorado."""
+"""Covertype: forest cover type of 30 × 30 m cells in Colorado."""
 
 import lzma
 from pathlib import Path
@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyarrow import csv
 from sklearn.datasets import fetch_covtype
 
-from sgdone.datasets.base import Recipe, Split, split_at_random
+from sgdone.datasets.dataset import Recipe, Split, split_at_random
 
 _FILES = ("covertype/covertype.csv.xz",)
 _NUMERIC = [

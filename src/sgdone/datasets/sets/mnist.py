@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import fetch_openml
 
-from sgdone.datasets.base import Recipe, Rows, Split
+from sgdone.datasets.dataset import LabelledRows, Recipe, Split
 
 _FILES = (
     "mnist/train-images-idx3-ubyte.gz",
@@ -23,13 +23,13 @@ _N_TRAIN = 60_000
 
 def _read(folder: Path) -> Split:
     train_images, train_labels, test_images, test_labels = (_idx(folder / file) for file in _FILES)
-    train = Rows(train_images.reshape(len(train_images), -1), train_labels)
-    test = Rows(test_images.reshape(len(test_images), -1), test_labels)
+    train = LabelledRows(train_images.reshape(len(train_images), -1), train_labels)
+    test = LabelledRows(test_images.reshape(len(test_images), -1), test_labels)
     return Split(train, test, target_names=_NAMES)
 
 
 def _idx(path: Path) -> NDArray[Any]:
-    """Decode an idx file of bytes: two zeros, the type 8, the number of axes, their lengths, the values."""
+    """Decode an idx file of bytes: two zeros, the type code 8, the number of axes, their lengths, the values."""
     with gzip.open(path, "rb") as stream:
         content = stream.read()
     n_axes = content[3] if content[:3] == b"\x00\x00\x08" else 0
@@ -41,7 +41,7 @@ def _idx(path: Path) -> NDArray[Any]:
 
 def _fetch() -> Split:
     X, y = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False)
-    rows = Rows(X, y.astype(np.int64))
+    rows = LabelledRows(X, y.astype(np.int64))
     return Split(rows[:_N_TRAIN], rows[_N_TRAIN:], target_names=_NAMES)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.datasets import fetch_20newsgroups
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from sgdone.datasets.base import Recipe, Rows, Split
+from sgdone.datasets.dataset import LabelledRows, Recipe, Split
 
 _FILES = ("newsgroups20/20news-bydate.tar.xz",)
 
@@ -41,16 +41,16 @@ def _split(train: list[_Document], test: list[_Document]) -> Split:
     return Split(_rows(train, names), _rows(test, names), target_names=names)
 
 
-def _rows(documents: list[_Document], names: list[str]) -> Rows:
-    """Texts in an order that depends on nothing but their names, with the groups mixed."""
+def _rows(documents: list[_Document], names: list[str]) -> LabelledRows:
+    """Texts sorted by group and file name, then shuffled: the order depends on the names alone."""
     documents = sorted(documents)
     texts = np.array([text for _, _, text in documents], dtype=object)
     codes = {name: code for code, name in enumerate(names)}
     groups = np.array([codes[group] for group, _, _ in documents])
-    return Rows(texts, groups)[np.random.default_rng(0).permutation(len(documents))]
+    return LabelledRows(texts, groups)[np.random.default_rng(0).permutation(len(documents))]
 
 
-def _featurize(train: Rows, rows: Rows) -> tuple[Any, list[str]]:
+def _featurize(train: LabelledRows, rows: LabelledRows) -> tuple[Any, list[str]]:
     vectorizer = TfidfVectorizer()
     X = vectorizer.fit_transform(train.X)
     if rows is not train:

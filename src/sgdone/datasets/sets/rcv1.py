@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import fetch_rcv1
 
-from sgdone.datasets.base import Recipe, Rows, Split
-from sgdone.datasets.classes import find_class
+from sgdone.datasets.binary_tasks import find_class
+from sgdone.datasets.dataset import LabelledRows, Recipe, Split
 
 #: LYRL2004: the stories of the first twelve days.
 _N_TRAIN = 23_149
@@ -15,19 +15,19 @@ _N_TRAIN = 23_149
 
 def _fetch() -> Split:
     bunch = fetch_rcv1(subset="all", shuffle=False)
-    rows = Rows(bunch.data, bunch.target)
+    rows = LabelledRows(bunch.data, bunch.target)
     return Split(rows[:_N_TRAIN], rows[_N_TRAIN:], target_names=[str(name) for name in bunch.target_names])
 
 
 def _choose(split: Split, positive: str, negative: str | None) -> Split:
     if negative is not None:
-        raise ValueError(f"rcv1: a story may be of both {positive!r} and {negative!r}; choose a topic against 'rest'")
+        raise ValueError(f"rcv1: a story may have both topics {positive!r} and {negative!r}: use '{positive}-vs-rest'")
     names = split.target_names or []
     topic = find_class(positive, np.arange(len(names)), names)
 
-    def relabelled(rows: Rows) -> Rows:
+    def relabelled(rows: LabelledRows) -> LabelledRows:
         member: Any = rows.y[:, [topic]].toarray().ravel()
-        return Rows(rows.X, np.where(member > 0, 1, -1))
+        return LabelledRows(rows.X, np.where(member > 0, 1, -1))
 
     test = None if split.test is None else relabelled(split.test)
     return replace(split, train=relabelled(split.train), test=test, target_names=["rest", names[topic]])

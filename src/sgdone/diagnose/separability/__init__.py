@@ -1,10 +1,9 @@
-"""Separation: whether the optimum of a linear model exists, found and certified."""
+"""Separation: whether a linear classifier has a finite optimum, with a certificate."""
 
 from sgdone.diagnose.separability.certificate import Certificate, Check
-from sgdone.diagnose.separability.diagnosis import separation
-from sgdone.diagnose.separability.fast import FastCheck, fast_check
-from sgdone.diagnose.separability.result import Separation, Subspace, Weights
-from sgdone.diagnose.separability.several import SeparationByClass
+from sgdone.diagnose.separability.fast_check import FastCheck, fast_check
+from sgdone.diagnose.separability.separation_diagnosis import separation
+from sgdone.diagnose.separability.separation_result import Separation, SeparationByClass, Subspace, Weights
 
 __all__ = [
     "Certificate",

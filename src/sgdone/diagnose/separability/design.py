@@ -1,4 +1,4 @@
-"""The matrix whose rows tell whether an optimum exists, in units in which its entries are about 1."""
+"""The matrix A whose rows determine whether a finite optimum exists, scaled to entries of about 1."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -10,17 +10,17 @@ from scipy import sparse
 
 Array = NDArray[np.float64]
 
-#: Entries of a dense block that is worked on at a time.
+#: Number of values of a dense block processed at a time.
 _BLOCK = 2_000_000
 
 
 @final
 class Design:
-    """A of Ji and Telgarsky (2018), section 3: row i is −y_i·x_i, with a 1 behind x_i if there is an intercept.
+    """A of Ji and Telgarsky (2018), section 3: row i is −y_i·x_i, with 1 appended to x_i if there is an intercept.
 
-    What is computed with is B = R·A·C, R and C diagonal with powers of two: no entry of A is rounded by it, a direction
-    u of B is C·u of A, weights q of B are R·q of A, and every sign is as it was. The rows and columns of B that are not
-    zero have a largest entry between ¼ and 1, whatever the units of the features. X is not copied.
+    Computations use B = R·A·C, with diagonal R and C of powers of two, so that no entry is rounded and signs do not
+    change. A direction u of B is the direction C·u of A; weights q of B are weights R·q of A. Non-zero rows and columns
+    of B have a largest entry between ¼ and 1, whatever the units of the features. X is not copied.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Design:
     labels : array of ±1
     fit_intercept : bool
     rows : array of int, optional
-        Take the scales from these rows only, without a look at the others, and leave rows as they are.
+        Compute the column scales from these rows only, and do not scale rows.
     """
 
     def __init__(self, X: Any, labels: Array, fit_intercept: bool, rows: NDArray[np.intp] | None = None) -> None:
@@ -44,7 +44,7 @@ class Design:
         if rows is not None:
             self.column_scale = Design(X[rows], labels[rows], fit_intercept).column_scale
             return
-        # Columns first, so that features of other units do not decide the scale of a row; then both once more.
+        # Scale columns first, so that the units of the features do not affect the row scales; then columns again.
         self.column_scale = _inverse_power_of_two(self._largest_of_columns())
         self.row_scale = _inverse_power_of_two(self._largest_of_rows())
         with np.errstate(over="ignore"):
@@ -56,7 +56,7 @@ class Design:
         return -self.labels * self.row_scale
 
     def times(self, u: Array, rows: Any = slice(None)) -> Array:
-        """B·u, of all rows or some; u may hold several directions as columns."""
+        """B·u, for all or some rows; u may contain several directions as columns."""
         scaled = (self.column_scale * u.T).T
         product = np.asarray(self.X[rows] @ scaled[: self.n_features], dtype=np.float64)
         if self.fit_intercept:
@@ -74,7 +74,7 @@ class Design:
         return total * self.column_scale
 
     def take(self, rows: Any) -> Array:
-        """Some rows of B, dense."""
+        """The given rows of B, dense."""
         part = self.X[rows]
         out = np.empty((part.shape[0], self.width))
         out[:, : self.n_features] = part.toarray() if self.sparse else part
@@ -85,7 +85,7 @@ class Design:
         return out
 
     def matrix(self) -> Any:
-        """The whole of B as a matrix: CSR if X is sparse."""
+        """B as a matrix; CSR if X is sparse."""
         if not self.sparse:
             return self.take(slice(None))
         X = self.X
@@ -97,13 +97,13 @@ class Design:
         return sparse.csr_array(sparse.hstack([B, column], format="csr"))
 
     def blocks(self) -> Iterator[slice]:
-        """Runs of rows that are small beside the data."""
+        """Yield slices of consecutive rows."""
         step = max(1, _BLOCK // max(1, self.width))
         for first in range(0, self.n_rows, step):
             yield slice(first, min(first + step, self.n_rows))
 
     def _largest_of_columns(self) -> Array:
-        """Largest entry in absolute value of each column of R·A·C."""
+        """Largest absolute value in each column of R·A·C."""
         largest = np.zeros(self.width)
         if self.sparse:
             values = np.abs(self.X.data) * np.repeat(self.row_scale, np.diff(self.X.indptr))
@@ -118,7 +118,7 @@ class Design:
         return largest * self.column_scale
 
     def _largest_of_rows(self) -> Array:
-        """Largest entry in absolute value of each row of R·A·C."""
+        """Largest absolute value in each row of R·A·C."""
         largest = np.zeros(self.n_rows)
         if self.sparse:
             lengths = np.diff(self.X.indptr)

@@ -1,4 +1,4 @@
-"""The partition of all rows, from the rows that matter."""
+"""The partition of all rows into separable and other rows, by constraint generation."""
 
 from dataclasses import dataclass
 from typing import final
@@ -7,17 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from sgdone.diagnose.separability.algebra import Direct, Iterative, row_space
-from sgdone.diagnose.separability.columns import peel
 from sgdone.diagnose.separability.design import Design
-from sgdone.diagnose.separability.split import TOLERANCE, Split, separates, split
-from sgdone.diagnose.separability.undecided import Undecided
-from sgdone.diagnose.separability.weights import absorb
+from sgdone.diagnose.separability.dual_weights import extend_weights
+from sgdone.diagnose.separability.least_squares import Direct, Iterative, row_space
+from sgdone.diagnose.separability.one_sign_columns import separate_by_one_sign_columns
+from sgdone.diagnose.separability.split import TOLERANCE, Split, Undecided, separates, split
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-#: Widest matrix for dense factorisations.
+#: Largest number of columns for dense factorisations.
 NARROW = 2_000
 _FEWEST = 1_000
 _MOST_PASSES = 500
@@ -31,16 +30,16 @@ def partition(design: Design, start: Array | None = None) -> Split:
     ----------
     design : Design
     start : array, optional
-        A direction that is thought to separate many rows, in the units of B: it says which rows to look at first.
+        A direction of B that is expected to separate many rows, to choose which rows to examine first.
     """
     if design.width <= NARROW:
-        return _from_rows_that_matter(design, start)
+        return _by_constraint_generation(design, start)
     if not design.sparse and design.n_rows <= NARROW:
         return _in_row_space(design)
-    return _peeled(design, start)
+    return _by_one_sign_columns(design, start)
 
 
-def _from_rows_that_matter(design: Design, start: Array | None) -> Split:
+def _by_constraint_generation(design: Design, start: Array | None) -> Split:
     rng = np.random.default_rng(0)
     batch = max(_FEWEST, 8 * design.width)
     found = search(design, _first_rows(design, start, batch, rng), passes=_MOST_PASSES, batch=batch // 2)
@@ -50,16 +49,16 @@ def _from_rows_that_matter(design: Design, start: Array | None) -> Split:
 @final
 @dataclass(frozen=True)
 class Found:
-    """The partition of all rows as far as a few of them tell it.
+    """The partition of all rows, derived from some of them.
 
     Attributes
     ----------
     still : mask
-        Rows that no direction separates.
+        Rows that are not separable.
     chosen : array of int
-        The rows looked at.
+        The rows examined.
     part : Split
-        Their partition, with its proof.
+        The partition of these rows, with its proof.
     """
 
     still: Mask
@@ -68,11 +67,11 @@ class Found:
 
 
 def search(design: Design, chosen: NDArray[np.intp], *, passes: int, batch: int) -> Found:
-    """Constraint generation: split a few rows, see which others contradict, and take these in.
+    """Constraint generation: split some rows, find other rows that contradict the result, and add them.
 
-    A row that is not separable among a few is not separable among all; nor is a row in the span of such rows. And a
-    direction that separates the rest of the few either separates all others, too, or names rows that matter. Each
-    round but the last, which may settle it without, takes a pass over all rows.
+    A row that is not separable among some rows is not separable among all rows, nor is a row in the span of such rows.
+    A direction that separates the remaining rows of the sample either separates all other rows too, or finds rows to
+    add. Each round is one pass over all rows; the last may need none.
     """
     rng = np.random.default_rng(0)
     start = None
@@ -94,14 +93,14 @@ def search(design: Design, chosen: NDArray[np.intp], *, passes: int, batch: int)
             moving = np.flatnonzero(~still)
             if not (margins[moving] >= -zero).any():
                 return Found(still, chosen, part)
-        # Rows that are barely on the right side would be the next to contradict.
+        # Also add rows with small margins: they are likely to be violated next.
         chosen = np.union1d(chosen, _worst(moving, margins[moving], batch, rng))
         start = part.direction
-    raise Undecided(f"{chosen.size:,} rows do not tell, and no more than {passes} passes over the others are made")
+    raise Undecided(f"{chosen.size:,} rows are not conclusive, and the limit of {passes} passes is reached")
 
 
 def _in_span(design: Design, span: Array, rng: np.random.Generator) -> Mask:
-    """Rows that random directions perpendicular to a span leave in place: with probability 1 those in the span."""
+    """Rows in a span: with probability 1 those orthogonal to random directions of the orthogonal complement."""
     probes = rng.standard_normal((design.width, _PROBES))
     probes -= span @ (span.T @ probes)
     probes -= span @ (span.T @ probes)
@@ -120,7 +119,7 @@ def _first_rows(design: Design, start: Array | None, size: int, rng: np.random.G
 
 
 def _worst(rows: NDArray[np.intp], margins: Array, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """The rows furthest on the wrong side; any where no direction was found."""
+    """The rows with the largest violations; random rows if there is no direction."""
     if rows.size <= size:
         return rows
     if not margins.any():
@@ -129,18 +128,18 @@ def _worst(rows: NDArray[np.intp], margins: Array, size: int, rng: np.random.Gen
 
 
 def _whole(design: Design, found: Found) -> Split:
-    """The partition of all rows from that of a few; weights for all rows that stay in place."""
+    """The partition of all rows from that of some, with positive weights for all rows that are not separable."""
     weights = np.zeros(design.n_rows)
     weights[found.chosen] = found.part.weights
     others = found.still & (weights == 0.0)
     if others.any():
         held = np.flatnonzero(weights)
         if held.size:
-            grown = absorb(
+            grown = extend_weights(
                 design.take(held), weights[held], design.transposed_times(others.astype(np.float64)), Direct()
             )
             if grown is None:
-                raise Undecided("rows in the span of others could not be given a weight")
+                raise Undecided("no positive weights were found for rows in the span of others")
             weights[held], weights[others] = grown
         else:  # rows of zeros only
             weights[others] = 1.0
@@ -148,17 +147,17 @@ def _whole(design: Design, found: Found) -> Split:
 
 
 def _in_row_space(design: Design) -> Split:
-    """Few rows and many columns: in an orthonormal basis of the rows' span the matrix is as narrow as it is low."""
+    """Few rows and many columns: split the rows in an orthonormal basis of their span."""
     B = design.take(slice(None))
     basis, triangle = linalg.qr(B.T, mode="economic", check_finite=False)
     part = split(np.ascontiguousarray(triangle.T), Direct())
     return Split(part.separable, basis @ part.direction, part.weights)
 
 
-def _peeled(design: Design, start: Array | None) -> Split:
-    """Many rows and columns: columns of one sign first, then conjugate gradients on what is left."""
+def _by_one_sign_columns(design: Design, start: Array | None) -> Split:
+    """Many rows and columns: separate by columns of one sign first, then by conjugate gradients."""
     B = design.matrix()
-    first, separated = peel(B)
+    first, separated = separate_by_one_sign_columns(B)
     left = np.flatnonzero(~separated)
     weights = np.zeros(design.n_rows)
     if not left.size:
@@ -167,12 +166,12 @@ def _peeled(design: Design, start: Array | None) -> Split:
     weights[left] = part.weights
     separable = separated.copy()
     separable[left] = part.separable
-    direction = part.direction + _enough(B @ first, B @ part.direction, separated) * first
+    direction = part.direction + _dominating_factor(B @ first, B @ part.direction, separated) * first
     if not separates(np.asarray(B @ direction), direction, separable):
         raise Undecided("some rows are separated by less than the tolerance")
     return Split(separable, direction, weights)
 
 
-def _enough(first: Array, second: Array, rows: Mask) -> float:
-    """A factor with which the first of two directions keeps its rows on their side."""
+def _dominating_factor(first: Array, second: Array, rows: Mask) -> float:
+    """A factor with which the first direction dominates the second on the given rows."""
     return 1.0 + 2.0 * float((second[rows] / -first[rows]).max(initial=0.0))

@@ -1,47 +1,54 @@
-"""The rows of a matrix split into those that a direction separates and those that none can, both with their proof."""
+"""Split of the rows of a matrix into separable rows and others, with a proof for both."""
 
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linprog
 
-from sgdone.diagnose.separability.algebra import Algebra, Direct
-from sgdone.diagnose.separability.hinge import minimise
-from sgdone.diagnose.separability.linear_program import separate_by_program
-from sgdone.diagnose.separability.undecided import Undecided
-from sgdone.diagnose.separability.weights import SLACK, absorb, exactify
+from sgdone.diagnose.separability.dual_weights import SLACK, extend_weights, refine_weights
+from sgdone.diagnose.separability.least_squares import Direct, LeastSquares, is_sparse
+from sgdone.diagnose.separability.squared_hinge import minimise
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-#: |B_i·u| up to this share of Σ_j |u_j| counts as zero (the entries of B are at most 1).
+#: |B_i·u| up to this fraction of Σ_j |u_j| counts as zero (the entries of B are at most 1).
 TOLERANCE = 1e-9
-#: Residuals below this share of the largest are left for the next round: tiny weights make ill-conditioned equations.
+#: Residuals below this fraction of the largest are left for the next round: tiny weights are ill-conditioned.
 _CLEAR = 1e-3
 _MOST_DROPS = 50
-#: Open rows with 1 + B_i·w below this are separated clearly enough.
+#: Undecided rows with 1 + B_i·w below this count as separated.
 _SATISFIED = 0.9
 _PROBES = 2
 _FIRST_STEPS = 12
 _MOST_STEPS = 500
-#: Entries of a dense part of a sparse matrix.
+#: Largest number of entries of a dense part of a sparse matrix.
 _MOST_DENSE = 20_000_000
+#: Largest number of entries of the linear program, and its time limit in seconds.
+_MOST_ENTRIES = 3_000_000
+_SECONDS = 120.0
+
+
+class Undecided(ValueError):  # noqa: N818 - a possible result, not a fault of the program
+    """Raised if neither separation nor overlap could be proved; the message says why."""
 
 
 @final
 @dataclass(frozen=True)
 class Split:
-    """Ji and Telgarsky (2018), Theorem 3.1: the partition of the rows of B, proved from both sides.
+    """Ji and Telgarsky (2018), Theorem 3.1: the partition of the rows of B, with a proof for both parts.
 
     Attributes
     ----------
     separable : mask
         The rows A_c.
     direction : array
-        u with B·u < 0 on them and B·u = 0 on the others.
+        u with B·u < 0 on separable rows and B·u = 0 on the others.
     weights : array
-        q > 0 on the others and 0 on them, with Bᵀq = 0.
+        q with q = 0 on separable rows, q > 0 on the others and Bᵀq = 0.
     """
 
     separable: Mask
@@ -49,34 +56,34 @@ class Split:
     weights: Array
 
 
-def split(B: Any, algebra: Algebra, start: Array | None = None) -> Split:
+def split(B: Any, solver: LeastSquares, start: Array | None = None) -> Split:
     """Split the rows of B.
 
-    Round by round: the squared hinge is minimised over the rows still open while those that are known not to be
-    separable must not move. If its minimum is zero all open rows are separable; if not, its residuals prove that more
-    rows are not, and with them all rows in their span. At most rank(B) rounds; a linear program takes over where
-    rounding spoils a proof.
+    In each round the squared hinge is minimised over the undecided rows, with B·u = 0 on the rows known not to be
+    separable. If the minimum is zero, all undecided rows are separable. If not, its residuals prove that some rows are
+    not separable, and with them all rows in their span. There are at most rank(B) rounds. If rounding errors prevent a
+    proof, a linear program is solved.
     """
     try:
-        return _by_hinge(B, algebra, start)
+        return _by_hinge(B, solver, start)
     except Undecided:
-        return _by_program(B, algebra)
+        return _by_program(B, solver)
 
 
-def _by_hinge(B: Any, algebra: Algebra, start: Array | None) -> Split:
+def _by_hinge(B: Any, solver: LeastSquares, start: Array | None) -> Split:
     fixed, weights = np.zeros(B.shape[0], dtype=bool), np.zeros(B.shape[0])
     steps, made = _FIRST_STEPS, 0
     while made < _MOST_STEPS:
-        fixed, weights = _with_rows_in_span(B, fixed, weights, algebra)
+        fixed, weights = _with_rows_in_span(B, fixed, weights, solver)
         if fixed.all():
             return Split(~fixed, np.zeros(B.shape[1]), weights)
-        direction = _by_free_columns(B, fixed) if not algebra.direct else None
+        direction = _by_free_columns(B, fixed) if not solver.direct else None
         if direction is not None:
             return Split(~fixed, direction, weights)
         while made < _MOST_STEPS:
             at = minimise(
                 B,
-                algebra,
+                solver,
                 offsets=np.where(fixed, 0.0, 1.0),
                 equal=fixed,
                 start=start,
@@ -86,10 +93,10 @@ def _by_hinge(B: Any, algebra: Algebra, start: Array | None) -> Split:
             start, made = at.w, made + max(1, at.steps)
             residuals = np.where(fixed, 0.0, np.maximum(at.residuals, 0.0))
             if residuals.max() < 0.5 * (1.0 + _SATISFIED):
-                direction = at.w if not fixed.any() else algebra.project(B[np.flatnonzero(fixed)], at.w)
+                direction = at.w if not fixed.any() else solver.project(B[np.flatnonzero(fixed)], at.w)
                 if separates(np.asarray(B @ direction), direction, ~fixed):
                     return Split(~fixed, _cleaned(B, direction, ~fixed), weights)
-            grown = _joined(B, weights, residuals, np.where(fixed, at.residuals, 0.0), algebra)
+            grown = _joined_weights(B, weights, residuals, np.where(fixed, at.residuals, 0.0), solver)
             if grown is not None:
                 fixed, weights = grown > 0.0, grown
                 break
@@ -97,52 +104,52 @@ def _by_hinge(B: Any, algebra: Algebra, start: Array | None) -> Split:
     raise Undecided(f"no proof was found in {made} Newton steps")
 
 
-def _joined(B: Any, weights: Array, fresh: Array, old: Array, algebra: Algebra) -> Array | None:
-    """Weights on old and fresh rows: where the hinge is smallest, Bᵀ(fresh + old) = 0, and Bᵀ·weights = 0 already."""
+def _joined_weights(B: Any, weights: Array, fresh: Array, old: Array, solver: LeastSquares) -> Array | None:
+    """Join weights of old and new rows: at the minimum Bᵀ(fresh + old) = 0, and Bᵀ·weights = 0 already."""
     ratios = np.divide(-old, weights, out=np.zeros(old.size), where=weights > 0.0)
     total = old + (1.0 + 2.0 * float(ratios.max(initial=0.0))) * weights
     fresh = np.where(fresh > _CLEAR * fresh.max(), fresh, 0.0)
     for _ in range(_MOST_DROPS):
         grown = total + fresh
         rows = np.flatnonzero(grown)
-        exact, share = exactify(B[rows], grown[rows], algebra)
+        exact, share = refine_weights(B[rows], grown[rows], solver)
         if exact is not None:
             grown[rows] = exact
             return grown
-        # The hinge was not quite at its minimum: rows that no weights balance had residuals, too.
+        # Short of the exact minimum, some separable rows have residuals too: drop them.
         fresh[rows[share > 1.0 - SLACK]] = 0.0
         if not fresh.any():
             break
     return None
 
 
-def _with_rows_in_span(B: Any, fixed: Mask, weights: Array, algebra: Algebra) -> tuple[Mask, Array]:
-    """Fix the rows in the span of the fixed ones (zero rows at first), too.
+def _with_rows_in_span(B: Any, fixed: Mask, weights: Array, solver: LeastSquares) -> tuple[Mask, Array]:
+    """Add the rows in the span of the fixed rows (at first, rows of zeros) to the fixed rows.
 
-    A random direction that leaves the fixed rows in place moves every other row, but those in their span.
+    With probability 1, a random direction orthogonal to the fixed rows is orthogonal to no row outside their span.
     """
     moved = np.zeros(B.shape[0], dtype=bool)
     rng = np.random.default_rng(0)
     base = B[np.flatnonzero(fixed)]
     for _ in range(_PROBES):
         probe = rng.standard_normal(B.shape[1])
-        still = algebra.project(base, probe) if fixed.any() else probe
+        still = solver.project(base, probe) if fixed.any() else probe
         moved |= np.abs(np.asarray(B @ still)) > TOLERANCE * np.sqrt(probe.size)
     extra = ~moved & ~fixed
     if not extra.any():
         return fixed, weights
     if not fixed.any():
         return extra, extra.astype(np.float64)
-    grown = absorb(base, weights[fixed], np.asarray(B.T @ extra.astype(np.float64)), algebra)
+    grown = extend_weights(base, weights[fixed], np.asarray(B.T @ extra.astype(np.float64)), solver)
     if grown is None:
-        raise Undecided("rows in the span of others could not be given a weight")
+        raise Undecided("no positive weights were found for rows in the span of others")
     weights = np.where(extra, grown[1], 0.0)
     weights[fixed] = grown[0]
     return fixed | extra, weights
 
 
 def _by_free_columns(B: Any, fixed: Mask) -> Array | None:
-    """Separate all open rows by the columns that no fixed row uses, as rare features are; they are few, as a rule."""
+    """Separate all undecided rows by the columns that are 0 in all fixed rows, usually few rare features."""
     fixed_rows, open_rows = B[np.flatnonzero(fixed)], B[np.flatnonzero(~fixed)]
     used = np.asarray(abs(fixed_rows).sum(axis=0)).ravel() > 0.0
     here = np.asarray(abs(open_rows).sum(axis=0)).ravel() > 0.0
@@ -158,23 +165,23 @@ def _by_free_columns(B: Any, fixed: Mask) -> Array | None:
     return direction
 
 
-def _by_program(B: Any, algebra: Algebra) -> Split:
+def _by_program(B: Any, solver: LeastSquares) -> Split:
     direction, weights = separate_by_program(B)
     fixed = weights > 0.0
     rows = np.flatnonzero(fixed)
     if rows.size:
-        exact, _ = exactify(B[rows], weights[rows], algebra)
+        exact, _ = refine_weights(B[rows], weights[rows], solver)
         if exact is None:
-            raise Undecided("the multipliers of the linear program could not be balanced")
+            raise Undecided("the multipliers of the linear program do not satisfy Bᵀq = 0")
         weights[rows] = exact
-        direction = algebra.project(B[rows], direction)
+        direction = solver.project(B[rows], direction)
     if not separates(np.asarray(B @ direction), direction, ~fixed):
         raise Undecided("some rows are separated by less than the tolerance, or not at all")
     return Split(~fixed, _cleaned(B, direction, ~fixed), weights)
 
 
 def separates(margins: Array, direction: Array, separable: Mask) -> bool:
-    """Whether B·u is negative on the separable rows and zero on the others, to the tolerance."""
+    """Whether B·u is negative on the separable rows and zero on the others, up to the tolerance."""
     size = TOLERANCE * float(np.abs(direction).sum())
     return bool(
         margins[separable].max(initial=-np.inf) < -size and np.abs(margins[~separable]).max(initial=0.0) <= size
@@ -182,6 +189,42 @@ def separates(margins: Array, direction: Array, separable: Mask) -> bool:
 
 
 def _cleaned(B: Any, direction: Array, separable: Mask) -> Array:
-    """The direction without entries that are but rounding, where that does no harm."""
+    """The direction with rounding errors set to 0, if it still separates the same rows."""
     clean = np.where(np.abs(direction) > 1e-12 * np.abs(direction).max(initial=0.0), direction, 0.0)
     return clean if separates(np.asarray(B @ clean), clean, separable) else direction
+
+
+def separate_by_program(B: Any) -> tuple[Array, Array]:
+    """Maximise Σ s_i subject to B·u + s ≤ 0, 0 ≤ s ≤ 1, with HiGHS: the largest set of rows one direction separates.
+
+    Since u is unbounded, each s_i is 0 or 1 at the maximum, and 1 for every row that any direction separates. The
+    multipliers of B·u + s ≤ 0 are weights q ≥ 0 with Bᵀq = 0 and q_i ≥ 1 where s_i = 0.
+
+    Returns
+    -------
+    direction, weights : arrays
+        B·u ≤ 0, with −1 or less on separable rows; q, zero on separable rows.
+
+    Examples
+    --------
+    >>> u, q = separate_by_program(np.array([[1.0, 0.0], [-1.0, 0.0], [3.0, -1.0]]))
+    >>> u[1] >= 1.0, q.round(6).tolist()
+    (np.True_, [1.0, 1.0, 0.0])
+    """
+    n, width = B.shape
+    entries = B.nnz if is_sparse(B) else n * width
+    if entries > _MOST_ENTRIES:
+        raise Undecided(f"the remaining problem is too large for a linear program: {n:,} rows, {entries:,} entries")
+    program: Any = linprog(  # type: ignore[call-overload]  # the stubs lack sparse matrices
+        np.concatenate([np.zeros(width), -np.ones(n)]),
+        A_ub=sparse.hstack([sparse.csc_array(B), sparse.eye_array(n, format="csc")], format="csc"),
+        b_ub=np.zeros(n),
+        bounds=np.concatenate([np.tile([-np.inf, np.inf], (width, 1)), np.tile([0.0, 1.0], (n, 1))]),
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "time_limit": _SECONDS},
+    )
+    if program.status != 0:
+        raise Undecided(f"the linear program with {n:,} rows was not solved: {program.message}")
+    separable = program.x[width:] > 0.5
+    weights = np.where(separable, 0.0, -program.ineqlin.marginals)
+    return program.x[:width], np.maximum(weights, 0.0)

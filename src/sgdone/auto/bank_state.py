@@ -1,0 +1,309 @@
+"""The state of the default fit: units, candidates and their models, and what was measured."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.auto.candidates import Candidate
+from sgdone.auto.comparison import clear_losers, ties, worth_keeping
+from sgdone.auto.constants import LARGER_STEP, LARGEST_STEP, LATER_PENALTIES, LOSS_CLIP, MAX_BYTES, ROWS_FOR_STEPS
+from sgdone.auto.evaluation import Evaluation, Evaluations, limits
+from sgdone.auto.label_order import LabelOrder
+from sgdone.auto.models import Advance, Models
+from sgdone.auto.progressive_losses import ProgressiveLosses
+from sgdone.auto.start import curvature, initial_intercept, is_robust
+from sgdone.auto.units import Units
+from sgdone.data.bad_rows import check_rows
+from sgdone.data.preparation import InUnits
+from sgdone.data.row_norms import squared_norms, typical
+from sgdone.data.source import Block
+from sgdone.data.validation_rows import FEWEST, ValidationRows
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import Model
+from sgdone.kernels.bank import ALL_ROWS, PENALTY
+from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
+
+
+@dataclass
+class RunState:
+    """What the default fit keeps during one run, and not beyond it."""
+
+    #: Rows of positive weight in a pass; 0 if that is not known.
+    n_rows: int = 0
+    #: Whether all rows fit into one window, so that passes are cheap.
+    small: bool = False
+    #: Whether the rows keep the user's order.
+    ordered: bool = False
+    part_of_stream: bool = False
+    first_pass: bool = True
+    #: Position in the block up to which columns were measured, and whether that was just done.
+    seen: int = 0
+    window_seen: bool = False
+    #: Whether the columns of all rows were measured before the first update.
+    all_seen: bool = False
+    #: Held-out rows met in this pass.
+    passed: int = 0
+    #: Sums of weight × loss, and of weights, over the pass.
+    pass_loss: float = 0.0
+    pass_weight: float = 0.0
+    passes: int = 0
+    #: Whether to add candidates before the next row, and whether larger penalties are among them.
+    branch: bool = False
+    branch_penalties: bool = False
+    validation: ValidationRows = field(default_factory=ValidationRows)
+    evaluations: Evaluations = field(default_factory=Evaluations)
+    #: The last answer of `folds_of`, with the labels and the validation rows it is about.
+    folds: tuple[NDArray[np.float64], ValidationRows, NDArray[np.uint8]] | None = None
+    #: The model returned, once the run has ended.
+    solution: Model | None = None
+
+    def begin_pass(self) -> None:
+        """Start the sums of a pass again."""
+        self.passes += 1
+        self.first_pass = self.part_of_stream or (self.first_pass and self.passes == 1)
+        self.passed, self.pass_loss, self.pass_weight = 0, 0.0, 0.0
+
+    def folds_of(self, block: Block) -> NDArray[np.uint8]:
+        """The fold of every row of a block's matrix."""
+        if self.folds is None or self.folds[0] is not block.labels or self.folds[1] is not self.validation:
+            self.folds = block.labels, self.validation, self.validation.folds_of(block)
+        return self.folds[2]
+
+    @property
+    def mean_pass_loss(self) -> float:
+        """Mean progressive loss of the pass so far; NaN before its first row."""
+        return self.pass_loss / self.pass_weight if self.pass_weight else float("nan")
+
+
+@final
+@dataclass
+class BankState:
+    """All that changes during a default fit, and what it takes to continue."""
+
+    objective: Objective
+    units: Units
+    models: Models
+    lead: Candidate
+    order: LabelOrder = field(default_factory=LabelOrder)
+    #: Candidates that were tried beside a leader, those dropped included.
+    tried: list[Candidate] = field(default_factory=list)
+    progressive: ProgressiveLosses = field(default_factory=ProgressiveLosses)
+    #: Typical ‖x‖² + 1 of a row, and curvature of the loss, for the step sizes.
+    energy: float = 0.0
+    smoothness: float = 1.0
+    #: Mean weight of a row; a penalty that is chosen by the fit is proportional to it.
+    weight: float = 1.0
+    in_units: tuple[int, InUnits] | None = field(default=None, init=False, repr=False, compare=False)
+    run: RunState = field(default_factory=RunState, init=False, repr=False, compare=False)
+
+    @classmethod
+    def over(
+        cls,
+        block: Block,
+        window: NDArray[np.uint64],
+        objective: Objective,
+        start: Model | None,
+        candidates: Sequence[Candidate],
+        *,
+        seen: NDArray[np.uint64],
+        ordered: bool,
+    ) -> "BankState":
+        """A state before the first update; its units are those of the rows ``seen``."""
+        rows = block.rows
+        dense = rows.access.vectors_first
+        units = Units(dense, dense and objective.fit_intercept, rows.n_features, ordered=ordered)
+        units.observe(block, seen)
+        units.renew()
+        labels = block.labels[window]
+        if start is None:
+            coef, intercept = np.zeros((objective.n_outputs, rows.n_features)), initial_intercept(objective, labels)
+        else:
+            coef, intercept = start.coef.astype(np.float64), start.intercept
+            scaling = units.scaling
+            if scaling.shift is not None:
+                intercept = intercept + coef @ scaling.shift
+            coef = coef * np.where(np.isfinite(scaling.scale), scaling.scale, 0.0)
+        models = Models.at(objective, candidates, rows.dtype, coef, intercept)
+        middle, smoothness = candidates[len(candidates) // 2], curvature(objective, labels)
+        state = cls(objective, units, models, middle, smoothness=smoothness)
+        state._set_step_sizes(state.scaled(block), window)
+        return state
+
+    def scaled(self, block: Block) -> Block:
+        """The block in the units of training."""
+        if self.in_units is None or self.in_units[0] != self.units.version:
+            self.in_units = (self.units.version, InUnits(self.units.scaling))
+        return self.in_units[1](block)
+
+    def see(self, block: Block, window: NDArray[np.uint64]) -> None:
+        """Measure the columns of rows before they are trained on; convert the models if the units change."""
+        before = self.units.scaling
+        self.units.observe(block, window)
+        if self.units.renew():
+            self.models.change_units(before, self.units.scaling)
+            self._set_step_sizes(self.scaled(block), window)
+            if window.size >= FEWEST:
+                self.smoothness = curvature(self.objective, block.labels[window])
+
+    def set_penalties(self, n_rows: int) -> None:
+        """Set step sizes, and penalties for a fit on ``n_rows`` rows."""
+        unit = self.weight * (self.smoothness if self.objective.is_regression else 1.0)
+        given = self.objective.alpha
+        alphas = [given if given is not None else c.penalty * unit / n_rows for c in self.models.candidates]
+        self.models.set_steps(self.smoothness, self.energy, self.weight, alphas)
+
+    @property
+    def alpha(self) -> float:
+        """The penalty of the leading candidate."""
+        return float(self.models.plans[self.model, PENALTY])
+
+    @property
+    def model(self) -> int:
+        """The leading candidate's model that trains on all rows."""
+        return self.models.main(self.lead)
+
+    @property
+    def steps(self) -> int:
+        """Rows trained on."""
+        return self.models.steps
+
+    def excess(self, loss: float, n_rows: int) -> float:
+        """Expected excess loss of the unpenalised optimum on ``n_rows`` rows.
+
+        p/(2n) for a negative log-likelihood with p parameters (Akaike 1974); in regression times the variance of the
+        residuals, that is twice the loss.
+        """
+        parameters = int(np.count_nonzero(self.units.scale)) * self.objective.n_free_outputs
+        return parameters / (2.0 * n_rows) * (2.0 * loss if self.objective.is_regression else 1.0)
+
+    def solution(self) -> Model:
+        """The leading candidate's average in the user's units."""
+        return Model(*self.models.solution(self.model, self.units.scaling))
+
+    def blend(self, evaluation: Evaluation) -> Model:
+        """The mean of the candidates that cannot be told apart from the leader.
+
+        The loss is convex: that of the mean is at most the mean of theirs, and usually below the least.
+        """
+        alive = self.models.alive
+        tied = [evaluation.candidates[k] for k in ties(evaluation.losses, evaluation.weights, evaluation.lead)]
+        models = [self.models.main(candidate) for candidate in tied if candidate in alive]
+        solutions = [self.models.solution(model, self.units.scaling) for model in models]
+        coef = np.mean([coef for coef, _ in solutions], axis=0)
+        return Model(coef, np.mean([intercept for _, intercept in solutions], axis=0))
+
+    def add_losses(self, losses: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
+        """Add progressive losses: each row is predicted before it is trained on."""
+        self.progressive.add(losses[:, [self.models.main(candidate) for candidate in self.models.alive]], weights)
+
+    def compare_progressive(self, *, drop: bool) -> None:
+        """Find the leader from the progressive losses; if ``drop``, drop clear losers and start the sums again."""
+        if not self.progressive.rows:  # only rows of weight 0 since the last comparison
+            return
+        alive, place = self.models.alive, self.progressive.lead
+        self.lead = alive[place]
+        if drop:
+            self._keep([alive[k] for k in worth_keeping(self.progressive.clear_losers(), place)])
+            self.progressive.clear()
+
+    def hold_out(self, validation: ValidationRows) -> None:
+        """Keep validation rows from models: a single fold from all of them, several folds from a model each."""
+        self.run.validation = validation
+        if validation.count == 1:
+            self.models.hold_out()
+        elif validation.count:
+            self.models.fork(validation.count)
+
+    def release(self, block: Block) -> bool:
+        """Train on the rows that were held out from all models; returns whether there were any."""
+        waited, validation = self.models.holds_out, self.run.validation
+        if waited:
+            self.models.fork(validation.count)
+            held_out = replace(self.scaled(validation.block or block), order=validation.rows, upcoming=validation.rows)
+            raise_for_bad_row(held_out, self.models.advance(held_out, validation.of_row, 0, validation.rows.size))
+        return waited
+
+    def evaluate(self, block: Block) -> Evaluation:
+        """Losses of all candidates on the validation rows, or on all rows of the block if there are none."""
+        validation = self.run.validation
+        block = validation.block or block
+        rows = validation.rows if validation.count else block.all_used()
+        evaluated = replace(self.scaled(block), order=rows, upcoming=rows)
+        found = self.models.advance(evaluated, validation.folds_of(block), 0, rows.size, learn=False)
+        raise_for_bad_row(evaluated, found)
+        alive = self.models.alive
+        losses = np.empty((rows.size, len(alive)))
+        of_row = validation.of_row[rows] if validation.count else np.full(rows.size, ALL_ROWS)
+        for place, candidate in enumerate(alive):
+            for fold, model in self.models.models_of(candidate).items():
+                chosen = of_row == fold
+                losses[chosen, place] = found.losses[chosen, model]
+        if is_robust(self.objective):
+            losses = np.minimum(losses, LOSS_CLIP * np.median(losses, axis=0))
+        return Evaluation(self.models.steps, alive, losses, block.weights_of(rows))
+
+    def drop_losers(self, before: Evaluation | None, now: Evaluation, most: int) -> None:
+        """Find the leader of an evaluation; drop losers that will not catch up, and all but ``most`` candidates."""
+        self.lead = now.candidates[now.lead]
+        if before is None or now.steps <= before.steps or len(now.candidates) == 1:
+            return
+        losers = clear_losers(now.losses, now.weights, now.lead)
+        heading = limits(before, now)
+        hopeless = heading > heading[now.lead]
+        best = set(np.argsort(heading)[:most].tolist()) | {now.lead}
+        self._keep([c for k, c in enumerate(now.candidates) if k in best and not (losers[k] and hopeless[k])])
+
+    def branch(self, n_rows: int, *, larger_steps: bool, penalties: bool) -> None:
+        """Add candidates beside the leader that were not tried yet: larger steps, larger penalties.
+
+        Penalties begin to matter after the first pass; and steps that were too large for the first rows may be the best
+        for the rest.
+        """
+        lead, weights, others = self.lead, self.models.weights, list[Candidate]()
+        if larger_steps and lead.multiplier < LARGEST_STEP:
+            others.append(Candidate(LARGER_STEP * lead.multiplier, lead.penalty))
+        if penalties and self.objective.alpha is None:
+            larger = [a for a in LATER_PENALTIES if lead.penalty < a <= 100 * lead.penalty]
+            others += [Candidate(lead.multiplier, a) for a in larger]
+        others = [other for other in others if other not in self.tried and other not in self.models.alive]
+        share = len(others) * len(self.models.models_of(lead)) / self.models.n_models
+        if others and share * weights.nbytes <= MAX_BYTES:
+            self.models.branch(lead, others)
+            self.tried.extend(others)
+            self.set_penalties(n_rows)
+
+    def copy(self) -> "BankState":
+        """A copy that shares nothing that changes."""
+        parts = {name: getattr(self, name).copy() for name in ("units", "models", "order", "tried", "progressive")}
+        return replace(self, **parts)
+
+    def adopt(self, model: Model) -> None:
+        """Make the leader a model in the user's units, so that further training starts there."""
+        self.models.set_solution(self.model, model.coef.astype(np.float64), model.intercept, self.units.scaling)
+
+    def _keep(self, candidates: list[Candidate]) -> None:
+        if len(candidates) < len(self.models.alive):
+            self.models.keep(candidates)
+
+    def _set_step_sizes(self, block: Block, window: NDArray[np.uint64]) -> None:
+        """Measure the typical row of a window, unless it has only a few rows of a stream that is known already."""
+        if self.energy and window.size < FEWEST:
+            return
+        energies = squared_norms(block.rows, window[:ROWS_FOR_STEPS]) + float(self.objective.fit_intercept)
+        # Weights may differ by any factor, and then a few rows carry all of the loss: use the mean weight.
+        self.weight = float(block.weights_of(window).mean())
+        self.energy = typical(energies[np.isfinite(energies)]) or 1.0
+
+
+def raise_for_bad_row(block: Block, found: Advance) -> None:
+    """Raise for the row at which a stretch ended, if it did not reach its end."""
+    if found.outcome == CONTINUE:
+        return
+    row = block.order[found.position : found.position + 1]
+    if found.outcome == NOT_SOUND:
+        block.rows.check_indices()
+    check_rows(block, row)
+    raise ValueError(f"row {row[0]} cannot be used: X or the label there is too large. Scale them")

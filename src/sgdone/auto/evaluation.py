@@ -1,0 +1,104 @@
+"""Evaluations on validation rows: the best model so far, and what further training would gain.
+
+The loss of an average falls towards its limit as 1/t with the number t of rows trained on. Between two evaluations, at
+s and t rows, it has fallen by c(1/s − 1/t); m more rows gain c(1/t − 1/(t + m)), and all rows to come c/t. The gain is
+that of another pass or, where passes are cheap, of as many passes as were made: after many of them one more gains
+nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.auto.candidates import Candidate
+from sgdone.auto.comparison import mean, means, standard_error
+from sgdone.auto.constants import CHEAP_ROWS, Z_DOUBT
+from sgdone.interfaces.progress import Judgement, Model
+
+
+@final
+@dataclass(frozen=True)
+class Evaluation:
+    """Losses of the candidates (columns) on validation rows, by models that were not trained on these."""
+
+    steps: int
+    candidates: Sequence[Candidate]
+    losses: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """Mean loss of each candidate."""
+        return means(self.losses, self.weights)
+
+    @cached_property
+    def lead(self) -> int:
+        """Place of the best candidate."""
+        return int(np.argmin(self.means))
+
+    def is_worse_than(self, other: "Evaluation") -> bool:
+        """Whether the leader of another evaluation was better, by more than the noise of the difference."""
+        difference = self.losses[:, self.lead] - other.losses[:, other.lead]
+        return mean(difference, self.weights) > Z_DOUBT * standard_error(difference, self.weights)
+
+    def decrease_since(self, before: "Evaluation", candidate: Candidate) -> NDArray[np.float64]:
+        """Decrease of the loss of each row since another evaluation."""
+        difference: NDArray[np.float64] = (
+            before.losses[:, before.candidates.index(candidate)] - self.losses[:, self.candidates.index(candidate)]
+        )
+        return difference
+
+
+@final
+@dataclass
+class Evaluations:
+    """The last evaluation, the best one with its model, and the judgement that follows from them."""
+
+    last: Evaluation | None = None
+    best: Evaluation | None = None
+    best_model: Model | None = None
+    judgement: Judgement | None = None
+
+
+def judge(before: Evaluation, now: Evaluation, n_rows: int) -> Judgement:
+    """The loss of the best candidate, and the gain of another pass over ``n_rows`` rows, whichever is then the best.
+
+    New candidates do not count: they have no earlier evaluation to extrapolate from.
+    """
+    loss = float(now.means[now.lead])
+    more = _further_rows(now.steps, n_rows)
+    share = _decrease_to_come(before.steps, now.steps) * more / (now.steps + more)
+    best, error = np.inf, 0.0
+    for place, candidate in enumerate(now.candidates):
+        if candidate not in before.candidates:
+            continue
+        decrease = now.decrease_since(before, candidate)
+        expected = float(now.means[place]) - share * mean(decrease, now.weights)
+        if expected < best:
+            best, error = expected, share * standard_error(decrease, now.weights)
+    loss_error = standard_error(now.losses[:, now.lead], now.weights, min(now.steps, n_rows))
+    return Judgement(loss, loss_error, max(0.0, loss - best), error, more / n_rows)
+
+
+def limits(before: Evaluation, now: Evaluation) -> NDArray[np.float64]:
+    """The losses that the candidates converge to; for new candidates, their present losses."""
+    ahead = _decrease_to_come(before.steps, now.steps)
+    found = now.means.copy()
+    for place, candidate in enumerate(now.candidates):
+        if candidate in before.candidates:
+            found[place] -= ahead * max(mean(now.decrease_since(before, candidate), now.weights), 0.0)
+    return found
+
+
+def _decrease_to_come(before: int, now: int) -> float:
+    """What all rows to come gain, over what those between two evaluations gained."""
+    return before / (now - before)
+
+
+def _further_rows(now: int, n_rows: int) -> int:
+    """Rows of another pass, or as many as were read if these are few."""
+    return max(n_rows, min(now, CHEAP_ROWS))

@@ -1,0 +1,241 @@
+"""Many models trained on the same rows, side by side."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.auto.candidates import Candidate
+from sgdone.auto.constants import AVERAGE_POWER
+from sgdone.auto.constants import CLOCK as CLOCK_FACTOR
+from sgdone.data.rows import Scaling
+from sgdone.data.source import Block
+from sgdone.interfaces.objective import Objective
+from sgdone.kernels.bank import ALL_ROWS, CLOCK, GAIN, LEAVES_OUT, OWN, PENALTY, SCALE, SHARE, STEPS, TOLD, make_bank
+from sgdone.kernels.bank_rows import CSR, DENSE
+from sgdone.kernels.loop import make_loop
+from sgdone.kernels.model import LENGTH
+from sgdone.kernels.outputs import make_one_vs_rest, make_softmax, make_target, make_two_classes
+from sgdone.solvers.stretch import LARGEST, run_loop
+
+_OUTPUTS = {
+    "target": make_target,
+    "two_classes": make_two_classes,
+    "one_vs_rest": make_one_vs_rest,
+    "softmax": make_softmax,
+}
+
+
+class Advance(NamedTuple):
+    """Outcome of a stretch of rows."""
+
+    position: int
+    outcome: int
+    #: Loss of the average of each model (columns) on each row used (rows), before training on it; 0 for models whose
+    #: losses are not recorded.
+    losses: NDArray[np.float64]
+    #: Sum of errors over the rows, of each model.
+    misses: NDArray[np.float64]
+
+
+@final
+@dataclass
+class Models:
+    """The models of all candidates, with one column of weights per score.
+
+    A model belongs to a candidate, and does not train on the rows of its fold.
+    """
+
+    objective: Objective
+    candidates: list[Candidate]
+    folds: list[int]
+    #: Features × 2·predictions: u of all models, then û (`sgdone.kernels.bank`).
+    weights: NDArray[Any]
+    intercepts: NDArray[np.float64]
+    numbers: NDArray[np.float64]
+    plans: NDArray[np.float64]
+
+    @classmethod
+    def at(
+        cls,
+        objective: Objective,
+        candidates: Sequence[Candidate],
+        dtype: np.dtype[Any],
+        coef: NDArray[np.float64],
+        intercept: NDArray[np.float64],
+    ) -> "Models":
+        """All candidates at the same start: ``coef`` (outputs × features) in the units of training."""
+        count = len(candidates)
+        weights = np.tile(coef.T, (1, 2 * count)).astype(dtype)
+        numbers = np.zeros((count, 4))
+        numbers[:, [SCALE, OWN]] = 1.0
+        plans = np.zeros((count, 5))
+        plans[:, LEAVES_OUT] = ALL_ROWS
+        plans[:, TOLD] = 1.0
+        intercepts = np.tile(intercept, (2, count))
+        return cls(objective, list(candidates), [ALL_ROWS] * count, weights, intercepts, numbers, plans)
+
+    @property
+    def n_models(self) -> int:
+        """Number of models, those of folds included."""
+        return len(self.candidates)
+
+    @property
+    def steps(self) -> int:
+        """Rows that the models without a fold were trained on."""
+        return int(self.numbers[:, STEPS].max(initial=0.0))
+
+    def set_steps(self, smoothness: float, energy: float, weight: float, penalties: Sequence[float]) -> None:
+        """Step sizes for rows of a typical ‖x‖² + 1 and weight, and the penalties α of the models."""
+        self.plans[:, GAIN] = [candidate.multiplier / (smoothness * energy * weight) for candidate in self.candidates]
+        self.plans[:, CLOCK] = CLOCK_FACTOR * energy
+        self.plans[:, PENALTY] = penalties
+
+    def step_size(self, model: int) -> float:
+        """The step size of a model at its next row."""
+        gain, clock = self.plans[model, [GAIN, CLOCK]]
+        return float(gain / np.sqrt(1.0 + (self.numbers[model, STEPS] + 1.0) / clock))
+
+    def advance(self, block: Block, folds: NDArray[np.uint8], first: int, last: int, *, learn: bool = True) -> Advance:
+        """Predict the rows ``block.order[first:last]`` and, if ``learn``, train on them."""
+        rows, objective, kernel = block.rows, self.objective, self.objective.loss.kernel
+        dense = rows.access.vectors_first
+        functions = _OUTPUTS[objective.predicts], kernel.value, kernel.implicit
+        losses = np.zeros((last - first, self.n_models))
+        misses = np.zeros(self.n_models)
+        width, dtype = self.weights.shape[1], self.weights.dtype
+        row = np.empty(rows.n_features if dense else 0, dtype)
+        room = row, np.empty(width, dtype), np.empty(width, dtype), np.empty((3, objective.n_outputs))
+        ran = run_loop(
+            block,
+            first,
+            last,
+            last - first,
+            make_loop(DENSE if dense else CSR, make_bank, functions, rows.types),
+            [float(objective.fit_intercept), LARGEST[dtype], AVERAGE_POWER, float(learn)],
+            objective.loss.parameters,
+            self.weights,
+            np.empty((0, 2)),
+            # The loop counts for a single model; these models have scalars of their own.
+            np.zeros(LENGTH),
+            (folds, self.plans, self.weights.reshape(-1), self.intercepts, self.numbers, losses, misses, *room),
+        )
+        return Advance(ran.position, ran.outcome, losses[: ran.updates], misses)
+
+    def solution(self, model: int, scaling: Scaling) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The average of a model in the user's units: weights (outputs × features) and intercepts."""
+        outputs = self.objective.n_outputs
+        begin = model * outputs
+        averages = self.n_models * outputs + begin
+        own, share = self.numbers[model, [OWN, SHARE]]
+        coef = own * self.weights[:, averages : averages + outputs].astype(np.float64)
+        coef += share * self.weights[:, begin : begin + outputs]
+        coef /= scaling.scale[:, None]
+        intercept = self.intercepts[1, begin : begin + outputs].copy()
+        if scaling.shift is not None:
+            intercept -= scaling.shift @ coef
+        return coef.T.copy(), intercept
+
+    def set_solution(
+        self, model: int, coef: NDArray[np.float64], intercept: NDArray[np.float64], scaling: Scaling
+    ) -> None:
+        """Make the iterate and the average of a model what is given in the user's units."""
+        outputs = self.objective.n_outputs
+        begin = model * outputs
+        averages = self.n_models * outputs + begin
+        known = np.isfinite(scaling.scale)
+        columns = (coef * np.where(known, scaling.scale, 0.0)).T
+        self.weights[:, begin : begin + outputs] = self.weights[:, averages : averages + outputs] = columns
+        self.numbers[model, [SCALE, OWN, SHARE]] = 1.0, 1.0, 0.0
+        moved = 0.0 if scaling.shift is None else coef @ scaling.shift
+        self.intercepts[:, begin : begin + outputs] = intercept + moved
+
+    def change_units(self, old: Scaling, new: Scaling) -> None:
+        """Convert the weights to other units: no prediction changes."""
+        if old.shift is not None and new.shift is not None:
+            moved = (new.shift - old.shift) / old.scale @ self.weights.astype(np.float64)
+            half = moved.size // 2
+            per_model = self.objective.n_outputs
+            scale, own, share = (np.repeat(self.numbers[:, k], per_model) for k in (SCALE, OWN, SHARE))
+            self.intercepts[0] += scale * moved[:half]
+            self.intercepts[1] += own * moved[half:] + share * moved[:half]
+        with np.errstate(invalid="ignore"):
+            ratio = new.scale / old.scale
+        # A column without spread so far has no weight.
+        ratio[~np.isfinite(old.scale)] = 0.0
+        self.weights *= ratio.astype(self.weights.dtype)[:, None]
+
+    def fork(self, n_folds: int) -> None:
+        """Add to every model one per fold that does not train on that fold's rows."""
+        count = self.n_models
+        self._select(np.tile(np.arange(count), 1 + n_folds))
+        self.folds = [fold for fold in (ALL_ROWS, *range(n_folds)) for _ in range(count)]
+        self.plans[:, LEAVES_OUT] = self.folds
+        self.plans[count:, TOLD] = 0.0
+
+    def hold_out(self) -> None:
+        """Let no model train on the rows of the only fold, until `fork`."""
+        self.folds = [0] * self.n_models
+        self.plans[:, LEAVES_OUT] = 0.0
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether there are rows that no model trains on yet."""
+        return ALL_ROWS not in self.folds
+
+    def main(self, candidate: Candidate) -> int:
+        """The model of a candidate that trains on the most rows: the first of its models."""
+        return self.candidates.index(candidate)
+
+    def branch(self, origin: Candidate, others: Sequence[Candidate]) -> None:
+        """Add candidates that start where another one is now."""
+        models = list(self.models_of(origin).values())
+        count = self.n_models
+        self._select(np.concatenate([np.arange(count), *[models] * len(others)]).astype(np.intp))
+        for number, candidate in enumerate(others):
+            begin = count + number * len(models)
+            self.candidates[begin : begin + len(models)] = [candidate] * len(models)
+
+    def record_losses_of(self, model: int) -> None:
+        """Record the losses of one model only."""
+        self.plans[:, TOLD] = 0.0
+        self.plans[model, TOLD] = 1.0
+
+    def keep(self, candidates: Sequence[Candidate]) -> None:
+        """Drop the models of all other candidates."""
+        self._select(np.array([k for k, found in enumerate(self.candidates) if found in candidates]))
+
+    def drop_fold_models(self) -> None:
+        """Keep the models that train on all rows."""
+        if self.holds_out:
+            self.folds = [ALL_ROWS] * self.n_models
+            self.plans[:, LEAVES_OUT] = ALL_ROWS
+        else:
+            self._select(np.array([k for k, fold in enumerate(self.folds) if fold == ALL_ROWS]))
+        self.plans[:, TOLD] = 1.0
+
+    def models_of(self, candidate: Candidate) -> dict[int, int]:
+        """The models of a candidate by fold."""
+        return {self.folds[k]: k for k, found in enumerate(self.candidates) if found == candidate}
+
+    @property
+    def alive(self) -> list[Candidate]:
+        """The remaining candidates, in their order."""
+        return list(dict.fromkeys(self.candidates))
+
+    def copy(self) -> "Models":
+        """A copy that shares nothing that changes."""
+        arrays = {name: getattr(self, name).copy() for name in ("weights", "intercepts", "numbers", "plans")}
+        return replace(self, candidates=list(self.candidates), folds=list(self.folds), **arrays)
+
+    def _select(self, models: NDArray[np.intp]) -> None:
+        outputs = self.objective.n_outputs
+        columns = (models[:, None] * outputs + np.arange(outputs)).ravel()
+        both = np.concatenate([columns, self.n_models * outputs + columns])
+        self.weights = np.ascontiguousarray(self.weights[:, both])
+        self.intercepts = self.intercepts[:, columns].copy()
+        self.numbers, self.plans = self.numbers[models].copy(), self.plans[models].copy()
+        self.candidates = [self.candidates[k] for k in models]
+        self.folds = [self.folds[k] for k in models]

@@ -1,0 +1,99 @@
+"""The argument DATA: a file or the name of a data set."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone import datasets
+from sgdone.data.files import read
+from sgdone.data.learning_task import Task, task_of
+from sgdone.data.table import DataError, counted
+from sgdone.datasets import DatasetNotFound
+from sgdone.datasets.lookup import parse
+
+__all__ = ["InputData", "as_classes", "is_dataset", "load", "load_test_part", "task_of"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class InputData:
+    """Features and labels from a file or a data set."""
+
+    name: str
+    X: Any
+    y: NDArray[Any] | None
+    feature_names: list[str] | None
+    label_name: str | None = None
+    zero_based: bool = False
+    #: For data sets only: the names of the classes and the task.
+    class_names: list[str] | None = None
+    task: Task | None = None
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The labels, which must be present."""
+        assert self.y is not None
+        return self.y
+
+
+def is_dataset(data: str) -> bool:
+    """Whether DATA is the name of a data set; a file of the same name has precedence."""
+    path = Path(data)
+    if path.is_file():
+        return False
+    try:
+        parse(data)
+    except DatasetNotFound as error:
+        if path.suffix or path.exists() or len(path.parts) > 1:
+            return False
+        raise DatasetNotFound(f"there is no file {data!r}, and {error}") from None
+    return True
+
+
+def load(
+    data: str,
+    *,
+    subset: Literal["train", "test"] = "train",
+    label: str | None = None,
+    require_label: bool = True,
+    features: list[str] | None = None,
+    n_features: int | None = None,
+    zero_based: bool = False,
+    allow_missing: bool = False,
+) -> InputData:
+    """Load a file or a data set; raise if it does not have the requested features."""
+    if not is_dataset(data):
+        table = read(
+            data,
+            label=label,
+            require_label=require_label,
+            features=features,
+            n_features=n_features,
+            zero_based=zero_based,
+            allow_missing=allow_missing,
+        )
+        return InputData(data, table.X, table.y, table.feature_names, table.label_name, bool(table.zero_based))
+    found = datasets.load(data, subset=subset)
+    if n_features is not None and found.X.shape[1] != n_features:
+        raise DataError(f"{data}: has {counted(found.X.shape[1], 'feature')}, expected {n_features:,}")
+    if features is not None and found.feature_names not in (None, features):
+        raise DataError(f"{data}: the features differ from those of the training data")
+    return InputData(data, found.X, found.y, found.feature_names, class_names=found.target_names, task=found.task)
+
+
+def load_test_part(data: str) -> InputData | None:
+    """Test rows of a data set; None if it has none."""
+    try:
+        return load(data, subset="test")
+    except ValueError:
+        return None
+
+
+def as_classes(y: NDArray[Any]) -> NDArray[Any]:
+    """Convert class labels that are integer-valued floats, as in svmlight files, to integers."""
+    if y.dtype.kind == "f" and np.all(y == np.rint(y)) and np.all(np.abs(y) < 2**53):
+        return y.astype(np.int64)
+    return y

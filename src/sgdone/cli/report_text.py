@@ -1,0 +1,50 @@
+"""Verdicts, classes and scores as text."""
+
+from dataclasses import replace
+from typing import Any
+
+from sgdone.cli.console import number
+from sgdone.cli.errors import as_options
+from sgdone.interfaces.stop import Status
+from sgdone.run.verdict import Verdict
+
+_MOST_CLASSES = 10
+
+
+def verdict_as_json(verdict: Verdict) -> dict[str, Any]:
+    """A verdict's parts, and the sentence."""
+    parts = {name: getattr(verdict, name) for name in ("rule", "step", "passes", "reason", "evidence")}
+    return {
+        "status": str(verdict.status),
+        **parts,
+        "advice": as_options(verdict.advice),
+        "sentence": verdict_text(verdict),
+        "per_class": {str(label): verdict_as_json(one) for label, one in verdict.per_class.items()},
+    }
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """The sentence, its advice with options of the command."""
+    if verdict.status is Status.INTERRUPTED:
+        verdict = replace(verdict, advice="")
+    return as_options(str(verdict))
+
+
+def classes_text(classes: list[Any] | None, names: list[str] | None) -> list[tuple[str, str]]:
+    """Labels, with their names in brackets if they have others, as a line of a table."""
+    if classes is None:
+        return []
+    shown = [str(label) for label in classes]
+    if names is not None and names != shown and len(names) == len(shown):
+        shown = [f"{label} ({name})" for label, name in zip(shown, names, strict=True)]
+    more = f", … ({len(shown):,} in all)" if len(shown) > _MOST_CLASSES else ""
+    return [("classes", ", ".join(shown[:_MOST_CLASSES]) + more)]
+
+
+def scores_text(which: str, scores: dict[str, float] | None) -> list[tuple[str, str]]:
+    """Scores on the training or the test rows, as lines of a table."""
+    if scores is None:
+        return []
+    if "accuracy" in scores:
+        return [(f"{which} accuracy", f"{scores['accuracy']:.2%}")]
+    return [(f"{which} R²", f"{scores['r2']:.4f}"), (f"{which} RMSE", number(scores["rmse"]))]

@@ -1,0 +1,87 @@
+"""The interface of data sources: a source yields blocks of rows."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.rows import Rows, Scaling
+
+
+@final
+@dataclass(frozen=True)
+class Block:
+    """Rows of a matrix, with their labels and weights, in the order of use."""
+
+    rows: Rows
+    labels: NDArray[np.float64]
+    #: One weight per row, or an array with one weight for all rows.
+    sample_weight: NDArray[np.float64]
+    #: Row numbers in the order of use.
+    order: NDArray[np.uint64]
+    #: For each position of the order, a row used later, to prefetch.
+    upcoming: NDArray[np.uint64]
+
+    @property
+    def weight_stride(self) -> np.uint64:
+        """0 if all rows share one weight, 1 otherwise."""
+        return np.uint64(0 if self.sample_weight.size == 1 else 1)
+
+    def used(self, first: int, last: int) -> NDArray[np.uint64]:
+        """Rows of ``order[first:last]`` with a positive weight."""
+        rows = self.order[first:last]
+        return rows if self.sample_weight.size == 1 else rows[self.sample_weight[rows] != 0]
+
+    def all_used(self) -> NDArray[np.uint64]:
+        """All rows of the matrix with a positive weight, in ascending order."""
+        rows = np.arange(self.rows.n_rows, dtype=np.uint64)
+        return rows if self.sample_weight.size == 1 else rows[self.sample_weight != 0]
+
+    def position_after(self, first: int, count: int) -> int:
+        """Position in the order after ``count`` rows of positive weight, counted from ``first``; at most its end."""
+        if self.sample_weight.size == 1:
+            return min(first + count, self.order.size)
+        used = np.flatnonzero(self.sample_weight[self.order[first:]])
+        return first + int(used[count - 1]) + 1 if used.size >= count else self.order.size
+
+    @property
+    def n_used(self) -> int:
+        """Number of rows of the matrix with a positive weight."""
+        return self.rows.n_rows if self.sample_weight.size == 1 else int(np.count_nonzero(self.sample_weight))
+
+    def weights_of(self, rows: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """Sample weights of the given rows."""
+        weights: NDArray[np.float64] = self.sample_weight[rows * self.weight_stride]
+        return weights
+
+
+class Source(ABC):
+    """Rows that can be read in several passes."""
+
+    #: Scaling applied to the rows; None if they are in the user's units.
+    scaling: Scaling | None = None
+    #: Whether every pass has a new random order.
+    shuffle: bool = True
+    #: Whether all blocks are of one matrix in memory, so that any row can be read at any time.
+    in_memory: bool = False
+    #: Whether more rows will come in other calls: then a run ends after one pass.
+    part_of_stream: bool = False
+    #: Names of the columns, if known.
+    feature_names: Sequence[str] | None = None
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number of features."""
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int | None:
+        """Number of rows in a pass, or ``None`` if unknown."""
+
+    @abstractmethod
+    def blocks(self, rng: np.random.Generator) -> Iterator[Block]:
+        """Yield the blocks of one pass over the rows."""

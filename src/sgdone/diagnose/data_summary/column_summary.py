@@ -1,0 +1,155 @@
+"""Zero, constant and duplicate columns."""
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sgdone.diagnose.separability.least_squares import is_sparse
+
+Array = NDArray[np.float64]
+Columns = NDArray[np.intp]
+
+#: Number of values of a dense matrix processed at a time.
+BLOCK = 1_000_000
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ColumnSummary:
+    """Summary of the columns of a matrix.
+
+    Attributes
+    ----------
+    nonzeros : int
+        Number of non-zero values.
+    largest : array
+        Largest absolute value of each column.
+    zero, constant : arrays of int
+        Columns that are 0 in every row, and columns with the same non-zero value in every row. With a single row no
+        column counts as constant.
+    duplicates : list of tuples
+        Groups of identical columns, in ascending order; without constant columns.
+    """
+
+    nonzeros: int
+    largest: Array
+    zero: Columns
+    constant: Columns
+    duplicates: list[tuple[int, ...]]
+
+    def distinct(self, fit_intercept: bool) -> Columns:
+        """Columns that are neither zero nor constant (except one without an intercept) nor a duplicate of another."""
+        dropped = np.zeros(self.largest.size, dtype=bool)
+        dropped[self.zero] = True
+        dropped[self.constant[0 if fit_intercept else 1 :]] = True
+        for group in self.duplicates:
+            dropped[list(group[1:])] = True
+        return np.flatnonzero(~dropped)
+
+
+def summarise_columns(X: Any) -> ColumnSummary:
+    """Find zero, constant and duplicate columns in one pass; columns with equal hashes are compared once more.
+
+    Examples
+    --------
+    >>> found = summarise_columns(np.array([[1.0, 0.0, 3.0, 1.0], [2.0, 0.0, 3.0, 2.0]]))
+    >>> found.zero.tolist(), found.constant.tolist(), found.duplicates
+    ([1], [2], [(0, 3)])
+    """
+    by_columns: Any = sparse.csc_array(X) if is_sparse(X) else X
+    nonzeros, lowest, highest = _sparse_extremes(by_columns) if is_sparse(X) else _dense_extremes(X)
+    same = lowest == highest
+    zero = np.flatnonzero(same & (highest == 0.0))
+    if X.shape[0] < 2:
+        return ColumnSummary(nonzeros, np.maximum(-lowest, highest), zero, np.array([], dtype=np.intp), [])
+    others = np.flatnonzero(~same)
+    duplicates = identical_columns(by_columns, others, column_hashes(by_columns, BLOCK)[others])
+    return ColumnSummary(
+        nonzeros, np.maximum(-lowest, highest), zero, np.flatnonzero(same & (highest != 0.0)), duplicates
+    )
+
+
+def _dense_extremes(X: NDArray[Any]) -> tuple[int, Array, Array]:
+    nonzeros = 0
+    lowest, highest = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
+    step = max(1, BLOCK // max(1, X.shape[1]))
+    for first in range(0, X.shape[0], step):
+        block = X[first : first + step]
+        nonzeros += int(np.count_nonzero(block))
+        lowest, highest = np.minimum(lowest, block.min(axis=0)), np.maximum(highest, block.max(axis=0))
+    return nonzeros, lowest, highest
+
+
+def _sparse_extremes(X: Any) -> tuple[int, Array, Array]:
+    lowest, highest = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    lengths = np.diff(X.indptr)
+    filled = np.flatnonzero(lengths)
+    if filled.size:
+        starts = X.indptr[filled]
+        lowest[filled], highest[filled] = np.minimum.reduceat(X.data, starts), np.maximum.reduceat(X.data, starts)
+    gaps = lengths < X.shape[0]
+    lowest[gaps], highest[gaps] = np.minimum(lowest[gaps], 0.0), np.maximum(highest[gaps], 0.0)
+    return int(np.count_nonzero(X.data)), lowest, highest
+
+
+Hashes = NDArray[np.uint64]
+
+
+def column_hashes(X: Any, block: int) -> Hashes:
+    """Hash of each column of an array or a CSC matrix; zeros of a sparse matrix need no work.
+
+    Σ_i r_i·m(x_ij) modulo 2⁶⁴, with pseudo-random odd r_i and m the mixing function of SplitMix64, for which m(0) = 0.
+    """
+    factors = _mixed(np.arange(1, X.shape[0] + 1, dtype=np.uint64)) | np.uint64(1)
+    total = np.zeros(X.shape[1], dtype=np.uint64)
+    if is_sparse(X):
+        filled = np.flatnonzero(np.diff(X.indptr))
+        if filled.size:
+            total[filled] = np.add.reduceat(_bits(X.data) * factors[X.indices], X.indptr[filled])
+        return total
+    step = max(1, block // max(1, X.shape[1]))
+    for first in range(0, X.shape[0], step):
+        values = _bits(X[first : first + step])
+        values *= factors[first : first + step, None]
+        total += values.sum(axis=0, dtype=np.uint64)
+    return total
+
+
+def identical_columns(X: Any, columns: NDArray[np.intp], hashes: Hashes) -> list[tuple[int, ...]]:
+    """Groups of identical columns; columns with the same hash are compared value by value."""
+    order = np.argsort(hashes, kind="stable")
+    ends = np.flatnonzero(np.diff(hashes[order])) + 1
+    groups = []
+    for alike in np.split(columns[order], ends):
+        left = [int(column) for column in alike]
+        while len(left) > 1:
+            first = left[0]
+            same = [column for column in left if _equal(X, first, column)]
+            if len(same) > 1:
+                groups.append(tuple(same))
+            left = [column for column in left if column not in same]
+    return sorted(groups)
+
+
+def _equal(X: Any, a: int, b: int) -> bool:
+    if not is_sparse(X):
+        return bool(np.array_equal(X[:, a], X[:, b]))
+    here, there = (slice(X.indptr[k], X.indptr[k + 1]) for k in (a, b))
+    return bool(np.array_equal(X.indices[here], X.indices[there]) and np.array_equal(X.data[here], X.data[there]))
+
+
+def _bits(values: NDArray[Any]) -> Hashes:
+    """Mixed bits of the values; −0 equals 0."""
+    return _mixed(np.ascontiguousarray(values + 0.0, dtype=np.float64).view(np.uint64))
+
+
+def _mixed(bits: Hashes) -> Hashes:
+    """The mixing function of SplitMix64: Steele, Lea and Flood (2014). In place."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        bits ^= bits >> np.uint64(shift)
+        bits *= np.uint64(factor)
+    bits ^= bits >> np.uint64(31)
+    return bits

@@ -1,1 +1,0 @@
-"""What `sgdone.diagnose.shape` looks at, one question a file."""

@@ -1,0 +1,245 @@
+"""Results of the diagnosis of separation."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sgdone.diagnose.separability import coefficient_signs, max_margin, subspaces
+from sgdone.diagnose.separability.certificate import Certificate, Kind
+from sgdone.diagnose.separability.design import Design
+from sgdone.diagnose.separability.finite_part import LossName, find_finite_part, find_finite_part_large
+from sgdone.diagnose.separability.least_squares import single_thread
+from sgdone.diagnose.separability.separation_text import separation_text
+from sgdone.diagnose.separability.split import Split
+
+Array = NDArray[np.float64]
+
+
+class Weights(NamedTuple):
+    """Coefficients and intercept of a linear predictor."""
+
+    coef: Array
+    intercept: float
+
+
+class Subspace(NamedTuple):
+    """Orthonormal basis of S as columns (the intercept last, if there is one), and its dimension."""
+
+    basis: Array
+    rank: int
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """Whether a linear classifier of two classes has a finite optimum, and how it diverges if not.
+
+    Ji and Telgarsky (2018), Theorem 3.1: the rows are partitioned into separable rows (A_c) and the rest (A_S). Without
+    a penalty the coefficients tend to infinity along ū. Their component in S, the span of the rest, tends to v̄, and the
+    loss tends to the loss of the rest at v̄.
+
+    Properties are computed on first access; the data are kept for this.
+
+    Attributes
+    ----------
+    kind : {"none", "quasi-complete", "complete", "undecided"}
+        Separation of no row (a finite optimum exists), of some or of all rows; "undecided" if no proof was found.
+    reason : str
+        Why it is undecided; empty otherwise.
+    separable_rows : mask
+        A_c. Rows of weight 0 are not included.
+    certificate : Certificate or None
+        The proof; None if undecided.
+    feature_names : list of str
+    classes : tuple
+        The labels of y = −1 and y = 1.
+    loss : {"logistic", "exponential"}
+        Loss of ``finite_part`` and ``infimum``.
+    fit_intercept : bool
+    """
+
+    kind: Kind
+    reason: str
+    separable_rows: NDArray[np.bool_]
+    certificate: Certificate | None
+    feature_names: list[str]
+    classes: tuple[Any, Any]
+    loss: LossName
+    fit_intercept: bool
+    design: Design = field(repr=False)
+    part: Split | None = field(repr=False)
+    sample_weight: Array = field(repr=False)
+
+    @cached_property
+    def _direction(self) -> tuple[Array, float]:
+        part = self._decided()
+        if not part.separable.any():
+            return np.zeros(self.design.width), 0.0
+        with single_thread():
+            if self._large:
+                return max_margin.max_margin_direction_large(
+                    self._matrix, part.separable, self.design.column_scale * part.direction
+                )
+            return max_margin.max_margin_direction(self.design, part, self._spaces)
+
+    @property
+    def direction(self) -> Weights:
+        """ū: the unit direction (intercept included) along which the coefficients diverge; zero if kind is "none".
+
+        It has the maximum margin among all directions that separate the separable rows (to 1e-6 for large data).
+        """
+        return self._weights(self._direction[0])
+
+    @property
+    def margin(self) -> float:
+        """γ: the smallest of −A_i·ū over the separable rows, in the user's units; 0 if there are none."""
+        return self._direction[1]
+
+    @cached_property
+    def infinite(self) -> NDArray[np.int8]:
+        """The limit of each coefficient: 1 for +∞, −1 for −∞, 0 if finite, 2 if the sign is not determined.
+
+        1 or −1 if it has this sign in all directions (in the span of the rows) that separate the separable rows, 0 if
+        it is 0 in all of them, 2 otherwise. At most one feasibility problem per coefficient.
+        """
+        return self.infinite_of(np.arange(self.design.n_features))
+
+    @cached_property
+    def infinite_intercept(self) -> int:
+        """The limit of the intercept, as in `infinite`; 0 without an intercept."""
+        return int(self.infinite_of([self.design.n_features])[0]) if self.fit_intercept else 0
+
+    def infinite_of(self, columns: ArrayLike) -> NDArray[np.int8]:
+        """`infinite` for the given columns only: with very many features each takes seconds."""
+        part, numbers = self._decided(), np.asarray(columns, dtype=np.intp)
+        if not part.separable.any():
+            return np.zeros(numbers.size, dtype=np.int8)
+        with single_thread():
+            if self._large:
+                inside = self.design.column_scale * part.direction
+                return coefficient_signs.signs_large(self._matrix, part.separable, inside, numbers)
+            return coefficient_signs.signs(
+                self.design, part, self._spaces, self.design.column_scale * part.direction, numbers
+            )
+
+    @cached_property
+    def _finite_part(self) -> tuple[Array, float]:
+        fixed = ~self._decided().separable
+        with single_thread():
+            if self._large:
+                return find_finite_part_large(self._matrix, fixed, self.sample_weight, self.loss)
+            return find_finite_part(self.design, fixed, self._spaces, self.sample_weight, self.loss)
+
+    @property
+    def finite_part(self) -> Weights:
+        """v̄: the minimiser in S of the loss on the rows that are not separable; the optimum if kind is "none"."""
+        return self._weights(self._finite_part[0])
+
+    @property
+    def infimum(self) -> float:
+        """The infimum of the weighted mean loss; it is attained if kind is "none"."""
+        return self._finite_part[1]
+
+    @cached_property
+    def subspace(self) -> Subspace:
+        """S, the span of the rows that are not separable. Raises for very many rows and features."""
+        basis = self._spaces.strong
+        return Subspace(basis, basis.shape[1])
+
+    @cached_property
+    def margins(self) -> Array:
+        """−A_i·ū of each row: positive for separable rows, zero for others, NaN for rows of weight 0."""
+        out = np.full(self.separable_rows.size, np.nan)
+        images = self.design.times(self._direction[0] / self.design.column_scale) / self.design.row_scale
+        out[self._used] = -images
+        return out
+
+    def __str__(self) -> str:
+        return separation_text(self)
+
+    def plot(self) -> "NDArray[Any]":
+        """Draw the margins of the separable rows, and the coefficients of ū.
+
+        Returns
+        -------
+        ndarray of matplotlib.axes.Axes
+            Two panels; ``axes[0].figure.savefig("separation.png")`` saves them.
+        """
+        from sgdone.diagnose.separability.plot import draw
+
+        axes: NDArray[Any] = draw(self)
+        return axes
+
+    @cached_property
+    def _used(self) -> NDArray[np.intp]:
+        if self.certificate is None:
+            return np.arange(self.separable_rows.size)
+        return np.flatnonzero(self.certificate.used_rows)
+
+    @property
+    def _large(self) -> bool:
+        return self.design.sparse and min(self.design.width, self.design.n_rows) > subspaces.WIDEST // 3
+
+    @cached_property
+    def _spaces(self) -> subspaces.Spaces:
+        part = self._decided()
+        with single_thread():
+            return subspaces.spaces_of(self.design, part.separable)
+
+    @cached_property
+    def _matrix(self) -> Any:
+        """A as a CSR matrix in the user's units."""
+        from sgdone.diagnose.separability.dual_weights import rows_times
+
+        scaled = rows_times(1.0 / self.design.row_scale, self.design.matrix())
+        scaled.data /= self.design.column_scale[scaled.indices]
+        return scaled
+
+    def _weights(self, u: Array) -> Weights:
+        n = self.design.n_features
+        return Weights(u[:n], float(u[n]) if self.fit_intercept else 0.0)
+
+    def _decided(self) -> Split:
+        if self.part is None:
+            raise ValueError(f"the separation of these data is undecided: {self.reason}")
+        return self.part
+
+
+_FROM_BAD_TO_GOOD: tuple[Kind, ...] = ("complete", "quasi-complete", "undecided", "none")
+
+
+@final
+class SeparationByClass(Mapping[Any, Separation]):
+    """The separation of each class from the rest, by class label, as in one-vs-rest classification.
+
+    Examples
+    --------
+    >>> from sgdone.diagnose import separation
+    >>> shapes = separation([[1.0], [2.0], [3.0], [4.0], [5.0], [6.0]], ["a", "a", "b", "b", "c", "c"])
+    >>> {label: shape.kind for label, shape in shapes.items()}
+    {'a': 'complete', 'b': 'none', 'c': 'complete'}
+    """
+
+    def __init__(self, answers: dict[Any, Separation]) -> None:
+        self._answers: dict[Any, Separation] = dict(answers)
+
+    def __getitem__(self, label: Any) -> Separation:
+        return self._answers[label]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._answers)
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    @property
+    def kind(self) -> Kind:
+        """The worst kind over all classes."""
+        return min((answer.kind for answer in self._answers.values()), key=_FROM_BAD_TO_GOOD.index)
+
+    def __str__(self) -> str:
+        return "\n".join(f"Class {label!r} against the rest: {answer}" for label, answer in self._answers.items())

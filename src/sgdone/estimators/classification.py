@@ -1,0 +1,206 @@
+"""What the two classifiers share: fitting to labels of any kind, and predicting them."""
+
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from sgdone.data.learning_task import Task
+from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
+from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
+from sgdone.estimators.labels import check_classes, encode, encode_known, known_classes, signs
+from sgdone.estimators.linear_model import LinearModel
+from sgdone.estimators.optimum import as_check_optimum, with_optimum_check
+from sgdone.estimators.probabilities import estimates_probabilities, log_probabilities, probabilities
+from sgdone.estimators.sample_weights import check_sample_weight, count_positive, refuse_balanced, with_class_weight
+from sgdone.estimators.training import Start
+from sgdone.interfaces.progress import Model
+
+
+class Classification(LinearModel):
+    """Fitting and predicting labels; not for users."""
+
+    _task: ClassVar[Task] = "classification"
+    classes_: NDArray[Any]
+    multinomial_: bool
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Train until the stopping rule fires.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Training rows.
+        y : array of shape (n_samples,)
+            Labels of any kind.
+        coef_init, intercept_init : arrays, optional
+            The model to start from.
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative weights; they multiply the loss of a row, and a row of weight 0 is not read.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        rows, y = check_rows_and_labels(self, X, y, reset=True, numeric=False)
+        classes, numbers = encode(y)
+        own_weight = check_sample_weight(sample_weight, rows.shape[0])
+        weight = with_class_weight(self.class_weight, own_weight, classes, numbers)
+        check_classes(classes, numbers, weight)
+        self._n_outputs = _n_outputs(classes)
+        start = self._start_model(coef_init, intercept_init, rows.shape[1])
+        data = fit_data(X, y, own_weight)
+        return self._fit_classes(rows, classes, numbers, weight, self._starts(start), data=data)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        resume: bool = False,
+    ) -> Self:
+        """Train on some rows of a stream in one pass; step sizes continue from call to call.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+        classes : array, optional
+            All labels that can occur; needed in the first call.
+        resume : bool
+            Continue although a stopping rule given by the user has ended the model.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        first = not hasattr(self, "_results")
+        known = known_classes(classes, None if first else self.classes_)
+        refuse_balanced(self.class_weight)
+        dtype = None if first else self.coef_.dtype
+        X, y = check_rows_and_labels(self, X, y, dtype=dtype, reset=first, numeric=False)
+        numbers = encode_known(y, known)
+        weight = check_sample_weight(sample_weight, X.shape[0])
+        check_classes(known, numbers, None)
+        weight = with_class_weight(self.class_weight, weight, known, numbers)
+        self._n_outputs = _n_outputs(known)
+        starts = self._starts(self._start_model(None, None, X.shape[1])) if first else self._resumed(resume)
+        return self._fit_classes(X, known, numbers, weight, starts, resume=resume)
+
+    def _shapes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return (self._n_outputs, n_features), (self._n_outputs,)
+
+    def _starts(self, start: Model | None) -> list[Start]:
+        """One start for all classes if the method trains them together, else one per class."""
+        if start is None or self._method().trains_all_outputs:
+            return [Start(start)] * (1 if self._method().trains_all_outputs else self._n_outputs)
+        return [Start(Model(start.coef[k : k + 1], start.intercept[k : k + 1])) for k in range(self._n_outputs)]
+
+    def _fit_classes(
+        self,
+        X: Any,
+        classes: NDArray[Any],
+        numbers: NDArray[np.integer[Any]],
+        weight: NDArray[np.float64] | None,
+        starts: list[Start],
+        *,
+        resume: bool = False,
+        data: dict[str, Any] | None = None,
+    ) -> Self:
+        """Train the models and become fitted; ``data`` is what callbacks see, None in ``partial_fit``."""
+        check = as_check_optimum(self.check_optimum) if data is not None else False
+        objective = self._objective(count_positive(weight, X.shape[0]), classes.size)
+        single = len(starts) == 1
+        together = single and classes.size > 2
+        labels = [partial(np.asarray, numbers, dtype=np.float64)] if together else self._signs(numbers, len(starts))
+        names = [""] if single else [f"class {label!r} " for label in classes.tolist()]
+        task = None if data is None else FitTask(self, len(starts), self._rule().max_passes, data)
+        results = self._train(
+            X,
+            labels,
+            weight,
+            objective,
+            starts,
+            names,
+            partial_fit=data is None,
+            resume=resume,
+            task=task,
+            snapshot=self._snapshot(starts, X, classes, objective.predicts == "softmax"),
+        )
+        cost = self._method().cost_per_pass
+        results = with_optimum_check(check, results, X, labels, weight, self._names_of_columns(), cost)
+        attributes = self._fitted_attributes(results, [None] if single else classes.tolist(), X.shape[1])
+        attributes |= {"classes_": classes, "multinomial_": objective.predicts == "softmax"}
+        self._keep(attributes, partial_fit=data is None)
+        if task is not None:
+            task.end(attributes)
+        return self
+
+    @staticmethod
+    def _signs(numbers: NDArray[np.integer[Any]], count: int) -> list[Any]:
+        return [partial(signs, numbers, k) for k in ([1] if count == 1 else range(count))]
+
+    def _snapshot(self, starts: list[Start], X: Any, classes: NDArray[Any], multinomial: bool) -> Any:
+        """The models trained so far, as callbacks see them."""
+        coef = np.zeros((self._n_outputs, X.shape[1]), dtype=X.dtype)
+        intercept = np.zeros(self._n_outputs)
+        for k, start in enumerate(starts):
+            if start.model is not None and len(starts) == self._n_outputs:
+                coef[k], intercept[k] = start.model.coef[0], start.model.intercept[0]
+
+        def snapshot(number: int, model: Model) -> dict[str, Any]:
+            coef[number : number + len(model.coef)] = model.coef
+            intercept[number : number + len(model.coef)] = model.intercept
+            return {
+                "coef_": coef.copy(),
+                "intercept_": intercept.copy(),
+                "classes_": classes,
+                "multinomial_": multinomial,
+            }
+
+        return snapshot
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Signed scores: shape (n_samples,) for two classes (positive for ``classes_[1]``), else one per class."""
+        check_is_fitted(self)
+        X = check_rows_to_predict(self, X)
+        scores = linear_scores(X, self.coef_, self.intercept_)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most likely label of each row."""
+        scores = self.decision_function(X)
+        numbers = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[numbers]
+        return labels
+
+    @available_if(estimates_probabilities)
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """Probabilities of the classes; for more than two, the softmax of the scores if ``multinomial_``.
+
+        Otherwise they are the one-vs-rest probabilities, normalised to sum to 1.
+        """
+        return probabilities(self.decision_function(X), multinomial=getattr(self, "multinomial_", False))
+
+    @available_if(estimates_probabilities)
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+        """Logarithms of the probabilities, exact where the probabilities themselves underflow."""
+        return log_probabilities(self.decision_function(X), multinomial=getattr(self, "multinomial_", False))
+
+
+def _n_outputs(classes: NDArray[Any]) -> int:
+    return 1 if classes.size == 2 else classes.size

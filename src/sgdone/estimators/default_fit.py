@@ -1,0 +1,49 @@
+"""Parameters of the estimators without knobs: `LinearClassifier` and `LinearRegressor`."""
+
+from typing import Any
+
+from sgdone.auto import Bank
+from sgdone.estimators.linear_model import LinearModel
+from sgdone.estimators.parameters import as_alpha, as_bool, as_rule, is_auto
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.stop_rule import StopRule
+from sgdone.stopping import Gain
+
+
+class DefaultFit(LinearModel):
+    """A linear model that chooses step sizes and penalty, and stops by itself; not for users."""
+
+    def _method(self) -> Bank:
+        tolerances = [leaf.tolerance for leaf in self._rule().leaves if leaf.tolerance is not None]
+        return Bank(min(tolerances)) if tolerances else Bank()
+
+    def _rule(self) -> StopRule:
+        return rule_with_gain(self.stop, self.tol)
+
+    def _objective(self, n_rows: int, n_classes: int | None) -> Objective:
+        alpha = None if is_auto(self.alpha) else as_alpha(self.alpha, n_rows)
+        loss, fit_intercept = self._loss(), as_bool("fit_intercept", self.fit_intercept)
+        if self._task == "regression":
+            return Objective(loss, alpha, fit_intercept=fit_intercept, predicts="target")
+        return Objective.of_classes(loss, n_classes or 2, alpha, fit_intercept=fit_intercept)
+
+
+def rule_with_gain(stop: Any, tol: Any) -> StopRule:
+    """The stopping rule of a default fit: `Gain`, capped by a budget or replaced by another rule.
+
+    Examples
+    --------
+    >>> from sgdone.stopping import MaxSeconds
+    >>> rule_with_gain(MaxSeconds(60), None)
+    Gain(tol=0.2) | MaxSeconds(seconds=60)
+    """
+    gain = Gain() if tol is None else Gain(tol)
+    if is_auto(stop):
+        return gain
+    rule = as_rule(stop)
+    if rule.is_budget:
+        return gain | rule
+    if tol is not None:
+        use = f"give the tolerance to Gain, as Gain(tol={tol!r})" if rule.needs_judgement else "remove tol"
+        raise ValueError(f"tol={tol!r} has no effect with stop={rule!r}: {use}")
+    return rule

@@ -1,0 +1,118 @@
+"""Linear classification without knobs."""
+
+from typing import Any, final
+
+from sklearn.base import ClassifierMixin
+
+from sgdone.estimators.classification import Classification
+from sgdone.estimators.default_fit import DefaultFit
+
+
+@final
+class LinearClassifier(ClassifierMixin, Classification, DefaultFit):  # type: ignore[misc]  # scikit-learn is not typed
+    """Linear classifier with nothing to scale, tune or guess.
+
+    Features can have any units: they are scaled inside the fit, and ``coef_`` is in the units of ``X``. Several step
+    sizes and penalties are tried side by side and compared on validation rows. The fit stops by itself and says why in
+    ``verdict_``. For one named method with all its parameters use `SGDClassifier`.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="logistic"
+        "logistic", "hinge", "squared_hinge", "squared", "exponential", another convex loss of `sgdone.losses`, or your
+        own `sgdone.CustomLoss`. With the logistic loss more than two classes make one multinomial model; with any other
+        loss each class is trained against the rest.
+    alpha : float or "auto", default="auto"
+        L2 penalty: the objective is the mean loss + alpha/2·‖w‖², where w are the coefficients of the scaled features,
+        so that units do not matter. "auto" chooses among 0.01/rows to 1000/rows by the loss on validation rows; the
+        choice is in ``alpha_``.
+    tol : float, default=None
+        The fit stops when further passes are expected to lower the validation loss by less than ``tol`` of its standard
+        errors. None is 0.2. Smaller values read the rows more often for gains that the data can hardly show; 0 makes
+        100 passes. Short for ``stop=Gain(tol)``.
+    stop : str, int or StopRule, default="auto"
+        "auto" is ``Gain(tol)``, with at most 100 passes. A budget caps it: ``MaxSeconds(60)``, ``MaxPasses(5)`` or the
+        number 5 mean "as usual, but not more than that". Any other rule of `sgdone.stopping` replaces ``Gain``;
+        ``Gain(tol=0) | MaxPasses(5)`` makes five passes.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept; it is not penalised.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, multiplied with those of rows.
+    shuffle : bool, default=True
+        Whether every pass has a new random order. Without shuffling, rows sorted by class end as "stalled".
+    check_optimum : "fast", "thorough" or False, default="fast"
+        Whether to check, after ``fit``, if the loss has a minimum at all. "fast" uses what the fit yields and a sample
+        of rows, and may leave it open; "thorough" uses `sgdone.diagnose.separation`, which names coefficients. With a
+        penalty there is a minimum, and the verdict says if only the penalty keeps some coefficients finite.
+    warm_start : bool, default=False
+        Whether ``fit`` starts from the last solution.
+    n_jobs : int or None, default=None
+        Number of threads; it never changes a result. Fits of this class use one thread at present.
+    random_state : int, RandomState or None, default=None
+        Seed of the order of the rows and of the choice of validation rows.
+    verbose : int, default=0
+        Whether to print a line per pass.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Coefficients, in the units of ``X``.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+    classes_ : ndarray
+        The labels, sorted.
+    alpha_ : float
+        The penalty: the one given or chosen. If the model is a mean of equally good candidates, that of the best.
+    multinomial_ : bool
+        Whether the scores of more than two classes are those of one multinomial model, whose probabilities are their
+        softmax; otherwise each class was trained against the rest.
+    n_iter_ : int
+        Passes, rounded up.
+    trace_ : Trace
+        Measurements block by block: ``to_frame()``, ``plot()``.
+    verdict_ : Verdict
+        Why the fit stopped, where, and what to do next; ``print`` it.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Their names, if ``X`` has them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LinearClassifier(random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.97
+    True
+    >>> model.verdict_.status
+    <Status.CONVERGED: 'converged'>
+    """
+
+    def __init__(
+        self,
+        loss: Any = "logistic",
+        *,
+        alpha: Any = "auto",
+        tol: float | None = None,
+        stop: Any = "auto",
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        shuffle: bool = True,
+        check_optimum: Any = "fast",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.tol = tol
+        self.stop = stop
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.shuffle = shuffle
+        self.check_optimum = check_optimum
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

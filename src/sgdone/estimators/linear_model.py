@@ -1,0 +1,205 @@
+"""What all linear models share: parameters as objects, runs, fitted attributes."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from sgdone.data import ArraySource
+from sgdone.data.learning_task import Task
+from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin, FitTask, Snapshot
+from sgdone.estimators.continuing import resumed, rule_for_rows
+from sgdone.estimators.parameters import as_bool, as_loss, is_auto
+from sgdone.estimators.training import Start, print_passes, train
+from sgdone.interfaces.method import Method
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import Model
+from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import StopRule
+from sgdone.losses.loss import Loss
+from sgdone.run import Hook, Result, Trace, Verdict
+
+
+class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
+    """Base of the four estimators; not for users."""
+
+    _task: ClassVar[Task]
+    #: Makes a hook for a model, given its number: the progress line of the command.
+    _progress_hook: Callable[[int], Hook] | None = None
+    #: Names of the columns for messages, if ``X`` has none.
+    _feature_names: Sequence[str] | None = None
+
+    coef_: NDArray[Any]
+    intercept_: NDArray[Any]
+    n_iter_: int
+    alpha_: float
+    trace_: Trace
+    verdict_: Verdict
+    _results: Sequence[Result]
+
+    @abstractmethod
+    def _method(self) -> Method:
+        """The method that the parameters name."""
+
+    @abstractmethod
+    def _rule(self) -> StopRule:
+        """The stopping rule that the parameters name."""
+
+    @abstractmethod
+    def _objective(self, n_rows: int, n_classes: int | None) -> Objective:
+        """The objective over ``n_rows`` rows of positive weight."""
+
+    def _run_options(self) -> dict[str, Any]:
+        """Further options of `sgdone.run.run`."""
+        return {}
+
+    @abstractmethod
+    def _shapes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Shapes of ``coef_`` and ``intercept_``."""
+
+    def _names_of_columns(self) -> Sequence[str] | None:
+        names: Sequence[str] | None = getattr(self, "feature_names_in_", self._feature_names)
+        return names
+
+    def _loss(self) -> Loss:
+        return as_loss(self.loss, self._task)
+
+    def _start_model(self, coef_init: Any, intercept_init: Any, n_features: int) -> Model | None:
+        """The model that ``fit`` starts from: the one given, or that of the last fit if ``warm_start``."""
+        shape, intercept_shape = self._shapes(n_features)
+        n_outputs = int(np.prod(intercept_shape))
+        names = ["coef_init", "intercept_init"]
+        if self.warm_start and hasattr(self, "coef_"):
+            if coef_init is None:
+                coef_init, names[0] = self.coef_, "warm_start=True: coef_ of the last fit"
+            if intercept_init is None:
+                intercept_init, names[1] = self.intercept_, "warm_start=True: intercept_ of the last fit"
+        coef = _initial(names[0], coef_init, shape).reshape(n_outputs, n_features)
+        intercept = _initial(names[1], intercept_init, intercept_shape)
+        return Model(coef, intercept) if coef.any() or intercept.any() else None
+
+    def _train(
+        self,
+        X: Any,
+        labels: Sequence[Callable[[], NDArray[np.float64]]],
+        weight: NDArray[np.float64] | None,
+        objective: Objective,
+        starts: Sequence[Start],
+        names: Sequence[str],
+        *,
+        partial_fit: bool,
+        resume: bool = False,
+        task: FitTask | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> list[Result]:
+        """One run for each of ``labels``."""
+        stop = rule_for_rows(self.stop, self._rule(), resume) if partial_fit else self._rule()
+        source = partial(
+            ArraySource,
+            X,
+            sample_weight=weight,
+            shuffle=as_bool("shuffle", self.shuffle),
+            part_of_stream=partial_fit,
+            feature_names=self._names_of_columns(),
+        )
+        hooks: list[list[Hook]] = [[print_passes(name)] if int(self.verbose) else [] for name in names]
+        for k, own in enumerate(hooks):
+            own.extend([] if self._progress_hook is None else [self._progress_hook(k)])
+        tasks = []
+        if task is not None and snapshot is not None:
+            tasks = [task.hook(k, name.strip(), snapshot) for k, name in enumerate(names)]
+        return train(
+            [lambda make=make: source(make()) for make in labels],  # type: ignore[misc]
+            objective,
+            self._method(),
+            stop,
+            starts,
+            seed=int(check_random_state(self.random_state).randint(2**31)),
+            n_jobs=self.n_jobs,
+            hooks=hooks,
+            tasks=tasks,
+            **self._run_options(),
+        )
+
+    def _resumed(self, resume: bool) -> list[Start]:
+        """Where ``partial_fit`` continues, with the same objective and method as before."""
+        self._check_unchanged(self._results[0])
+        same_rule = getattr(self, "_ruled_by", self.stop) == self.stop
+        return resumed(self._results, self.stop, self._rule(), resume=resume, same_rule=same_rule)
+
+    def _check_unchanged(self, last: Result) -> None:
+        """Raise if parameters that define the objective have changed since the last call."""
+        before, now = last.objective, self._objective(1, None)
+        alpha = last.state.objective.alpha if is_auto(self.alpha) else now.alpha
+        if now.alpha is None and last.state.objective.alpha is not None:
+            alpha = None
+        for what, old, new in (
+            ("loss", repr(before.loss), repr(now.loss)),
+            ("l1_ratio", before.l1_ratio, now.l1_ratio),
+            ("alpha", last.state.objective.alpha, alpha),
+            ("center", before.center, now.center),
+            ("fit_intercept", before.fit_intercept or before.center, now.fit_intercept),
+        ):
+            refuse_change(what, old, new)
+
+    def _fitted_attributes(self, results: Sequence[Result], labels: list[Any], n_features: int) -> dict[str, Any]:
+        """The fitted attributes that all linear models have."""
+        shape, intercept_shape = self._shapes(n_features)
+        traces = [_with_label(result.trace, label) for result, label in zip(results, labels, strict=True)]
+        verdicts = [result.verdict for result in results]
+        verdict = verdicts[0] if len(results) == 1 else Verdict.of_classes(dict(zip(labels, verdicts, strict=True)))
+        trace = Trace([row for part in traces for row in part], verdict, self._task)
+        return {
+            "coef_": np.concatenate([result.model.coef for result in results]).reshape(shape),
+            "intercept_": np.concatenate([result.model.intercept for result in results]).reshape(intercept_shape),
+            "n_iter_": max(1, *(int(np.ceil(verdict.passes)) for verdict in verdicts)),
+            "alpha_": results[0].objective.penalty,
+            "trace_": trace,
+            "verdict_": verdict,
+            "_results": list(results),
+            "_ruled_by": self.stop,
+        }
+
+    def _keep(self, attributes: dict[str, Any], *, partial_fit: bool) -> None:
+        """Become fitted: nothing is set before everything is known."""
+        for name, value in attributes.items():
+            setattr(self, name, value)
+        if self.verdict_.status is Status.DIVERGED:
+            frames = 4 if partial_fit else 4 + WRAPPERS_OF_FIT
+            warnings.warn(str(self.verdict_), ConvergenceWarning, stacklevel=frames)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def refuse_change(what: str, before: Any, now: Any) -> None:
+    """Raise if a parameter differs from the call that ``partial_fit`` continues."""
+    if before != now:
+        raise ValueError(f"{what} was {before} and is {now} now: partial_fit cannot continue, call fit again")
+
+
+def _with_label(trace: Trace, label: Any) -> Trace:
+    """The trace with its class in each row."""
+    return trace if label is None else Trace([replace(row, label=label) for row in trace], trace.verdict, trace.task)
+
+
+def _initial(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Initial weights of a shape; an axis of length one may be missing."""
+    if value is None:
+        return np.zeros(shape)
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape not in (shape, shape[1:] if shape[0] == 1 else shape):
+        raise ValueError(f"{name} has shape {array.shape}, but this problem needs {shape}")
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} contains NaN or infinity")
+    return array.reshape(shape)

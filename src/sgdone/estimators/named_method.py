@@ -1,0 +1,48 @@
+"""Parameters of the estimators that run one named method: `SGDClassifier` and `SGDRegressor`."""
+
+from typing import Any
+
+from sgdone.estimators.linear_model import LinearModel, refuse_change
+from sgdone.estimators.parameters import (
+    as_alpha,
+    as_bool,
+    as_l1_ratio,
+    as_monitors,
+    as_rule,
+    as_solver,
+    as_step,
+)
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.stop_rule import StopRule
+from sgdone.run import Result
+from sgdone.solvers import SingleModel
+
+
+class NamedMethod(LinearModel):
+    """A linear model trained by one method on the features as they are; not for users."""
+
+    def _method(self) -> SingleModel:
+        return as_solver(self.solver, self.average, as_l1_ratio(self.penalty, self.l1_ratio))
+
+    def _rule(self) -> StopRule:
+        return as_rule(self.stop)
+
+    def _objective(self, n_rows: int, n_classes: int | None) -> Objective:
+        center, fit_intercept = getattr(self, "center", False), as_bool("fit_intercept", self.fit_intercept)
+        if as_bool("center", center) and not fit_intercept:
+            raise ValueError("center=True sets the intercept, but fit_intercept=False: remove one of them")
+        return Objective(
+            self._loss(),
+            as_alpha(self.alpha, n_rows),
+            as_l1_ratio(self.penalty, self.l1_ratio),
+            fit_intercept,
+            center,
+            "target" if self._task == "regression" else "two_classes",
+        )
+
+    def _run_options(self) -> dict[str, Any]:
+        return {"step": as_step(self.step), "monitors": as_monitors(getattr(self, "monitors", None))}
+
+    def _check_unchanged(self, last: Result) -> None:
+        refuse_change("solver", last.state.method, repr(self._method()))
+        super()._check_unchanged(last)

@@ -1,0 +1,90 @@
+"""What the two regressors share."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from sgdone.data.learning_task import Task
+from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
+from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
+from sgdone.estimators.linear_model import LinearModel
+from sgdone.estimators.sample_weights import check_sample_weight, count_positive
+from sgdone.estimators.training import Start
+from sgdone.interfaces.progress import Model
+
+
+class Regression(LinearModel):
+    """Fitting and predicting real numbers; not for users."""
+
+    _task: ClassVar[Task] = "regression"
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Train until the stopping rule fires; parameters as in `LinearClassifier.fit`, ``y`` real numbers."""
+        rows, y = check_rows_and_labels(self, X, y, reset=True, numeric=True)
+        weight = check_sample_weight(sample_weight, rows.shape[0])
+        starts = [Start(self._start_model(coef_init, intercept_init, rows.shape[1]))]
+        return self._fit_targets(rows, y, weight, starts, data=fit_data(X, y, weight))
+
+    def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, resume: bool = False) -> Self:
+        """Train on some rows of a stream in one pass; step sizes continue from call to call."""
+        first = not hasattr(self, "_results")
+        dtype = None if first else self.coef_.dtype
+        X, y = check_rows_and_labels(self, X, y, dtype=dtype, reset=first, numeric=True)
+        weight = check_sample_weight(sample_weight, X.shape[0])
+        starts = [Start(self._start_model(None, None, X.shape[1]))] if first else self._resumed(resume)
+        return self._fit_targets(X, y, weight, starts, resume=resume)
+
+    def _shapes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return (n_features,), (1,)
+
+    def _fit_targets(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        weight: NDArray[np.float64] | None,
+        starts: list[Start],
+        *,
+        resume: bool = False,
+        data: dict[str, Any] | None = None,
+    ) -> Self:
+        """Train the model and become fitted; ``data`` is what callbacks see, None in ``partial_fit``."""
+
+        def snapshot(number: int, model: Model) -> dict[str, Any]:
+            return {"coef_": model.coef[0].copy(), "intercept_": model.intercept.copy()}
+
+        task = None if data is None else FitTask(self, 1, self._rule().max_passes, data)
+        targets = np.ascontiguousarray(y, dtype=np.float64)
+        objective = self._objective(count_positive(weight, X.shape[0]), None)
+        results = self._train(
+            X,
+            [lambda: targets],
+            weight,
+            objective,
+            starts,
+            [""],
+            partial_fit=data is None,
+            resume=resume,
+            task=task,
+            snapshot=snapshot,
+        )
+        attributes = self._fitted_attributes(results, [None], X.shape[1])
+        self._keep(attributes, partial_fit=data is None)
+        if task is not None:
+            task.end(attributes)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The predicted number of each row."""
+        check_is_fitted(self)
+        X = check_rows_to_predict(self, X)
+        return linear_scores(X, self.coef_, self.intercept_[0])

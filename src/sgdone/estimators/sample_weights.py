@@ -1,0 +1,96 @@
+"""The weights of rows, checked and combined."""
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.class_weight import compute_class_weight
+
+
+def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
+    """One finite, non-negative weight a row, not all of them zero; a single number stands for all rows."""
+    if sample_weight is None:
+        return None
+    try:
+        weight = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight cannot be read as numbers: {error}") from error
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar: sample_weight has shape {weight.shape}")
+    if weight.size != n_rows:
+        raise ValueError(
+            f"sample_weight has {weight.size} entries for {n_rows} rows of X (sample_weight.shape == {weight.shape}, "
+            f"expected {(n_rows,)}!)"
+        )
+    bad = np.flatnonzero(~(weight >= 0) | np.isinf(weight))
+    if bad.size:
+        found = weight[bad[0]]
+        what = "negative" if found < 0 else "not finite"
+        raise ValueError(f"sample_weight[{bad[0]}] is {found:g}, which is {what}: weights must be 0 or more")
+    if not weight.any():
+        raise ValueError("all sample weights are zero: there is nothing to fit; give some row a positive weight")
+    return weight
+
+
+def refuse_balanced(class_weight: Any) -> None:
+    """Raise a ValueError for weights that are not known before the last row of a stream."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        raise ValueError(
+            "class_weight='balanced' needs all labels at once: compute the weights with "
+            "sklearn.utils.class_weight.compute_class_weight and pass them as a dict"
+        )
+
+
+def with_class_weight(
+    class_weight: Any,
+    weight: NDArray[np.float64] | None,
+    classes: NDArray[Any],
+    numbers: NDArray[np.integer[Any]],
+) -> NDArray[np.float64] | None:
+    """Sample weights times the weights of the rows' classes."""
+    if class_weight is None:
+        return weight
+    if isinstance(class_weight, dict):
+        per_class = _given(class_weight, classes.tolist())
+    elif isinstance(class_weight, str) and class_weight == "balanced":
+        per_class = _balanced(weight, classes.size, numbers)
+    else:
+        raise ValueError(f'class_weight={class_weight!r}: give a dict of class weights, "balanced" or None')
+    rows = per_class[numbers]
+    combined: NDArray[np.float64] = rows if weight is None else rows * weight
+    return check_sample_weight(combined, numbers.size)
+
+
+def _given(class_weight: dict[Any, Any], classes: list[Any]) -> NDArray[np.float64]:
+    """The weights of the classes from a dict, 1 if not named.
+
+    A label that does not occur is taken for a mistake, unless all that do are named: it may be in other data.
+    """
+    unknown = [label for label in class_weight if label not in classes]
+    if unknown and not all(label in class_weight for label in classes):
+        raise ValueError(f"class_weight names {unknown[0]!r}, which is not one of the classes {classes}")
+    for label, value in class_weight.items():
+        if not (isinstance(value, Real) and 0 <= float(value) < float("inf")):
+            raise ValueError(f"class_weight[{label!r}] is {value!r}: give a number, 0 or more")
+    return np.array([class_weight.get(label, 1.0) for label in classes], dtype=np.float64)
+
+
+def _balanced(
+    weight: NDArray[np.float64] | None, n_classes: int, numbers: NDArray[np.integer[Any]]
+) -> NDArray[np.float64]:
+    """Weights that make the classes equally heavy; a class without rows of positive weight is not counted."""
+    used = slice(None) if weight is None else weight > 0
+    present = np.unique(numbers[used])
+    per_class = np.zeros(n_classes)
+    per_class[present] = compute_class_weight(
+        "balanced", classes=present, y=numbers[used], sample_weight=None if weight is None else weight[used]
+    )
+    return per_class
+
+
+def count_positive(weight: NDArray[np.float64] | None, n_rows: int) -> int:
+    """Rows of positive weight."""
+    return n_rows if weight is None else int(np.count_nonzero(weight))

@@ -1,0 +1,1 @@
+"""What the layers above speak in: objectives, methods, stopping rules, progress and reasons to stop."""

@@ -1,0 +1,178 @@
+"""What a method is: how rows change a model, or many models."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.source import Block
+from sgdone.data.stream import Stream
+from sgdone.interfaces.margin_statistics import MarginStatistics
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import Judgement, Model, Pause
+from sgdone.interfaces.stop import Stop
+from sgdone.interfaces.stop_rule import Watch
+from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
+from sgdone.steps.step_size import StepSize
+
+Ending = Literal["used", "not finite", "not sound"]
+
+
+def ending_of(outcome: int) -> Ending:
+    """How a stretch ended, given the outcome of its loop."""
+    return "not finite" if outcome == NOT_FINITE else "not sound" if outcome == NOT_SOUND else "used"
+
+
+@final
+@dataclass(frozen=True)
+class Report:
+    """What happened to a stretch of a block.
+
+    Parameters
+    ----------
+    position : int
+        Next row of the block.
+    ending : {"used", "not finite", "not sound"}
+        Whether the stretch was used, or a row could not be.
+    predictions, slopes : ndarray
+        Prediction before each update and slope of the loss there, for methods with a single model.
+    step_size : float
+        Step size of the last update.
+    fired : bool
+        Whether a watch ended the stretch.
+    further_reads : int
+        Rows read beside those of the stretch.
+    finished : Stop or None
+        Why the method itself ends, if it does.
+    blamed : int or None
+        Row that could not be used, if it is not the next one.
+    passes : int
+        Passes that the method made through all rows by itself, the last of which has just ended.
+    updates : int
+        Updates made.
+    loss, error : float
+        Mean progressive loss of the stretch, and its error: fraction of wrong classes, or root mean squared error.
+    pass_loss : float
+        Mean progressive loss of the pass so far.
+    """
+
+    position: int
+    ending: Ending = "used"
+    predictions: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    slopes: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    step_size: float = np.nan
+    fired: bool = False
+    further_reads: int = 0
+    finished: Stop | None = None
+    blamed: int | None = None
+    passes: int = 0
+    updates: int = 0
+    loss: float = np.nan
+    error: float = np.nan
+    pass_loss: float = np.nan
+
+
+class Method(ABC):
+    """A method: a frozen dataclass. All that changes during a run is in the state that `start` makes.
+
+    The class attributes declare what a method needs and gives; `sgdone.run.needs` checks them in one place.
+    """
+
+    #: Whether it must be able to read all rows at any time: a stream is not enough.
+    needs_all_rows: ClassVar[bool] = False
+    #: Whether the loss must stay the same during a run, because slopes of it are stored.
+    needs_fixed_loss: ClassVar[bool] = False
+    #: Whether columns of very different scales keep it from making progress.
+    needs_comparable_scales: ClassVar[bool] = True
+    #: Whether it can take steps on an L1 penalty.
+    has_l1_step: ClassVar[bool] = False
+    #: Whether it minimises a sum over several outputs at once; others train one model a class.
+    trains_all_outputs: ClassVar[bool] = False
+    #: Whether it chooses the penalty if none is given.
+    chooses_alpha: ClassVar[bool] = False
+    #: Whether it has a single running iterate, which rules can watch row by row.
+    has_iterate: ClassVar[bool] = True
+    #: Whether it gives a `Judgement`.
+    gives_judgement: ClassVar[bool] = False
+    #: Whether it takes a step size.
+    takes_step: ClassVar[bool] = True
+    #: Whether each update reads all rows, so that it ends a pass.
+    whole_passes: ClassVar[bool] = False
+    #: Cost of a pass, in passes of a single model.
+    cost_per_pass: ClassVar[float] = 1.0
+    #: Whether its weights can grow without bound.
+    can_diverge: ClassVar[bool] = True
+
+    @property
+    def is_implicit(self) -> bool:
+        """Whether its steps are implicit: stable at any size, and made for convex losses."""
+        return False
+
+    @abstractmethod
+    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> Any:
+        """State before the first update; ``start`` is the model to start from."""
+
+    @abstractmethod
+    def resume(self, state: Any, stream: Stream) -> Any:
+        """The state that another run left, for rows of the same kind."""
+
+    def prepare(self, state: Any, block: Block) -> Block:
+        """The block as the method's loops see it, in other units for example."""
+        return block
+
+    @abstractmethod
+    def advance(
+        self, state: Any, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
+    ) -> Report:
+        """Use ``block.order[first:last]`` for at most ``updates`` updates, until one of ``watches`` fires."""
+
+    def between(self, state: Any, stream: Stream) -> Judgement | None:
+        """Do what is due after a stretch of rows; the judgement, if the model was evaluated."""
+        return None
+
+    def next_pause(self, state: Any) -> Pause:
+        """The next point at which `between` must be called."""
+        return Pause()
+
+    def begin_pass(self, state: Any) -> None:  # noqa: B027  # most methods have nothing to do
+        """A new pass over the rows begins."""
+
+    def end(self, state: Any, stream: Stream, limit: Pause) -> None:  # noqa: B027  # most methods have nothing to do
+        """The run ends: do what is left to do with the rows, without passing the rule's limit."""
+
+    @abstractmethod
+    def solution(self, state: Any) -> Model:
+        """The model so far in the user's units."""
+
+    @abstractmethod
+    def objective(self, state: Any) -> Objective:
+        """The objective, with what the method chose or found."""
+
+    def steps(self, state: Any) -> int:
+        """Updates made."""
+        return int(state.steps)
+
+    def iterate(self, state: Any) -> tuple[NDArray[np.float64], float]:
+        """The running weights and intercept, in the units in which the rows are seen."""
+        raise TypeError(f"{self!r} has no single iterate")
+
+    def margins(self, state: Any, block: Block, report: Report, first: int) -> MarginStatistics | None:
+        """Margins of the rows of a stretch that began at ``first``, for methods with a single model."""
+        return None
+
+    def review(self, state: Any, ended: Stop, feature_names: Any) -> Stop:
+        """The reason for the end, with what the method knows about it."""
+        return ended
+
+    def check_state(self, state: Any, objective: Objective, n_features: int) -> None:  # noqa: B027
+        """Raise a ValueError for a state, read from a file, that this method cannot have made."""
+
+    def summary(self, state: Any) -> str:
+        """What the method did by itself, for the verdict; empty for most."""
+        return ""
+
+    def evidence(self, state: Any) -> dict[str, Any]:
+        """The numbers behind it."""
+        return {}

@@ -1,0 +1,121 @@
+"""What stopping rules and callbacks can see of a run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+NEVER = 2**62
+
+
+class Model(NamedTuple):
+    """A linear model in the user's units: coefficients (outputs × features) and one intercept per output."""
+
+    coef: NDArray[np.floating]
+    intercept: NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True)
+class Judgement:
+    """How good a model is on validation rows, and what further training is expected to gain.
+
+    Parameters
+    ----------
+    loss, loss_error : float
+        Validation loss of the best model so far, and its standard error.
+    gain, gain_error : float
+        Expected decrease of the loss over the next ``passes`` passes, and its standard error. NaN if there is nothing
+        to extrapolate from yet.
+    passes : float
+        Number of further passes that ``gain`` refers to.
+    held_out : bool
+        Whether the loss is that of validation rows; with too few rows to set some aside it is the training loss.
+    """
+
+    loss: float
+    loss_error: float
+    gain: float
+    gain_error: float
+    passes: float
+    held_out: bool = True
+
+    @property
+    def gain_in_errors(self) -> float:
+        """The expected gain in standard errors of the loss."""
+        if self.loss_error > 0 or np.isnan(self.gain):
+            return self.gain / self.loss_error if self.loss_error > 0 else float("nan")
+        return np.inf if self.gain > 0 else 0.0
+
+
+@final
+@dataclass(frozen=True)
+class Progress:
+    """State of a run after a stretch of rows.
+
+    Parameters
+    ----------
+    step : int
+        Updates made.
+    rows_read : int
+        Rows read.
+    n_rows : int or None
+        Rows in a pass, if known.
+    pass_number : int
+        Passes begun.
+    pass_ended : bool
+        Whether the last row read was the last of its pass.
+    loss : float
+        Mean progressive loss of the pass so far: each row is predicted just before it is trained on. NaN before the
+        first update of a pass.
+    seconds : float
+        Time since the run began.
+    predictions, slopes : ndarray
+        Prediction before each update of the stretch, and slope of the loss there, for methods with a single model.
+    iterate : callable
+        Returns the running weights and intercept, in the units in which the method sees the rows.
+    solution : callable
+        Returns the `Model` so far, in the user's units.
+    judgement : Judgement or None
+        The method's judgement, if it evaluated its model at this point.
+    """
+
+    step: int
+    rows_read: int
+    n_rows: int | None
+    pass_number: int
+    pass_ended: bool
+    loss: float
+    seconds: float
+    predictions: NDArray[np.float64] = field(repr=False, default_factory=lambda: np.empty(0))
+    slopes: NDArray[np.float64] = field(repr=False, default_factory=lambda: np.empty(0))
+    iterate: Callable[[], tuple[NDArray[np.float64], float]] = field(
+        repr=False, default=lambda: (np.empty(0), 0.0), compare=False
+    )
+    solution: Callable[[], Model] = field(
+        repr=False, default=lambda: Model(np.empty((1, 0)), np.empty(1)), compare=False
+    )
+    judgement: Judgement | None = None
+
+    @property
+    def passes(self) -> float:
+        """Rows read divided by the number of rows."""
+        if self.n_rows is None:
+            return float(self.pass_number)
+        return self.rows_read / self.n_rows
+
+    @property
+    def where(self) -> str:
+        """The number of passes as text, "(0.37 passes)"; empty if the number of rows is unknown."""
+        return "" if self.n_rows is None else f" ({self.passes:.3g} passes)"
+
+
+@final
+@dataclass(frozen=True)
+class Pause:
+    """The next point at which a rule or a method must be called; the driver does not go past it."""
+
+    step: int = NEVER
+    rows_read: int = NEVER

@@ -1,0 +1,134 @@
+"""Continuing after a rule has fired."""
+
+import math
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.rows import Rows
+from sgdone.interfaces.composition import AllOf, AnyOf
+from sgdone.interfaces.progress import NEVER, Pause, Progress
+from sgdone.interfaces.stop import Stop
+from sgdone.interfaces.stop_rule import StopRule, Watch
+
+
+@dataclass
+class _Going:
+    """The rule's state, and how it fired once it has."""
+
+    inner: Any
+    stop: Stop | None = None
+    target: int = field(default=NEVER)
+
+
+@final
+@dataclass(frozen=True)
+class Then(StopRule):
+    """Continue to ``factor`` times the samples at which a rule fired: ``rule.then(1.5)``.
+
+    Baghal et al. (2021), section 5, continue to 1.5 k samples to see whether the accuracy still improves.
+
+    Examples
+    --------
+    >>> from sgdone.stopping import MarginTest
+    >>> MarginTest().then(1.5)
+    MarginTest(threshold=1.0, fresh=False).then(1.5)
+    """
+
+    rule: StopRule
+    factor: float
+
+    def __post_init__(self) -> None:
+        factor: Any = self.factor
+        if isinstance(factor, bool) or not isinstance(factor, Real) or not 1 <= float(factor) < math.inf:
+            raise ValueError(f"then({factor!r}): the factor must be at least 1")
+
+    @property
+    def hold_out(self) -> int:
+        """As the rule."""
+        return self.rule.hold_out
+
+    @property
+    def bounded(self) -> bool:
+        """As the rule."""
+        return self.rule.bounded
+
+    @property
+    def needs_classes(self) -> bool:
+        """As the rule."""
+        return self.rule.needs_classes
+
+    @property
+    def needs_judgement(self) -> bool:
+        """As the rule."""
+        return self.rule.needs_judgement
+
+    @property
+    def needs_iterate(self) -> bool:
+        """As the rule."""
+        return self.rule.needs_iterate
+
+    @property
+    def is_budget(self) -> bool:
+        """As the rule."""
+        return self.rule.is_budget
+
+    @property
+    def leaves(self) -> tuple[StopRule, ...]:
+        """Those of the rule."""
+        return self.rule.leaves
+
+    def check(self, state: _Going, n_features: int) -> None:
+        """As the rule."""
+        self.rule.check(state.inner, n_features)
+
+    def start(self, n_rows: int | None) -> _Going:
+        """The rule's own state."""
+        return _Going(self.rule.start(n_rows))
+
+    def restart(self, state: _Going, n_rows: int | None) -> _Going:
+        """The rule's own state after a restart."""
+        return _Going(self.rule.restart(state.inner, n_rows))
+
+    def validate_on(self, state: _Going, X: Any, labels: NDArray[np.float64]) -> None:
+        """Hand the rows on."""
+        self.rule.validate_on(state.inner, X, labels)
+
+    def next_pause(self, state: _Going) -> Pause:
+        """The rule's own, and after it has fired the sample to continue to."""
+        return Pause(step=state.target) if state.stop is not None else self.rule.next_pause(state.inner)
+
+    def watches(self, state: _Going, rows: Rows) -> tuple[Watch, ...]:
+        """The rule's own, until it has fired."""
+        return () if state.stop is not None else self.rule.watches(state.inner, rows)
+
+    def observe(self, state: _Going, progress: Progress) -> Stop | None:
+        """Fire once the rule has, and the further samples are used."""
+        if state.stop is None:
+            state.stop = self.rule.observe(state.inner, progress)
+            if state.stop is None:
+                return None
+            state.target = math.ceil(round(self.factor * progress.step, 6))
+        if progress.step < state.target:
+            return None
+        stop = state.stop
+        reason = f"{stop.reason}; continued to {self.factor:g} times the samples"
+        return replace(stop, reason=reason, evidence={**stop.evidence, "factor": self.factor})
+
+    @property
+    def label(self) -> str:
+        """As the rule."""
+        return self.rule.label
+
+    def describe(self, state: _Going, progress: Progress) -> str:
+        """As the rule, or that it continues."""
+        if state.stop is None:
+            return self.rule.describe(state.inner, progress)
+        return f"fired ({state.stop.reason}) and continues to sample {state.target:,}"
+
+    def __repr__(self) -> str:
+        rule = f"({self.rule!r})" if isinstance(self.rule, (AnyOf, AllOf)) else repr(self.rule)
+        return f"{rule}.then({self.factor!r})"

@@ -1,0 +1,109 @@
+"""The interface of losses: functions of a prediction and a label, and constants of the theory."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from math import nan
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sgdone.data.learning_task import Task
+from sgdone.kernels.elementwise import over_arrays
+
+#: ``f(z, y, p)`` of a prediction, a label and the loss's parameters; ``f(z, y, q, p)`` for the implicit step.
+ScalarFunction = Callable[..., float]
+
+#: Parameters of a loss as read by its kernel.
+Parameters = NDArray[np.float64]
+
+#: The tasks a loss can be used for.
+LossTask = Literal[Task, "both"]
+
+
+@dataclass(frozen=True)
+class LossKernel:
+    """Scalar functions called by the compiled loops.
+
+    ``value``, ``slope`` and ``curvature`` take ``(z, y, p)``; ``implicit`` takes ``(z, y, q, p)`` and
+    returns the ``s`` with ``s = slope(z - q*s, y)``. ``p`` holds the parameters of the loss as floats.
+    """
+
+    value: ScalarFunction
+    slope: ScalarFunction
+    curvature: ScalarFunction
+    implicit: ScalarFunction
+
+
+class Loss(ABC):
+    """A loss of a prediction ``z`` and a label ``y`` (−1 or 1 for classes, real for regression).
+
+    A loss is a frozen dataclass. Its fields are its parameters: numbers, in the order in which the kernel reads them.
+    """
+
+    name: ClassVar[str]
+    task: ClassVar[LossTask]
+    #: Whether 1/(1 + exp(−z)) estimates the probability of class 1.
+    probabilistic: ClassVar[bool] = False
+    #: Whether its generalisation to several classes is the softmax.
+    multinomial: ClassVar[bool] = False
+    #: Whether the curvature is constant; `sgdone.steps.Xu` chooses its exponent by it.
+    quadratic: ClassVar[bool] = False
+    #: Whether the loss tends to 0 as the margin grows without reaching it, so that the optimum may be at infinity.
+    fades: ClassVar[bool] = False
+    #: Whether the loss is convex in ``z``. If not, a fit may find a local minimum, and ``implicit`` returns the slope
+    #: at the proximal point: the best of the points where ``s = slope(z − q·s, y)``.
+    convex: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def kernel(self) -> LossKernel:
+        """Scalar functions for the compiled loops."""
+
+    @property
+    @abstractmethod
+    def smoothness(self) -> float:
+        """Largest curvature; infinite if the slope jumps or the curvature is unbounded."""
+
+    @property
+    @abstractmethod
+    def lipschitz(self) -> float:
+        """Largest absolute slope; infinite if the slope is unbounded."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a parameter is found from the rows when a fit starts."""
+        return False
+
+    @property
+    def changes_during_fit(self) -> bool:
+        """Whether a parameter is reset during the fit."""
+        return False
+
+    @property
+    def parameters(self) -> Parameters:
+        """The fields as an array of floats, in their order: the ``p`` of the kernel."""
+        return np.array([float(getattr(self, f.name)) for f in fields(self)], dtype=np.float64)  # type: ignore[arg-type]
+
+    def value(self, z: ArrayLike, y: ArrayLike) -> Any:
+        """Evaluate the loss of the predictions ``z`` for the labels ``y``, elementwise."""
+        return over_arrays(self.kernel.value, self.parameters, z, y)
+
+    def slope(self, z: ArrayLike, y: ArrayLike) -> Any:
+        """Evaluate the derivative of the loss in ``z``, elementwise."""
+        return over_arrays(self.kernel.slope, self.parameters, z, y)
+
+    def curvature(self, z: ArrayLike, y: ArrayLike) -> Any:
+        """Evaluate the second derivative of the loss in ``z``, elementwise."""
+        return over_arrays(self.kernel.curvature, self.parameters, z, y)
+
+    def implicit(self, z: ArrayLike, y: ArrayLike, q: ArrayLike) -> Any:
+        """Find the ``s`` with ``s = slope(z − q·s, y)``, elementwise: the scalar of the implicit step."""
+        return over_arrays(self.kernel.implicit, self.parameters, z, y, q)
+
+
+def real_or_nan(given: object) -> float:
+    """Return ``given`` as a float, or NaN, which fails every range check, if it is not a real number."""
+    return float(given) if isinstance(given, Real) else nan

@@ -1,0 +1,63 @@
+"""What an experiment is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+
+import numpy as np
+
+from sgdone.papers.claims import Claim
+from sgdone.papers.drawing import Figure
+
+Size = Literal["full", "quick", "smoke"]
+#: One line of the CSV file; all rows of an experiment have the same keys.
+Row = dict[str, Any]
+
+Task = TypeVar("Task")
+Prepared = TypeVar("Prepared")
+
+
+class Experiment(ABC, Generic[Task, Prepared]):
+    """A figure or table of a paper, measured again.
+
+    A leaf is a frozen dataclass whose fields set how much is measured. Their defaults are the full form, some
+    minutes on two cores; ``quick`` and ``smoke`` override some of them for forms that take seconds. Tasks are
+    independent: they may run in any order and at once.
+    """
+
+    #: What the command line and the files call it: words joined by "-".
+    name: ClassVar[str]
+    #: What it shows.
+    title: ClassVar[str]
+    #: The paper and the figure or table.
+    paper: ClassVar[str]
+    #: Fields of the form that takes less than a minute, and of the one for tests, which takes a few seconds.
+    quick: ClassVar[Mapping[str, Any]]
+    smoke: ClassVar[Mapping[str, Any]]
+    #: Width and height of the picture, in inches.
+    figure_size: ClassVar[tuple[float, float]] = (10.0, 7.5)
+
+    @classmethod
+    def of_size(cls, size: Size) -> Self:
+        """The experiment in one of its three forms."""
+        return cls(**{"full": {}, "quick": cls.quick, "smoke": cls.smoke}[size])
+
+    def prepare(self, seed: np.random.SeedSequence) -> Prepared:
+        """What all tasks share and none may change, like a data set; by default nothing."""
+        return None  # type: ignore[return-value]  # Prepared is None where this is not overridden
+
+    @abstractmethod
+    def tasks(self) -> Sequence[Task]:
+        """What is to be measured, piece by piece."""
+
+    @abstractmethod
+    def measure(self, task: Task, prepared: Prepared, seed: np.random.SeedSequence) -> list[Row]:
+        """Measure one piece; all randomness comes from the seed."""
+
+    @abstractmethod
+    def claims(self, rows: Sequence[Row]) -> list[Claim]:
+        """The paper's statements beside the measurements."""
+
+    @abstractmethod
+    def draw(self, rows: Sequence[Row], figure: Figure) -> str:
+        """Draw the paper's picture from the measurements; return a note for its heading, like the number of runs."""

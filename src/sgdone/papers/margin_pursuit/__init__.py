@@ -1,0 +1,1 @@
+"""Holland (2018): classification using margin pursuit."""

@@ -1,0 +1,48 @@
+"""The margin test beside small validation sets on two Gaussians."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, final
+
+from sgdone.data.source import Source
+from sgdone.papers.termination.comparison import Reasons, TerminationComparison
+from sgdone.papers.termination.runs import Accuracy
+from sgdone.papers.termination.two_classes import gaussian_accuracy, two_classes
+from sgdone.stopping import MaxSamples, StopRule
+
+
+@final
+@dataclass(frozen=True)
+class TerminationGaussian(TerminationComparison[None]):
+    """Figure 2: N(0, σ²I) against N(e₁, σ²I) in 500 dimensions.
+
+    The paper's σ are printed only within its plots; these span its Fig. 1. The accuracy is exact, by the normal
+    distribution function.
+    """
+
+    sigmas: tuple[float, ...] = (0.25, 0.5, 1.0)
+    n_features: int = 500
+    name = "termination-gaussian"
+    title = "Margin test against small validation sets on two Gaussians, d = 500"
+    paper = "Baghal, Paquette, Vavasis (2021), Fig. 2"
+    reasons = Reasons(
+        few_iterations="k of (12) grows in proportion to σ (Fig. 1), that of SVS does not; the paper's σ are not known"
+    )
+    quick: ClassVar = {"trials": 3}
+    smoke: ClassVar = {"trials": 2, "sigmas": (0.5,), "n_features": 20}
+
+    @property
+    def data(self) -> Sequence[str]:
+        """Values of σ."""
+        return [f"σ = {sigma:g}" for sigma in self.sigmas]
+
+    @property
+    def limit(self) -> StopRule:
+        """Far beyond where any test fires."""
+        return MaxSamples(2_000_000)
+
+    def rows_and_accuracy(self, data: str, prepared: None) -> tuple[Source, Accuracy]:
+        """A stream, and the exact accuracy on it."""
+        sigma = float(data.removeprefix("σ = "))
+        return two_classes(self.n_features, sigma), partial(gaussian_accuracy, sigma=sigma)

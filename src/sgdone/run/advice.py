@@ -1,0 +1,102 @@
+"""What to do next, from how a run went."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.spread import Spread
+from sgdone.data.stream import Stream
+from sgdone.interfaces.method import Method, Report
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.run.trace import Trace
+from sgdone.steps.step_size import PRELIMINARY_ROWS
+
+
+def divergence_reason(report: Report) -> str:
+    """What was not finite, and at which step size."""
+    size = f" at step size {report.step_size:.3g}" if np.isfinite(report.step_size) else ""
+    return f"a prediction or a step exceeded the largest float{size}; the last finite weights are kept"
+
+
+def with_advice(
+    ended: Stop, method: Method, state: Any, trace: Trace, stream: Stream, pass_loss: float, automatic_step: bool
+) -> Stop:
+    """The same end with advice; an end that looks like convergence but cannot be trusted is called a stall."""
+    if ended.status is Status.DIVERGED:
+        return replace(ended, advice=_smaller_steps(method, stream, automatic_step))
+    if ended.status in (Status.INTERRUPTED, Status.STOPPED):
+        again = "fit again with warm_start=True."
+        go_on = f"F{again[1:]}" if method.needs_all_rows else f"Continue with partial_fit, or {again}"
+        return replace(ended, advice=ended.advice or go_on)
+    if not method.needs_comparable_scales or not len(trace) or trace[-1].passes < 1:
+        return ended
+    spread, worse = _spread(method, stream), _is_worse_than_zero(method, state, trace, pass_loss)
+    if spread or worse:
+        # That nothing improves any more says nothing about columns that have hardly moved.
+        doubtful = ended.status is Status.CONVERGED and ended.assumes_scaled
+        status = Status.STALLED if doubtful else ended.status
+        return replace(ended, status=status, advice=_scale_columns(spread, worse))
+    if ended.status is Status.BUDGET_SPENT and ended.rule:
+        return replace(ended, advice=" ".join(filter(None, (_still_falling(trace), ended.advice))))
+    return ended
+
+
+def _spread(method: Method, stream: Stream) -> str:
+    """Which columns differ in scale from the others; empty for a method that can cope with it."""
+    if not method.needs_comparable_scales:
+        return ""
+    block = stream.block
+    spread = Spread.of(block.rows, block.used(0, block.order.size)[:PRELIMINARY_ROWS])
+    return "" if spread is None else spread.in_words(stream.source.feature_names)
+
+
+def _smaller_steps(method: Method, stream: Stream, automatic_step: bool) -> str:
+    """What keeps a method from diverging, of what was not tried."""
+    spread = _spread(method, stream)
+    options = [] if automatic_step else ['step="auto"', "a smaller step"]
+    options += [] if method.is_implicit else ['solver="aisgd" (stable at any step size)']
+    use = f"use {', '.join(options)}, or " if options else ""
+    cause = f" ({spread})" if spread else ""
+    return f"The steps are too large for rows of this size{cause}: {use}scale the features."
+
+
+def _scale_columns(spread: str, worse: bool) -> str:
+    """What columns of different scales did, or are likely to have done."""
+    found = "The predictions during the last pass were worse than predicting 0 for every row: " if worse else ""
+    if not spread:
+        return f"{found}features of very different scales are the usual cause, so standardise them."
+    found += f"{spread}, and steps that suit the largest columns hardly move the others."
+    return f"{found[0].upper()}{found[1:]} Standardise the features, then fit again."
+
+
+def _is_worse_than_zero(method: Method, state: Any, trace: Trace, pass_loss: float) -> bool:
+    """Whether the latest progressive loss exceeds that of predicting zero (classification only)."""
+    objective = method.objective(state)
+    if objective.task != "classification":
+        return False
+    loss = objective.loss
+    at_zero = loss.kernel.value(0.0, 1.0, loss.parameters)  # as plain Python: not worth compiling
+    last = pass_loss  # of a method that makes several passes between two rows of the trace
+    if not last > 0 or trace[-1].passes - (trace[-2].passes if len(trace) > 1 else 0.0) <= 1:
+        last = _mean_loss(trace, trace["passes"] > trace[-1].passes - 1)
+    # After one step that reads all rows it is that very loss, but for rounding.
+    return last > at_zero * (1.0 + 1e-9)
+
+
+def _still_falling(trace: Trace) -> str:
+    """Advice to continue, if the last pass still lowered the progressive loss by more than 1 %."""
+    passes = np.ceil(trace["passes"])
+    if passes[0] > passes[-1] - 1 or trace[-1].passes != passes[-1]:
+        return ""
+    last, before = (_mean_loss(trace, passes == passes[-1] - k) for k in (0, 1))
+    if not before > 0 or (before - last) / before < 0.01:
+        return ""
+    return f"The last pass still lowered the progressive loss by {(before - last) / before:.1%}: allow more passes."
+
+
+def _mean_loss(trace: Trace, chosen: NDArray[np.bool_]) -> float:
+    """Mean progressive loss over some stretches, weighted by their samples; NaN if there is none."""
+    samples = np.diff(trace["step"], prepend=0)
+    return float(np.average(trace["loss"][chosen], weights=samples[chosen])) if chosen.any() else float("nan")

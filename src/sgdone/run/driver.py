@@ -1,0 +1,224 @@
+"""The driver: rows in; model, trace and verdict out."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, final
+
+import numpy as np
+
+from sgdone.data.bad_rows import check_rows
+from sgdone.data.source import Block, Source
+from sgdone.data.stream import Stream
+from sgdone.interfaces.method import Method, Report
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import Model, Pause, Progress
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import StopRule
+from sgdone.run.active_rule import ActiveRule
+from sgdone.run.advice import divergence_reason, with_advice
+from sgdone.run.needs import check_needs
+from sgdone.run.trace import Trace, TraceRow
+from sgdone.run.verdict import Verdict
+from sgdone.steps.step_size import StepSize
+
+#: Called after each stretch of rows; a returned text stops the run.
+Hook = Callable[[Progress], str | None]
+
+#: What a trace can keep beside loss and error.
+Monitor = Literal["margins"]
+
+#: Entries of rows between two calls of the rules: about ten milliseconds of work.
+_ENTRIES_IN_STRETCH = 1 << 24
+
+
+@final
+@dataclass(frozen=True)
+class Result:
+    """What a run leaves.
+
+    Parameters
+    ----------
+    model : Model
+        In the user's units.
+    trace, verdict : Trace, Verdict
+        How it came about, and why it ended.
+    objective : Objective
+        What was minimised, with the penalty that the method chose.
+    state, rule_state
+        What it takes to continue.
+    rows_read, passes_begun : int
+        Rows read and passes begun so far.
+    """
+
+    model: Model
+    trace: Trace
+    verdict: Verdict
+    objective: Objective
+    state: Any
+    rule_state: Any
+    rows_read: int
+    passes_begun: int
+
+
+def run(
+    source: Source,
+    objective: Objective,
+    method: Method,
+    stop: StopRule,
+    *,
+    step: StepSize | None = None,
+    rng: np.random.Generator | None = None,
+    start: Model | None = None,
+    resume: Result | None = None,
+    hooks: Sequence[Hook] = (),
+    monitors: Sequence[Monitor] = (),
+    block_size: int | None = None,
+) -> Result:
+    """Train until a rule stops it.
+
+    Parameters
+    ----------
+    source : Source
+        Where the rows come from.
+    objective, method, stop, step : Objective, Method, StopRule, StepSize
+        What to minimise, how, until when, and with which step sizes (by default the method's own). A rule that may
+        never fire gets a budget of 100 passes.
+    rng : numpy.random.Generator
+        Source of all randomness.
+    start : Model, optional
+        The model to start from; zero by default.
+    resume : Result, optional
+        Another run to continue, bit for bit if it ended with a pass; its state is changed in place, and its objective
+        and step size stay as they were.
+    hooks : sequence of callables
+        Called after each stretch of rows; a returned text stops the run.
+    monitors : sequence of str
+        What the trace keeps beside loss and error: "margins", for two classes.
+    block_size : int, optional
+        Rows between two calls of the rules; it never changes a result.
+
+    Examples
+    --------
+    >>> from sgdone.data import ArraySource
+    >>> from sgdone.losses import Squared
+    >>> from sgdone.solvers import asgd
+    >>> from sgdone.stopping import MaxPasses
+    >>> X = np.linspace(-1.0, 1.0, 200)[:, None]
+    >>> objective = Objective(Squared(), alpha=0.0, predicts="target")
+    >>> result = run(ArraySource(X, 3.0 * X[:, 0] + 1.0), objective, asgd(), MaxPasses(50))
+    >>> result.model.coef.round(2), result.model.intercept.round(2)
+    (array([[3.]]), array([1.]))
+    >>> print(result.verdict)
+    Budget spent after 10,000 samples (50 passes): 50 passes allowed and made.
+    """
+    check_needs(method, objective, stop, source, step, monitors)
+    rng = np.random.default_rng(0) if rng is None else rng
+    if resume is None:
+        stream = Stream(source, rng)
+        stream.skip_unused()
+        rule = ActiveRule(stop, stream)
+        state = method.start(objective, stream, start, step)
+    else:
+        stream = Stream(source, rng, resume.passes_begun, resume.rows_read)
+        rule = ActiveRule(stop, stream, resume.rule_state)
+        state = method.resume(resume.state, stream)
+    beginning = state.copy() if method.can_diverge else None
+    method.begin_pass(state)
+    trace = Trace(task=objective.task)
+    clock = time.perf_counter()
+    stretch = block_size or max(1, _ENTRIES_IN_STRETCH // max(1, stream.block.rows.typical_length))
+    ended: Stop | None = None
+    pass_loss, pause = float("nan"), Pause()
+    try:
+        while ended is None:
+            block, first = method.prepare(state, stream.block), stream.position
+            pause, own_pause = rule.next_pause(), method.next_pause(state)
+            # A method that reads all rows in each update makes several of them between two calls, if the rule allows.
+            ahead = block.order.size - first if not method.whole_passes else stretch if rule.rule.is_budget else 1
+            last = first + min(ahead, stretch, max(0, min(pause.rows_read, own_pause.rows_read) - stream.rows_read))
+            allowed = max(0, min(pause.step, own_pause.step) - method.steps(state))
+            report = method.advance(state, block, first, last, allowed, rule.watches(block.rows))
+            stream.advance(report.position, report.further_reads, report.passes)
+            pass_loss = report.pass_loss
+            judgement = method.between(state, stream) if report.ending == "used" else None
+            progress = Progress(
+                method.steps(state),
+                stream.rows_read,
+                source.n_rows,
+                stream.begun,
+                report.passes > 0 or stream.pass_ended,
+                report.pass_loss,
+                time.perf_counter() - clock,
+                report.predictions,
+                report.slopes,
+                lambda: method.iterate(state),
+                lambda: method.solution(state),
+                judgement,
+            )
+            if report.updates:
+                row = TraceRow(
+                    progress.step, progress.passes, report.loss, report.error, report.step_size, progress.seconds
+                )
+                if "margins" in monitors:
+                    row = replace(row, margins=method.margins(state, block, report, first))
+                trace.append(row)
+            if report.ending != "used":
+                _raise_for_bad_row(block, report)
+                ended = Stop("", Status.DIVERGED, divergence_reason(report))
+                break
+            fired = rule.observe(progress)
+            # A method that has ended by itself says why: a budget spent on the way does not matter.
+            ended = report.finished or fired
+            wishes = [hook(progress) for hook in hooks]
+            if ended is None:
+                ended = _stop_from_outside(wishes, source, progress)
+            moved = report.position > first or report.fired or report.further_reads
+            if ended is None and not moved and (rule.next_pause(), method.next_pause(state)) == (pause, own_pause):
+                raise RuntimeError(f"{stop!r} asked for a pause at {pause} but did not fire there")
+            if stream.block_ended and ended is None:
+                if stream.pass_ended:
+                    method.begin_pass(state)
+                stream.next_block()
+    except KeyboardInterrupt:
+        ended = Stop("", Status.INTERRUPTED, "the model so far is kept")
+    method.end(state, stream, pause)
+    updates = method.steps(state)
+    with np.errstate(over="ignore", invalid="ignore"):
+        model = method.solution(state)
+    if beginning is not None and not (np.all(np.isfinite(model.coef)) and np.all(np.isfinite(model.intercept))):
+        state = beginning
+        model = method.solution(state)
+        ended = Stop("", Status.DIVERGED, "weights exceeded the largest float; those of the start are kept")
+    ended = method.review(state, ended, source.feature_names)
+    ended = with_advice(ended, method, state, trace, stream, pass_loss, step is None)
+    verdict = Verdict(
+        ended.status,
+        ended.rule,
+        updates,
+        stream.passes,
+        "; ".join(filter(None, (ended.reason, method.summary(state)))),
+        ended.evidence | method.evidence(state),
+        ended.advice,
+    )
+    trace.verdict = verdict
+    done = method.objective(state)
+    return Result(model, trace, verdict, done, state, rule.own_state, stream.rows_read, stream.begun)
+
+
+def _stop_from_outside(wishes: list[str | None], source: Source, progress: Progress) -> Stop | None:
+    """The end that a callback requests, or that a part of a stream has."""
+    wish = next((wish for wish in wishes if wish is not None), None)
+    if wish is not None:
+        return Stop("", Status.STOPPED, wish)
+    if source.part_of_stream and progress.pass_ended:
+        return Stop("", Status.BUDGET_SPENT, "one pass over the rows given")
+    return None
+
+
+def _raise_for_bad_row(block: Block, report: Report) -> None:
+    """Raise if the row at which a stretch ended is to blame; if it is not, the weights have diverged."""
+    row = int(block.order[report.position]) if report.blamed is None else report.blamed
+    if report.ending == "not sound":
+        block.rows.check_indices()
+    check_rows(block, np.array([row], dtype=np.uint64))

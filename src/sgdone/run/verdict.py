@@ -1,0 +1,73 @@
+"""How a fit ended, as text and as numbers."""
+
+from dataclasses import dataclass, field
+from typing import Any, final
+
+from sgdone.interfaces.stop import Status
+
+#: From best to worst, for a verdict over several classes.
+_SEVERITY = list(Status)
+
+
+@final
+@dataclass(frozen=True)
+class Verdict:
+    """Why a fit ended, where, and what to do next.
+
+    Attributes
+    ----------
+    status : Status
+        One of "converged", "budget spent", "stalled", "no finite optimum", "stopped by a callback", "interrupted",
+        "diverged".
+    rule : str
+        The rule that ended the fit; empty if none did (Ctrl-C, a callback, divergence).
+    step : int
+        Updates made.
+    passes : float
+        Rows read divided by the number of rows.
+    reason : str
+        What the rule observed.
+    evidence : dict
+        The numbers behind the reason.
+    advice : str
+        What to do next; empty if there is nothing to do.
+    per_class : dict
+        For several classes one-vs-rest, each class's own verdict.
+
+    Examples
+    --------
+    >>> print(Verdict(Status.BUDGET_SPENT, "MaxPasses", 300, 3.0, "3 of 3 passes made"))
+    Budget spent after 300 samples (3 passes): 3 of 3 passes made.
+    """
+
+    status: Status
+    rule: str
+    step: int
+    passes: float
+    reason: str
+    evidence: dict[str, Any] = field(default_factory=dict)
+    advice: str = ""
+    per_class: "dict[Any, Verdict]" = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        unit = "pass" if self.passes == 1 else "passes"
+        passes = f"{self.passes:.3g}" if self.passes < 100 else f"{self.passes:,.0f}"
+        where = f"after {self.step:,} sample{'' if self.step == 1 else 's'} ({passes} {unit})"
+        sentence = f"{self.status.capitalize()} {where}: {self.reason}."
+        return f"{sentence} {self.advice}".rstrip()
+
+    @classmethod
+    def of_classes(cls, verdicts: "dict[Any, Verdict]") -> "Verdict":
+        """One verdict for several one-vs-rest fits: the worst class's status is reported."""
+        label, worst = max(verdicts.items(), key=lambda item: (_SEVERITY.index(item[1].status), item[1].step))
+        like = sum(verdict.status == worst.status for verdict in verdicts.values())
+        return cls(
+            worst.status,
+            worst.rule,
+            worst.step,
+            worst.passes,
+            f"{like} of {len(verdicts)} classes; class {label!r}: {worst.reason}",
+            worst.evidence,
+            worst.advice,
+            dict(verdicts),
+        )

@@ -1,0 +1,84 @@
+"""A t₀ found by trying several of them on the first rows."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from sgdone.data.source import Block
+from sgdone.interfaces.method import Report
+from sgdone.solvers.state import State
+from sgdone.steps.bottou import Bottou
+from sgdone.steps.step_size import PRELIMINARY_ROWS
+
+#: Bordes et al. (2009): the t₀ that are tried.
+TRIED = tuple(10.0**k for k in range(11))
+
+
+def settle_t0(
+    state: State,
+    block: Block,
+    first: int,
+    last: int,
+    advance: Callable[[State, Block, int, int, int], Report],
+    at_least: int = 1,
+) -> Report | None:
+    """Find the t₀ that is still open: the one whose run over a sample ends at the lowest objective on that sample.
+
+    The sample is the block's first 1000 rows of positive weight, which are then trained on like the others; a run that
+    diverges has no objective, and of equals the smallest t₀ is taken: Bordes et al. (2009). None is below ``at_least``.
+
+    Returns
+    -------
+    Report or None
+        What ``advance`` is to return if no t₀ could be found: there are no rows, or one of them cannot be used.
+    """
+    step, nothing = state.step, np.empty(0)
+    if not isinstance(step, Bottou) or step.t0 != "sample":
+        return None
+    rows = block.used(0, block.order.size)[:PRELIMINARY_ROWS]
+    if not rows.size:
+        return Report(last, "used", nothing, nothing, np.nan)
+    sample = replace(block, order=rows, upcoming=rows)
+    X, labels, weights = block.rows.matrix(rows), block.labels[rows], block.weights_of(rows)
+    objective = state.objective
+    tried = [t0 for t0 in TRIED if t0 >= at_least] or [float(at_least)]
+    lowest, best = np.inf, tried[0]
+    for t0 in tried:
+        trial = state.copy()
+        trial.step = replace(step, t0=t0)
+        report = advance(trial, sample, 0, rows.size, rows.size)
+        if report.ending != "used":
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):
+            coef, intercept = trial.iterate()
+            in_units, _ = trial.running()
+            losses = objective.loss.value(_product(X, coef) + intercept, labels)
+            cost = float(np.mean(weights * losses)) + 0.5 * objective.penalty * float(np.sum(in_units * in_units))
+        if cost < lowest:
+            lowest, best = cost, t0
+    if lowest == np.inf and report.ending != "used":
+        return Report(first, report.ending, nothing, nothing, np.nan, blamed=int(rows[report.position]))
+    state.step = replace(step, t0=best)
+    return None
+
+
+def _product(X: Any, coef: NDArray[Any]) -> NDArray[Any]:
+    """X·coef without BLAS, whose threads take longer to wake than so small a product takes."""
+    product: NDArray[Any] = X @ coef if issparse(X) else np.einsum("ij,j->i", X, coef)
+    return product
+
+
+def t0_of(state: State) -> float | None:
+    """The t₀ of the steps, if they have one and it is known."""
+    step = state.step
+    return float(step.t0) if isinstance(step, Bottou) and step.t0 != "sample" else None
+
+
+def t0_in_words(state: State) -> str:
+    """The same for a verdict."""
+    t0 = t0_of(state)
+    return "" if t0 is None else f"t₀ = {t0:.3g}"

@@ -1,0 +1,116 @@
+"""Stop when further training would gain less than the noise of the validation loss."""
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, ClassVar, final
+
+from sgdone.interfaces.progress import Judgement, Progress
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import StopRule
+
+#: Standard errors of the gain within which one evaluation is enough.
+_CERTAIN = 2.0
+
+
+@dataclass
+class GainState:
+    """Whether the last evaluation was below the tolerance, and what it said."""
+
+    was_small: bool = False
+    last: str = ""
+
+
+@final
+@dataclass(frozen=True)
+class Gain(StopRule):
+    """Stop when the expected gain of further training falls below ``tol`` standard errors of the validation loss.
+
+    One evaluation may fall below by chance: it takes two in a row, or one that is below by two standard errors of the
+    gain itself.
+
+    Parameters
+    ----------
+    tol : float, default=0.2
+        Smallest gain worth further training, in standard errors of the validation loss. 0 never stops.
+
+    Examples
+    --------
+    >>> from sgdone import LinearClassifier
+    >>> from sgdone.stopping import MaxPasses
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LinearClassifier(stop=Gain(tol=0.5) | MaxPasses(20), random_state=0).fit(X, y)
+    >>> model.verdict_.rule
+    'Gain'
+    """
+
+    tol: float = 0.2
+    name: ClassVar[str] = "gain"
+
+    def __post_init__(self) -> None:
+        tol: Any = self.tol
+        if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 <= float(tol) < math.inf:
+            raise ValueError(f"tol must be a non-negative number; got {tol!r}")
+
+    @property
+    def needs_judgement(self) -> bool:
+        """It reads nothing else."""
+        return True
+
+    @property
+    def tolerance(self) -> float:
+        """``tol``."""
+        return float(self.tol)
+
+    def start(self, n_rows: int | None) -> GainState:
+        """No evaluation yet."""
+        return GainState()
+
+    def check(self, state: Any, n_features: int) -> None:
+        """A flag and a text."""
+        if not (isinstance(state, GainState) and isinstance(state.was_small, bool) and isinstance(state.last, str)):
+            raise ValueError(f"the state of {self!r} is {state!r}")
+
+    def observe(self, state: GainState, progress: Progress) -> Stop | None:
+        """Fire if the gain is certainly below the tolerance, or was below it twice in a row."""
+        judgement = progress.judgement
+        if judgement is None:
+            return None
+        state.last = reason = _reason(judgement, self.tol)
+        small = judgement.gain_in_errors < self.tol
+        certain = judgement.gain + _CERTAIN * judgement.gain_error < self.tol * judgement.loss_error
+        if small and (state.was_small or certain):
+            return Stop("Gain", Status.CONVERGED, reason, _evidence(judgement, self.tol))
+        state.was_small = small
+        return None
+
+    def describe(self, state: GainState, progress: Progress) -> str:
+        """The last evaluation."""
+        if not state.last:
+            return "needs two evaluations of the model"
+        return f"did not fire: {state.last}"
+
+
+def _reason(judgement: Judgement, tol: float) -> str:
+    """The judgement as a sentence."""
+    kind = "validation" if judgement.held_out else "training"
+    loss = f"the {kind} loss is {judgement.loss:.3g} ± {judgement.loss_error:.2g}"
+    if math.isnan(judgement.gain):
+        return loss
+    if judgement.gain == 0:
+        return f"{loss}, and no further improvement is expected"
+    count = round(judgement.passes)
+    more = "1 more pass" if count <= 1 else f"{count:,} more passes"
+    errors = f"{judgement.gain_in_errors:.2g} standard errors; tol={tol:g}"
+    return f"{loss}, and {more} would lower it by about {judgement.gain:.1g} ({errors})"
+
+
+def _evidence(judgement: Judgement, tol: float) -> dict[str, float]:
+    return {
+        "loss": judgement.loss,
+        "standard_error": judgement.loss_error,
+        "gain": judgement.gain,
+        "gain_standard_error": judgement.gain_error,
+        "tol": tol,
+    }

@@ -1,0 +1,34 @@
+"""The default fit on generated sources that are not in memory."""
+
+import numpy as np
+import pytest
+
+from running import objective_of
+from sgdone.auto import Bank
+from sgdone.losses import Logistic
+from sgdone.papers.streams import Stream
+from sgdone.run import run
+from sgdone.stopping import Gain, MaxSamples
+
+WEIGHTS = np.array([1.0, -2.0, 0.5])
+SCALES = np.array([1e-3, 1.0, 1e6])
+
+
+def draw(rng, n_rows):
+    X = rng.standard_normal((n_rows, 3))
+    probability = 1.0 / (1.0 + np.exp(-(X @ WEIGHTS + 0.5)))
+    return X * SCALES, np.where(rng.random(n_rows) < probability, 1.0, -1.0)
+
+
+def test_an_endless_source_ends_by_gain():
+    result = run(Stream(3, draw), objective_of(Logistic()), Bank(), Gain())
+    assert result.verdict.rule == "Gain"
+    np.testing.assert_allclose(result.model.coef[0] * SCALES, WEIGHTS, atol=0.2)
+
+
+def test_an_endless_source_ends_by_a_budget():
+    rule = Gain(tol=0) | MaxSamples(20_000)
+    result = run(Stream(3, draw), objective_of(Logistic()), Bank(), rule)
+    assert result.verdict.rule == "MaxSamples"
+    assert result.verdict.step >= 20_000
+    assert result.model.intercept[0] == pytest.approx(0.5, abs=0.15)

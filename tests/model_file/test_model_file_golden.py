@@ -1,0 +1,64 @@
+"""Files that earlier versions wrote: read as they were meant, or refused in plain words."""
+
+import json
+import re
+
+import pytest
+
+import sgdone
+from model_file.golden.write import HERE, rows
+from sgdone.model_file import ModelFileError, read_header
+from sgdone.model_file.container import VERSION
+from sgdone.model_file.registered_names import name_of, registered
+
+
+@pytest.mark.parametrize("name", ["format-2", "format-2-sgd"])
+def test_a_stored_model_predicts_what_it_did(name):
+    X, y = rows()
+    expected = json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
+    model = sgdone.load(HERE / f"{name}.safetensors")
+    assert model.decision_function(X[:5]) == pytest.approx(expected["scores"], rel=1e-12)
+    assert str(model.verdict_) == expected["verdict"]
+    before = model.verdict_.step
+    assert model.partial_fit(X, y).verdict_.step > before
+
+
+def test_a_named_method_continues_as_it_did():
+    X, y = rows()
+    expected = json.loads((HERE / "format-2-sgd.json").read_text(encoding="utf-8"))
+    model = sgdone.load(HERE / "format-2-sgd.safetensors").partial_fit(X, y)
+    assert model.decision_function(X[:5]) == pytest.approx(expected["later scores"], rel=1e-9)
+    assert str(model.verdict_) == expected["later verdict"]
+
+
+def test_a_rule_that_had_fired_in_part_was_stored():
+    model = sgdone.load(HERE / "format-2-sgd.safetensors")
+    assert repr(model.stop) == "MarginTest(threshold=0.2, fresh=False) & MaxSamples(samples=60)"
+    (stop,) = model._results[0].rule_state.fired.values()
+    assert stop.rule == "MarginTest"
+
+
+def test_the_present_format_has_its_golden_files():
+    assert (HERE / f"format-{VERSION}.safetensors").exists()
+
+
+def test_the_first_format_is_refused():
+    path = HERE / "format-1.safetensors"
+    message = f"{path}: has the format of a version before the first release, 1: fit the model again"
+    for read in (sgdone.load, read_header):
+        with pytest.raises(ModelFileError, match=re.escape(message)):
+            read(path)
+
+
+def test_registered_names_are_unique_and_say_no_place():
+    names = registered()
+    assert len(set(names.values())) == len(names)
+    assert not [name for name in names if "." in name or "sgdone" in name]
+    assert all(name_of(thing) == name for name, thing in names.items())
+    assert {"stop", "loss/huber", "rule/gain", "rule/AnyOf", "method/sgd", "step/xu", "auto/BankState"} <= set(names)
+
+
+def test_a_file_names_no_module():
+    for name in ("format-2", "format-2-sgd"):
+        content = json.dumps(read_header(HERE / f"{name}.safetensors"))
+        assert "sgdone." not in content

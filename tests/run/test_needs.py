@@ -1,0 +1,111 @@
+"""What does not fit together is refused before the first row is used, with what to use instead."""
+
+import re
+
+import numpy as np
+import pytest
+
+from sgdone import losses, solvers, steps, stopping
+from sgdone.auto import Bank
+from sgdone.data import ArraySource
+from sgdone.interfaces.objective import Objective
+from sgdone.run import run
+
+LOGISTIC = Objective(losses.Logistic(), 0.1)
+REGRESSION = Objective(losses.Squared(), 0.1, predicts="target")
+ONE_PASS = stopping.MaxPasses(1)
+
+
+def source(**options):
+    return ArraySource(np.eye(4), np.array([1.0, -1.0, 1.0, -1.0]), **options)
+
+
+MISMATCHES = {
+    "implicit steps of a loss that is not convex": (
+        (Objective(losses.MarginDistribution(), 0.1), solvers.ISGD(), ONE_PASS),
+        "ISGD() makes implicit steps, which need a convex loss, and 'margin_distribution' is not convex: use ",
+    ),
+    "slopes of a loss that changes": (
+        (Objective(losses.MarginPursuit(scale="adaptive"), 0.1), solvers.SVRG(), ONE_PASS),
+        "scale='adaptive' changes the loss during the fit, but SVRG(",
+    ),
+    "a scale that nobody finds": (
+        (Objective(losses.MarginPursuit(scale="auto"), 0.1), Bank(), ONE_PASS),
+        "the scale of the loss 'margin_pursuit' is found by methods with a single model: give it as a number, or use ",
+    ),
+    "no step for an L1 penalty": (
+        (Objective(losses.Logistic(), 0.1, l1_ratio=1.0), solvers.SGD(), ONE_PASS),
+        'SGD() has no step for an L1 penalty: use solver="sgd", that is Truncated(SGD())',
+    ),
+    "no penalty": (
+        (Objective(losses.Logistic()), solvers.SGD(), ONE_PASS),
+        "SGD() does not choose the penalty: give alpha",
+    ),
+    "several scores of a single model": (
+        (Objective.of_classes(losses.Logistic(), 3, 0.1), solvers.SGD(), ONE_PASS),
+        "SGD() trains one model with one score; for 3 classes train one model a class",
+    ),
+    "centring of several models": (
+        (Objective(losses.Logistic(), 0.1, center=True), Bank(), ONE_PASS),
+        "center=True is for methods with a single model, not for Bank(tol=0.2): use SGDClassifier",
+    ),
+    "all rows of a stream": (
+        (LOGISTIC, solvers.GD(), ONE_PASS),
+        "must be able to read all rows at any time: a stream is not enough. Use fit, not partial_fit",
+    ),
+    "a step size that is not taken": (
+        (LOGISTIC, Bank(), ONE_PASS),
+        "Bank(tol=0.2) has no step size: remove step=Constant(gamma=0.1",
+    ),
+    "a rule for classes": (
+        (REGRESSION, solvers.SGD(), stopping.MarginTest() | ONE_PASS),
+        "needs two classes, and this is a regression: use another rule",
+    ),
+    "a rule for validation rows": (
+        (LOGISTIC, solvers.SGD(), stopping.Gain() & ONE_PASS),
+        "needs a method that evaluates its model on validation rows, and SGD() does not: use LinearClassifier or ",
+    ),
+    "a rule for an iterate": (
+        (LOGISTIC, Bank(), stopping.Pflug()),
+        "watches the iterate of a single model, and this fit trains several side by side: use SGDClassifier or ",
+    ),
+    "margins of a regression": (
+        (REGRESSION, solvers.SGD(), ONE_PASS),
+        "monitors=['margins'] need classes and a method with a single model: use SGDClassifier",
+    ),
+    "margins of several models": (
+        (LOGISTIC, Bank(), ONE_PASS),
+        "monitors=['margins'] need classes and a method with a single model: use SGDClassifier",
+    ),
+}
+OPTIONS = {
+    "a step size that is not taken": {"step": steps.Constant(0.1)},
+    "margins of a regression": {"monitors": ["margins"]},
+    "margins of several models": {"monitors": ["margins"]},
+}
+
+
+@pytest.mark.parametrize("name", MISMATCHES)
+def test_a_mismatch_says_what_to_use(name):
+    arguments, message = MISMATCHES[name]
+    rows = source(part_of_stream=name == "all rows of a stream")
+    with pytest.raises(ValueError, match=re.escape(message)):
+        run(rows, *arguments, **OPTIONS.get(name, {}))
+
+
+def test_a_source_that_is_not_in_memory_is_not_enough_for_all_rows():
+    rows = source()
+    rows.in_memory = False
+    with pytest.raises(ValueError, match="must be able to read all rows at any time"):
+        run(rows, LOGISTIC, solvers.SVRG(), ONE_PASS)
+
+
+def test_rules_say_what_their_parts_need():
+    both, either, then = (
+        stopping.MarginTest() & stopping.Gain(),
+        ONE_PASS | stopping.MarginTest(),
+        stopping.MarginTest().then(2),
+    )
+    assert all(rule.needs_classes and rule.needs_iterate for rule in (both, either, then))
+    assert both.needs_judgement
+    assert not either.needs_judgement
