@@ -21,8 +21,8 @@ def make_loop(access, types):
     def loop(rows, order, weights, flat, row, amounts, sums, norms):
         _ = mark
         for position in range(order.size):
-            norms[position] = dots(rows, order[position], weights, flat, row, sums[position])
-            adds(rows, order[position], weights, flat, row, amounts)
+            norms[position], _ = dots(rows, order[position], weights, flat, (), (row, sums[position], amounts))
+            adds(rows, order[position], weights, flat, (row, sums[position], amounts))
 
     return loop
 

@@ -21,7 +21,7 @@ def test_models_side_by_side_equal_each_alone():
     problem = random_problem(3, loss, n_rows=200, n_features=4)
     problem.weights[:] = 1.0
     kernel = loss.kernel
-    predict, update = make_row_step(DENSE, make_averaged, make_explicit, kernel.value, kernel.slope)
+    predict, update, *_ = make_row_step(DENSE, make_averaged, make_explicit, kernel.value, kernel.slope)
 
     @compiled()
     def bank(rows, labels, steps, alphas, settings, parameters, weights, offsets, numbers):
@@ -30,9 +30,9 @@ def test_models_side_by_side_equal_each_alone():
                 model = load(numbers[k])
                 own = steps, alphas[k : k + 1], 0
                 z, reading = predict(rows, i, weights[k], offsets[k], model, own)
-                _, _, _, changed, sums = update(
-                    rows, i, labels[i], 1.0, z, reading, 0, settings[k], parameters, weights[k], offsets[k], model, own
-                )
+                row = i, labels[i], 1.0, z, reading, 0
+                arrays = rows, settings[k], parameters, weights[k], offsets[k]
+                _, _, _, changed, sums = update(row, arrays, model, own)
                 store(count_update(model, changed, sums), numbers[k])
 
     n_models, d = len(PENALTIES), problem.X.shape[1]

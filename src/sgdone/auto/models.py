@@ -16,7 +16,6 @@ from sgdone.interfaces.objective import Objective
 from sgdone.kernels.bank import ALL_ROWS, CLOCK, GAIN, LEAVES_OUT, OWN, PENALTY, SCALE, SHARE, STEPS, TOLD, make_bank
 from sgdone.kernels.bank_rows import CSR, DENSE
 from sgdone.kernels.loop import make_loop
-from sgdone.kernels.model import LENGTH
 from sgdone.kernels.outputs import make_one_vs_rest, make_softmax, make_target, make_two_classes
 from sgdone.solvers.stretch import LARGEST, run_loop
 
@@ -107,20 +106,19 @@ class Models:
         misses = np.zeros(self.n_models)
         width, dtype = self.weights.shape[1], self.weights.dtype
         row = np.empty(rows.n_features if dense else 0, dtype)
-        room = row, np.empty(width, dtype), np.empty(width, dtype), np.empty((3, objective.n_outputs))
+        room = row, np.empty(width, dtype), np.empty(width if learn else 0, dtype), np.empty((3, objective.n_outputs))
         ran = run_loop(
             block,
             first,
             last,
             last - first,
             make_loop(DENSE if dense else CSR, make_bank, functions, rows.types),
-            [float(objective.fit_intercept), LARGEST[dtype], AVERAGE_POWER, float(learn)],
+            [float(objective.fit_intercept), LARGEST[dtype], AVERAGE_POWER],
             objective.loss.parameters,
             self.weights,
-            np.empty((0, 2)),
-            # The loop counts for a single model; these models have scalars of their own.
-            np.zeros(LENGTH),
-            (folds, self.plans, self.weights.reshape(-1), self.intercepts, self.numbers, losses, misses, *room),
+            self.weights.reshape(-1),
+            np.empty(0),
+            (*room, folds, self.plans, self.intercepts, self.numbers, losses, misses),
         )
         return Advance(ran.position, ran.outcome, losses[: ran.updates], misses)
 

@@ -18,20 +18,8 @@ def polynomial_rate(count: Any, decay: Any) -> Any:
 
 
 @inlined
-def row_multiples(amount: Any, scale: Any, own: Any, share: Any) -> Any:
-    """The multiples of the row that u and û take in a step of g = ``amount``, given s⁺."""
+def average_step(amount: Any, scale: Any, own: Any, share: Any, rate: Any) -> Any:
+    """The multiples of the row that u and û take in a step of g = ``amount``, and A⁺ and T⁺; ``scale`` is s⁺."""
     along = amount * (1.0 / scale)
-    return -along, along * (share / own)
-
-
-@inlined
-def average_numbers(scale: Any, own: Any, share: Any, rate: Any) -> Any:
-    """A⁺ and T⁺, given s⁺."""
     keep = 1.0 - rate
-    return own * keep if rate < 1.0 else 1.0, share * keep + rate * scale
-
-
-@inlined
-def moved_mean(mean: Any, number: Any, rate: Any) -> Any:
-    """(1 − η)·mean + η·number."""
-    return mean + rate * (number - mean)
+    return -along, along * (share / own), own * keep if rate < 1.0 else 1.0, share * keep + rate * scale

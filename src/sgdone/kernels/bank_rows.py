@@ -2,9 +2,10 @@
 
 Each way of reaching rows has
 
-- ``dots(rows, i, weights, flat, row, sums)``: writes to ``sums`` the inner product of row ``i`` with every column of
-  ``weights`` and returns ‖x‖²; ``row`` receives the row in scaled units;
-- ``adds(rows, i, weights, flat, row, amounts)``: column ``p`` += ``amounts[p]`` × row ``i``, as left by ``dots``;
+- ``dots(rows, i, weights, flat, model, own)``: writes the row in scaled units to ``own[0]`` and its inner products with
+  the columns of ``weights`` to ``own[1]``; returns ‖x‖² and ``()``, as `sgdone.kernels.loop` expects of a prediction;
+- ``adds(rows, i, weights, flat, own)``: column ``p`` += ``own[2][p]`` × row ``i``, as left by ``dots``; nothing if
+  ``own[2]`` is empty;
 - ``sound``, ``locate`` and ``fetch`` as in `sgdone.kernels.rows_dense`.
 
 ``flat`` is ``weights`` as one row. With two columns (one model) or four (two models) the loops over features are worth
@@ -32,7 +33,8 @@ class BankAccess(NamedTuple):
 
 
 @inlined
-def _dense_dots(rows: Any, i: Any, weights: Any, flat: Any, row: Any, sums: Any) -> Any:
+def _dense_dots(rows: Any, i: Any, weights: Any, flat: Any, model: Any, own: Any) -> Any:
+    row, sums = own[0], own[1]
     matrix, shift, inverse_scale = rows
     n_features = matrix.shape[1]
     norm = matrix.dtype.type(0)
@@ -50,7 +52,7 @@ def _dense_dots(rows: Any, i: Any, weights: Any, flat: Any, row: Any, sums: Any)
             average += row[j] * flat[2 * j + 1]
         sums[0] = iterate
         sums[1] = average
-        return norm
+        return norm, ()
     if sums.size == 4:
         s0 = s1 = s2 = s3 = matrix.dtype.type(0)
         for j in range(n_features):
@@ -63,7 +65,7 @@ def _dense_dots(rows: Any, i: Any, weights: Any, flat: Any, row: Any, sums: Any)
         sums[1] = s1
         sums[2] = s2
         sums[3] = s3
-        return norm
+        return norm, ()
     for p in range(sums.size):
         sums[p] = 0
     j = 0
@@ -77,11 +79,14 @@ def _dense_dots(rows: Any, i: Any, weights: Any, flat: Any, row: Any, sums: Any)
         for p in range(sums.size):
             sums[p] += row[j] * weights[j, p]
         j += 1
-    return norm
+    return norm, ()
 
 
 @inlined
-def _dense_adds(rows: Any, i: Any, weights: Any, flat: Any, row: Any, amounts: Any) -> None:
+def _dense_adds(rows: Any, i: Any, weights: Any, flat: Any, own: Any) -> None:
+    row, amounts = own[0], own[2]
+    if amounts.size == 0:
+        return
     if amounts.size == 2:
         a0, a1 = amounts[0], amounts[1]
         for j in range(row.size):
@@ -104,7 +109,8 @@ def _dense_adds(rows: Any, i: Any, weights: Any, flat: Any, row: Any, amounts: A
 
 
 @inlined
-def _csr_dots(rows: Any, i: Any, weights: Any, flat: Any, row: Any, sums: Any) -> Any:
+def _csr_dots(rows: Any, i: Any, weights: Any, flat: Any, model: Any, own: Any) -> Any:
+    sums = own[1]
     data, indices, indptr, _, inverse_scale = rows
     norm = data.dtype.type(0)
     if sums.size == 2:
@@ -118,7 +124,7 @@ def _csr_dots(rows: Any, i: Any, weights: Any, flat: Any, row: Any, sums: Any) -
             average += x * weights[j, 1]
         sums[0] = iterate
         sums[1] = average
-        return norm
+        return norm, ()
     for p in range(sums.size):
         sums[p] = 0
     for k in range(indptr[i], indptr[i + np.uint64(1)]):
@@ -127,11 +133,14 @@ def _csr_dots(rows: Any, i: Any, weights: Any, flat: Any, row: Any, sums: Any) -
         norm += x * x
         for p in range(sums.size):
             sums[p] += x * weights[j, p]
-    return norm
+    return norm, ()
 
 
 @inlined
-def _csr_adds(rows: Any, i: Any, weights: Any, flat: Any, row: Any, amounts: Any) -> None:
+def _csr_adds(rows: Any, i: Any, weights: Any, flat: Any, own: Any) -> None:
+    amounts = own[2]
+    if amounts.size == 0:
+        return
     data, indices, indptr, _, inverse_scale = rows
     one = amounts.size == 2
     to_iterate, to_average = amounts[0], amounts[1]

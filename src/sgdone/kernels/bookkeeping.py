@@ -6,10 +6,11 @@ the terms of the progressive sums: weight × loss, weight, 1 if the sign of the 
 error. An update on several rows gives the sum of the first two and the mean of the last two.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from sgdone.kernels.jit import inlined
-from sgdone.kernels.model import Numbers
+from sgdone.kernels.model import Numbers, load, store
 
 
 @inlined
@@ -51,4 +52,34 @@ def sums_of_row(y: Any, v: Any, z: Any, loss: Any) -> Any:
 @inlined
 def no_update(outcome: Any, reported: Any, model: Any) -> Any:
     """What is returned where no update was made."""
-    return outcome, reported, 0.0, moved(model, model.scale, model.share, model.intercept), (0.0, 0.0, 0.0, 0.0)
+    iterate = model.scale, model.own, model.share, model.intercept
+    averages = model.averaged_intercept, model.iterate_loss, model.moving_loss
+    return outcome, reported, 0.0, (*iterate, *averages), (0.0, 0.0, 0.0, 0.0)
+
+
+class Bookkeeping(NamedTuple):
+    """How a loop keeps numbers: ``load(numbers)``, ``count(model, changed, sums)`` and ``store(model, numbers)``."""
+
+    load: Callable[..., Any]
+    count: Callable[..., Any]
+    store: Callable[..., Any]
+
+
+@inlined
+def _no_model(numbers: Any) -> Any:
+    return ()
+
+
+@inlined
+def _count_nothing(model: Any, changed: Any, sums: Any) -> Any:
+    return model
+
+
+@inlined
+def _store_nothing(model: Any, numbers: Any) -> None:
+    pass
+
+
+ONE_MODEL = Bookkeeping(load, count_update, store)
+#: For methods that keep the numbers of their models themselves.
+NO_MODEL = Bookkeeping(_no_model, _count_nothing, _store_nothing)

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from sgdone.kernels.bookkeeping import count_update
+from sgdone.kernels.bookkeeping import ONE_MODEL, Bookkeeping
 from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled
-from sgdone.kernels.model import load, store
+from sgdone.kernels.jit import compiled, inlined
 from sgdone.kernels.outcome import (
     CONTINUE,
     ENERGY_EXCEEDED,
@@ -31,17 +30,28 @@ UNIT: Final = 0
 LARGEST: Final = 1
 
 
+@inlined
+def write_nothing(rows: Any, i: Any, weights: Any, offsets: Any, own: Any) -> None:
+    """The ``write`` of a method whose update has written the weights."""
+
+
 class RowMethod(NamedTuple):
-    """What a method does with one row. Both functions are compiled into the loop (`sgdone.kernels.jit.inlined`)."""
+    """What a method does with one row. The functions are compiled into the loop (`sgdone.kernels.jit.inlined`)."""
 
     #: ``predict(rows, i, weights, offsets, model, own)`` returns the prediction z for row ``i``, and a tuple of what
     #: the update needs of the same read.
     predict: Callable[..., Any]
-    #: ``update(rows, i, y, v, z, reading, used, settings, parameters, weights, offsets, model, own)`` is called for a
-    #: row of label ``y`` and weight ``v`` after ``used`` updates. It returns the outcome, the prediction and the slope
-    #: to report, the numbers that changed and the sums to add: see `sgdone.kernels.bookkeeping`. With the outcomes
-    #: `NOT_FINITE` and `ENERGY_EXCEEDED` the row was not used; with `GATHERED` it waits for the rest of a minibatch.
+    #: ``update(row, arrays, model, own)`` with the tuples ``(i, y, v, z, reading, used)``, for a row of label ``y`` and
+    #: weight ``v`` after ``used`` updates, and ``(rows, settings, parameters, weights, offsets)``. It returns the
+    #: outcome, the prediction and the slope to report, the numbers that changed and the sums to add: see
+    #: `sgdone.kernels.bookkeeping`. With the outcomes `NOT_FINITE` and `ENERGY_EXCEEDED` the row was not used; with
+    #: `GATHERED` it waits for the rest of a minibatch.
     update: Callable[..., Any]
+    #: ``write(rows, i, weights, offsets, own)`` is called after an update. Whatever is called from ``update`` is
+    #: optimised once more by LLVM, so a long function is faster to compile here.
+    write: Callable[..., Any] = write_nothing
+    #: How updates are counted.
+    bookkeeping: Bookkeeping = ONE_MODEL
 
 
 @lru_cache(maxsize=512)
@@ -76,7 +86,7 @@ def make_loop(
         receive one number an update, and ``predictions`` the energy of a row that exceeded the limit. ``held`` is the
         numbers and memories of the probes.
     """
-    predict, update = make_method(access, *functions)
+    predict, update, write, (load, count, store) = make_method(access, *functions)
     before, after = make_probes(probes, access)
     sound, locate, fetch = access.sound, access.locate, access.fetch
     mark = fingerprint(access[0], make_method, *functions, types, *probes)
@@ -103,6 +113,7 @@ def make_loop(
         held: Any,
     ) -> Any:
         _ = mark
+        arrays = rows, settings, parameters, weights, offsets
         model = load(numbers)
         outcome = CONTINUE
         position = first
@@ -138,9 +149,7 @@ def make_loop(
                     continue
                 outcome = FIRED_AT_LEFT_OUT
                 break
-            outcome, reported, slope, changed, sums = update(
-                rows, i, y, v, z, reading, used, settings, parameters, weights, offsets, model, own
-            )
+            outcome, reported, slope, changed, sums = update((i, y, v, z, reading, used), arrays, model, own)
             predictions[used] = reported
             if outcome in (NOT_FINITE, ENERGY_EXCEEDED):
                 break
@@ -150,7 +159,8 @@ def make_loop(
                 continue
             slopes[used] = slope
             used += 1
-            model = count_update(model, changed, sums)
+            write(rows, i, weights, offsets, own)
+            model = count(model, changed, sums)
             if after(rows, i, v, slope, settings[UNIT], weights, offsets, model, held) and outcome == CONTINUE:
                 outcome = FIRED_AFTER
             if outcome != CONTINUE:

@@ -40,27 +40,16 @@ def make_minibatch_update(
         v·ℓ′/k and whether the row is the first of its minibatch. It returns the amount to keep of the row, and whether
         that is finite.
     complete : callable
-        ``complete(rows, used, settings, weights, offsets, model, members, amounts, total, method)`` makes the update;
-        ``total`` is the sum of the amounts. It returns whether it is finite, and the numbers that changed.
+        ``complete(used, arrays, model, batch, method)`` makes the update; ``batch`` is ``(members, amounts, totals)``.
+        It returns whether the update is finite, and the numbers that changed.
     """
 
     @inlined
-    def update(
-        rows: Any,
-        i: Any,
-        y: Any,
-        v: Any,
-        z: Any,
-        reading: Any,
-        used: Any,
-        settings: Any,
-        parameters: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-        own: Any,
-    ) -> Any:
-        (members, amounts, totals), method = own
+    def update(row: Any, arrays: Any, model: Any, own: Any) -> Any:
+        i, y, v, z, reading, used = row
+        rows, settings, parameters, _weights, _offsets = arrays
+        batch, method = own
+        members, amounts, totals = batch
         size = members.size
         filled = int(totals[FILLED])
         s = slope(z, y, parameters)
@@ -84,9 +73,7 @@ def make_minibatch_update(
         if filled + 1 < size:
             return no_update(GATHERED, z, model)
         totals[FILLED] = 0.0
-        finite, changed = complete(
-            rows, used, settings, weights, offsets, model, members, amounts, totals[AMOUNTS], method
-        )
+        finite, changed = complete(used, arrays, model, batch, method)
         sums = totals[LOSSES], totals[WEIGHTS], totals[WRONG] / size, totals[SQUARES] / size
         return CONTINUE if finite else NOT_FINITE, totals[PREDICTIONS] / size, totals[SLOPES] / size, changed, sums
 

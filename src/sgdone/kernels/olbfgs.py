@@ -12,7 +12,7 @@ import numpy as np
 from sgdone.kernels.bookkeeping import moved
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.loop import LARGEST, UNIT, RowMethod
-from sgdone.kernels.minibatch import make_minibatch_update
+from sgdone.kernels.minibatch import AMOUNTS, make_minibatch_update
 from sgdone.kernels.plain_vectors import inner, make_vectors
 from sgdone.kernels.row_step import make_predict
 from sgdone.kernels.rows import RowAccess
@@ -83,15 +83,14 @@ def make_olbfgs(access: RowAccess, value: Callable[..., float], slope: Callable[
     """Steps θ ← θ − γB∇ over k rows each, and pairs from both gradients of the same rows.
 
     ``own`` is that of `sgdone.kernels.minibatch` with the step sizes, the labels, the weights of the rows and their
-    stride, the loss's parameters, ``pairs`` (the steps, the changes of the gradient, their curvatures and the ring),
-    and vectors to work in.
+    stride, ``pairs`` (the steps, the changes of the gradient, their curvatures and the ring), and vectors to work in.
     """
     dot, add = access.dot, access.add
     take, move, read = make_vectors(access)
 
     @inlined
     def gather(rows: Any, i: Any, share: Any, first: Any, reading: Any, used: Any, settings: Any, method: Any) -> Any:
-        sums, sum_offsets = method[6][0], method[6][1]
+        sums, sum_offsets = method[5][0], method[5][1]
         _wx, row_norm = reading
         finite = abs(share) <= settings[LARGEST] and row_norm < np.inf
         if finite:
@@ -99,19 +98,10 @@ def make_olbfgs(access: RowAccess, value: Callable[..., float], slope: Callable[
         return share, finite
 
     @inlined
-    def complete(
-        rows: Any,
-        used: Any,
-        settings: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-        members: Any,
-        amounts: Any,
-        total: Any,
-        method: Any,
-    ) -> Any:
-        steps, labels, sample_weight, weight_stride, parameters, pairs, room = method
+    def complete(used: Any, arrays: Any, model: Any, batch: Any, method: Any) -> Any:
+        rows, settings, parameters, weights, offsets = arrays
+        members, amounts, totals = batch
+        steps, labels, sample_weight, weight_stride, pairs, room = method
         past_steps, past_changes, curvatures, ring = pairs
         sums, sum_offsets, gradient, p, old, change, shares = room
         size = members.size
@@ -119,7 +109,7 @@ def make_olbfgs(access: RowAccess, value: Callable[..., float], slope: Callable[
         read(weights, old)
         old[last_entry] = model.intercept
         take(rows, sums, sum_offsets, old, settings[ALPHA], gradient)
-        gradient[last_entry] = total * settings[UNIT]
+        gradient[last_entry] = totals[AMOUNTS] * settings[UNIT]
         turn(gradient, settings[EPSILON], past_steps, past_changes, curvatures, ring, shares, p)
         for j in range(p.size):
             p[j] *= steps[used]

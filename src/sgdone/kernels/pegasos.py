@@ -14,7 +14,7 @@ import numpy as np
 from sgdone.kernels.bookkeeping import moved
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.loop import LARGEST, UNIT, RowMethod
-from sgdone.kernels.minibatch import make_minibatch_update
+from sgdone.kernels.minibatch import AMOUNTS, make_minibatch_update
 from sgdone.kernels.model import CEILING, FLOOR
 from sgdone.kernels.row_step import make_predict
 from sgdone.kernels.rows import CSR_SHIFTED, RowAccess
@@ -87,18 +87,9 @@ def make_pegasos(access: RowAccess, value: Callable[..., float], slope: Callable
         return amount, abs(amount) <= settings[LARGEST] and amount * amount * row_norm < np.inf
 
     @inlined
-    def complete(
-        rows: Any,
-        used: Any,
-        settings: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-        members: Any,
-        amounts: Any,
-        total: Any,
-        method: Any,
-    ) -> Any:
+    def complete(used: Any, arrays: Any, model: Any, batch: Any, method: Any) -> Any:
+        rows, settings, _parameters, weights, offsets = arrays
+        members, amounts, totals = batch
         steps, kept, first_row = method
         ball = settings[RADIUS_SQUARED]
         shrink = 1.0 - steps[used] * settings[ALPHA]
@@ -129,6 +120,6 @@ def make_pegasos(access: RowAccess, value: Callable[..., float], slope: Callable
             norm = ball
             kept[PROJECTIONS] += 1.0
         kept[NORM] = norm
-        return True, moved(model, scale, model.share, model.intercept - total * settings[UNIT])
+        return True, moved(model, scale, model.share, model.intercept - totals[AMOUNTS] * settings[UNIT])
 
     return RowMethod(make_predict(access), make_minibatch_update(value, slope, gather, complete))

@@ -37,21 +37,9 @@ def make_row_step(
         return wx + model.intercept, (wx, other, norm)
 
     @inlined
-    def update(
-        rows: Any,
-        i: Any,
-        y: Any,
-        v: Any,
-        z: Any,
-        reading: Any,
-        used: Any,
-        settings: Any,
-        parameters: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-        own: Any,
-    ) -> Any:
+    def update(row: Any, arrays: Any, model: Any, own: Any) -> Any:
+        i, y, v, z, reading, used = row
+        rows, settings, parameters, weights, offsets = arrays
         wx, other, norm = reading
         steps, penalties, penalty_stride = own
         energy = v * (norm + settings[UNIT])

@@ -30,21 +30,9 @@ def make_sgdqn(access: RowAccess, value: Callable[..., float], slope: Callable[.
     move, learn, age, keep = rescaled(access)
 
     @inlined
-    def update(
-        rows: Any,
-        i: Any,
-        y: Any,
-        v: Any,
-        z: Any,
-        reading: Any,
-        used: Any,
-        settings: Any,
-        parameters: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-        own: Any,
-    ) -> Any:
+    def update(row: Any, arrays: Any, model: Any, own: Any) -> Any:
+        i, y, v, z, _reading, _used = row
+        rows, settings, parameters, weights, offsets = arrays
         skip, kept, of_intercept = own
         alpha = settings[ALPHA]
         s = slope(z, y, parameters)

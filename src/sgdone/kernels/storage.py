@@ -13,7 +13,7 @@ Each factory takes a way of reaching rows and a loss's value, and returns
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sgdone.kernels.averaging import average_numbers, moved_mean, polynomial_rate, row_multiples
+from sgdone.kernels.averaging import average_step, polynomial_rate
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.model import AVERAGE_CEILING, AVERAGE_FLOOR, CEILING, FLOOR
 from sgdone.kernels.outcome import AVERAGE_IS_BETTER, CONTINUE
@@ -80,8 +80,8 @@ def make_searching(access: RowAccess, value: Callable[..., float]) -> Storage:
     @inlined
     def compare(other: Any, loss: Any, y: Any, v: Any, parameters: Any, model: Any) -> Any:
         moving_loss = v * value(other, y, parameters)
-        iterate = moved_mean(model.iterate_loss, v * loss, MOVING_RATE)
-        moving = moved_mean(model.moving_loss, moving_loss, MOVING_RATE)
+        iterate = model.iterate_loss + MOVING_RATE * (v * loss - model.iterate_loss)
+        moving = model.moving_loss + MOVING_RATE * (moving_loss - model.moving_loss)
         better = model.steps + 1.0 >= FIRST_COMPARED and moving < iterate
         return iterate, moving, AVERAGE_IS_BETTER if better else CONTINUE
 
@@ -180,11 +180,10 @@ def _make_write_average(access: RowAccess, rate_of: Callable[..., float]) -> Cal
             scale = 1.0
             own = 1.0
             share = 0.0
-        to_iterate, to_average = row_multiples(amount, scale, own, share)
-        add_both(rows, i, weights, offsets, to_iterate, to_average)
         rate = rate_of(model, settings)
-        own, share = average_numbers(scale, own, share, rate)
-        return scale, own, share, moved_mean(model.averaged_intercept, intercept, rate)
+        to_iterate, to_average, own, share = average_step(amount, scale, own, share, rate)
+        add_both(rows, i, weights, offsets, to_iterate, to_average)
+        return scale, own, share, model.averaged_intercept + rate * (intercept - model.averaged_intercept)
 
     return write
 

@@ -31,21 +31,9 @@ def make_anchor(access: RowAccess, slope: Callable[..., float]) -> RowMethod:
     add_both = access.add_both
 
     @inlined
-    def update(
-        rows: Any,
-        i: Any,
-        y: Any,
-        v: Any,
-        z: Any,
-        reading: Any,
-        used: Any,
-        settings: Any,
-        parameters: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-        own: Any,
-    ) -> Any:
+    def update(row: Any, arrays: Any, model: Any, own: Any) -> Any:
+        i, y, v, z, reading, _used = row
+        rows, settings, parameters, weights, offsets = arrays
         factor, anchor_slopes, gradient_b = own
         _wx, norm = reading
         s = slope(z, y, parameters)
@@ -69,21 +57,9 @@ def make_svrg(access: RowAccess, value: Callable[..., float], slope: Callable[..
         return model.scale * product + model.share * along_gradient + model.intercept, ()
 
     @inlined
-    def update(
-        rows: Any,
-        i: Any,
-        y: Any,
-        v: Any,
-        z: Any,
-        reading: Any,
-        used: Any,
-        settings: Any,
-        parameters: Any,
-        weights: Any,
-        offsets: Any,
-        model: Any,
-        own: Any,
-    ) -> Any:
+    def update(row: Any, arrays: Any, model: Any, own: Any) -> Any:
+        i, y, v, z, _reading, used = row
+        rows, settings, parameters, weights, offsets = arrays
         steps, anchor_slopes = own
         s = slope(z, y, parameters)
         step = steps[used]

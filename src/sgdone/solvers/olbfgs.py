@@ -131,7 +131,7 @@ class OLBFGS(SingleModel):
         def own(part: Block, sizes: NDArray[np.float64]) -> tuple[Any, ...]:
             rows = part.labels, part.sample_weight, part.weight_stride
             kept = pairs.steps, pairs.changes, pairs.curvatures, pairs.ring
-            return sizes, *rows, objective.loss.parameters, kept, _room(state, int(self.memory))
+            return sizes, *rows, kept, _room(state, int(self.memory))
 
         settings = [objective.penalty, float(self.epsilon), pairs.damping]
         batches = Minibatches(make_olbfgs, int(self.minibatch), settings, own)
