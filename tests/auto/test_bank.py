@@ -93,6 +93,7 @@ def record(monkeypatch):
 
 
 @pytest.mark.parametrize(("n_rows", "n_features", "expected"), [(600, 100, True), (6000, 3, False)])
+@pytest.mark.slow
 def test_larger_penalties_are_tried_where_overfitting_is_possible(n_rows, n_features, expected, record):
     fitted(*rows_of(n_rows, n_features, decay=3.0 if n_features == 3 else 0.0))
     assert record.penalties[0] == expected

@@ -71,14 +71,14 @@ def test_where_arrays_lie_in_memory_changes_no_bit(columns, task, monkeypatch, s
         loop = make_loop(*arguments)
 
         def crowded(rows, *others):
-            *given, weights, offsets, numbers, own, predictions, slopes, held = others
-            folds, plans, _, intercepts, scalars, losses, misses, row, sums, amounts, room = own
+            *given, weights, _, numbers, (row, sums, amounts, *rest), predictions, slopes, held = others
             matrix, *units = rows
             # What is written to lies right after what is read.
             shift, scale, row, sums, amounts, there = _side_by_side(*units, row, sums, amounts, weights)
-            flat = there.reshape(-1)
-            own = (folds, plans, flat, intercepts, scalars, losses, misses, row, sums, amounts, room)
-            outcome = loop((matrix, shift, scale), *given, there, offsets, numbers, own, predictions, slopes, held)
+            own = (row, sums, amounts, *rest)
+            outcome = loop(
+                (matrix, shift, scale), *given, there, there.reshape(-1), numbers, own, predictions, slopes, held
+            )
             weights[...] = there
             calls.append(outcome)
             return outcome

@@ -61,6 +61,7 @@ def test_without_an_intercept(task, form):
 
 @FORMS
 @pytest.mark.parametrize("task", TASKS)
+@pytest.mark.slow
 def test_in_float32(task, form):
     X, y = problem(task)
     X = X.astype(np.float32)

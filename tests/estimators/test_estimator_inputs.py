@@ -73,6 +73,7 @@ def test_dense_and_csr_agree(solver, loss, thin):
 
 @pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor])
 @pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+@pytest.mark.slow
 def test_float32(form, make, binary):
     X, y = binary
     wide = make(random_state=0).fit(form(X), y)

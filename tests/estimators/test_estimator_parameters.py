@@ -13,7 +13,7 @@ from tiers import fast_first
     ("name", "value", "same"),
     [
         pytest.param("loss", "squared-hinge", "squared_hinge", marks=pytest.mark.slow),
-        ("loss", "Squared_Hinge", losses.SquaredHinge()),
+        pytest.param("loss", "Squared_Hinge", losses.SquaredHinge(), marks=pytest.mark.slow),
         ("loss", "logistic", losses.Logistic()),
         ("solver", "asgd", solvers.asgd()),
         ("solver", "sgd", solvers.SGD()),

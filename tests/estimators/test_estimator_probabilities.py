@@ -71,6 +71,7 @@ def test_an_unknown_loss_does_not_break_hasattr():
     assert not hasattr(LinearClassifier("nonsense"), "predict_proba")
 
 
+@pytest.mark.slow
 def test_a_loss_of_the_users_own(binary):
     loss = CustomLoss(
         value=lambda z, y: max(0.0, 1.0 - y * z) ** 3,

@@ -117,6 +117,7 @@ def test_several_outputs(numbers):
     assert model.score(X, np.column_stack([y, -y])) > 0.9
 
 
+@pytest.mark.slow
 def test_an_early_stop_in_processes(several):
     """A model, verdict and trace travel between processes."""
     model = SGDClassifier(solver="asgd", random_state=0)

@@ -44,6 +44,7 @@ def test_features_of_very_different_scales(solver, binary):
 
 
 @pytest.mark.parametrize("place", [0, 700, 2500])
+@pytest.mark.slow
 def test_one_row_a_million_times_larger(place, rng):
     X = rng.standard_normal((3000, 3))
     y = (X[:, 0] > 0).astype(int)

@@ -267,7 +267,7 @@ def test_a_loss_of_ones_own_is_not_taken_for_another():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": 0}, "liblinear needs a positive alpha: its C is 1/"),
+        ({"alpha": 0}, "Liblinear.* needs a positive alpha: its C is 1/"),
         ({"step": 0.1}, "has no step size: remove step=Constant\\("),
         ({"stop": MarginTest()}, "liblinear ends by itself: a rule that looks at every sample cannot watch it"),
         ({"average": True}, "cannot be averaged"),

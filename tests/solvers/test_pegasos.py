@@ -437,9 +437,9 @@ def test_a_solver_is_what_it_says(solver):
 
 def test_no_penalty_is_refused(problem):
     for step in (None, steps.Constant(0.1)):
-        with pytest.raises(ValueError, match=r"pegasos.* needs? a positive alpha"):
+        with pytest.raises(ValueError, match=r"Pegasos.* needs a positive alpha"):
             fit(problem, Pegasos(), MaxPasses(1), alpha=0.0, step=step)
-    with pytest.raises(ValueError, match=r"pegasos.* need a positive alpha"):
+    with pytest.raises(ValueError, match=r"Pegasos.* needs a positive alpha"):
         SGDClassifier(solver="pegasos", alpha=0).fit(problem.X, problem.y)
 
 

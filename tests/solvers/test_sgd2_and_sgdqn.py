@@ -97,7 +97,7 @@ def test_step_sizes_that_are_none(options, message):
 @pytest.mark.parametrize("step", ["auto", "bottou"])
 def test_no_penalty_is_an_error(name, step):
     X, y = two_classes()
-    with pytest.raises(ValueError, match="sgd2 and sgdqn need a positive alpha, because their step sizes are 1/"):
+    with pytest.raises(ValueError, match=r"needs? a positive alpha"):
         SGDClassifier(solver=name, alpha=0.0, step=step).fit(X, y)
 
 

@@ -15,6 +15,7 @@ from sgdone.interfaces.progress import Judgement, Model, Pause
 from sgdone.interfaces.stop import Stop
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
+from sgdone.losses.loss import Loss
 from sgdone.steps.step_size import StepSize
 
 Ending = Literal["used", "not finite", "not sound"]
@@ -86,6 +87,10 @@ class Method(ABC):
     needs_fixed_loss: ClassVar[bool] = False
     #: Whether columns of very different scales keep it from making progress.
     needs_comparable_scales: ClassVar[bool] = True
+    #: Why it needs a positive penalty; empty if it does not.
+    needs_penalty: ClassVar[str] = ""
+    #: The losses that it can minimise; None for any.
+    losses: ClassVar[tuple[type[Loss], ...] | None] = None
     #: Whether it can take steps on an L1 penalty.
     has_l1_step: ClassVar[bool] = False
     #: Whether it minimises a sum over several outputs at once; others train one model a class.

@@ -34,6 +34,14 @@ def check_needs(
             f"the scale of the loss {loss.name!r} is found by methods with a single model: give it as a number, or use "
             "SGDClassifier"
         )
+    if method.losses is not None and type(loss) not in method.losses:
+        *names, last = (known.name for known in method.losses)
+        known = f"{', '.join(names)} and {last}"
+        raise ValueError(
+            f"{method!r} cannot do the loss {loss.name!r}: it can do {known}. Use one of them, or another solver"
+        )
+    if method.needs_penalty and objective.alpha == 0:
+        raise ValueError(f"{method!r} needs a positive alpha: {method.needs_penalty}")
     if objective.l1_ratio > 0 and not method.has_l1_step:
         raise ValueError(f'{method!r} has no step for an L1 penalty: use solver="sgd", that is Truncated(SGD())')
     if objective.alpha is None and not method.chooses_alpha:

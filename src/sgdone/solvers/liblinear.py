@@ -72,6 +72,8 @@ class Liblinear(SingleModel):
     needs_all_rows: ClassVar[bool] = True
     needs_comparable_scales: ClassVar[bool] = False
     takes_step: ClassVar[bool] = False
+    losses: ClassVar[tuple[type[Loss], ...]] = (Hinge, SquaredHinge, Logistic)
+    needs_penalty: ClassVar[str] = "its C is 1/(alpha·rows)"
 
     def __post_init__(self) -> None:
         dual, tol = self.dual, self.tol
@@ -92,13 +94,6 @@ class Liblinear(SingleModel):
 
     def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """One vector of weights, to be overwritten."""
-        if type(objective.loss) not in (Hinge, SquaredHinge, Logistic):
-            raise ValueError(
-                f"liblinear cannot do the loss {objective.loss.name!r}: it can do hinge, squared_hinge and logistic. "
-                "Use one of them, or another solver"
-            )
-        if not objective.penalty > 0:
-            raise ValueError("liblinear needs a positive alpha: its C is 1/(alpha·rows). Give one, or another solver")
         if isinstance(objective.loss, Hinge) and not self._by_dual(objective.loss):
             raise ValueError("liblinear minimises the hinge in the dual alone: use dual=True, or squared_hinge")
         if rows.access is CSR_SHIFTED:

@@ -66,6 +66,7 @@ class Pegasos(SingleModel):
     projection: bool = True
     radius: float | Literal["auto"] = "auto"
     name: ClassVar[str] = "pegasos"
+    needs_penalty: ClassVar[str] = "its steps are 1/(alpha·t), its ball has the radius 1/√alpha"
 
     def __post_init__(self) -> None:
         check_minibatch(self.minibatch)
@@ -94,10 +95,6 @@ class Pegasos(SingleModel):
 
     def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """One vector of weights, and its squared norm."""
-        if not objective.penalty > 0:
-            raise ValueError(
-                "pegasos needs a positive alpha: its steps are 1/(alpha·t), its ball has the radius 1/√alpha"
-            )
         state = State.at(objective, rows, step, "plain", 1, coef, intercept)
         weights, _ = state.running()
         state.extra = Ball(np.array([weights @ weights, 0.0]))

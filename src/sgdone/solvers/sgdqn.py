@@ -57,6 +57,7 @@ class SGDQN(SingleModel):
 
     skip: int | Literal["auto"] = "auto"
     name: ClassVar[str] = "sgdqn"
+    needs_penalty: ClassVar[str] = "it keeps its steps between 1/(100·alpha·t) and 1/(alpha·t)"
 
     def __post_init__(self) -> None:
         check_skip(self.skip)
@@ -68,8 +69,6 @@ class SGDQN(SingleModel):
 
     def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """Two vectors: θ and B."""
-        if not objective.penalty > 0:
-            raise ValueError("sgdqn needs a positive alpha: it keeps its steps between 1/(100·alpha·t) and 1/(alpha·t)")
         rescaled(rows.access)
         state = State.at(objective, rows, step, "plain", 2, coef, intercept)
         state.extra = Rescaling()
