@@ -165,6 +165,7 @@ def test_covertype_tasks(load):
         assert data.target_names == ["rest", "Lodgepole Pine"]
 
 
+@pytest.mark.slow
 def test_a9a(load):
     train, test = load("a9a"), load("a9a", "test")
     assert (train.X.shape, test.X.shape) == ((32_561, 123), (16_281, 123))
@@ -178,6 +179,7 @@ def test_a9a(load):
     assert load("a9a", "all").X.shape == (48_842, 123)
 
 
+@pytest.mark.slow
 def test_reuters_money_fx(load):
     train, test = load("reuters-money-fx"), load("reuters-money-fx", "test")
     assert (train.X.shape, test.X.shape) == ((7770, 8315), (3299, 8315))

@@ -94,6 +94,7 @@ def test_each_of_several_folds_is_held_out_from_a_model_of_its_own(trained):
         (objective_of(Squared(), None), 3.0, 4 / 200 * 6.0),
     ],
 )
+@pytest.mark.slow
 def test_excess_loss_of_an_optimum_on_few_rows(objective, loss, expected, rng):
     """Four columns count: one of the five is constant."""
     X = rng.standard_normal((100, 5))

@@ -235,6 +235,7 @@ def test_a_label_that_is_not_finite_ends_the_stretch(bad):
     assert (found.position, found.outcome) == (5, NOT_FINITE)
 
 
+@pytest.mark.slow
 def test_an_index_outside_the_matrix_ends_the_stretch():
     case = replace(random_case(15, OBJECTIVES["logistic"], dense=False), weights=np.ones(30))
     block = case.block

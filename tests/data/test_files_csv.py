@@ -95,6 +95,7 @@ def test_one_row_one_feature(file):
     assert table.y.shape == (1,)
 
 
+@pytest.mark.slow
 def test_wide(file):
     n = 30_000
     text = ",".join(f"f{j}" for j in range(n)) + ",y\n" + (",".join(["0.123456789"] * n) + ",1\n") * 4

@@ -57,6 +57,7 @@ def test_several_classes_are_the_softmax_of_the_scores(form, chunk):
     np.testing.assert_array_equal(model.predict(form(X)), scores.argmax(axis=1))
 
 
+@pytest.mark.slow
 def test_losses_without_probabilities_are_one_against_the_rest():
     X, y = problem("three")
     model = fitted("three", X, y, loss="hinge")

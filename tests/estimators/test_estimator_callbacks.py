@@ -180,6 +180,7 @@ def test_partial_fit_tells_nobody(binary):
 
 @pytest.mark.parametrize("stop", ["auto", 2, 2.5, stopping.MaxSamples(500), stopping.MaxSeconds(0.01)], ids=str)
 @pytest.mark.parametrize("data", ["binary", "several", "numbers"])
+@pytest.mark.slow
 def test_the_progress_bar(data, stop, request, capsys):
     make = SGDRegressor if data == "numbers" else SGDClassifier
     model = make(solver="asgd", stop=stop).set_callbacks(callback.ProgressBar())

@@ -64,6 +64,7 @@ def test_several_classes_are_as_many_runs(rule, several):
 
 
 @pytest.mark.parametrize("solver", fast_first(1, ["sgd-half", "isgd-half", "svrg"]))
+@pytest.mark.slow
 def test_methods_in_threads(solver, several, same_model):
     X, y = several
     alone = model(3, solver=solver, step="auto").fit(X, y)

@@ -18,7 +18,7 @@ from tiers import fast_first
         ("solver", "asgd", solvers.asgd()),
         ("solver", "sgd", solvers.SGD()),
         ("solver", "ISGD", solvers.ISGD()),
-        ("solver", "aisgd", solvers.Averaged(solvers.ISGD())),
+        pytest.param("solver", "aisgd", solvers.Averaged(solvers.ISGD()), marks=pytest.mark.slow),
         ("step", 0.25, steps.Constant(0.25)),
         ("step", np.float32(0.25), 0.25),
         ("step", 1, 1.0),

@@ -132,6 +132,7 @@ def test_dense_then_sparse(solver, several):
     np.testing.assert_allclose(mixed.coef_, dense.coef_, rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_the_first_call_settles_the_type(binary):
     X, y = binary
     narrow = X.astype(np.float32)

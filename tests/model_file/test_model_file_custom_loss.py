@@ -25,6 +25,7 @@ def path(rng, tmp_path):
     return tmp_path / "m"
 
 
+@pytest.mark.slow
 def test_it_is_brought_along(path, rng):
     X = rng.standard_normal((30, 2))
     model = LinearRegressor(loss(), random_state=0)

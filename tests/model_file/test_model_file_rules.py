@@ -111,6 +111,7 @@ def test_a_model_that_has_ended(name, rows, stored):
 
 @pytest.mark.parametrize("option", fast_first(1, ["I", "II"]))
 @pytest.mark.parametrize("form", fast_first(1, FORMS))
+@pytest.mark.slow
 def test_svrg(option, form, rows, stored):
     X, y = FORMS[form](rows[0]), rows[1]
     first = model(4.5, solver=SVRG(150, option, seed=2), warm_start=True).fit(X, y)

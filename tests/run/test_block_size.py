@@ -64,6 +64,7 @@ def test_csr_and_dense_agree(solver, seed):
     assert dense.intercept == pytest.approx(csr.intercept, rel=1e-10, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_float32_stays_close_to_float64(rng):
     X = rng.standard_normal((3000, 8))
     y = np.where(X @ rng.standard_normal(8) > 0, 1.0, -1.0)

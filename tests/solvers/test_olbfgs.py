@@ -132,6 +132,7 @@ def test_it_learns_curvatures_of_badly_scaled_features(form):
 
 
 @FORMS
+@pytest.mark.slow
 def test_the_automatic_damping_is_a_part_of_the_size_of_a_row(form, problem):
     size = np.mean((problem.weights * np.sum(problem.X**2, axis=1))[problem.weights > 0])
     for loss, part in ((LOGISTIC, 0.01), (losses.Hinge(), 0.1)):

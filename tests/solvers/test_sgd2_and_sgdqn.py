@@ -116,6 +116,7 @@ def test_a_step_by_name_is_the_typical_one(name):
 
 @in_both_forms
 @pytest.mark.parametrize(("name", "alpha"), [("sgd2", 0.01), ("sgdqn", 0.001)])
+@pytest.mark.slow
 def test_it_reaches_the_optimum_of_the_logistic_loss(name, alpha, form):
     X, y = two_classes()
     exact = LogisticRegression(C=1 / (alpha * len(y)), tol=1e-10, max_iter=1000).fit(X, y)

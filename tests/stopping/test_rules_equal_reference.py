@@ -131,6 +131,7 @@ def test_pflug(loss, kind, options):
 @problems_of_both_losses
 @two_hundred
 @random_cases
+@pytest.mark.slow
 def test_distance(loss, options):
     case = Case(loss=loss, **options)
     path = sgd_reference.sgd(*case.rows(), case.step_size, case.update)

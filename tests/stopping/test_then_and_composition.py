@@ -209,14 +209,15 @@ def test_advice_is_the_same_for_any_block_size(stop, rows):
     assert {fit(rows, stop, gamma=0.01, block_size=size).verdict.advice for size in (1, 7, 299)} == {whole}
 
 
-def test_any_composition_stops_where_its_parts_say():
+@pytest.mark.parametrize("count", fast_first(1, [60, 250]))
+def test_any_composition_stops_where_its_parts_say(count):
     path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
     done = subprocess.run(
-        [sys.executable, __file__, "250"], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, __file__, str(count)], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout == "250 compositions\n"
+    assert done.stdout == f"{count} compositions\n"
 
 
 class Drawn:

@@ -115,6 +115,7 @@ METHODS = [
 
 
 @pytest.mark.parametrize("method", METHODS, ids=str)
+@pytest.mark.slow
 def test_runs_follow_the_paper(method):
     x = np.array([0.3, -1.2, 0.7])
     sample = Sample(np.tile(x, (5, 1)), np.full(5, -1.0), np.empty((0, 3)), np.empty(0))

@@ -81,6 +81,7 @@ def test_a_run_is_the_papers(loss):
     assert result.model.intercept[0] == pytest.approx(-coef @ offset, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_five_tests_end_one_random_run():
     stream, seed = two_classes(20, 0.5), np.random.SeedSequence(3)
     sizes = (8, 32, 128)
