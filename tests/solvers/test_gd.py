@@ -203,7 +203,7 @@ def test_a_hook_is_told_passes_and_may_stop(problem):
 
 @pytest.mark.parametrize("rule", fast_first(1, [MarginTest(), SmallValidationSet(8), stopping.Pflug()]), ids=repr)
 def test_rules_that_look_at_every_sample_are_refused(problem, rule):
-    with pytest.raises(ValueError, match="a rule that looks at every sample cannot watch gd"):
+    with pytest.raises(ValueError, match="a rule that checks every sample cannot be used with gd"):
         fit(problem, rule)
 
 

@@ -240,7 +240,7 @@ def test_the_margin_test_returns_the_iterate_without_its_sample(problem):
 
 @pytest.mark.parametrize("rule", fast_first(1, [MarginTest(), Pflug(10), SmallValidationSet(8)]), ids=repr)
 def test_rules_that_look_at_every_sample_cannot_watch_minibatches(rule, problem):
-    with pytest.raises(ValueError, match="a rule that looks at every sample cannot watch minibatches of 100 rows"):
+    with pytest.raises(ValueError, match="a rule that checks every sample cannot be used with minibatches of 100 rows"):
         fit(problem, OLBFGS(), rule)
 
 
@@ -283,7 +283,7 @@ def test_a_copied_state_shares_nothing(problem):
 def test_rows_that_wait_for_a_larger_minibatch_are_not_forgotten(problem):
     first = fit(problem, OLBFGS(60), MaxPasses(1))
     assert len(first.state.extra.waiting) > 7
-    with pytest.raises(ValueError, match="rows wait for a larger minibatch than one of 7 rows"):
+    with pytest.raises(ValueError, match="rows wait for a minibatch of more than 7 rows"):
         fit(problem, OLBFGS(7), MaxPasses(2), resume=with_new_rule(first))
 
 

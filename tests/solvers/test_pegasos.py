@@ -333,7 +333,7 @@ def test_rules_that_look_at_every_sample(rule, problem):
 
 @pytest.mark.parametrize("rule", fast_first(1, [MarginTest(), Pflug(10), SmallValidationSet(8)]), ids=repr)
 def test_rules_that_look_at_every_sample_cannot_watch_minibatches(rule, problem):
-    with pytest.raises(ValueError, match="a rule that looks at every sample cannot watch minibatches of 2 rows"):
+    with pytest.raises(ValueError, match="a rule that checks every sample cannot be used with minibatches of 2 rows"):
         fit(problem, Pegasos(2), rule)
 
 

@@ -122,4 +122,4 @@ def test_neither_storage_nor_block_size_matters(form, block_size, center):
 
 def test_what_it_says_before_it_has_looked_twice():
     verdict = fit(np.eye(3), np.ones(3), Distance() | MaxSamples(1)).verdict
-    assert verdict.evidence["others"] == ["Distance has not looked twice"]
+    assert verdict.evidence["others"] == ["Distance has not made two checks"]

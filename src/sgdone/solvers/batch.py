@@ -60,7 +60,7 @@ class BatchSolver(SingleModel):
         """Make as many steps as ``last − first`` rows allow, but one at least."""
         if watches:
             raise ValueError(
-                f"a rule that looks at every sample cannot watch {self.name}, each step of which reads all rows: "
+                f"a rule that checks every sample cannot be used with {self.name}, each step of which reads all rows: "
                 "use another rule, a number of passes or ProgressiveLoss() say"
             )
         nothing = np.empty(0)

@@ -181,7 +181,7 @@ class Halving(SingleModel):
     def check_memory(self, state: State) -> None:
         """The detector's state is checked by the detector."""
         if not isinstance(state.extra, Halvings):
-            raise ValueError(f"what {self!r} remembers is {type(state.extra).__name__}")
+            raise ValueError(f"the state of {self!r} is a {type(state.extra).__name__}")
         if state.extra.detector is not None:
             self.detector.check(state.extra.detector, state.n_features)
 

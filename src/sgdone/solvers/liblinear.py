@@ -108,7 +108,7 @@ class Liblinear(SingleModel):
         """Solve the problem, whatever part of the rows is given."""
         nothing = np.empty(0)
         if watches:
-            raise ValueError("liblinear ends by itself: a rule that looks at every sample cannot watch it")
+            raise ValueError("liblinear ends by itself: a rule that checks every sample cannot be used with it")
         if not updates or first >= last:
             return Report(first, "used", nothing, nothing, np.nan)
         objective = state.objective
@@ -163,7 +163,7 @@ class Liblinear(SingleModel):
     def check_memory(self, state: State) -> None:
         """It keeps nothing that a compiled loop reads."""
         if not isinstance(state.extra, Solved):
-            raise ValueError(f"what {self!r} remembers is {type(state.extra).__name__}")
+            raise ValueError(f"the state of {self!r} is a {type(state.extra).__name__}")
 
 
 def _check_labels(labels: NDArray[np.float64]) -> None:

@@ -120,7 +120,7 @@ def matrix_of(rows: Rows, used: NDArray[np.uint64]) -> Any:
     rows.check_indices()
     data, indices, indptr = rows.arrays[:3]
     if max(data.size + rows.n_rows, rows.n_features) >= np.iinfo(np.int32).max:
-        raise ValueError("liblinear cannot take so many entries: its indices are of 32 bits. Use another solver")
+        raise ValueError("liblinear cannot take this number of entries: its indices have 32 bits. Use another solver")
     parts = data.astype(np.float64, copy=False), indices.astype(np.int32), indptr.astype(np.int32)
     sparse_rows: Any = sparse.csr_array(parts, (rows.n_rows, rows.n_features))
     if used.size < rows.n_rows:

@@ -105,12 +105,13 @@ class Minibatches:
         if watches and self.size > 1:
             # Between the rows of a minibatch nothing happens that such a rule could check.
             raise ValueError(
-                f"a rule that looks at every sample cannot watch minibatches of {self.size} rows: use minibatch=1, or "
-                "a rule that looks at passes or at numbers of updates"
+                f"a rule that checks every sample cannot be used with minibatches of {self.size} rows: "
+                "use minibatch=1, or a rule that counts passes or updates"
             )
         if len(waiting) >= self.size:
             raise ValueError(
-                f"{len(waiting)} rows wait for a larger minibatch than one of {self.size} rows: go on with that one"
+                f"{len(waiting)} rows wait for a minibatch of more than {self.size} rows: "
+                "continue with the larger minibatch"
             )
         nothing = np.empty(0)
         report = Report(first, "used", nothing, nothing, np.nan)

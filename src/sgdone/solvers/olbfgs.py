@@ -141,7 +141,7 @@ class OLBFGS(SingleModel):
         """The pairs must fit the weights, and the ring the pairs."""
         pairs, memory = state.extra, int(self.memory)
         if not isinstance(pairs, Pairs) or not isinstance(pairs.waiting, Waiting):
-            raise ValueError(f"what {self!r} remembers is {type(pairs).__name__}")
+            raise ValueError(f"the state of {self!r} is a {type(pairs).__name__}")
         vectors = (memory, state.n_features + 1)
         shapes = {"steps": vectors, "changes": vectors, "curvatures": (memory, 2)}
         fits = all(

@@ -129,7 +129,7 @@ class Pegasos(SingleModel):
         """The squared norm must be that of the weights, and the rows that wait some of a minibatch."""
         ball = state.extra
         if not isinstance(ball, Ball) or not isinstance(ball.waiting, Waiting):
-            raise ValueError(f"what {self!r} remembers is {type(ball).__name__}")
+            raise ValueError(f"the state of {self!r} is a {type(ball).__name__}")
         if ball.kept.shape != (2,) or ball.kept.dtype != np.float64 or len(state.offsets) != 1:
             raise ValueError(f"{self!r} keeps two numbers beside one vector of weights")
         if not (ball.radius is None or ball.radius > 0):

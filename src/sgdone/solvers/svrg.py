@@ -163,7 +163,7 @@ class SVRG(SingleModel):
         """An iterate that was picked must be like the state's."""
         stage = state.extra
         if not isinstance(stage, Stage):
-            raise ValueError(f"what {self!r} remembers is {type(stage).__name__}")
+            raise ValueError(f"the state of {self!r} is a {type(stage).__name__}")
         if stage.picked is not None:
             weights, offsets = (np.asarray(array) for array in stage.picked[:2])
             if weights.shape != state.weights.shape or offsets.shape != state.offsets.shape:

@@ -109,7 +109,7 @@ class Distance(StopRule):
     def describe(self, state: _Way, progress: Progress) -> str:
         """The last slope."""
         if math.isnan(state.slope):
-            return "has not looked twice"
+            return "has not made two checks"
         return f"saw the squared distance from the start grow like n^{state.slope:.2f}"
 
 

@@ -86,7 +86,7 @@ class Pflug(StopRule):
         kinds = [("f4", "f8")] if dense else [("u4",), ("f8",), ("u4",), ("f8",)]
         check_arrays(self, arrays, shapes, kinds)
         if not dense and (arrays[2][1] > n_features or arrays[2][2] > 1):
-            raise ValueError(f"what {self!r} remembers of the last row points outside of it")
+            raise ValueError(f"the last row in the state of {self!r} has an index outside of it")
 
     def start(self, n_rows: int | None) -> _Memory:
         """Nothing seen yet."""

@@ -61,7 +61,7 @@ class ProgressiveLoss(StopRule):
             return None
         gain = (before - after) / before if before > 0 else 0.0
         change = f"{'lowered' if gain >= 0 else 'raised'} the progressive loss by {abs(gain):.2%}"
-        reason = f"pass {progress.pass_number} {change}, to {after:.6g} (a gain of {self.tol:.2%} was asked for)"
+        reason = f"pass {progress.pass_number} {change}, to {after:.6g} (tol: {self.tol:.2%})"
         evidence = {"gain": gain, "tol": self.tol, "loss_before": before, "loss": after}
         if gain >= -_RISE:
             return Stop("ProgressiveLoss", Status.CONVERGED, reason, evidence, assumes_scaled=True)

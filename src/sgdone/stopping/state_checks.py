@@ -21,4 +21,4 @@ def check_arrays(
     )
     if not fits:
         found = [(array.shape, str(array.dtype)) if isinstance(array, np.ndarray) else array for array in arrays]
-        raise ValueError(f"what {rule!r} remembers is not of its kind: found {found}, expected shapes {list(shapes)}")
+        raise ValueError(f"the state of {rule!r} is not valid: found {found}, expected shapes {list(shapes)}")

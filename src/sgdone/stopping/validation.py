@@ -126,7 +126,7 @@ class SmallValidationSet(StopRule):
     def watches(self, state: _Held, rows: Rows) -> tuple[Watch, ...]:
         """The checks, made by the loop."""
         if not state.arrays:
-            raise ValueError("SmallValidationSet has no rows to look at: they are held out when a run starts")
+            raise ValueError("SmallValidationSet has no validation rows: they are held out when a run starts")
         if state.rows is None or state.rows.access is not rows.access:
             state.rows = rows.like(state.matrix(rows.n_features))
         return (Watch(make_check, state.numbers, (state.rows.arrays, state.labels), reads_model=True),)
