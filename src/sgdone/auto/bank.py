@@ -12,7 +12,15 @@ from scipy.sparse import csr_array
 from sgdone.auto import schedule
 from sgdone.auto.bank_state import BankState, RunState, raise_for_bad_row
 from sgdone.auto.candidates import CANDIDATES, PLAIN
-from sgdone.auto.constants import BLIND_PASSES, ENOUGH_ROWS, GAIN_WORTH_ADVICE, LAST_BRANCH, LATE_IN_PASS, WINDOW
+from sgdone.auto.constants import (
+    BLIND_PASSES,
+    ENOUGH_ROWS,
+    GAIN_WORTH_ADVICE,
+    LAST_BRANCH,
+    LATE_IN_PASS,
+    WINDOW,
+    Z_DOUBT,
+)
 from sgdone.auto.evaluation import judge
 from sgdone.auto.intercept import balanced
 from sgdone.auto.label_order import drift_advice
@@ -243,7 +251,10 @@ class Bank(Method):
             return replace(ended, status=Status.STALLED, advice=state.order.advice)
         advice = ended.advice
         judgement = state.run.evaluations.judgement
-        more_helps = judgement is not None and judgement.gain_in_errors > max(self.tol, GAIN_WORTH_ADVICE)
+        more_helps = False
+        if judgement is not None:
+            worth_it = max(self.tol, GAIN_WORTH_ADVICE) * judgement.loss_error
+            more_helps = judgement.gain - Z_DOUBT * judgement.gain_error > worth_it
         if ended.status is Status.BUDGET_SPENT and more_helps:
             advice = "Allow more passes: another pass is expected to help."
         drift = drift_advice(state.units.groups, feature_names) if done else ""
