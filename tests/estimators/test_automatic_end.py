@@ -5,7 +5,7 @@ import pytest
 from automatic_problems import TASKS, fitted, problem
 from sklearn.datasets import load_breast_cancer
 
-from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, stopping
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
 from sgdone.interfaces.stop import Status
 from sgdone.stopping import Gain, MaxPasses, MaxSamples, MaxSeconds, Pflug, ProgressiveLoss
 
@@ -199,7 +199,7 @@ def test_the_gain_needs_the_default_fit(make):
             make(stop=stop).fit(X, y)
 
 
-@pytest.mark.parametrize("stop", [Pflug(), "pflug", Pflug() | MaxPasses(5), stopping.MarginTest() | Gain()], ids=str)
+@pytest.mark.parametrize("stop", [Pflug(), "pflug", Pflug() | MaxPasses(5)], ids=str)
 def test_rules_that_watch_an_iterate_need_a_named_method(stop):
     X, y = problem("two")
     with pytest.raises(ValueError, match=r"watches the iterate of a single model.*use SGDClassifier or SGDRegressor"):

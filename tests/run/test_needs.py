@@ -69,6 +69,18 @@ MISMATCHES = {
         (LOGISTIC, Bank(), stopping.Pflug()),
         "watches the iterate of a single model, and this fit trains several side by side: use SGDClassifier or ",
     ),
+    "a rule for validation rows with a rule for an iterate": (
+        (LOGISTIC, Bank(), stopping.Gain() & stopping.MarginTest()),
+        "combines Gain, which is for LinearClassifier and LinearRegressor, with a rule that watches a single model",
+    ),
+    "a penalty that is needed": (
+        (Objective(losses.Logistic(), 0.0), solvers.Pegasos(), ONE_PASS),
+        "needs a positive alpha: its steps are 1/(alpha·t)",
+    ),
+    "a loss that is not supported": (
+        (Objective(losses.Exponential(), 0.1), solvers.Liblinear(), ONE_PASS),
+        "cannot do the loss 'exponential': it can do hinge, squared_hinge and logistic. Use one of them",
+    ),
     "margins of a regression": (
         (REGRESSION, solvers.SGD(), ONE_PASS),
         "monitors=['margins'] need classes and a method with a single model: use SGDClassifier",

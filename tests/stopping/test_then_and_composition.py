@@ -49,7 +49,7 @@ def fit(rows, stop, *, gamma=0.1, shuffle=False, **options):
 
 @pytest.mark.parametrize("factor", [0.99, 0, -1, float("nan"), float("inf"), True, "2", None])
 def test_factors_that_are_none(factor):
-    with pytest.raises(ValueError, match=r"then\(.*\): the factor must be at least 1"):
+    with pytest.raises(ValueError, match=r"then\(.*\): the factor must be a number, at least 1"):
         MarginTest().then(factor)
 
 

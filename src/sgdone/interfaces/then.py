@@ -44,7 +44,7 @@ class Then(StopRule):
     def __post_init__(self) -> None:
         factor: Any = self.factor
         if isinstance(factor, bool) or not isinstance(factor, Real) or not 1 <= float(factor) < math.inf:
-            raise ValueError(f"then({factor!r}): the factor must be at least 1")
+            raise ValueError(f"then({factor!r}): the factor must be a number, at least 1")
 
     @property
     def hold_out(self) -> int:

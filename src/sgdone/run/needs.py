@@ -66,6 +66,11 @@ def check_needs(
 def _check_rule(method: Method, objective: Objective, stop: StopRule) -> None:
     if stop.needs_classes and objective.task != "classification":
         raise ValueError(f"{stop!r} needs two classes, and this is a regression: use another rule")
+    if stop.needs_judgement and stop.needs_iterate:
+        raise ValueError(
+            f"{stop!r} combines Gain, which is for LinearClassifier and LinearRegressor, with a rule that watches a "
+            "single model, which is for SGDClassifier and SGDRegressor: use one of them"
+        )
     if stop.needs_judgement and not method.gives_judgement:
         raise ValueError(
             f"{stop!r} needs a method that evaluates its model on validation rows, and {method!r} does not: "
