@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -13,6 +14,10 @@ from problems import LOSSES, random_problem
 from sgdone.losses import Hinge, Logistic, Squared
 from sgdone.papers.averaging.reference import average, schedule
 from sgdone.papers.sgd_reference import explicit, sgd
+
+#: Before scikit-learn 1.8 `l1_ratio` needs a name for the penalty; since then the name is deprecated.
+OLD = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) < (1, 8)
+ELASTIC_NET = {"penalty": "elasticnet"} if OLD else {}
 
 
 def weights_of(path):
@@ -105,7 +110,13 @@ def test_proximal_sgd_reaches_the_optimum_of_logistic_regression(l1_ratio):
     loss, alpha = Logistic(), 0.03
     X, y = sparse_truth(loss)
     exact = LogisticRegression(
-        C=1 / (len(y) * alpha), l1_ratio=l1_ratio, solver="saga", tol=1e-9, max_iter=10_000, random_state=0
+        C=1 / (len(y) * alpha),
+        l1_ratio=l1_ratio,
+        solver="saga",
+        tol=1e-9,
+        max_iter=10_000,
+        random_state=0,
+        **ELASTIC_NET,
     ).fit(X, y)
     best = objective((exact.coef_[0], exact.intercept_[0]), X, y, loss, alpha, l1_ratio)
     path = sgd(*in_passes(X, y, 50), lambda t: schedule(0.2, 0.1, 1.0, t), proximal(loss, alpha, l1_ratio, True))

@@ -1,6 +1,7 @@
 """``sgdone reproduce``."""
 
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 
 from rich import box
@@ -47,9 +48,9 @@ def reproduce_and_report(name: str, out: Path, quick: bool, seed: int) -> None:
         TimeRemainingColumn(),
         console=console.errors(),
         transient=True,
-        disable=not console.errors().is_terminal,
     )
-    with bar:
+    # Some versions of rich print an empty line for a bar that is not shown.
+    with bar if console.errors().is_terminal else nullcontext():
         line = bar.add_task(experiment.name, total=None)
         rows = measure_all(experiment, seed, done=lambda count, total: bar.update(line, completed=count, total=total))
         claims = experiment.claims(rows)

@@ -113,7 +113,7 @@ def test_shapes_of_the_calibration_functions(gamma, scale):
     grid = np.linspace(0, 1, 201)
     least, excess = conditional_risk_minimum(grid, gamma, scale), psi_transform(grid, gamma, scale)
     top = scale**2 * rho(gamma / scale)
-    assert least[0] == least[-1] == excess[0] == 0.0
+    assert [least[0], least[-1], excess[0]] == pytest.approx([0.0, 0.0, 0.0], abs=1e-15 * top)
     assert least[100] == pytest.approx(top, rel=1e-14)
     assert excess[-1] == pytest.approx(top, rel=1e-14)
     assert np.all(np.diff(least, 2) <= 1e-13 * top)

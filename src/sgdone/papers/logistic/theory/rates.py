@@ -135,8 +135,9 @@ def parameter_rates(t: ArrayLike) -> ParameterRates:
 
     Examples
     --------
-    >>> parameter_rates(10**6).finite_part.round(4), parameter_rates(10**6).direction.round(4)
-    (np.float64(0.1909), np.float64(0.1901))
+    >>> rates = parameter_rates(10**6)
+    >>> round(float(rates.finite_part), 4), round(float(rates.direction), 4)
+    (0.1909, 0.1901)
     """
     logarithm = np.log(times(t, 3))
     return ParameterRates(np.asarray(logarithm**2 / np.exp(logarithm / 2.0)), np.asarray(np.log(logarithm) / logarithm))
