@@ -117,7 +117,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         if task is not None and snapshot is not None:
             tasks = [task.hook(k, name.strip(), snapshot) for k, name in enumerate(names)]
         return train(
-            [lambda make=make: source(make()) for make in labels],  # type: ignore[misc]
+            [lambda make=make: source(make()) for make in labels],  # type: ignore[misc]  # a default of a lambda has no type
             objective,
             self._method(),
             stop,
