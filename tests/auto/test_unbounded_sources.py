@@ -1,10 +1,11 @@
-"""The default fit on generated sources that are not in memory."""
+"""The default fit on sources that are not in memory, and the budgets of runs that do not read all rows."""
 
 import numpy as np
 import pytest
 
 from running import objective_of
 from sgdone.auto import Bank
+from sgdone.data import ArraySource
 from sgdone.losses import Logistic
 from sgdone.papers.streams import Stream
 from sgdone.run import run
@@ -32,3 +33,9 @@ def test_an_endless_source_ends_by_a_budget():
     assert result.verdict.rule == "MaxSamples"
     assert result.verdict.step >= 20_000
     assert result.model.intercept[0] == pytest.approx(0.5, abs=0.15)
+
+
+def test_rows_held_out_are_not_trained_on_beyond_a_budget():
+    X, y = draw(np.random.default_rng(0), 30_000)
+    rule = Gain(tol=0) | MaxSamples(5000)
+    assert run(ArraySource(X, y), objective_of(Logistic()), Bank(), rule).verdict.step == 5000
