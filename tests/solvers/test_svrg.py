@@ -149,7 +149,7 @@ def test_a_margin_returns_the_iterate_without_its_sample(problem):
 
 
 def test_rules_that_look_at_the_weights_inside_the_loop_are_refused(problem):
-    with pytest.raises(ValueError, match="a rule that checks the weights inside the loop cannot watch SVRG"):
+    with pytest.raises(ValueError, match="a rule that checks the weights at every sample cannot be used with svrg"):
         fit(problem, SVRG(), SmallValidationSet(8))
 
 

@@ -184,7 +184,7 @@ def test_a_rule_of_passes_and_a_model_file(solver, tmp_path):
     again = load(tmp_path / "model")
     assert np.array_equal(again.coef_, model.coef_)
     assert again.verdict_ == model.verdict_
-    with pytest.raises(ValueError, match="cannot watch"):
+    with pytest.raises(ValueError, match="a rule that checks every sample cannot be used with"):
         SGDClassifier(solver=solver, stop=MarginTest()).fit(X, y)
 
 

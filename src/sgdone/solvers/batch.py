@@ -61,7 +61,7 @@ class BatchSolver(SingleModel):
         if watches:
             raise ValueError(
                 f"a rule that checks every sample cannot be used with {self.name}, each step of which reads all rows: "
-                "use another rule, a number of passes or ProgressiveLoss() say"
+                "use a number of passes or ProgressiveLoss()"
             )
         nothing = np.empty(0)
         if not updates or first >= last:
