@@ -213,7 +213,7 @@ def test_a_budget_caps_the_gain():
 def test_more_passes_are_advised_if_they_are_expected_to_help(tol, gain, expected):
     """A gain of 0.3 standard errors matters, unless the tolerance is larger; one of 0.1 never does."""
     state = fitted(*rows_of(600, 3), MaxPasses(1)).state
-    state.run.evaluations.judgement = Judgement(0.5, 0.1, gain, 0.0, 1.0)
+    state.run.evaluations.judgement = Judgement(0.5, 0.3, gain, 0.0, 1.0, 0.1)
     advice = Bank(tol).review(state, Stop("MaxPasses", Status.BUDGET_SPENT, "one pass"), None).advice
     assert advice == ("Allow more passes: another pass is expected to help." if expected else "")
     assert Bank(tol).review(state, Stop("Gain", Status.CONVERGED, "no gain"), None).advice == ""

@@ -40,7 +40,7 @@ def evaluation_with(state, differences):
     rng = np.random.default_rng(0)
     noise = 0.01 * rng.standard_normal((200, 3))
     losses = 1.0 + rng.standard_normal((200, 1)) + noise - noise.mean(axis=0) + differences
-    return Evaluation(state.steps, state.models.alive, losses, np.ones(200))
+    return Evaluation(state.steps, state.models.alive, losses, np.ones(200), np.full(200, 9.0))
 
 
 @pytest.mark.parametrize(
@@ -120,12 +120,12 @@ def test_excess_loss_is_that_of_least_squares(rng):
     assert np.mean(found) == pytest.approx(state.excess(0.5, 100), rel=0.1)
 
 
-@pytest.mark.parametrize(("loss_error", "overfits"), [(0.04, True), (0.06, False)])
-def test_overfitting_counts_only_where_it_shows(loss_error, overfits, rng):
+@pytest.mark.parametrize(("noise", "overfits"), [(0.04, True), (0.06, False)])
+def test_overfitting_counts_only_where_it_shows(noise, overfits, rng):
     """Half of the excess 4/200 compared with 0.2 standard errors."""
     X = rng.standard_normal((100, 4))
     state, _ = state_of(X, np.where(X[:, 0] > 0, 1.0, -1.0), objective_of(Logistic()))
     state.run.n_rows = 100
     assert Bank(0.2)._may_overfit(state)
-    state.run.evaluations.judgement = Judgement(0.5, loss_error, 0.0, 0.0, 1.0)
+    state.run.evaluations.judgement = Judgement(0.5, 0.3, 0.0, 0.0, 1.0, noise)
     assert Bank(0.2)._may_overfit(state) == overfits

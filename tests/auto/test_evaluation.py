@@ -1,5 +1,7 @@
 """Evaluations and the expected gain of further training: exact where losses fall as c/t."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from sgdone.auto.candidates import CANDIDATES, Candidate
 from sgdone.auto.comparison import standard_error
-from sgdone.auto.evaluation import Evaluation, judge, limits
+from sgdone.auto.evaluation import Evaluation, judge, limits, measure
 from sgdone.interfaces.progress import Judgement
 from tiers import examples
 
@@ -24,7 +26,8 @@ def evaluations(steps, ends, falls, *, seed=0, spread=0.5, candidates=None):
     parts = 1.0 + rng.standard_normal((N_ROWS, 1))
     parts += 1.0 - weights @ parts / weights.sum()
     candidates = candidates or CANDIDATES[: ends.size]
-    return [Evaluation(t, candidates, ends + spread * chances + parts * falls / t, weights) for t in steps]
+    constant = np.full(N_ROWS, 2.2)
+    return [Evaluation(t, candidates, ends + spread * chances + parts * falls / t, weights, constant) for t in steps]
 
 
 positive = st.floats(0.01, 10.0)
@@ -80,14 +83,15 @@ def test_errors_are_those_of_the_loss_and_of_its_decrease():
     found = judge(before, now, 600)
     fallen = before.losses[:, 0] - now.losses[:, 0]
     factor = 100 / 200 * 600 / 900
-    assert found.loss_error == pytest.approx(standard_error(now.losses[:, 0], now.weights) * np.sqrt(N_ROWS / 300))
+    assert found.loss_error == pytest.approx(standard_error(now.losses[:, 0], now.weights))
+    assert found.noise == pytest.approx(found.loss_error * np.sqrt(N_ROWS / 300))
     assert found.gain_error == pytest.approx(factor * standard_error(fallen, now.weights))
-    assert found.gain_in_errors == pytest.approx(found.gain / found.loss_error)
+    assert found.gain_in_errors == pytest.approx(found.gain / found.noise)
 
 
-def test_the_error_of_the_loss_is_that_of_all_rows_read():
+def test_the_noise_is_that_of_all_rows_read():
     """In the first pass of the rows so far, then of all rows."""
-    errors = [judge(*evaluations((100, steps), [2.0], [0.0]), 600).loss_error for steps in (150, 600, 6000)]
+    errors = [judge(*evaluations((100, steps), [2.0], [0.0]), 600).noise for steps in (150, 600, 6000)]
     assert errors[0] == pytest.approx(2.0 * errors[1])
     assert errors[1] == pytest.approx(errors[2])
 
@@ -114,20 +118,20 @@ def test_new_candidates_are_not_extrapolated():
 
 def test_candidates_are_matched_by_value_not_by_place():
     before, now = evaluations((100, 200), [2.0, 1.0], [100.0, 50.0])
-    turned = Evaluation(200, now.candidates[::-1], now.losses[:, ::-1], now.weights)
+    turned = Evaluation(200, now.candidates[::-1], now.losses[:, ::-1], now.weights, now.constant)
     assert limits(before, turned) == pytest.approx([1.0, 2.0])
     assert judge(before, turned, 100).gain == pytest.approx(judge(before, now, 100).gain)
 
 
 def test_the_gain_in_errors_of_the_loss():
-    assert Judgement(1.0, 0.1, 0.02, 0.0, 1.0).gain_in_errors == pytest.approx(0.2)
-    assert np.isnan(Judgement(1.0, 0.1, np.nan, 0.0, 1.0).gain_in_errors)
+    assert Judgement(1.0, 0.3, 0.02, 0.0, 1.0, 0.1).gain_in_errors == pytest.approx(0.2)
+    assert np.isnan(Judgement(1.0, 0.3, np.nan, 0.0, 1.0, 0.1).gain_in_errors)
 
 
 def test_the_gain_in_errors_of_a_loss_without_error():
-    assert Judgement(1.0, 0.0, 0.0, 0.0, 1.0).gain_in_errors == 0.0
-    assert Judgement(1.0, 0.0, 1e-9, 0.0, 1.0).gain_in_errors == np.inf
-    assert np.isnan(Judgement(1.0, 0.0, np.nan, 0.0, 1.0).gain_in_errors)
+    assert Judgement(1.0, 0.3, 0.0, 0.0, 1.0, 0.0).gain_in_errors == 0.0
+    assert Judgement(1.0, 0.3, 1e-9, 0.0, 1.0, 0.0).gain_in_errors == np.inf
+    assert np.isnan(Judgement(1.0, 0.3, np.nan, 0.0, 1.0, 0.0).gain_in_errors)
 
 
 @pytest.mark.parametrize(("worse", "expected"), [(0.0, False), (1.5, False), (2.5, True), (-2.5, False)])
@@ -136,12 +140,22 @@ def test_an_evaluation_is_worse_beyond_two_errors_of_the_difference(worse, expec
     candidates, weights = CANDIDATES[:1], np.ones(100)
     level, change = 5.0 * rng.standard_normal(100), rng.standard_normal(100)
     change = (change - change.mean()) / change.std()
-    before = Evaluation(10, candidates, level[:, None], weights)
-    now = Evaluation(20, candidates, (level + change + worse / 10.0)[:, None], weights)
+    before = Evaluation(10, candidates, level[:, None], weights, level)
+    now = Evaluation(20, candidates, (level + change + worse / 10.0)[:, None], weights, level)
     assert now.is_worse_than(before) is expected
 
 
 def test_means_are_weighted():
-    evaluation = Evaluation(1, CANDIDATES[:2], np.array([[1.0, 4.0], [2.0, 0.0]]), np.array([3.0, 1.0]))
+    evaluation = Evaluation(1, CANDIDATES[:2], np.array([[1.0, 4.0], [2.0, 0.0]]), np.array([3.0, 1.0]), np.ones(2))
     assert evaluation.means.tolist() == [1.25, 3.0]
     assert evaluation.lead == 0
+
+
+def test_a_measured_loss_is_compared_with_a_constant_prediction():
+    """The mean loss of 2.0 against 2.2; three standard errors of 0.5/20 are 0.075."""
+    (now,) = evaluations((100,), [2.0], [0.0])
+    assert measure(now).beats_constant
+    assert measure(now).constant_loss == pytest.approx(2.2)
+    close, far = (replace(now, constant=np.full(N_ROWS, level)) for level in (1.95, 1.9))
+    assert measure(close).beats_constant
+    assert not measure(far).beats_constant

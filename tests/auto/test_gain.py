@@ -9,9 +9,9 @@ from sgdone.interfaces.stop import Status
 from sgdone.stopping import Gain
 
 
-def progress(gain=None, gain_error=0.0, loss_error=0.1, passes=1.0):
+def progress(gain=None, gain_error=0.0, noise=0.1, passes=1.0, **more):
     """Progress with a judgement, or without one if there is no gain."""
-    judgement = None if gain is None else Judgement(0.5, loss_error, gain, gain_error, passes)
+    judgement = None if gain is None else Judgement(0.5, 0.3, gain, gain_error, passes, noise, **more)
     return Progress(100, 100, 100, 1, True, 0.5, 0.0, judgement=judgement)
 
 
@@ -48,7 +48,7 @@ def test_steps_without_a_judgement_are_ignored():
 
 
 def test_a_tolerance_of_0_never_fires():
-    assert not any(fires(Gain(0.0), progress(0.0), progress(0.0), progress(0.0, loss_error=0.0)))
+    assert not any(fires(Gain(0.0), progress(0.0), progress(0.0), progress(0.0, noise=0.0)))
 
 
 def test_an_unknown_gain_never_fires():
@@ -59,28 +59,33 @@ def test_an_unknown_gain_never_fires():
 
 
 def test_a_loss_without_error_needs_a_gain_of_0():
-    exact = {"loss_error": 0.0}
+    exact = {"noise": 0.0}
     assert fires(Gain(0.2), progress(1e-9, **exact), progress(1e-9, **exact)) == [False, False]
     assert fires(Gain(0.2), progress(0.0, **exact), progress(0.0, **exact)) == [False, True]
+
+
+def test_a_model_worse_than_a_constant_prediction_has_not_converged():
+    worse = {"constant_loss": 0.2, "beats_constant": False}
+    rule = Gain(0.2)
+    state = rule.start(100)
+    assert [rule.observe(state, progress(0.0, **worse)) for _ in range(3)] == [None] * 3
+    assert rule.describe(state, progress()) == "did not fire: the model is worse than a constant prediction"
 
 
 def test_what_it_says():
     rule = Gain(0.2)
     stop = rule.observe(rule.start(100), progress(0.01, 0.001, passes=8.0))
     assert (stop.rule, stop.status) == ("Gain", Status.CONVERGED)
-    assert stop.reason == (
-        "the validation loss is 0.5 ± 0.1, and 8 more passes would lower it by about 0.01 "
-        "(0.1 standard errors; tol=0.2)"
-    )
+    assert stop.reason == ("8 more passes would lower the loss by about 0.01 (0.1 standard errors; tol=0.2)")
     assert stop.evidence == {
         "loss": 0.5,
-        "standard_error": 0.1,
+        "standard_error": 0.3,
         "gain": 0.01,
         "gain_standard_error": 0.001,
         "tol": 0.2,
     }
     nothing_left = rule.observe(rule.start(100), progress(0.0))
-    assert nothing_left.reason.endswith("no further improvement is expected")
+    assert nothing_left.reason == "no further improvement is expected"
 
 
 def test_how_far_it_is_from_firing():
@@ -88,9 +93,7 @@ def test_how_far_it_is_from_firing():
     state = rule.start(100)
     assert rule.describe(state, progress()) == "needs two evaluations of the model"
     rule.observe(state, LARGE)
-    assert rule.describe(state, progress()).startswith(
-        "did not fire: the validation loss is 0.5 ± 0.1, and 1 more pass"
-    )
+    assert rule.describe(state, progress()).startswith("did not fire: 1 more pass would lower the loss by about 0.05")
 
 
 @pytest.mark.parametrize("tol", [-1, -1e-9, math.nan, math.inf, "small", None, True, [0.2]], ids=str)

@@ -11,7 +11,7 @@ from sgdone.stopping import Gain, MaxPasses, MaxSamples, MaxSeconds, Pflug, Prog
 
 #: The candidate chosen, which every verdict has, and the judgement of `Gain`.
 CHOICE = {"alpha", "learning_rate_multiplier"}
-JUDGEMENT = {"loss", "standard_error", "gain", "gain_standard_error", "tol"}
+JUDGEMENT = {"loss", "standard_error", "constant_loss", "gain", "gain_standard_error", "tol"}
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -25,7 +25,7 @@ def test_the_verdict_says_what_further_passes_would_gain(task):
     text = str(verdict)
     assert f"the validation loss is {loss:.3g} ± {error:.2g}" in text
     if gain > 0:
-        assert f"would lower it by about {gain:.1g} ({gain / error:.2g} standard errors; tol=0.2)" in text
+        assert f"would lower the loss by about {gain:.1g} ({gain / error:.2g} standard errors; tol=0.2)" in text
     else:
         assert "no further improvement is expected" in text
     assert text.startswith(f"Converged after {verdict.step:,} samples")

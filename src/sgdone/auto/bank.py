@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -12,18 +13,21 @@ from scipy.sparse import csr_array
 from sgdone.auto import schedule
 from sgdone.auto.bank_state import BankState, RunState, raise_for_bad_row
 from sgdone.auto.candidates import CANDIDATES, PLAIN
+from sgdone.auto.comparison import is_worse_than_constant, mean
 from sgdone.auto.constants import (
     BLIND_PASSES,
     ENOUGH_ROWS,
     GAIN_WORTH_ADVICE,
+    GROSS,
     LAST_BRANCH,
     LATE_IN_PASS,
     WINDOW,
     Z_DOUBT,
 )
-from sgdone.auto.evaluation import judge
-from sgdone.auto.intercept import balanced
+from sgdone.auto.evaluation import judge, measure
+from sgdone.auto.intercept import intercept_shift
 from sgdone.auto.label_order import drift_advice
+from sgdone.auto.start import best_share
 from sgdone.auto.state_checks import check_state
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.rows import Rows
@@ -37,6 +41,8 @@ from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.steps.step_size import StepSize
+
+_WORSE_THAN_CONSTANT = "The features may not predict the labels at all: check both, or give a larger alpha."
 
 
 @contextmanager
@@ -58,7 +64,7 @@ class Bank(Method):
     Parameters
     ----------
     tol : float, default=0.2
-        Differences below this many standard errors of the validation loss do not matter.
+        Differences below this many standard errors of the loss on the training rows do not matter.
 
     Examples
     --------
@@ -96,15 +102,23 @@ class Bank(Method):
         _check_labels(block, window)
         # Weights given for columns that first appear late must not be lost: then all rows are measured first.
         run.all_seen = start is not None and stream.source.in_memory and not run.part_of_stream
-        state = BankState.over(
+        begin = partial(
+            BankState.over,
             block,
             window,
             objective,
-            start,
-            PLAIN if 0 < run.n_rows < FEWEST and not run.part_of_stream else CANDIDATES,
+            candidates=PLAIN if 0 < run.n_rows < FEWEST and not run.part_of_stream else CANDIDATES,
             seen=block.all_used() if run.all_seen else window,
             ordered=run.ordered,
         )
+        state = begin(start)
+        if start is not None:
+            share, reason = best_share(partial(state.losses_towards_constant, block, window), block.weights_of(window))
+            if share == 0:
+                state = begin(None)
+            elif share < 1:
+                state.move_towards_constant(block, window, share)
+            run.start_note = reason
         state.run = run
         if run.small and not run.part_of_stream:
             state.hold_out(stream.set_aside(state.scaled(block).rows))
@@ -123,7 +137,27 @@ class Bank(Method):
                 f"these rows have {stream.block.rows.n_features}"
             )
         state.run = _run_state(stream)
+        if state.run.part_of_stream and self._is_lost(state, stream.block):
+            state = self.start(state.objective, stream, None, None)
+            state.run.start_note = "the model so far was worse than a constant prediction: training started again"
         return state
+
+    def _is_lost(self, state: BankState, block: Block) -> bool:
+        """Whether a model is much worse on new rows than a constant prediction, as after a change of their units.
+
+        The constant is the best one for these rows, and also the model's own without its coefficients: of rows of
+        another mix of classes the latter is as wrong as the model.
+        """
+        rows = block.used(0, block.position_after(0, WINDOW))
+        if rows.size < FEWEST:
+            return False
+        block, weights = self.prepare(state, block), block.weights_of(rows)
+        now = state.losses_towards_constant(block, rows, 1.0)
+        constants = state.losses_towards_constant(block, rows, 0.0), state.losses_without_coefficients(block, rows)
+        return all(
+            mean(now, weights) > GROSS * mean(constant, weights) and is_worse_than_constant(now, constant, weights)
+            for constant in constants
+        )
 
     def prepare(self, state: BankState, block: Block) -> Block:
         """The block, dense or sparse as those that the units were estimated from."""
@@ -227,13 +261,24 @@ class Bank(Method):
         rows_after = stream.rows_read + held_out - run.passed
         if state.steps + held_out <= limit.step and rows_after <= limit.rows_read:
             self._release(state, stream)
-        state.models.drop_fold_models()
-        if evaluations.best_model is not None:
-            model = evaluations.best_model
+        model, best = evaluations.best_model, evaluations.best
+        if model is not None and best is not None:
+            if best is evaluations.last:
+                model, best = state.better_of_mean_and_leader(best, stream.block)
+            shift = np.zeros_like(model.intercept)
             if stream.source.in_memory:
-                model = balanced(state.objective, model, stream.block, stream.rows_read, stream.draws)
-            state.adopt(model)
-            run.solution = model
+                shift = intercept_shift(state.objective, model, stream.block, stream.rows_read, stream.draws)
+            run.solution = model._replace(intercept=model.intercept + shift)
+            measured = replace(measure(best), held_out=run.validation.count > 0)
+            known = evaluations.judgement
+            if known is not None:
+                measured = replace(
+                    measured, gain=known.gain, gain_error=known.gain_error, passes=known.passes, noise=known.noise
+                )
+            evaluations.judgement = measured
+        state.models.drop_fold_models()
+        if run.solution is not None:
+            state.adopt(run.solution)
 
     def solution(self, state: BankState) -> Model:
         """The best model once the run has ended, the leader's average before."""
@@ -251,9 +296,11 @@ class Bank(Method):
             return replace(ended, status=Status.STALLED, advice=state.order.advice)
         advice = ended.advice
         judgement = state.run.evaluations.judgement
+        if ended.status is Status.CONVERGED and judgement is not None and not judgement.beats_constant:
+            return replace(ended, status=Status.STALLED, advice=_WORSE_THAN_CONSTANT)
         more_helps = False
         if judgement is not None:
-            worth_it = max(self.tol, GAIN_WORTH_ADVICE) * judgement.loss_error
+            worth_it = max(self.tol, GAIN_WORTH_ADVICE) * judgement.noise
             more_helps = judgement.gain - Z_DOUBT * judgement.gain_error > worth_it
         if ended.status is Status.BUDGET_SPENT and more_helps:
             advice = "Allow more passes: another pass is expected to help."
@@ -270,7 +317,17 @@ class Bank(Method):
         judgement = state.run.evaluations.judgement
         if judgement is None:
             return found
-        return found | {"loss": judgement.loss, "standard_error": judgement.loss_error, "gain": judgement.gain}
+        return found | {
+            "loss": judgement.loss,
+            "standard_error": judgement.loss_error,
+            "constant_loss": judgement.constant_loss,
+            "gain": judgement.gain,
+        }
+
+    def summary(self, state: BankState) -> str:
+        """The loss of the model returned, and what became of the start."""
+        judgement = state.run.evaluations.judgement
+        return "; ".join(filter(None, ("" if judgement is None else judgement.loss_text, state.run.start_note)))
 
     def _see(self, state: BankState, block: Block, window: NDArray[np.uint64]) -> None:
         """Update units, step sizes and penalties for rows about to be trained on."""
@@ -337,7 +394,7 @@ class Bank(Method):
         judgement = state.run.evaluations.judgement
         if judgement is None:
             return True
-        return state.excess(judgement.loss, state.run.n_rows or state.steps) / 2.0 > self.tol * judgement.loss_error
+        return state.excess(judgement.loss, state.run.n_rows or state.steps) / 2.0 > self.tol * judgement.noise
 
 
 def _run_state(stream: Stream) -> RunState:

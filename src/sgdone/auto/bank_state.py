@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.candidates import Candidate
-from sgdone.auto.comparison import clear_losers, ties, worth_keeping
-from sgdone.auto.constants import LARGER_STEP, LARGEST_STEP, LATER_PENALTIES, LOSS_CLIP, MAX_BYTES, ROWS_FOR_STEPS
+from sgdone.auto.comparison import clear_losers, worth_keeping
+from sgdone.auto.constants import LARGER_STEP, LARGEST_STEP, LATER_PENALTIES, MAX_BYTES, ROWS_FOR_STEPS
 from sgdone.auto.evaluation import Evaluation, Evaluations, limits
 from sgdone.auto.label_order import LabelOrder
 from sgdone.auto.models import Advance, Models
 from sgdone.auto.progressive_losses import ProgressiveLosses
-from sgdone.auto.start import curvature, initial_intercept, is_robust
+from sgdone.auto.start import best_constant, curvature, initial_intercept, is_robust
 from sgdone.auto.units import Units
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.preparation import InUnits
@@ -23,7 +23,7 @@ from sgdone.data.source import Block
 from sgdone.data.validation_rows import FEWEST, ValidationRows
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
-from sgdone.kernels.bank import ALL_ROWS, PENALTY
+from sgdone.kernels.bank import NO_FOLD, PENALTY
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
 
 
@@ -57,6 +57,8 @@ class RunState:
     evaluations: Evaluations = field(default_factory=Evaluations)
     #: The last answer of `folds_of`, with the labels and the validation rows it is about.
     folds: tuple[NDArray[np.float64], ValidationRows, NDArray[np.uint8]] | None = None
+    #: What became of a model to start from that was far from the optimum.
+    start_note: str = ""
     #: The model returned, once the run has ended.
     solution: Model | None = None
 
@@ -188,12 +190,11 @@ class BankState:
 
         The loss is convex: that of the mean is at most the mean of theirs, and usually below the least.
         """
+        return Model(*self.models.mean_of(self._tied(evaluation)).solution(0, self.units.scaling))
+
+    def _tied(self, evaluation: Evaluation) -> list[Candidate]:
         alive = self.models.alive
-        tied = [evaluation.candidates[k] for k in ties(evaluation.losses, evaluation.weights, evaluation.lead)]
-        models = [self.models.main(candidate) for candidate in tied if candidate in alive]
-        solutions = [self.models.solution(model, self.units.scaling) for model in models]
-        coef = np.mean([coef for coef, _ in solutions], axis=0)
-        return Model(coef, np.mean([intercept for _, intercept in solutions], axis=0))
+        return [found for found in evaluation.tied if found in alive]
 
     def add_losses(self, losses: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
         """Add progressive losses: each row is predicted before it is trained on."""
@@ -228,29 +229,78 @@ class BankState:
 
     def evaluate(self, block: Block) -> Evaluation:
         """Losses of all candidates on the validation rows, or on all rows of the block if there are none."""
+        block, of_row = self._validation(block)
+        losses = self._losses(self.models, block, of_row)
+        constant, weights = self.run.evaluations.constant, block.weights_of(block.order)
+        if constant.size != len(losses):
+            constant = self.run.evaluations.constant = self._losses_towards_constant(block, of_row, 0.0)
+        return Evaluation(self.models.steps, self.models.alive, losses, weights, constant, self._is_clipped)
+
+    def better_of_mean_and_leader(self, evaluation: Evaluation, block: Block) -> tuple[Model, Evaluation]:
+        """The mean of the best candidates, or the leader if that is better on the validation rows, with its losses.
+
+        Where few rows carry most of the loss, candidates that cannot be told apart may differ much.
+        """
+        block, of_row = self._validation(block)
+        lead = evaluation.candidates[evaluation.lead]
+        found = list[tuple[Models, Evaluation]]()
+        for group in (self._tied(evaluation), [lead]):
+            models = self.models.mean_of(group)
+            losses = self._losses(models, block, of_row)
+            found.append((models, replace(evaluation, candidates=[lead], losses=losses)))
+        models, best = min(found, key=lambda each: float(each[1].means[0]))
+        return Model(*models.solution(0, self.units.scaling)), best
+
+    def losses_towards_constant(self, block: Block, window: NDArray[np.uint64], share: float) -> NDArray[np.float64]:
+        """Losses on some rows of ``share`` times the leader plus 1 − ``share`` times a constant prediction."""
+        block = replace(self.scaled(block), order=window, upcoming=window)
+        return self._losses_towards_constant(block, np.full(block.rows.n_rows, NO_FOLD, np.uint8), share)
+
+    def losses_without_coefficients(self, block: Block, window: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """Losses on some rows of the leader's intercept alone."""
+        block = replace(self.scaled(block), order=window, upcoming=window)
+        models = self.models.mean_of([self.lead])
+        models.weights[:] = 0.0
+        return self._losses(models, block, np.full(block.rows.n_rows, NO_FOLD, np.uint8))[:, 0]
+
+    def move_towards_constant(self, block: Block, window: NDArray[np.uint64], share: float) -> None:
+        """Replace all models, before any update, by such a mean."""
+        self.models.shrink(share, np.tile(self._constant(replace(block, order=window)), self.models.n_models))
+
+    def _losses_towards_constant(self, block: Block, of_row: NDArray[np.uint8], share: float) -> NDArray[np.float64]:
+        models = self.models.mean_of([self.lead])
+        folds = of_row[block.order]
+        # As the models, the constant of a fold is that of the rows of the others, if there are any.
+        others = [folds != fold if np.any(folds != fold) else folds == fold for fold in models.folds]
+        models.shrink(share, np.concatenate([self._constant(replace(block, order=block.order[k])) for k in others]))
+        return self._losses(models, block, of_row)[:, 0]
+
+    def _validation(self, block: Block) -> tuple[Block, NDArray[np.uint8]]:
+        """The validation rows in the units of training, and the fold of each row of their matrix."""
         validation = self.run.validation
         block = validation.block or block
         rows = validation.rows if validation.count else block.all_used()
-        evaluated = replace(self.scaled(block), order=rows, upcoming=rows)
-        found = self.models.advance(evaluated, validation.folds_of(block), 0, rows.size, learn=False)
-        raise_for_bad_row(evaluated, found)
-        alive = self.models.alive
-        losses = np.empty((rows.size, len(alive)))
-        of_row = validation.of_row[rows] if validation.count else np.full(rows.size, ALL_ROWS)
-        for place, candidate in enumerate(alive):
-            for fold, model in self.models.models_of(candidate).items():
-                chosen = of_row == fold
-                losses[chosen, place] = found.losses[chosen, model]
-        if is_robust(self.objective):
-            losses = np.minimum(losses, LOSS_CLIP * np.median(losses, axis=0))
-        return Evaluation(self.models.steps, alive, losses, block.weights_of(rows))
+        return replace(self.scaled(block), order=rows, upcoming=rows), validation.folds_of(block)
+
+    def _losses(self, models: Models, block: Block, of_row: NDArray[np.uint8]) -> NDArray[np.float64]:
+        found, losses = models.losses(block, of_row)
+        raise_for_bad_row(block, found)
+        return losses
+
+    def _constant(self, block: Block) -> NDArray[np.float64]:
+        """Intercepts of the model that predicts the same for all rows of a block."""
+        return best_constant(self.objective, block.labels[block.order], block.weights_of(block.order))
+
+    @property
+    def _is_clipped(self) -> bool:
+        return is_robust(self.objective)
 
     def drop_losers(self, before: Evaluation | None, now: Evaluation, most: int) -> None:
         """Find the leader of an evaluation; drop losers that will not catch up, and all but ``most`` candidates."""
         self.lead = now.candidates[now.lead]
         if before is None or now.steps <= before.steps or len(now.candidates) == 1:
             return
-        losers = clear_losers(now.losses, now.weights, now.lead)
+        losers = clear_losers(now.compared, now.weights, now.lead)
         heading = limits(before, now)
         hopeless = heading > heading[now.lead]
         best = set(np.argsort(heading)[:most].tolist()) | {now.lead}

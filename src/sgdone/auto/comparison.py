@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto.constants import LOST_SHARE, Z_LOST, Z_TIED
+from sgdone.auto.constants import LOST_SHARE, Z_CONSTANT, Z_LOST, Z_TIED
 
 
 def means(losses: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -49,6 +49,14 @@ def is_behind(behind_by: NDArray[np.float64], errors: NDArray[np.float64], best:
     """Whether differences to the best mean loss are clear, and large enough to matter."""
     behind: NDArray[np.bool_] = behind_by > np.maximum(Z_LOST * errors, LOST_SHARE * abs(best))
     return behind
+
+
+def is_worse_than_constant(
+    losses: NDArray[np.float64], constant: NDArray[np.float64], weights: NDArray[np.float64]
+) -> bool:
+    """Whether the losses of a model clearly exceed those of a constant prediction of the same rows."""
+    difference = losses - constant
+    return mean(difference, weights) > Z_CONSTANT * standard_error(difference, weights)
 
 
 def ties(losses: NDArray[np.float64], weights: NDArray[np.float64], lead: int) -> Sequence[int]:

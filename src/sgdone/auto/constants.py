@@ -40,6 +40,12 @@ GAIN_WORTH_ADVICE = 0.2
 Z_DOUBT = 2.0
 #: Standard errors of the difference at which a candidate has lost, and the share of the best loss that it must exceed.
 Z_LOST, LOST_SHARE = 3.0, 0.003
+#: Standard errors of the difference at which a model is worse than a constant prediction: a fit that is has not
+#: converged, and a model to start from that is is not used.
+Z_CONSTANT = 3.0
+#: Factor by which the loss of a model that ``partial_fit`` continues must also exceed that of a constant prediction:
+#: the first rows of a stream may leave a model somewhat worse, and starting again each time would learn nothing.
+GROSS = 2.0
 #: Standard errors of the difference within which two candidates are equally good.
 Z_TIED = 1.0
 

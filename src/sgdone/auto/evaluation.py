@@ -7,7 +7,7 @@ nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import final
 
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.candidates import Candidate
-from sgdone.auto.comparison import mean, means, standard_error
-from sgdone.auto.constants import CHEAP_ROWS, Z_DOUBT
+from sgdone.auto.comparison import is_worse_than_constant, mean, means, standard_error, ties
+from sgdone.auto.constants import CHEAP_ROWS, LOSS_CLIP, Z_DOUBT
 from sgdone.interfaces.progress import Judgement, Model
 
 
@@ -29,11 +29,25 @@ class Evaluation:
     candidates: Sequence[Candidate]
     losses: NDArray[np.float64]
     weights: NDArray[np.float64]
+    #: Losses of a constant prediction of the same rows.
+    constant: NDArray[np.float64]
+    #: Whether large losses are clipped where candidates are compared.
+    clipped: bool = False
+
+    @cached_property
+    def compared(self) -> NDArray[np.float64]:
+        """The losses by which candidates are compared."""
+        return np.minimum(self.losses, LOSS_CLIP * np.median(self.losses, axis=0)) if self.clipped else self.losses
 
     @cached_property
     def means(self) -> NDArray[np.float64]:
         """Mean loss of each candidate."""
-        return means(self.losses, self.weights)
+        return means(self.compared, self.weights)
+
+    @property
+    def tied(self) -> list[Candidate]:
+        """The candidates that cannot be told apart from the best one."""
+        return [self.candidates[k] for k in ties(self.compared, self.weights, self.lead)]
 
     @cached_property
     def lead(self) -> int:
@@ -42,13 +56,13 @@ class Evaluation:
 
     def is_worse_than(self, other: "Evaluation") -> bool:
         """Whether the leader of another evaluation was better, by more than the noise of the difference."""
-        difference = self.losses[:, self.lead] - other.losses[:, other.lead]
+        difference = self.compared[:, self.lead] - other.compared[:, other.lead]
         return mean(difference, self.weights) > Z_DOUBT * standard_error(difference, self.weights)
 
     def decrease_since(self, before: "Evaluation", candidate: Candidate) -> NDArray[np.float64]:
         """Decrease of the loss of each row since another evaluation."""
         difference: NDArray[np.float64] = (
-            before.losses[:, before.candidates.index(candidate)] - self.losses[:, self.candidates.index(candidate)]
+            before.compared[:, before.candidates.index(candidate)] - self.compared[:, self.candidates.index(candidate)]
         )
         return difference
 
@@ -58,6 +72,8 @@ class Evaluation:
 class Evaluations:
     """The last evaluation, the best one with its model, and the judgement that follows from them."""
 
+    #: Losses of a constant prediction of the validation rows.
+    constant: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     last: Evaluation | None = None
     best: Evaluation | None = None
     best_model: Model | None = None
@@ -80,8 +96,24 @@ def judge(before: Evaluation, now: Evaluation, n_rows: int) -> Judgement:
         expected = float(now.means[place]) - share * mean(decrease, now.weights)
         if expected < best:
             best, error = expected, share * standard_error(decrease, now.weights)
-    loss_error = standard_error(now.losses[:, now.lead], now.weights, min(now.steps, n_rows))
-    return Judgement(loss, loss_error, max(0.0, loss - best), error, more / n_rows)
+    noise = standard_error(now.compared[:, now.lead], now.weights, min(now.steps, n_rows))
+    measured = measure(now)
+    return replace(measured, gain=max(0.0, loss - best), gain_error=error, passes=more / n_rows, noise=noise)
+
+
+def measure(now: Evaluation) -> Judgement:
+    """The loss of the best candidate and its error, as measured; what more passes would gain is not known."""
+    losses, unknown = now.losses[:, now.lead], float("nan")
+    return Judgement(
+        mean(losses, now.weights),
+        standard_error(losses, now.weights),
+        gain=unknown,
+        gain_error=unknown,
+        passes=unknown,
+        noise=unknown,
+        constant_loss=mean(now.constant, now.weights),
+        beats_constant=not is_worse_than_constant(losses, now.constant, now.weights),
+    )
 
 
 def limits(before: Evaluation, now: Evaluation) -> NDArray[np.float64]:

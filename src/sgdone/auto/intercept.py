@@ -20,15 +20,18 @@ _MOST_SCORES = 1 << 24
 _PIECE = 1 << 22
 
 
-def balanced(objective: Objective, model: Model, block: Block, most_rows: int, rng: np.random.Generator) -> Model:
-    """The model with the intercept at which the slopes of the loss sum to 0, where that has a simple solution.
+def intercept_shift(
+    objective: Objective, model: Model, block: Block, most_rows: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """What to add to the intercept for the slopes of the loss to sum to 0; 0 where that has no simple solution.
 
     All rows are used, or a sample of ``most_rows`` of them.
     """
     loss, coef, intercept = objective.loss, model.coef.astype(np.float64), model.intercept
     known = (loss.multinomial and objective.predicts != "one_vs_rest") or (loss.quadratic and objective.n_outputs == 1)
+    nothing = np.zeros(objective.n_outputs)
     if not (objective.fit_intercept and known):
-        return model
+        return nothing
     rows = _some_rows(block, min(most_rows, _MOST_SCORES // objective.n_outputs), rng)
     scores = _scores(block, rows, coef, intercept)
     # A row that was never read may contain anything.
@@ -36,7 +39,7 @@ def balanced(objective: Objective, model: Model, block: Block, most_rows: int, r
     rows, scores = rows[sound], scores[sound].T
     labels, weights = block.labels[rows], block.weights_of(rows)
     if not weights.size:
-        return model
+        return nothing
     if loss.quadratic:
         shift = np.array([-np.average(loss.slope(scores[0], labels), weights=weights) / loss.smoothness])
     elif objective.predicts == "softmax":
@@ -45,7 +48,7 @@ def balanced(objective: Objective, model: Model, block: Block, most_rows: int, r
         classes = np.vstack([np.zeros(labels.size), scores])
         low, high = _shift_of_classes(classes, (labels > 0).astype(np.intp), weights)
         shift = np.array([high - low])
-    return model._replace(intercept=intercept + shift) if np.all(np.isfinite(shift)) else model
+    return shift if np.all(np.isfinite(shift)) else nothing
 
 
 def _some_rows(block: Block, most: int, rng: np.random.Generator) -> NDArray[np.uint64]:

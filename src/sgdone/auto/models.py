@@ -13,7 +13,20 @@ from sgdone.auto.constants import CLOCK as CLOCK_FACTOR
 from sgdone.data.rows import Scaling
 from sgdone.data.source import Block
 from sgdone.interfaces.objective import Objective
-from sgdone.kernels.bank import ALL_ROWS, CLOCK, GAIN, LEAVES_OUT, OWN, PENALTY, SCALE, SHARE, STEPS, TOLD, make_bank
+from sgdone.kernels.bank import (
+    ALL_ROWS,
+    CLOCK,
+    GAIN,
+    LEAVES_OUT,
+    NO_FOLD,
+    OWN,
+    PENALTY,
+    SCALE,
+    SHARE,
+    STEPS,
+    TOLD,
+    make_bank,
+)
 from sgdone.kernels.bank_rows import CSR, DENSE
 from sgdone.kernels.loop import make_loop
 from sgdone.kernels.outputs import make_one_vs_rest, make_softmax, make_target, make_two_classes
@@ -67,14 +80,29 @@ class Models:
     ) -> "Models":
         """All candidates at the same start: ``coef`` (outputs × features) in the units of training."""
         count = len(candidates)
-        weights = np.tile(coef.T, (1, 2 * count)).astype(dtype)
+        return cls.of(
+            objective, candidates, [ALL_ROWS] * count, dtype, np.tile(coef, (count, 1)), np.tile(intercept, count)
+        )
+
+    @classmethod
+    def of(
+        cls,
+        objective: Objective,
+        candidates: Sequence[Candidate],
+        folds: Sequence[int],
+        dtype: np.dtype[Any],
+        coef: NDArray[np.float64],
+        intercept: NDArray[np.float64],
+    ) -> "Models":
+        """Models at ``coef`` (outputs of all models × features) in the units of training."""
+        count = len(candidates)
         numbers = np.zeros((count, 4))
         numbers[:, [SCALE, OWN]] = 1.0
         plans = np.zeros((count, 5))
-        plans[:, LEAVES_OUT] = ALL_ROWS
+        plans[:, LEAVES_OUT] = folds
         plans[:, TOLD] = 1.0
-        intercepts = np.tile(intercept, (2, count))
-        return cls(objective, list(candidates), [ALL_ROWS] * count, weights, intercepts, numbers, plans)
+        weights, intercepts = np.tile(coef.T, (1, 2)).astype(dtype), np.tile(intercept, (2, 1))
+        return cls(objective, list(candidates), list(folds), weights, intercepts, numbers, plans)
 
     @property
     def n_models(self) -> int:
@@ -124,17 +152,42 @@ class Models:
 
     def solution(self, model: int, scaling: Scaling) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The average of a model in the user's units: weights (outputs × features) and intercepts."""
-        outputs = self.objective.n_outputs
-        begin = model * outputs
-        averages = self.n_models * outputs + begin
-        own, share = self.numbers[model, [OWN, SHARE]]
-        coef = own * self.weights[:, averages : averages + outputs].astype(np.float64)
-        coef += share * self.weights[:, begin : begin + outputs]
+        coef, intercept = self._average(model)
         coef /= scaling.scale[:, None]
-        intercept = self.intercepts[1, begin : begin + outputs].copy()
         if scaling.shift is not None:
             intercept -= scaling.shift @ coef
         return coef.T.copy(), intercept
+
+    def mean_of(self, candidates: Sequence[Candidate]) -> "Models":
+        """The mean of the averages of some candidates, as one candidate with the same folds."""
+        outputs, groups = self.objective.n_outputs, [self.models_of(candidate) for candidate in candidates]
+        folds = list(groups[0])
+        coef = np.zeros((len(folds) * outputs, len(self.weights)))
+        intercept = np.zeros(len(folds) * outputs)
+        for place, fold in enumerate(folds):
+            own = slice(place * outputs, (place + 1) * outputs)
+            for group in groups:
+                columns, intercepts = self._average(group[fold])
+                coef[own] += columns.T / len(groups)
+                intercept[own] += intercepts / len(groups)
+        return Models.of(self.objective, [candidates[0]] * len(folds), folds, self.weights.dtype, coef, intercept)
+
+    def shrink(self, share: float, intercept: NDArray[np.float64]) -> None:
+        """Multiply weights and intercepts by ``share``, and add 1 − ``share`` times other intercepts of all models."""
+        self.weights *= self.weights.dtype.type(share)
+        self.intercepts *= share
+        self.intercepts += (1.0 - share) * intercept
+
+    def losses(self, block: Block, of_row: NDArray[np.uint8]) -> tuple[Advance, NDArray[np.float64]]:
+        """Losses of the candidates (columns) on the rows ``block.order``: of the model that left out the row's fold."""
+        found = self.advance(block, of_row, 0, block.order.size, learn=False)
+        losses = np.full((len(found.losses), len(self.alive)), np.nan)
+        folds = of_row[block.order[: len(losses)]]
+        for place, candidate in enumerate(self.alive):
+            for fold, model in self.models_of(candidate).items():
+                chosen = folds == (NO_FOLD if fold == ALL_ROWS else fold)
+                losses[chosen, place] = found.losses[chosen, model]
+        return found, losses
 
     def set_solution(
         self, model: int, coef: NDArray[np.float64], intercept: NDArray[np.float64], scaling: Scaling
@@ -227,6 +280,16 @@ class Models:
         """A copy that shares nothing that changes."""
         arrays = {name: getattr(self, name).copy() for name in ("weights", "intercepts", "numbers", "plans")}
         return replace(self, candidates=list(self.candidates), folds=list(self.folds), **arrays)
+
+    def _average(self, model: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The average of a model in the units of training: weights (features × outputs) and intercepts."""
+        outputs = self.objective.n_outputs
+        begin = model * outputs
+        averages = self.n_models * outputs + begin
+        own, share = self.numbers[model, [OWN, SHARE]]
+        coef = own * self.weights[:, averages : averages + outputs].astype(np.float64)
+        coef += share * self.weights[:, begin : begin + outputs]
+        return coef, self.intercepts[1, begin : begin + outputs].copy()
 
     def _select(self, models: NDArray[np.intp]) -> None:
         outputs = self.objective.n_outputs

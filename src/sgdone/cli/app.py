@@ -94,7 +94,7 @@ def fit(
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="Stop when more passes would gain fewer standard errors of the validation loss.  [default: 0.2]",
+            help="Stop when more passes would gain fewer standard errors of the loss.  [default: 0.2]",
             show_default=False,
         ),
     ] = None,

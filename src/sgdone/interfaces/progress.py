@@ -25,14 +25,21 @@ class Judgement:
     Parameters
     ----------
     loss, loss_error : float
-        Validation loss of the best model so far, and its standard error.
+        Validation loss of the best model so far, and its standard error as measured on the validation rows.
     gain, gain_error : float
         Expected decrease of the loss over the next ``passes`` passes, and its standard error. NaN if there is nothing
         to extrapolate from yet.
     passes : float
         Number of further passes that ``gain`` refers to.
+    noise : float
+        Standard error of a mean loss over as many rows as were trained on. Smaller differences do not matter: another
+        sample of as many rows would change the loss by more.
     held_out : bool
         Whether the loss is that of validation rows; with too few rows to set some aside it is the training loss.
+    constant_loss : float
+        Loss, on the same rows, of the model that predicts the same for all rows.
+    beats_constant : bool
+        False if the loss exceeds ``constant_loss`` by more than three standard errors of their difference.
     """
 
     loss: float
@@ -40,14 +47,24 @@ class Judgement:
     gain: float
     gain_error: float
     passes: float
+    noise: float
     held_out: bool = True
+    constant_loss: float = float("nan")
+    beats_constant: bool = True
 
     @property
     def gain_in_errors(self) -> float:
-        """The expected gain in standard errors of the loss."""
-        if self.loss_error > 0 or np.isnan(self.gain):
-            return self.gain / self.loss_error if self.loss_error > 0 else float("nan")
+        """The expected gain divided by the noise."""
+        if self.noise > 0 or np.isnan(self.gain):
+            return self.gain / self.noise if self.noise > 0 else float("nan")
         return np.inf if self.gain > 0 else 0.0
+
+    @property
+    def loss_text(self) -> str:
+        """The loss as a clause of a sentence."""
+        kind = "validation" if self.held_out else "training"
+        text = f"the {kind} loss is {self.loss:.3g} ± {self.loss_error:.2g}"
+        return text if self.beats_constant else f"{text}, above the {self.constant_loss:.3g} of a constant prediction"
 
 
 @final

@@ -75,7 +75,7 @@ class StopRule(ABC):
 
     @property
     def tolerance(self) -> float | None:
-        """Smallest gain that matters, in standard errors of the validation loss, if the rule has one."""
+        """Smallest gain that matters, in standard errors of the loss, if the rule has one."""
         return None
 
     @property

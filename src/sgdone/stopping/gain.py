@@ -1,4 +1,4 @@
-"""Stop when further training would gain less than the noise of the validation loss."""
+"""Stop when further training would gain less than the noise of the loss."""
 
 import math
 from dataclasses import dataclass
@@ -24,15 +24,16 @@ class GainState:
 @final
 @dataclass(frozen=True)
 class Gain(StopRule):
-    """Stop when the expected gain of further training falls below ``tol`` standard errors of the validation loss.
+    """Stop when the expected gain of further training falls below ``tol`` standard errors of the loss.
 
-    One evaluation may fall below by chance: it takes two in a row, or one that is below by two standard errors of the
-    gain itself.
+    The standard error is that of a mean loss over as many rows as were trained on. One evaluation may fall below by
+    chance: it takes two in a row, or one that is below by two standard errors of the gain itself. A model that is
+    clearly worse than a constant prediction has not converged, whatever the gain.
 
     Parameters
     ----------
     tol : float, default=0.2
-        Smallest gain worth further training, in standard errors of the validation loss. 0 never stops.
+        Smallest gain worth further training, in standard errors of the loss. 0 never stops.
 
     Examples
     --------
@@ -78,8 +79,8 @@ class Gain(StopRule):
         if judgement is None:
             return None
         state.last = reason = _reason(judgement, self.tol)
-        small = judgement.gain_in_errors < self.tol
-        certain = judgement.gain + _CERTAIN * judgement.gain_error < self.tol * judgement.loss_error
+        small = judgement.gain_in_errors < self.tol and judgement.beats_constant
+        certain = judgement.gain + _CERTAIN * judgement.gain_error < self.tol * judgement.noise
         if small and (state.was_small or certain):
             return Stop("Gain", Status.CONVERGED, reason, _evidence(judgement, self.tol))
         state.was_small = small
@@ -93,17 +94,17 @@ class Gain(StopRule):
 
 
 def _reason(judgement: Judgement, tol: float) -> str:
-    """The judgement as a sentence."""
-    kind = "validation" if judgement.held_out else "training"
-    loss = f"the {kind} loss is {judgement.loss:.3g} ± {judgement.loss_error:.2g}"
+    """The expected gain as a clause of a sentence."""
+    if not judgement.beats_constant:
+        return "the model is worse than a constant prediction"
     if math.isnan(judgement.gain):
-        return loss
+        return "too few evaluations to know what further passes gain"
     if judgement.gain == 0:
-        return f"{loss}, and no further improvement is expected"
+        return "no further improvement is expected"
     count = round(judgement.passes)
     more = "1 more pass" if count <= 1 else f"{count:,} more passes"
     errors = f"{judgement.gain_in_errors:.2g} standard errors; tol={tol:g}"
-    return f"{loss}, and {more} would lower it by about {judgement.gain:.1g} ({errors})"
+    return f"{more} would lower the loss by about {judgement.gain:.1g} ({errors})"
 
 
 def _evidence(judgement: Judgement, tol: float) -> dict[str, float]:

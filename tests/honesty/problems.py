@@ -1,0 +1,215 @@
+"""Generated problems of twelve kinds on which fits are known to go wrong."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Sampler = Callable[[int, np.random.Generator], tuple[Array, Array]]
+
+N_FEATURES = 10
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows to fit, a sampler of fresh rows, and options of the fit."""
+
+    X: Array
+    y: Array
+    fresh: Sampler
+    regression: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+    start: Array | None = None
+
+
+def two_classes(scores: Array, rng: np.random.Generator) -> Array:
+    """Labels with the log odds ``scores``."""
+    return (rng.random(scores.size) < 1.0 / (1.0 + np.exp(-scores))).astype(float)
+
+
+def _labels(scores: Array, rng: np.random.Generator, regression: bool) -> Array:
+    return scores + rng.standard_normal(scores.size) if regression else two_classes(scores, rng)
+
+
+def _linear(
+    rng: np.random.Generator, features: Sampler, coef: Array, n_rows: int, *, shift: float = 0.0, regression: bool
+) -> Problem:
+    """Rows whose labels depend on ``coef`` times the second array that ``features`` returns."""
+
+    def fresh(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        X, latent = features(count, rng)
+        return X, _labels(latent @ coef + shift, rng, regression)
+
+    return Problem(*fresh(n_rows, rng), fresh, regression)
+
+
+def _coef(rng: np.random.Generator, size: float = 2.0) -> Array:
+    found = rng.standard_normal(N_FEATURES)
+    return np.asarray(size * found / np.linalg.norm(found))
+
+
+def ill_conditioned(rng: np.random.Generator, number: int) -> Problem:
+    """Directions whose spreads differ by up to 10⁴, with labels that depend on all of them alike."""
+    turn = np.linalg.qr(rng.standard_normal((N_FEATURES, N_FEATURES)))[0]
+    spreads = np.logspace(0.0, -1.0 - number % 4, N_FEATURES)
+
+    def features(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        latent = rng.standard_normal((count, N_FEATURES))
+        return latent * spreads @ turn, latent
+
+    return _linear(rng, features, _coef(rng), 3000, regression=number % 3 == 2)
+
+
+def collinear(rng: np.random.Generator, number: int) -> Problem:
+    """Pairs of columns that differ by a hundredth or less, with labels that depend on the differences too."""
+    spread = 10.0 ** -(1.0 + number % 3)
+
+    def features(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        latent = rng.standard_normal((count, N_FEATURES))
+        half = N_FEATURES // 2
+        return np.hstack([latent[:, :half], latent[:, :half] + spread * latent[:, half:]]), latent
+
+    return _linear(rng, features, _coef(rng), 2000, regression=number % 3 == 2)
+
+
+def powers(rng: np.random.Generator, number: int) -> Problem:
+    """The powers of one variable up to the eighth, and labels that depend on a wave of it."""
+    high = 1.0 + number % 3
+
+    def fresh(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        x = rng.uniform(0.0 if number % 2 else -high, high, count)
+        return x[:, None] ** np.arange(1, 9), _labels(3.0 * np.sin(2.5 * x), rng, number % 3 == 2)
+
+    return Problem(*fresh(2000, rng), fresh, number % 3 == 2)
+
+
+def heavy_tails(rng: np.random.Generator, number: int) -> Problem:
+    """Features with a t distribution of 1.5 to 3 degrees of freedom."""
+    freedom = 1.5 + 0.5 * (number % 4)
+
+    def features(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        latent = rng.standard_t(freedom, (count, N_FEATURES))
+        return latent, latent
+
+    return _linear(rng, features, _coef(rng, 1.0), 3000, regression=number % 3 == 2)
+
+
+def outlier_rows(rng: np.random.Generator, number: int) -> Problem:
+    """One row in a hundred is a hundred times as large, with a label that depends on nothing."""
+
+    def fresh(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        X = rng.standard_normal((count, N_FEATURES))
+        y = two_classes(X @ coef, rng)
+        far = rng.random(count) < 0.01
+        X[far] *= 100.0
+        y[far] = rng.integers(0, 2, int(far.sum()))
+        return X, y
+
+    coef = _coef(rng)
+    return Problem(*fresh(1000 * (1 + number % 4), rng), fresh)
+
+
+def rare_positives(rng: np.random.Generator, number: int) -> Problem:
+    """About one row in a hundred is positive."""
+
+    def features(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        latent = rng.standard_normal((count, N_FEATURES))
+        return latent, latent
+
+    return _linear(rng, features, _coef(rng, 1.5), 2000 * (1 + number % 4), shift=-5.5, regression=False)
+
+
+def far_starts(rng: np.random.Generator, number: int) -> Problem:
+    """A fit that starts from coefficients that are too large, have the wrong sign, or are random."""
+
+    def features(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        latent = rng.standard_normal((count, N_FEATURES))
+        return latent, latent
+
+    coef = _coef(rng)
+    starts = (1e6 * coef, 1e3 * coef, 30.0 * coef, 5.0 * coef, 3.0 * coef, -coef, 3.0 * rng.standard_normal(10))
+    problem = _linear(rng, features, coef, 3000, regression=number % 3 == 2)
+    return Problem(problem.X, problem.y, problem.fresh, problem.regression, start=starts[number % len(starts)])
+
+
+def odd_units(rng: np.random.Generator, number: int) -> Problem:
+    """Columns of sizes from 10⁻⁹ to 10⁹, some far from 0."""
+    units, origins = 10.0 ** rng.uniform(-9.0, 9.0, N_FEATURES), rng.choice([0.0, 1.0, 1e4], N_FEATURES)
+
+    def features(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        latent = rng.standard_normal((count, N_FEATURES))
+        return units * (latent + origins), latent
+
+    return _linear(rng, features, _coef(rng), 1000 * (1 + number % 4), regression=number % 3 == 2)
+
+
+def few_rows(rng: np.random.Generator, number: int) -> Problem:
+    """30 rows of ten columns."""
+
+    def features(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        latent = rng.standard_normal((count, N_FEATURES))
+        return latent, latent
+
+    return _linear(rng, features, _coef(rng), 30, regression=number % 3 == 2)
+
+
+def many_classes(rng: np.random.Generator, number: int) -> Problem:
+    """Twenty or thirty classes."""
+    coef = 1.5 * rng.standard_normal((N_FEATURES, 20 + 10 * (number % 2)))
+
+    def fresh(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        X = rng.standard_normal((count, N_FEATURES))
+        return X, (X @ coef + rng.gumbel(size=(count, coef.shape[1]))).argmax(axis=1).astype(float)
+
+    return Problem(*fresh(2000 * (1 + number % 2), rng), fresh)
+
+
+def sorted_rows(rng: np.random.Generator, number: int) -> Problem:
+    """Rows sorted by label or by a column, shuffled by the fit or not."""
+
+    def features(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        latent = rng.standard_normal((count, N_FEATURES))
+        return latent, latent
+
+    problem = _linear(rng, features, _coef(rng), 3000, regression=number % 3 == 2)
+    order = np.argsort(problem.X[:, 0] if number % 4 == 3 else problem.y, kind="stable")
+    options = {"shuffle": number % 2 == 0}
+    return Problem(problem.X[order], problem.y[order], problem.fresh, problem.regression, options)
+
+
+def repeated_rows(rng: np.random.Generator, number: int) -> Problem:
+    """100 to 400 different rows, each ten to forty times."""
+
+    def features(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        latent = rng.standard_normal((count, N_FEATURES))
+        return latent, latent
+
+    copies = 10 * (1 + number % 4)
+    problem = _linear(rng, features, _coef(rng), 4000 // copies, regression=number % 3 == 2)
+    return Problem(
+        np.repeat(problem.X, copies, axis=0), np.repeat(problem.y, copies), problem.fresh, problem.regression
+    )
+
+
+KINDS: dict[str, Callable[[np.random.Generator, int], Problem]] = {
+    "ill-conditioned": ill_conditioned,
+    "collinear": collinear,
+    "powers of one variable": powers,
+    "heavy tails": heavy_tails,
+    "outlier rows": outlier_rows,
+    "1 % positives": rare_positives,
+    "far starts": far_starts,
+    "tiny and huge units": odd_units,
+    "30 rows, 10 columns": few_rows,
+    "many classes": many_classes,
+    "sorted rows": sorted_rows,
+    "repeated rows": repeated_rows,
+}
+
+
+def problem_of(kind: str, number: int) -> Problem:
+    """The problem of a kind with a number: always the same one."""
+    return KINDS[kind](np.random.default_rng([sorted(KINDS).index(kind), number]), number)
