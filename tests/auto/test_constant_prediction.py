@@ -118,13 +118,14 @@ def test_a_stream_whose_classes_come_in_turns_is_not_started_again(data):
     assert model.verdict_.step == N_ROWS
 
 
-def test_a_stream_of_noise_is_not_started_again():
+@pytest.mark.parametrize("chunk", [1, 5, 40])
+def test_a_stream_of_noise_is_not_started_again(chunk):
     """Models of the first rows may be worse than a constant: starting again each time would learn nothing."""
     rng = np.random.default_rng(0)
     model = LinearClassifier(random_state=0)
     for _ in range(10):
-        model.partial_fit(rng.standard_normal((40, 100)), rng.integers(0, 2, 40), classes=[0, 1])
-    assert model.verdict_.step == 400
+        model.partial_fit(rng.standard_normal((chunk, 100)), rng.integers(0, 2, chunk), classes=[0, 1])
+    assert model.verdict_.step == 10 * chunk
 
 
 def test_a_fit_that_is_worse_than_a_constant_has_not_converged(data, monkeypatch):

@@ -13,14 +13,15 @@ from scipy.sparse import csr_array
 from sgdone.auto import schedule
 from sgdone.auto.bank_state import BankState, RunState, raise_for_bad_row
 from sgdone.auto.candidates import CANDIDATES, PLAIN
-from sgdone.auto.comparison import is_worse_than_constant, mean
+from sgdone.auto.comparison import is_worse_than_constant
 from sgdone.auto.constants import (
     BLIND_PASSES,
     ENOUGH_ROWS,
+    FEWEST_TO_LEAVE,
     GAIN_WORTH_ADVICE,
-    GROSS,
     LAST_BRANCH,
     LATE_IN_PASS,
+    LOST,
     WINDOW,
     Z_DOUBT,
 )
@@ -149,14 +150,14 @@ class Bank(Method):
         another mix of classes the latter is as wrong as the model.
         """
         rows = block.used(0, block.position_after(0, WINDOW))
-        if rows.size < FEWEST:
+        if rows.size < FEWEST_TO_LEAVE:
             return False
         block, weights = self.prepare(state, block), block.weights_of(rows)
         now = state.losses_towards_constant(block, rows, 1.0)
         constants = state.losses_towards_constant(block, rows, 0.0), state.losses_without_coefficients(block, rows)
-        return all(
-            mean(now, weights) > GROSS * mean(constant, weights) and is_worse_than_constant(now, constant, weights)
-            for constant in constants
+        return any(
+            all(is_worse_than_constant(now, constant, weights, errors, factor) for constant in constants)
+            for errors, factor in LOST
         )
 
     def prepare(self, state: BankState, block: Block) -> Block:

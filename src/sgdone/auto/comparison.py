@@ -52,11 +52,16 @@ def is_behind(behind_by: NDArray[np.float64], errors: NDArray[np.float64], best:
 
 
 def is_worse_than_constant(
-    losses: NDArray[np.float64], constant: NDArray[np.float64], weights: NDArray[np.float64]
+    losses: NDArray[np.float64],
+    constant: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    errors: float = Z_CONSTANT,
+    factor: float = 1.0,
 ) -> bool:
     """Whether the losses of a model clearly exceed those of a constant prediction of the same rows."""
     difference = losses - constant
-    return mean(difference, weights) > Z_CONSTANT * standard_error(difference, weights)
+    clear = mean(difference, weights) > errors * standard_error(difference, weights)
+    return clear and mean(losses, weights) > factor * mean(constant, weights)
 
 
 def ties(losses: NDArray[np.float64], weights: NDArray[np.float64], lead: int) -> Sequence[int]:
