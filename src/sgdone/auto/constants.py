@@ -45,7 +45,7 @@ Z_LOST, LOST_SHARE = 3.0, 0.003
 Z_CONSTANT = 3.0
 #: When a model that ``partial_fit`` continues is left: standard errors by which its loss on new rows must exceed that
 #: of a constant prediction, and the factor. The first rows of a stream may leave a model somewhat worse, and starting
-#: again each time would learn nothing; of a few rows only a very large factor is a sign, and fewer than five say nothing.
+#: again each time would learn nothing; of a few rows only a very large factor is a sign, of fewer than five nothing is.
 LOST = ((3.0, 2.0), (1.5, 20.0))
 FEWEST_TO_LEAVE = 5
 #: Standard errors of the difference within which two candidates are equally good.
