@@ -1,0 +1,1 @@
+"""Kinds of cases, one file each; they are found by their place in this folder."""

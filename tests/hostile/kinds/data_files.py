@@ -1,0 +1,103 @@
+"""Data files of every format through the reader, and through what the command ``fit`` does with them."""
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from sgdone.cli.fit import FitArguments, fit_and_report
+from sgdone.cli.options import Options
+from sgdone.data.files import read
+from sgdone.data.table import DataError
+
+from ..byte_changes import changed
+from ..case_kind import Kind, Note, modules_of
+from ..judging import answer, argument_error, only
+from ..special_files import special_file
+
+#: Rows of a file that is small on disk and large in memory.
+_BOMB_ROWS = 2_000_000
+
+_COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "two gz": lambda data: gzip.compress(data) + gzip.compress(data),
+    "gz in gz": lambda data: gzip.compress(gzip.compress(data)),
+    "zlib": zlib.compress,
+    "zip": lambda data: b"PK\x03\x04" + data,
+    "zstd": lambda data: b"\x28\xb5\x2f\xfd" + data,
+}
+
+
+def _prepare(folder: Path, few_forms: bool) -> dict[str, Any]:
+    return {"few": few_forms} | {"formats": modules_of("formats")}
+
+
+def _run(known: dict[str, Any], random: Random, folder: Path, note: Note) -> None:
+    path = special_file(random, folder) if random.random() < 0.03 else _file(known, random, folder, note)
+    plain = random.random() < 0.7
+    options = {
+        "label": None if plain else random.choice(["label", "a", "nowhere"]),
+        "zero_based": random.random() < 0.1,
+        "n_features": None if plain else random.choice([None, 3, 1]),
+    }
+    note(f"{path.name} {options}")
+    more = {
+        "require_label": random.random() < 0.8,
+        "allow_missing": random.random() < 0.3,
+        "features": None if plain else random.choice([None, ["a"], ["a", "b"], ["b", "a", "nowhere"], []]),
+        "format": None if plain else random.choice([None, "csv", "svmlight", "parquet"]),
+    }
+    if random.random() < 0.5:
+        note(f"read {more}")
+        answer(lambda: read(path, **options, **more), only(DataError, path))
+    else:
+        _fit(path, folder, options, random, note)
+
+
+def _file(known: dict[str, Any], random: Random, folder: Path, note: Note) -> Path:
+    form = random.choice(known["formats"])
+    data, name = form.content(random), form.__name__.rpartition(".")[2]
+    suffix = random.choice(form.SUFFIXES)
+    if not known["few"] and random.random() < 0.002:
+        data, name, suffix = gzip.compress(b"1 1:1\n" * _BOMB_ROWS), "svmlight, much of it", ".svm.gz"
+    if random.random() < 0.3:
+        data, name = changed(data, random), f"{name}, changed"
+    if random.random() < 0.25:
+        kind = random.choice(list(_COMPRESSIONS))
+        data, name = _COMPRESSIONS[kind](data), f"{name} in {kind}"
+        suffix += random.choice(["", f".{kind.rpartition(' ')[2]}", ".gz"])
+        if random.random() < 0.4:
+            data, name = changed(data, random), f"{name}, changed"
+    note(name)
+    path = folder / f"data{suffix}"
+    path.write_bytes(data)
+    return path
+
+
+def _fit(path: Path, folder: Path, options: dict[str, Any], random: Random, note: Note) -> None:
+    task = random.choice(["auto", "auto", "classification", "regression"])
+    note(f"fit --task {task}")
+    arguments = FitArguments(
+        data=str(path),
+        test=None,
+        options=Options(task, None, "auto", "auto", "auto", None, 1.0, "auto", 0),
+        model=folder / "model-of-data",
+        json=False,
+        quiet=True,
+        **options,
+    )
+
+    def problem_with(error: Exception) -> str | None:
+        """The reader's errors name the file; those of the estimator are about its arguments."""
+        return only(DataError, path)(error) if isinstance(error, DataError) else argument_error(error)
+
+    answer(lambda: fit_and_report(arguments), problem_with)
+
+
+KIND = Kind("data", 1, _prepare, _run)
