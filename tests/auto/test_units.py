@@ -355,3 +355,27 @@ def test_sparse_rows_that_point_outside_are_left_to_the_loop_that_learns():
     assert units.rows == 39
     left = np.delete(X, 11, axis=0)
     np.testing.assert_allclose(units.scale, column_units(left, False)[0], rtol=1e-12)
+
+
+@dense_or_csr
+@pytest.mark.parametrize("centred", [True, False])
+def test_tiny_columns_have_the_units_of_larger_ones(dense, centred):
+    """Their squares underflow."""
+    X = random_rows(3, dense, 100)
+    units = [Units(dense, dense and centred, 7) for _ in range(2)]
+    for factor, one in zip((1.0, 2.0**-900), units, strict=True):
+        block = block_of(factor * X, dense)
+        for window in np.array_split(block.used(0, 100), 3):
+            one.observe(block, window)
+        one.renew()
+    np.testing.assert_allclose(units[1].scale * 2.0**900, units[0].scale, rtol=1e-12)
+    np.testing.assert_allclose(units[1].shift * 2.0**900, units[0].shift, rtol=1e-12)
+
+
+@dense_or_csr
+def test_a_tiny_column_that_grows(dense):
+    X = np.ones((300, 2))
+    X[:, 0] = np.tile([1.0, 2.0], 150) * np.repeat([1e-300, 1e-200, 1e3], 100)
+    units = units_of(X, dense, windows=3)
+    expected = np.std(X[:, 0]) if dense else np.sqrt(np.mean(X[:, 0] ** 2))
+    np.testing.assert_allclose(units.scale[0], expected, rtol=1e-12)

@@ -13,13 +13,14 @@ WAYS = pytest.mark.parametrize("chunk", fast_first(1, [None, 100]), ids=["fit", 
 FACTORS = [
     10.0 ** np.array([8, -8, 3, -5, 0, 6]),
     -(10.0 ** np.array([-1, 1, -2, 2, -7, 7])),
+    10.0 ** np.array([0, -150, -170, -300, -300, 100]),
 ]
 
 
 @WAYS
 @FORMS
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("factors", FACTORS, ids=["positive", "negative"])
+@pytest.mark.parametrize("factors", FACTORS, ids=["positive", "negative", "squares underflow"])
 def test_columns_in_other_units(factors, task, form, chunk):
     X, y = problem(task, density=1.0 if form is np.asarray else 0.4)
     plain, scaled = fitted(task, form(X), y, chunk), fitted(task, form(X * factors), y, chunk)

@@ -144,3 +144,22 @@ def test_a_matrix_of_one_dimension_is_refused(model):
         model.fit(np.arange(4.0), [0, 1, 0, 1])
     with pytest.raises(ValueError, match=r"[12]D"):
         model.fit(sparse.coo_array(np.arange(4.0)), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("name", ["X", "y", "sample_weight"])
+def test_masked_values_are_refused(name, binary, model):
+    """The mask would be dropped, and what it hides trained on."""
+    X, y = binary
+    given = {"X": X, "y": y, "sample_weight": np.ones(300)}
+    given[name] = np.ma.masked_array(given[name], np.arange(given[name].size).reshape(given[name].shape) < 2)
+    message = rf"2 values of {name} are masked: drop the masked rows, or impute the values"
+    with pytest.raises(ValueError, match=message):
+        model.fit(**given)
+    if name == "X":
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y).predict(given["X"])
+
+
+def test_a_mask_that_hides_nothing_is_accepted(binary, model, same_model):
+    X, y = binary
+    same_model(model.fit(np.ma.masked_array(X), np.ma.masked_array(y)), LinearClassifier(random_state=0).fit(X, y))

@@ -119,3 +119,15 @@ def test_never_nan(seed, exponent, dtype, solver, step, alpha, weighted):
         assert_finite(SGDClassifier(**options).fit(X, rng.permutation(30) < 15, sample_weight=weight))
         y = rng.standard_normal(30) * 10.0 ** rng.integers(-12, 13)
         assert_finite(SGDRegressor(**options).fit(X, y, sample_weight=weight))
+
+
+@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
+def test_a_column_too_small_for_its_coefficient(dtype, binary):
+    X, y = binary
+    size = 0.1 * np.finfo(dtype).tiny
+    small = (X * [1.0, size, 1.0, 1.0, 1.0]).astype(dtype)
+    message = (
+        rf"column 1 of X varies by .* only: its coefficient could exceed the largest {np.dtype(dtype).name}. Multiply"
+    )
+    with pytest.raises(ValueError, match=message):
+        LinearClassifier(random_state=0).fit(small, y)

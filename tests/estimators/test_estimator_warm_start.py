@@ -101,3 +101,26 @@ def test_warm_started_passes_lower_the_loss(binary):
     model = LinearClassifier(warm_start=True, stop=1, random_state=0).fit(X, y)
     first = model.trace_["loss"].mean()
     assert model.fit(X, y).trace_["loss"].mean() < first
+
+
+@pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor, SGDClassifier])
+@pytest.mark.parametrize("start", [{"intercept_init": [1e300]}, {"coef_init": [1e300, 0.0, 0.0, 0.0, 0.0]}])
+def test_a_start_beyond_floating_point_arithmetic(start, make, binary):
+    X, y = binary
+    message = r"coef_init and intercept_init: the start predicts .*e\+\d+ for row 0 of X, beyond 1e\+150"
+    with pytest.raises(ValueError, match=message):
+        make().fit(X, y, **start)
+
+
+def test_the_last_solution_is_too_far_for_other_units(binary):
+    X, y = binary
+    model = SGDClassifier(warm_start=True, stop=1, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"warm_start=True: coef_ of the last fit.*predicts .* for row"):
+        model.fit(1e152 * X, y)
+
+
+def test_a_start_is_not_tried_on_rows_of_weight_zero(binary):
+    X, y = binary
+    far = np.vstack([X, np.full((1, 5), 1e200)])
+    weight = np.r_[np.ones(300), 0.0]
+    SGDClassifier(stop=1).fit(far, np.r_[y, 0], coef_init=np.ones(5), sample_weight=weight)

@@ -180,6 +180,48 @@ def test_bad_sample_weights(make, weight, message, binary):
         make().partial_fit(*binary, **({"classes": [0, 1]} if make is LinearClassifier else {}), sample_weight=weight)
 
 
+@pytest.mark.parametrize("unit", [1e-310, 1e308])
+@pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor])
+def test_the_unit_of_weights_does_not_matter_to_a_default_fit(make, unit, binary):
+    X, y = binary
+    weight = np.random.default_rng(0).uniform(0.1, 1.0, 300)
+    expected = make(alpha=0.1, stop=1, random_state=0).fit(X, y, sample_weight=weight)
+    model = make(alpha=0.1, stop=1, random_state=0).fit(X, y, sample_weight=unit * weight)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)  # 1e-310 has ten digits
+    assert model.alpha_ == 0.1
+
+
+def test_weights_of_a_default_fit_are_frequencies(binary):
+    """Σvℓ/Σv + penalty: a row of weight 2 is two rows, also beside a penalty that is given."""
+    X, y = binary
+    twice = LinearClassifier(alpha=0.1, stop=1, random_state=0).fit(X, y, sample_weight=np.full(300, 2.0))
+    once = LinearClassifier(alpha=0.1, stop=1, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(twice.coef_, once.coef_)
+
+
+@pytest.mark.parametrize(("unit", "extreme"), [(1e-310, "small"), (1e308, "large")])
+def test_weights_beyond_floating_point_arithmetic(unit, extreme, binary):
+    """Where the unit matters: in a named method, and in parts of a stream."""
+    X, y = binary
+    message = f"the sample weights are too {extreme} for floating-point arithmetic: the largest is .*Divide all of them"
+    with pytest.raises(ValueError, match=message):
+        SGDClassifier().fit(X, y, sample_weight=np.full(300, unit))
+    with pytest.raises(ValueError, match=message):
+        LinearClassifier().partial_fit(X, y, classes=[0, 1], sample_weight=np.full(300, unit))
+
+
+def test_a_class_weight_that_overflows_a_row_weight(binary):
+    X, y = binary
+    with pytest.raises(ValueError, match=r"the weight of row \d+ times that of its class is too large"):
+        LinearClassifier(class_weight={0: 1.0, 1: 1e10}).fit(X, y, sample_weight=np.full(300, 1e305))
+
+
+def test_a_class_of_negligible_weight(binary):
+    X, y = binary
+    with pytest.raises(ValueError, match="only the class 1 has rows of positive weight"):
+        LinearClassifier().fit(X, y, sample_weight=np.where(y == 1, 1e308, 1e-310))
+
+
 def test_one_class_of_positive_weight(binary):
     X, y = binary
     with pytest.raises(ValueError, match="only the class 'yes' has rows of positive weight"):

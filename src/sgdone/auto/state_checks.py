@@ -60,6 +60,7 @@ def _check_units(units: Any, n_features: int) -> None:
     _require(units.dense or not units.centred, "units")
     _require(all(_is_count(n) for n in (units.rows, units.made_from, units.version)), "units")
     _check_arrays([units.firsts, units.squares, units.scale], (n_features,))
+    _check_arrays([units.lift], (n_features if np.size(units.lift) else 0,))  # files of before have none
     _check_arrays([units.pivot], (n_features if units.dense else 0,))
     _check_arrays([units.shift], (n_features if units.centred else 0,))
     _check_groups(units.groups, n_features)

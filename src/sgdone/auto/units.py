@@ -14,6 +14,9 @@ from sgdone.kernels.column_statistics import make_csr_statistics, make_dense_sta
 
 #: A column counts as constant if its spread is below 64 units in the last place of its values.
 _ROUNDING = 64 * np.finfo(np.float64).eps
+#: Squares of values below the first number underflow: such a column is measured times the second, a power of two, until
+#: its sum of squares exceeds the third.
+_TINY, _LIFT, _GROWN = 2.0**-460, 2.0**600, 2.0**600
 #: Units are estimated again once the number of rows, or the spread of a column, has grown by this factor.
 _GROWTH = 2.0
 
@@ -37,6 +40,8 @@ class Units:
     pivot: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     firsts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     squares: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    #: Factors of the columns in these sums: 1, but large for columns whose squares would underflow.
+    lift: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     #: The units in use, and the number of rows they were estimated from.
     scale: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     shift: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
@@ -49,21 +54,26 @@ class Units:
 
     def copy(self) -> "Units":
         """A copy that shares nothing that changes."""
-        return replace(self, firsts=self.firsts.copy(), squares=self.squares.copy(), groups=self.groups.copy())
+        arrays = {name: getattr(self, name).copy() for name in ("firsts", "squares", "lift", "groups")}
+        return replace(self, **arrays)
 
     def observe(self, block: Block, rows: NDArray[np.uint64]) -> None:
         """Add rows before they are trained on; raise for rows that are not finite."""
         if not self.firsts.size:
             self._start(block, rows)
+        if not self.lift.size:
+            self.lift = np.ones(self.n_features)
         weights, stride = block.sample_weight, block.weight_stride
         arrays, types = block.rows.arrays, block.rows.types
         firsts, squares = (self.firsts.copy(), self.squares.copy()) if self.ordered and self.dense else (None, None)
+        sums = self.lift, self.firsts, self.squares
         if self.dense:
-            used = make_dense_statistics(types)(arrays, weights, stride, rows, self.pivot, self.firsts, self.squares)
+            used = make_dense_statistics(types)(arrays, weights, stride, rows, self.pivot, *sums)
         else:
             shape = np.empty((self.n_features, 0))
-            used = make_csr_statistics(types)(arrays, weights, stride, rows, shape, self.firsts, self.squares)
+            used = make_csr_statistics(types)(arrays, weights, stride, rows, shape, *sums)
         self.rows += used
+        self._measure_tiny_columns(block, rows)
         if used and firsts is not None and squares is not None:
             self.groups.add(self.firsts - firsts, self.squares - squares, used)
         if not np.isfinite(self.squares.sum()):
@@ -104,14 +114,39 @@ class Units:
         if self.centred:
             self.pivot = np.array(block.rows.arrays[0][rows[0]], dtype=np.float64)
 
+    def _measure_tiny_columns(self, block: Block, rows: NDArray[np.uint64]) -> None:
+        """Measure columns again whose squares underflow, or overflow because the values have grown.
+
+        These rows are the first in which such a column is not constant, or the first that are not negligible.
+        """
+        # A column that differs from its first value has a sum, unless that is not subtracted.
+        varies = np.ones(self.n_features, dtype=bool) if self.dense and not self.centred else self.firsts != 0
+        tiny = (self.lift == 1.0) & (self.squares < _TINY * _TINY) & varies
+        grown = (self.lift > 1.0) & ~(self.squares < _GROWN)
+        columns = np.flatnonzero(tiny | grown)
+        if not columns.size:
+            return
+        if self.dense:
+            values = block.rows.arrays[0][rows[:, None], columns] - self.pivot[columns]
+        else:
+            values = block.rows.matrix(rows)[:, columns].toarray().astype(np.float64)
+        varies = values.any(axis=0)
+        columns, values = columns[varies], values[:, varies]
+        self.lift[columns] = np.where(tiny[columns], _LIFT, 1.0)
+        values *= self.lift[columns]
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.squares[columns] = (values * values).sum(axis=0)
+        if self.dense:
+            self.firsts[columns] = values.sum(axis=0)
+
     def _of_rows_seen(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         if not self.dense:
-            size = np.sqrt(self.squares / np.maximum(self.firsts, 1.0))
+            size = np.sqrt(self.squares / np.maximum(self.firsts, 1.0)) / self.lift
             return size / (1.0 + np.log((1.0 + self.rows) / (1.0 + self.firsts))), np.empty(0)
         rows = max(1, self.rows)
         if not self.centred:
-            return np.sqrt(self.squares / rows), np.empty(0)
+            return np.sqrt(self.squares / rows) / self.lift, np.empty(0)
         mean = self.firsts / rows
-        spread = np.sqrt(np.maximum(self.squares / rows - mean * mean, 0.0))
-        centre = self.pivot + mean
+        spread = np.sqrt(np.maximum(self.squares / rows - mean * mean, 0.0)) / self.lift
+        centre = self.pivot + mean / self.lift
         return np.where(spread > _ROUNDING * np.abs(centre), spread, 0.0), centre

@@ -7,9 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.row_order import in_order, shuffled
 from sgdone.data.rows import Rows, Scaling, frozen
 from sgdone.data.source import Block, Source
+
+#: The largest sample weight must lie between the inverse of this and this: weights are multiplied by squares of values.
+_LARGEST_WEIGHT = 1e150
 
 
 @final
@@ -81,6 +85,8 @@ class ArraySource(Source):
 
 def _check(X: Any, labels: NDArray[np.float64], sample_weight: NDArray[np.float64] | None) -> None:
     """Raise for arrays the compiled loops cannot read; the loops do not check dtypes or shapes."""
+    for name, values in (("X", X), ("labels", labels), ("sample_weight", sample_weight)):
+        refuse_masked(name, values)
     if X.dtype not in (np.float64, np.float32) or X.ndim != 2 or not (sparse.issparse(X) or X.flags.c_contiguous):
         raise ValueError("X must be a CSR matrix or a C-contiguous array of float32 or float64")
     for name, array, sizes in (("labels", labels, {X.shape[0]}), ("sample_weight", sample_weight, {X.shape[0], 1})):
@@ -90,3 +96,19 @@ def _check(X: Any, labels: NDArray[np.float64], sample_weight: NDArray[np.float6
             )
     if X.shape[0] == 0:
         raise ValueError("X has no rows")
+    if sample_weight is not None:
+        _check_weights(sample_weight)
+
+
+def _check_weights(sample_weight: NDArray[np.float64]) -> None:
+    """Raise for weights that are not finite or negative, and for weights whose products with rows leave the floats."""
+    bad = np.flatnonzero(~((sample_weight >= 0) & (sample_weight < np.inf)))
+    if bad.size:
+        raise ValueError(f"sample_weight[{bad[0]}] is {sample_weight[bad[0]]:g}: weights must be finite and 0 or more")
+    largest = float(sample_weight.max())
+    if largest > _LARGEST_WEIGHT or 0 < largest < 1.0 / _LARGEST_WEIGHT:
+        extreme = "large" if largest > 1 else "small"
+        raise ValueError(
+            f"the sample weights are too {extreme} for floating-point arithmetic: the largest is {largest:.3g}. "
+            "Divide all of them by a common factor, for example their mean"
+        )

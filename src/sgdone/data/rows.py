@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sgdone.data.csr_duplicates import as_unsigned, has_duplicates, without_duplicates
 from sgdone.data.csr_validation import check_csr, check_indptr
 from sgdone.kernels import rows as access
 from sgdone.kernels.rows import RowAccess
 
 #: Largest number of entries of a sparse row to prefetch.
 _LONGEST_REACH = 256
+#: Largest coefficient of a scaled feature that is still finite in the user's units.
+_SPARE = 1024.0
 
 
 @final
@@ -119,12 +122,13 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _sparse(X: Any) -> tuple[Any, ...]:
-    X = _canonical(X)
-    unsigned = np.uint32 if X.indices.dtype.itemsize == 4 else np.uint64
+    check_indptr(X.indptr, min(X.indices.size, X.data.size))
+    if has_duplicates(X.indices, X.indptr, X.shape[1]):
+        X = without_duplicates(X)
     typical = min(_LONGEST_REACH, X.nnz // max(1, X.shape[0]) + 8)
     return (
         frozen(np.ascontiguousarray(X.data)),
-        frozen(np.ascontiguousarray(X.indices).view(unsigned)),
+        as_unsigned(X.indices),
         X.indptr.astype(np.uint64),
         np.uint64(typical),
     )
@@ -137,7 +141,14 @@ def _scaled(
     matrix = arrays[: 1 if dense else 4]
     if scaling is None:
         return (access.DENSE if dense else access.CSR), matrix
-    inverse = 1.0 / scaling.scale
+    with np.errstate(over="ignore"):
+        inverse = 1.0 / scaling.scale
+    small = np.flatnonzero(~(inverse <= np.finfo(dtype).max / _SPARE))
+    if small.size:
+        raise ValueError(
+            f"column {small[0]} of X varies by {scaling.scale[small[0]]:.2g} only: its coefficient could exceed the "
+            f"largest {dtype}. Multiply the column by a large number"
+        )
     if dense:
         shift = np.zeros(inverse.size) if scaling.shift is None else scaling.shift
         return access.DENSE_SCALED, (*matrix, shift.astype(dtype), inverse.astype(dtype))
@@ -145,17 +156,3 @@ def _scaled(
         return access.CSR_SCALED, (*matrix, inverse.astype(dtype))
     centre = scaling.shift * inverse
     return access.CSR_SHIFTED, (*matrix, inverse.astype(dtype), centre, float(centre @ centre))
-
-
-def _canonical(X: Any) -> Any:
-    """Sum duplicate indices in a row: the squared norm needs unique indices.
-
-    SciPy's cached ``has_canonical_format`` may be out of date, and a row longer than the number of columns would
-    overflow the buffers of the loops. So the lengths are checked too.
-    """
-    check_indptr(X.indptr, min(X.indices.size, X.data.size))
-    if not X.has_canonical_format or np.diff(X.indptr).max(initial=0) > X.shape[1]:
-        check_csr(X.indices, X.indptr, X.shape[1])
-        X = X.copy()
-        X.sum_duplicates()
-    return X

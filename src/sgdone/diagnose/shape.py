@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, column_or_1d
 
 from sgdone.data.learning_task import Task, task_of
+from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.rows import Rows
 from sgdone.data.spread import Spread
 from sgdone.diagnose.data_summary.advice import advice_for
@@ -186,6 +187,7 @@ def shape(
 
 
 def _as_matrix(X: Any) -> Any:
+    refuse_masked("X", X)
     X = check_array(
         X,
         accept_sparse="csr",

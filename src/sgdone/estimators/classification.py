@@ -57,10 +57,10 @@ class Classification(LinearModel):
         rows, y = check_rows_and_labels(self, X, y, reset=True, numeric=False)
         classes, numbers = encode(y)
         own_weight = check_sample_weight(sample_weight, rows.shape[0])
-        weight = with_class_weight(self.class_weight, own_weight, classes, numbers)
+        weight = self._scaled_weight(with_class_weight(self.class_weight, own_weight, classes, numbers))
         check_classes(classes, numbers, weight)
         self._n_outputs = _n_outputs(classes)
-        start = self._start_model(coef_init, intercept_init, rows.shape[1])
+        start = self._start_model(coef_init, intercept_init, rows, weight)
         data = fit_data(X, y, own_weight)
         return self._fit_classes(rows, classes, numbers, weight, self._starts(start), data=data)
 
@@ -98,7 +98,7 @@ class Classification(LinearModel):
         check_classes(known, numbers, None)
         weight = with_class_weight(self.class_weight, weight, known, numbers)
         self._n_outputs = _n_outputs(known)
-        starts = self._starts(self._start_model(None, None, X.shape[1])) if first else self._resumed(resume)
+        starts = self._starts(self._start_model(None, None, X, weight)) if first else self._resumed(resume)
         return self._fit_classes(X, known, numbers, weight, starts, resume=resume)
 
     def _shapes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

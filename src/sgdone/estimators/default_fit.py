@@ -2,9 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sgdone.auto import Bank
 from sgdone.estimators.linear_model import LinearModel
 from sgdone.estimators.parameters import as_alpha, as_bool, as_rule, is_auto
+from sgdone.estimators.sample_weights import with_mean_one
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.stopping import Gain
@@ -19,6 +23,9 @@ class DefaultFit(LinearModel):
 
     def _rule(self) -> StopRule:
         return rule_with_gain(self.stop, self.tol)
+
+    def _scaled_weight(self, weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+        return with_mean_one(weight)
 
     def _objective(self, n_rows: int, n_classes: int | None) -> Objective:
         alpha = None if is_auto(self.alpha) else as_alpha(self.alpha, n_rows)

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from sgdone.data.csr_validation import check_csr
+from sgdone.data.masked_arrays import refuse_masked
 
 _FLOATS = [np.float64, np.float32]
 
@@ -38,6 +39,8 @@ def check_rows_and_labels(
 
 
 def _validated(estimator: Any, X: Any, *y: Any, dtype: Any, reset: bool, **options: Any) -> Any:
+    for name, values in zip("Xy", (X, *y), strict=False):
+        refuse_masked(name, values)
     try:
         return validate_data(
             estimator,

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sgdone.data import ArraySource
+from sgdone.data.csr_validation import check_csr
 from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin, FitTask, Snapshot
 from sgdone.estimators.continuing import resumed, rule_for_rows
@@ -26,6 +27,7 @@ from sgdone.interfaces.stop import Status
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.loss import Loss
 from sgdone.run import Hook, Result, Trace, Verdict
+from sgdone.solvers.stretch import LARGEST
 
 
 class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
@@ -57,6 +59,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
     def _objective(self, n_rows: int, n_classes: int | None) -> Objective:
         """The objective over ``n_rows`` rows of positive weight."""
 
+    def _scaled_weight(self, weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+        """Sample weights as a fit uses them; a named method uses them as they are."""
+        return weight
+
     def _run_options(self) -> dict[str, Any]:
         """Further options of `sgdone.run.run`."""
         return {}
@@ -72,8 +78,11 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
     def _loss(self) -> Loss:
         return as_loss(self.loss, self._task)
 
-    def _start_model(self, coef_init: Any, intercept_init: Any, n_features: int) -> Model | None:
+    def _start_model(
+        self, coef_init: Any, intercept_init: Any, X: Any, weight: NDArray[np.float64] | None
+    ) -> Model | None:
         """The model that ``fit`` starts from: the one given, or that of the last fit if ``warm_start``."""
+        n_features = X.shape[1]
         shape, intercept_shape = self._shapes(n_features)
         n_outputs = int(np.prod(intercept_shape))
         names = ["coef_init", "intercept_init"]
@@ -84,7 +93,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
                 intercept_init, names[1] = self.intercept_, "warm_start=True: intercept_ of the last fit"
         coef = _initial(names[0], coef_init, shape).reshape(n_outputs, n_features)
         intercept = _initial(names[1], intercept_init, intercept_shape)
-        return Model(coef, intercept) if coef.any() or intercept.any() else None
+        if not (coef.any() or intercept.any()):
+            return None
+        _check_start(" and ".join(names), coef, intercept, X, weight)
+        return Model(coef, intercept)
 
     def _train(
         self,
@@ -191,6 +203,24 @@ def refuse_change(what: str, before: Any, now: Any) -> None:
 def _with_label(trace: Trace, label: Any) -> Trace:
     """The trace with its class in each row."""
     return trace if label is None else Trace([replace(row, label=label) for row in trace], trace.verdict, trace.task)
+
+
+def _check_start(
+    name: str, coef: NDArray[np.float64], intercept: NDArray[np.float64], X: Any, weight: NDArray[np.float64] | None
+) -> None:
+    """Raise if the start predicts numbers that the loops cannot compute with; they find NaN in X themselves."""
+    if hasattr(X, "indptr"):
+        check_csr(X.indices, X.indptr, X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = np.asarray(X @ coef.T + intercept)
+    largest = np.abs(scores).max(axis=1)
+    beyond = ~(largest <= LARGEST[X.dtype])
+    for row in np.flatnonzero(beyond if weight is None else beyond & (weight > 0)).tolist():
+        if np.all(np.isfinite(X[[row]].data if hasattr(X, "indptr") else X[row])):
+            raise ValueError(
+                f"{name}: the start predicts {largest[row]:.3g} for row {row} of X, beyond {LARGEST[X.dtype]:g}, the "
+                f"most that can be trained from with {X.dtype}. Start from smaller numbers, or from none"
+            )
 
 
 def _initial(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -32,8 +32,8 @@ class Regression(LinearModel):
         """Train until the stopping rule fires; parameters as in `LinearClassifier.fit`, ``y`` real numbers."""
         rows, y = check_rows_and_labels(self, X, y, reset=True, numeric=True)
         weight = check_sample_weight(sample_weight, rows.shape[0])
-        starts = [Start(self._start_model(coef_init, intercept_init, rows.shape[1]))]
-        return self._fit_targets(rows, y, weight, starts, data=fit_data(X, y, weight))
+        starts = [Start(self._start_model(coef_init, intercept_init, rows, weight))]
+        return self._fit_targets(rows, y, self._scaled_weight(weight), starts, data=fit_data(X, y, weight))
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, resume: bool = False) -> Self:
         """Train on some rows of a stream in one pass; step sizes continue from call to call."""
@@ -41,7 +41,7 @@ class Regression(LinearModel):
         dtype = None if first else self.coef_.dtype
         X, y = check_rows_and_labels(self, X, y, dtype=dtype, reset=first, numeric=True)
         weight = check_sample_weight(sample_weight, X.shape[0])
-        starts = [Start(self._start_model(None, None, X.shape[1]))] if first else self._resumed(resume)
+        starts = [Start(self._start_model(None, None, X, weight))] if first else self._resumed(resume)
         return self._fit_targets(X, y, weight, starts, resume=resume)
 
     def _shapes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

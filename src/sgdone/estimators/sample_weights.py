@@ -7,11 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
+from sgdone.data.masked_arrays import refuse_masked
+
 
 def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
     """One finite, non-negative weight a row, not all of them zero; a single number stands for all rows."""
     if sample_weight is None:
         return None
+    refuse_masked("sample_weight", sample_weight)
     try:
         weight = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -60,8 +63,32 @@ def with_class_weight(
     else:
         raise ValueError(f'class_weight={class_weight!r}: give a dict of class weights, "balanced" or None')
     rows = per_class[numbers]
-    combined: NDArray[np.float64] = rows if weight is None else rows * weight
+    with np.errstate(over="ignore"):
+        combined: NDArray[np.float64] = rows if weight is None else rows * weight
+    large = np.flatnonzero(np.isinf(combined))
+    if large.size:
+        raise ValueError(
+            f"the weight of row {large[0]} times that of its class is too large for a float: divide all weights by a "
+            "common factor"
+        )
     return check_sample_weight(combined, numbers.size)
+
+
+def with_mean_one(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    """Weights divided by their mean over the rows of positive weight, where only their ratios matter.
+
+    A weight too small beside the largest for any float becomes 0: its row has no influence.
+
+    Examples
+    --------
+    >>> with_mean_one(np.array([1e-310, 3e-310, 0.0]))
+    array([0.5, 1.5, 0. ])
+    """
+    if weight is None:
+        return None
+    # By a power of two first, which is exact: the sum of large weights would overflow.
+    weight = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
+    return np.asarray(weight / weight[weight > 0].mean())
 
 
 def _given(class_weight: dict[Any, Any], classes: list[Any]) -> NDArray[np.float64]:

@@ -13,12 +13,12 @@ from sgdone.kernels.rows_csr import sound
 
 @lru_cache(maxsize=8)
 def make_dense_statistics(types: str) -> Callable[..., int]:
-    """A loop that adds, for rows of positive weight, x − pivot and its square to the sums of each column."""
+    """A loop that adds, for rows of positive weight, (x − pivot)·factor and its square to the sums of each column."""
     mark = fingerprint(types)
 
     @compiled(mark)
     def dense_statistics(
-        rows: Any, sample_weight: Any, stride: Any, order: Any, pivot: Any, firsts: Any, squares: Any
+        rows: Any, sample_weight: Any, stride: Any, order: Any, pivot: Any, factors: Any, firsts: Any, squares: Any
     ) -> int:
         _ = mark
         matrix = rows[0]
@@ -29,7 +29,7 @@ def make_dense_statistics(types: str) -> Callable[..., int]:
                 continue
             used += 1
             for j in range(matrix.shape[1]):
-                x = matrix[i, j] - pivot[j]
+                x = (matrix[i, j] - pivot[j]) * factors[j]
                 firsts[j] += x
                 squares[j] += x * x
         return used
@@ -39,15 +39,15 @@ def make_dense_statistics(types: str) -> Callable[..., int]:
 
 @lru_cache(maxsize=8)
 def make_csr_statistics(types: str) -> Callable[..., int]:
-    """A loop that counts, for rows of positive weight, the entries of each column that are not 0, and adds squares.
+    """A loop that counts, for rows of positive weight, the entries of each column that are not 0.
 
-    A row that is not sound is skipped: the training loop reports it.
+    It adds the squares of x·factor. A row that is not sound is skipped: the training loop reports it.
     """
     mark = fingerprint(types)
 
     @compiled(mark)
     def csr_statistics(
-        rows: Any, sample_weight: Any, stride: Any, order: Any, weights: Any, counts: Any, squares: Any
+        rows: Any, sample_weight: Any, stride: Any, order: Any, weights: Any, factors: Any, counts: Any, squares: Any
     ) -> int:
         _ = mark
         data, indices, indptr, _reach = rows
@@ -59,7 +59,7 @@ def make_csr_statistics(types: str) -> Callable[..., int]:
             used += 1
             for k in range(indptr[i], indptr[i + np.uint64(1)]):
                 j = indices[k]
-                x = np.float64(data[k])
+                x = np.float64(data[k]) * factors[j]
                 counts[j] += 1.0 if x != 0.0 else 0.0
                 squares[j] += x * x
         return used

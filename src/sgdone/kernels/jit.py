@@ -7,11 +7,16 @@ import numba
 from numba.core import config
 from numba.extending import register_jitable
 
+from sgdone.kernels.disk_cache import keep_on_disk
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Sums may be reordered for SIMD, but NaN and infinity keep their meaning: with plain ``fastmath=True``,
 #: ``isfinite(nan)`` is true and divergence goes unnoticed.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+
+#: Whether Numba is switched off, so that everything here runs as plain Python.
+INTERPRETED: bool = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 
 
 def inlined(function: Function) -> Function:
@@ -34,15 +39,14 @@ def compiled(identity: str = "") -> Callable[[Function], Function]:
     Nothing compiled here allocates, so reference counting of arrays is switched off (by a private option of Numba). It
     would leave a dozen atomic counts per row in the loop, a tenth of its time.
     """
-    options: Any = {"cache": True, "nogil": True, "fastmath": FASTMATH, "error_model": "numpy", "_nrt": False}
+    options: Any = {"nogil": True, "fastmath": FASTMATH, "error_model": "numpy", "_nrt": False}
 
     def compile_it(function: Function) -> Function:
         if identity:
             function.__qualname__ = f"{function.__name__}_{identity}"
-        return cast("Function", numba.njit(**options)(function))
+        made = numba.njit(**options)(function)
+        if not INTERPRETED:
+            keep_on_disk(made, function)
+        return cast("Function", made)
 
     return compile_it
-
-
-#: Whether Numba is switched off, so that everything here runs as plain Python.
-INTERPRETED: bool = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from sgdone.data.masked_arrays import refuse_masked
 from sgdone.diagnose.separability.least_squares import is_sparse
 
 Array = NDArray[np.float64]
@@ -21,6 +22,7 @@ class Labels(NamedTuple):
 
 def check_rows(X: Any) -> Any:
     """Convert X to a C-contiguous array or a canonical CSR matrix of float64; raise if a value is not finite."""
+    refuse_masked("X", X)
     X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_features=0)
     if is_sparse(X):
         if not X.has_canonical_format:
@@ -49,6 +51,7 @@ def _place_of_fault(X: Any) -> str:
 
 def check_labels(y: Any, n_rows: int) -> Labels:
     """Encode class labels: numbers, strings or booleans."""
+    refuse_masked("y", y)
     y = column_or_1d(y)
     if y.size != n_rows:
         raise ValueError(f"X has {n_rows} rows, but y has {y.size} labels")

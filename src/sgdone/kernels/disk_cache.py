@@ -1,0 +1,43 @@
+"""Numba's disk cache, without its errors: a file that cannot be read or written costs a compilation, nothing more."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, final
+
+from numba.core import caching
+
+_FunctionCache: Any = caching.FunctionCache  # Numba is not typed
+
+
+@final
+class TolerantCache(_FunctionCache):  # type: ignore[misc]
+    """The cache of one function.
+
+    A file may be cut short (by a full disk or a killed process), empty, unreadable, or gone. Then the function is
+    compiled, and the file is written again if that is possible.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled function, or None if it must be compiled."""
+        # Unpickling a damaged file can raise anything.
+        with suppress(Exception):
+            return super().load_overload(sig, target_context)
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function; an index that cannot be read is started again."""
+        try:
+            super().save_overload(sig, data)
+        except Exception:
+            with suppress(Exception):
+                self.flush()
+                super().save_overload(sig, data)
+
+
+def keep_on_disk(dispatcher: Any, function: Callable[..., Any]) -> None:
+    """Let a compiled function use the disk cache, if there is a folder that can be written to."""
+    try:
+        dispatcher._cache = TolerantCache(function)
+    except (RuntimeError, OSError):
+        # Numba found no folder to write to.
+        return
