@@ -99,7 +99,9 @@ class SVRG(SingleModel):
     ) -> Report:
         """Make a new anchor if one is due, and nothing else; or use rows of a block."""
         if any(watch.reads_model for watch in watches):
-            raise ValueError("a rule that checks the weights at every sample cannot be used with svrg: use another rule")
+            raise ValueError(
+                "a rule that checks the weights at every sample cannot be used with svrg: use another rule"
+            )
         stage: Stage = state.extra
         nothing = np.empty(0)
         if not updates or last == first:
