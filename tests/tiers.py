@@ -7,16 +7,28 @@ from hypothesis import settings
 
 slow = pytest.mark.slow
 
+#: Whether this is the nightly run: more Hypothesis examples, and grids of parameters in full.
+NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 #: Examples of a nightly run for each of an ordinary one.
 NIGHTLY_FACTOR = 10
 
 
 def examples(count, **options):
     """Hypothesis settings with `count` examples, and more of them in the nightly run."""
-    factor = NIGHTLY_FACTOR if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 1
-    return settings(max_examples=factor * count, **options)
+    return settings(max_examples=(NIGHTLY_FACTOR if NIGHTLY else 1) * count, **options)
 
 
-def fast_first(count, values):
-    """Values of one parameter: the first `count` belong to the fast tier, the others to the slow one."""
+def at_night(values):
+    """Values of one parameter that only the nightly run has."""
+    return list(values) if NIGHTLY else []
+
+
+def fast_first(count, values, upto=None):
+    """Values of one parameter: the first `count` belong to the fast tier, the others to the slow one.
+
+    Values from number `upto` on belong to the nightly run: others state the same fact without another compiled loop.
+    """
+    values = list(values)
+    if upto is not None:
+        values = values[:upto] + at_night(values[upto:])
     return [value if number < count else pytest.param(value, marks=slow) for number, value in enumerate(values)]

@@ -1,5 +1,8 @@
+import re
+
 import numpy as np
 import pytest
+from sklearn.metrics import log_loss
 
 from cli.files import write_csv, write_svmlight
 from sgdone import datasets, load
@@ -12,15 +15,17 @@ def test_a_table(sgdone, train, columns, tmp_path):
     result = sgdone("fit", train, "--label", "passed", "--solver", "asgd", "--test", test)
     lines = dict(line.split("  ", 1) for line in result.stdout.splitlines() if "  " in line)
     lines = {name: text.strip() for name, text in lines.items()}
-    assert lines["task"] == "classification, logistic loss, asgd"
+    assert lines["task"] == "classification with the logistic loss, solver asgd"
     assert lines["rows"] == "80 (and 30 to test)"
     assert lines["features"] == "2"
     assert lines["classes"] == "no, yes"
     assert float(lines["training accuracy"].rstrip("%")) > 90
     assert float(lines["test accuracy"].rstrip("%")) > 90
     assert float(lines["passes"]) <= 10
-    assert float(lines["training loss"]) < 0.4
-    assert float(lines["seconds"]) > 0
+    loss, error = map(float, lines["training loss"].split(" ± "))
+    assert 0 < error < loss < 0.4
+    total, reading, fitting = map(float, re.findall(r"\d[\d.e+-]*", lines["seconds"]))
+    assert total >= 0.99 * (reading + fitting) > 0
     sentence = result.stdout.splitlines()[-1]
     assert "samples" in sentence
     assert "passes): " in sentence
@@ -45,6 +50,34 @@ def test_json(sgdone, train):
     assert report["train"]["accuracy"] > 0.9
     assert report["verdict"]["status"] in ("converged", "budget spent")
     assert report["verdict"]["sentence"].startswith(report["verdict"]["status"].capitalize())
+
+
+@pytest.mark.parametrize("name", ["iris", "digits"])
+def test_the_loss_is_the_log_loss_of_the_probabilities(name, sgdone, tmp_path):
+    report = sgdone("fit", name, "--passes", 2, "--model", tmp_path / "m", "--json").report
+    model = load(tmp_path / "m")
+    del model.feature_names_in_
+    for part, subset in (("train", "train"), ("test", "test")):
+        if report[part] is None:
+            continue
+        rows = datasets.load(name, subset=subset)
+        probabilities = model.predict_proba(rows.X)
+        assert report[part]["loss"] == pytest.approx(log_loss(rows.y, probabilities), rel=1e-9)
+        each = -np.log(probabilities[np.arange(len(rows.y)), np.searchsorted(model.classes_, rows.y)])
+        error = np.std(each, ddof=1) / np.sqrt(len(each))
+        assert report[part]["loss_standard_error"] == pytest.approx(error, rel=1e-9)
+
+
+def test_test_rows_of_another_class_count_as_wrong(sgdone, train, columns, tmp_path):
+    """They have no probability, so the loss is that of the others."""
+    few = {name: columns[name][:30] for name in ("passed", "b", "a")}
+    scores = []
+    for labels in (few["passed"], np.append(few["passed"][:-1], "perhaps")):
+        test = write_csv(tmp_path / "test.csv", few | {"passed": labels})
+        scores.append(sgdone("fit", train, "--label", "passed", "--test", test, "--json").report["test"])
+    assert scores[1]["rows"] == 30
+    assert scores[1]["accuracy"] < scores[0]["accuracy"]
+    assert np.isfinite(scores[1]["loss"])
 
 
 def test_the_model_is_that_of_the_library(sgdone, train, model, columns):
@@ -136,7 +169,7 @@ def test_a_regression(sgdone, columns, tmp_path):
     columns["passed"] = 3 * columns["a"] + 1
     path = write_csv(tmp_path / "r.csv", columns)
     result = sgdone("fit", path, "--label", "passed", "--test", path, "--passes", 50)
-    assert "regression, squared loss" in result.stdout
+    assert "regression with the squared loss, automatic solver" in result.stdout
     for line in ("training R²", "training RMSE", "test R²", "test RMSE"):
         assert line in result.stdout
     assert "classes" not in result.stdout

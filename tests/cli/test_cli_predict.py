@@ -1,5 +1,6 @@
 import csv
 import io
+import re
 
 import numpy as np
 import pytest
@@ -22,7 +23,8 @@ def test_to_standard_output(sgdone, model, train, columns):
     del loaded.feature_names_in_
     expected = loaded.predict(np.column_stack([columns["a"], columns["b"]]))
     assert [row[0] for row in rows] == expected.tolist()
-    assert result.stderr == f"80 rows · accuracy {np.mean(expected == columns['passed']):.2%}\n"
+    accuracy = f"accuracy {np.mean(expected == columns['passed']):.2%}"
+    assert re.fullmatch(rf"80 rows · loss 0\.\d+ ± 0\.\d+ · {re.escape(accuracy)}\n", result.stderr)
 
 
 def test_to_a_file_with_probabilities(sgdone, model, train, columns, tmp_path):

@@ -9,15 +9,13 @@ from sklearn.exceptions import NotFittedError
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
 from sgdone.estimators.input_validation import _find_text
-from tiers import fast_first
+from tiers import at_night, fast_first
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array}
 VALUES = {"NaN": np.nan, "infinity": np.inf, "minus infinity": -np.inf}
 
 
-@pytest.mark.parametrize(
-    ("solver", "dtype"), [("asgd", np.float64), pytest.param("isgd", np.float32, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("solver", "dtype"), [("asgd", np.float64), *at_night([("isgd", np.float32)])])
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("form", fast_first(1, FORMS))
 def test_a_value_that_is_not_finite(form, value, dtype, solver, binary, numbers):

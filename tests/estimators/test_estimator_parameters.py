@@ -107,12 +107,12 @@ def test_average_that_is_none_of_these(average, binary):
         ({"stop": 0}, "passes=0 is not a positive number"),
         ({"stop": -2.0}, "passes=-2.0 is not a positive number"),
         ({"stop": np.nan}, "passes=nan is not a positive number"),
-        ({"alpha": -1e-3}, 'alpha must be a non-negative number or "auto"; got -0.001'),
-        ({"alpha": np.nan}, 'alpha must be a non-negative number or "auto"; got nan'),
-        ({"alpha": np.inf}, 'alpha must be a non-negative number or "auto"; got inf'),
-        ({"alpha": None}, 'alpha must be a non-negative number or "auto"; got None'),
-        ({"alpha": True}, 'alpha must be a non-negative number or "auto"; got True'),
-        ({"alpha": "small"}, "alpha must be a non-negative number or \"auto\"; got 'small'"),
+        ({"alpha": -1e-3}, "alpha=-0.001 is negative: give 0 or more"),
+        ({"alpha": np.nan}, "alpha=nan is not finite: give 0 or more"),
+        ({"alpha": np.inf}, "alpha=inf is not finite: give 0 or more"),
+        ({"alpha": None}, 'alpha=None is not a number: give 0 or more, or "auto"'),
+        ({"alpha": True}, 'alpha=True is not a number: give 0 or more, or "auto"'),
+        ({"alpha": "small"}, "alpha='small' is not a number: give 0 or more, or \"auto\""),
     ],
 )
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])

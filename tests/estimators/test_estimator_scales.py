@@ -21,10 +21,12 @@ def assert_finite(model):
     assert str(model.verdict_)
 
 
-@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
 @pytest.mark.parametrize("scale", [1e-8, 1e8])
-@pytest.mark.parametrize("solver", fast_first(1, SOLVERS))
-def test_features_of_any_scale(solver, scale, dtype, binary, numbers):
+@pytest.mark.parametrize(
+    "method", fast_first(1, [(solver, dtype) for dtype in (np.float64, np.float32) for solver in SOLVERS], upto=5)
+)
+def test_features_of_any_scale(method, scale, binary, numbers):
+    solver, dtype = method
     X, y = binary
     model = SGDClassifier(solver=solver, random_state=0).fit((X * scale).astype(dtype), y)
     assert_finite(model)

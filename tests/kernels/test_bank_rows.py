@@ -1,5 +1,7 @@
 """Rows for many models at once: inner products and sums as NumPy has them, and the same bits wherever arrays lie."""
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -13,6 +15,7 @@ from tiers import fast_first
 dense_or_csr = pytest.mark.parametrize("dense", fast_first(1, [True, False]), ids=["dense", "csr"])
 
 
+@lru_cache
 def make_loop(access, types):
     dots, adds = access.dots, access.adds
     mark = fingerprint(dots, types)

@@ -1,4 +1,7 @@
-"""Every loop on small inputs once with bounds checked and once as plain Python: same results, no bad index."""
+"""Every method and every storage on small inputs, once with bounds checked and once as plain Python.
+
+Each storage meets some methods and each method some storages: all pairs would compile twice as many loops.
+"""
 
 import os
 import subprocess
@@ -25,19 +28,15 @@ X = rng.standard_normal((150, 4)) * (rng.random((150, 4)) < 0.7)
 X[3] = 0
 y = np.where(X[:, 0] + 0.3 * rng.standard_normal(150) > 0, 1.0, -1.0)
 weights = np.where(rng.random(150) < 0.9, 1.0, 0.0)
-scalings = [None, Scaling(np.full(4, 2.0)), Scaling(np.full(4, 2.0), np.full(4, 0.1))]
+scaled, centred = Scaling(np.full(4, 2.0)), Scaling(np.full(4, 2.0), np.full(4, 0.1))
 out = []
-for matrix in (X, sparse.csr_array(X)):
-    for scaling in scalings:
-        for solver in (solvers.SGD(), solvers.aisgd()):
-            source = ArraySource(matrix, y, weights, scaling=scaling)
-            result = run(source, losses.Logistic(), solver, stopping.MaxPasses(2), alpha=0.01)
-            out.append(np.append(result.coef, result.intercept))
+for matrix, scaling in ((X, scaled), (X, centred), (sparse.csr_array(X), scaled)):
+    source = ArraySource(matrix, y, weights, scaling=scaling)
+    result = run(source, losses.Logistic(), solvers.aisgd(), stopping.MaxPasses(2), alpha=0.01)
+    out.append(np.append(result.coef, result.intercept))
 wide = sparse.csr_array(X)
 wide.indices = wide.indices.astype(np.int64)
 wide.indptr = wide.indptr.astype(np.int64)
-result = run(ArraySource(wide, y), losses.Hinge(), solvers.asgd(), stopping.MaxPasses(2), alpha=0.01)
-out.append(np.append(result.coef, result.intercept))
 
 # One compiled loop has all of these probes, whether they stop a run or halve its steps.
 watched = stopping.MarginTest(2.5) | stopping.SmallValidationSet(5, 40)
@@ -55,18 +54,18 @@ def add(matrix, solver, rule, labels=y, weights=weights, **options):
 
 half = solvers.Halving(solvers.SGD(), stopping.Pflug(15))
 for matrix in (X, sparse.csr_array(X)):
-    for center in (False, True):
-        add(matrix, solvers.SGD(), watched | stopping.Pflug(30), center=center)
-        add(matrix, half, watched, center=center)
-        add(matrix, solvers.SVRG(40), stopping.MarginTest(), center=center)
-        add(matrix, solvers.SVRG(40, "II"), stopping.MarginTest(9.0) | stopping.Distance(), center=center)
-    add(matrix, half, watched, center=True, step=steps.ClassScale(0.5, 20))
-    add(matrix[:, [0]], half, watched)
-    add(matrix[[0]], solvers.SVRG(), stopping.MarginTest(0.2), y[:1], weights[:1])
+    center = sparse.issparse(matrix)
+    add(matrix, solvers.SGD(), watched | stopping.Pflug(30), center=center)
+    add(matrix, half, watched, center=center)
+    add(matrix, solvers.SVRG(40), stopping.MarginTest(), center=center)
+    add(matrix, solvers.SVRG(40, "II"), stopping.MarginTest(9.0) | stopping.Distance(), center=center)
+    add(matrix, half, watched, center=center, step=steps.ClassScale(0.5, 20))
+    add(matrix[:, [0]], half, watched, center=center)
+add(X[[0]], solvers.SVRG(), stopping.MarginTest(0.2), y[:1], weights[:1])
 add(X, solvers.SGD(), stopping.MarginTest(0.5, fresh=True))
 add(wide, half, watched)
-add(sparse.csr_array(np.where(X == 0, 0.5, X)), half, watched)
-add(sparse.csr_array((150, 4)), half, watched)
+add(sparse.csr_array(np.where(X == 0, 0.5, X)), half, watched, center=True)
+add(sparse.csr_array((150, 4)), half, watched, center=True)
 
 # Other solvers. With online L-BFGS, a first step of 1e-10 would make the result depend on rounding.
 never = stopping.MaxPasses(2)
@@ -74,14 +73,13 @@ quasi_newton = solvers.OLBFGS(7, memory=3, epsilon=0.05, damping=0.1)
 for matrix in (X, sparse.csr_array(X)):
     add(matrix, solvers.SGDQN(5), never)
     add(matrix, solvers.Truncated(solvers.SGD(), 7), never, l1_ratio=0.5)
-    add(matrix, solvers.Pegasos(7), never, step=None)
-    add(matrix, solvers.Pegasos(), never, step=None, fit_intercept=False)
-    add(matrix, quasi_newton, never, step=None)
-    add(matrix[[0]], solvers.Pegasos(), never, y[:1], weights[:1], step=None)
-    add(matrix[:, [0]], quasi_newton, never, step=None)
+    center = sparse.issparse(matrix)
+    add(matrix, solvers.Pegasos(7), never, step=None, center=center)
+    add(matrix, solvers.Pegasos(), never, step=None, fit_intercept=False, center=center)
+    add(matrix, quasi_newton, never, step=None, center=center)
+    add(matrix[:, [0]], quasi_newton, never, step=None, center=center)
+add(X[[0]], solvers.Pegasos(), never, y[:1], weights[:1], step=None)
 add(sparse.csr_array(X), solvers.SGD2(5), never)
-add(sparse.csr_array(X), solvers.Pegasos(7), never, step=None, center=True)
-add(sparse.csr_array(X), quasi_newton, never, step=None, center=True)
 
 # Models of the default fit: units that change, folds, one output and three, penalties that shrink weights to nothing.
 from running import objective_of
@@ -115,50 +113,27 @@ np.savez(sys.argv[1], weights=np.concatenate(out), stops=np.array(stops))
 
 
 def results(folder, name, **environment):
+    """Run the program in a new process, where it can import the helpers of the tests."""
     file = folder / f"{name}.npz"
-    in_new_process(file, {"NUMBA_CACHE_DIR": str(folder / name), **environment})
-    with np.load(file) as found:
-        return found["weights"], found["stops"].tolist()
-
-
-def in_new_process(file, environment):
-    """Run the program where it can import the helpers of the tests."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(file)],
-        env={**os.environ, **environment},
+        env={**os.environ, "NUMBA_CACHE_DIR": str(folder / name), **environment},
         cwd=Path(__file__).parents[1],
         check=False,
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-
-
-@pytest.fixture(scope="module")
-def compiled_results(tmp_path_factory):
-    folder = Path(tmp_path_factory.mktemp("checks"))
-    file = folder / "plain.npz"
-    in_new_process(file, {})
     with np.load(file) as found:
-        return folder, found["weights"], found["stops"].tolist()
+        return found["weights"], found["stops"].tolist()
 
 
-def test_rules_stop_and_steps_are_halved(compiled_results):
-    """Most runs end before their three passes over 135 rows, so that the comparisons below mean something."""
-    stops = compiled_results[2]
+def test_with_bounds_checked_and_as_plain_python(tmp_path):
+    """The other tests compare the loops as users run them with slow references."""
+    expected, stops = results(tmp_path, "python", NUMBA_DISABLE_JIT="1")
+    # Rules stop most runs before their three passes over 135 rows, or halve steps.
     assert len(set(stops)) > 15
     assert min(stops) < 50
-
-
-def test_with_bounds_checked(compiled_results):
-    folder, expected, stops = compiled_results
-    found, stopped = results(folder, "bounds", NUMBA_BOUNDSCHECK="1", NUMBA_OPT="0")
-    assert stopped == stops
-    assert np.allclose(found, expected, rtol=1e-12, atol=1e-12)
-
-
-def test_as_plain_python(compiled_results):
-    folder, expected, stops = compiled_results
-    found, stopped = results(folder, "python", NUMBA_DISABLE_JIT="1")
+    found, stopped = results(tmp_path, "bounds", NUMBA_BOUNDSCHECK="1", NUMBA_OPT="0")
     assert stopped == stops
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-9)

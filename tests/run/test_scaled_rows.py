@@ -10,11 +10,12 @@ from problems import FEW_LOSSES, LOSSES, random_problem
 from running import run
 from sgdone import solvers, stopping
 from sgdone.data import ArraySource, Scaling
-from tiers import examples
+from tiers import at_night, examples
 
 pytestmark = pytest.mark.slow
 
-SOLVERS = [solvers.SGD(), solvers.ISGD(), solvers.asgd(), solvers.aisgd()]
+#: Explicit steps and implicit ones, one vector of weights and two.
+SOLVERS = [solvers.SGD(), solvers.aisgd(), *at_night([solvers.ISGD(), solvers.asgd()])]
 
 
 def fit(X, problem, loss, solver, scaling=None, coef=None, intercept=0.0):

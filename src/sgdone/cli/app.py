@@ -1,5 +1,6 @@
 """Commands, options and their help; the code behind a command is imported when it is called."""
 
+import time
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -55,11 +56,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and n
 
 @app.callback(epilog="Exit codes: 0, 1 for bad data, 2 for bad usage, 130 after Ctrl-C.")
 def common(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Linear models by stochastic gradients: no learning rate to tune, no epochs to guess."""
+    context.obj = time.perf_counter()
 
 
 @app.command(
@@ -72,6 +75,7 @@ def common(
 )
 @guarded
 def fit(
+    context: typer.Context,
     data: Data,
     test: Annotated[str | None, typer.Option(metavar="DATA", help="Rows to test on; a named set has its own.")] = None,
     label: Label = None,
@@ -126,7 +130,7 @@ def fit(
     from sgdone.cli.options import Options
 
     options = Options(task.value, loss, solver, step, stop, tol, passes, alpha, seed, center)
-    fit_and_report(FitArguments(data, test, label, zero_based, n_features, options, model, json, quiet))
+    fit_and_report(FitArguments(data, test, label, zero_based, n_features, options, model, json, quiet, context.obj))
 
 
 @app.command(

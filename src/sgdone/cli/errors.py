@@ -18,6 +18,7 @@ _OPTIONS = (
     (r"\bzero_based(=True)?", "--zero-based"),
     (r"\bn_features\b", "--n-features"),
     (r'\b(loss|solver|step|stop)="(\w+)"', r"--\1 \2"),
+    (r'\bor "auto"', "or auto"),
 )
 
 

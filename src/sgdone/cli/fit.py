@@ -39,6 +39,8 @@ class FitArguments:
     model: Path | None
     json: bool
     quiet: bool
+    #: When the command began, by ``time.perf_counter``.
+    began: float
 
     def check(self) -> None:
         """Find what is wrong before any data is read, better than after training."""
@@ -58,19 +60,26 @@ def fit_and_report(arguments: FitArguments) -> None:
     arguments.check()
     with ProgressLine(shown=not arguments.quiet) as line:
         line.now(f"reading {arguments.data}")
+        began_reading = time.perf_counter()
         train = load(
             arguments.data, label=arguments.label, zero_based=arguments.zero_based, n_features=arguments.n_features
         )
         task = arguments.options.suggested_task() or train.task or task_of(train.labels)
         train = _for_task(train, task)
         tested = _test_rows(train, arguments.test, task)
+        reading = time.perf_counter() - began_reading
         model = arguments.options.estimator(task)
-        seconds = _train(model, train, line)
+        fitting = _train(model, train, line)
         if arguments.model is not None:
             save(model, arguments.model, extra=_notes(train, task))
         line.now("scoring")
         report = report_of(model, train, tested, task)
-    report |= {"seconds": seconds, "model": None if arguments.model is None else str(arguments.model)}
+    report |= {
+        "seconds": time.perf_counter() - arguments.began,
+        "seconds_reading": reading,
+        "seconds_fitting": fitting,
+        "model": None if arguments.model is None else str(arguments.model),
+    }
     if arguments.json:
         console.print_json(report)
     elif not arguments.quiet:

@@ -40,16 +40,25 @@ def show(report: dict[str, Any], verdict: Verdict) -> None:
     test = report["test"]
     console.show(
         [
-            ("task", f"{report['task']}, {report['loss']} loss, {report['solver']}"),
+            ("task", f"{report['task']} with the {report['loss'].replace('_', ' ')} loss, {_solver(report['solver'])}"),
             ("rows", f"{report['rows']:,}" + (f" (and {test['rows']:,} to test)" if test else "")),
             ("features", f"{report['features']:,}"),
             *classes_text(report["classes"], report["class_names"]),
             ("passes", f"{report['passes']:.3g}"),
-            ("training loss", f"{report['train']['loss']:.6g}"),
             *scores_text("training", report["train"]),
             *scores_text("test", test),
-            ("seconds", f"{report['seconds']:.3g}"),
+            ("seconds", _seconds(report)),
             *([("model", report["model"])] if report["model"] else []),
         ]
     )
     console.say(f"\n{verdict_text(verdict)}", str(verdict.status))
+
+
+def _solver(name: str) -> str:
+    return "automatic solver" if name == "auto" else f"solver {name}"
+
+
+def _seconds(report: dict[str, Any]) -> str:
+    """The seconds of the whole command, and of its two longest parts."""
+    reading, fitting = report["seconds_reading"], report["seconds_fitting"]
+    return f"{report['seconds']:.2g} (reading {reading:.2g}, fitting {fitting:.2g})"

@@ -5,14 +5,15 @@ from typing import Any, Literal, final
 
 from sklearn.utils import check_random_state
 
-from sgdone import losses, stopping
+from sgdone import losses, solvers, stopping
 from sgdone.cli.errors import usage
 from sgdone.data.learning_task import Task
 from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
 from sgdone.estimators.default_fit import rule_with_gain
-from sgdone.estimators.parameters import as_alpha, as_loss, as_rule, as_solver, as_step
-from sgdone.interfaces.registry import by_name
+from sgdone.estimators.parameters import as_alpha, as_loss, as_rule, as_step
+from sgdone.interfaces.registry import by_name, did_you_mean, names
 from sgdone.losses.loss import Loss
+from sgdone.solvers import SingleModel
 
 
 @final
@@ -59,7 +60,7 @@ class Options:
 
     def _of_named_method(self) -> dict[str, Any]:
         with usage("--solver"):
-            as_solver(self.solver, None)
+            _check_solver(self.solver)
         with usage("--step"):
             as_step(_number_or_name(self.step))
         with usage("--tol"):
@@ -107,6 +108,15 @@ class Options:
             if self.center:
                 raise ValueError("it puts the origin between two classes, and this is a regression: remove it")
         return LinearRegressor(**parameters) if self.is_default_fit else SGDRegressor(**parameters)
+
+
+def _check_solver(solver: str) -> None:
+    """Raise a ValueError for a name that is not a solver; "auto" is one here, and not one of the library's."""
+    known = names(SingleModel, solvers)
+    key = solver.lower().replace("-", "_")
+    if key not in known:
+        listed = ", ".join(["auto", *sorted(known)])
+        raise ValueError(f"unknown solver {solver!r}.{did_you_mean(key, ['auto', *known])} Known: {listed}")
 
 
 def _number_or_name(text: str) -> Any:

@@ -1,5 +1,6 @@
 """Verdicts, classes and scores as text."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -45,6 +46,9 @@ def scores_text(which: str, scores: dict[str, float] | None) -> list[tuple[str, 
     """Scores on the training or the test rows, as lines of a table."""
     if scores is None:
         return []
+    error = scores["loss_standard_error"]
+    known = f" ± {error:.2g}" if math.isfinite(error) else ""
+    loss = (f"{which} loss", f"{number(scores['loss'])}{known}")
     if "accuracy" in scores:
-        return [(f"{which} accuracy", f"{scores['accuracy']:.2%}")]
-    return [(f"{which} R²", f"{scores['r2']:.4f}"), (f"{which} RMSE", number(scores["rmse"]))]
+        return [loss, (f"{which} accuracy", f"{scores['accuracy']:.2%}")]
+    return [loss, (f"{which} R²", f"{scores['r2']:.4f}"), (f"{which} RMSE", number(scores["rmse"]))]

@@ -25,25 +25,42 @@ def features_matched() -> Iterator[None]:
 
 
 def score(model: Model, X: Any, y: NDArray[Any]) -> dict[str, float]:
-    """Number of rows, mean loss, and accuracy or R² and RMSE."""
+    """Number of rows, mean loss with its standard error, and accuracy or R² and RMSE.
+
+    A row whose class the model does not know is predicted wrong and has no loss.
+    """
     with features_matched():
         if is_classifier(model):
-            return {"rows": len(y), "loss": _class_loss(model, X, y), "accuracy": float(np.mean(model.predict(X) == y))}
+            right = model.predict(X) == y
+            return {"rows": len(y), **_mean_and_error(_class_losses(model, X, y)), "accuracy": float(np.mean(right))}
         predictions = model.predict(X)
-    loss = np.mean(as_loss(model.loss, "regression").value(predictions, y.astype(np.float64)))
+    losses = as_loss(model.loss, "regression").value(predictions, y.astype(np.float64))
     squares = np.mean((y - predictions) ** 2)
     spread = np.var(y)
     r2 = 1.0 - squares / spread if spread > 0 else math.nan
-    return {"rows": len(y), "loss": float(loss), "r2": float(r2), "rmse": float(np.sqrt(squares))}
+    return {"rows": len(y), **_mean_and_error(losses), "r2": float(r2), "rmse": float(np.sqrt(squares))}
 
 
-def _class_loss(model: Any, X: Any, y: NDArray[Any]) -> float:
-    """Mean loss over rows and, for several classes, over the one-vs-rest problems."""
+def _mean_and_error(losses: NDArray[np.floating]) -> dict[str, float]:
+    error = np.std(losses, ddof=1) / math.sqrt(losses.size) if losses.size > 1 else math.nan
+    return {"loss": float(np.mean(losses)), "loss_standard_error": float(error)}
+
+
+def _class_losses(model: Any, X: Any, y: NDArray[Any]) -> NDArray[np.floating]:
+    """Loss of each row of a known class.
+
+    With probabilities it is the log loss, as `sklearn.metrics.log_loss`; otherwise, for more than two classes, the mean
+    over the one-vs-rest problems.
+    """
     loss = as_loss(model.loss, "classification")
-    scores = model.decision_function(X).reshape(len(y), -1)
-    positives = model.classes_[1:] if scores.shape[1] == 1 else model.classes_
+    known = np.flatnonzero(np.isin(y, model.classes_))
+    classes = np.searchsorted(model.classes_, y[known])
+    if loss.probabilistic:
+        return np.asarray(-model.predict_log_proba(X)[known, classes])
+    scores = model.decision_function(X).reshape(len(y), -1)[known]
+    columns = [1] if scores.shape[1] == 1 else range(scores.shape[1])
     each = [
-        np.mean(loss.value(np.ascontiguousarray(scores[:, k]), np.where(y == label, 1.0, -1.0)))
-        for k, label in enumerate(positives)
+        loss.value(np.ascontiguousarray(scores[:, k]), np.where(classes == column, 1.0, -1.0))
+        for k, column in enumerate(columns)
     ]
-    return float(np.mean(each))
+    return np.asarray(np.mean(each, axis=0))

@@ -82,12 +82,12 @@ def as_rule(stop: Any) -> StopRule:
 
 def as_alpha(alpha: Any, n_positive: int) -> float:
     """The L2 penalty; "auto" is one over the number of rows of positive weight."""
-    if isinstance(alpha, str):
-        if alpha != "auto":
-            raise ValueError(f'alpha must be a non-negative number or "auto"; got {alpha!r}')
+    if is_auto(alpha):
         return 1.0 / n_positive
-    if not _is_number(alpha) or not 0 <= alpha < float("inf"):
-        raise ValueError(f'alpha must be a non-negative number or "auto"; got {alpha!r}')
+    if not _is_number(alpha):
+        raise ValueError(f'alpha={alpha!r} is not a number: give 0 or more, or "auto"')
+    if not 0 <= alpha < float("inf"):
+        raise ValueError(f"alpha={alpha} is {'negative' if alpha < 0 else 'not finite'}: give 0 or more")
     return float(alpha)
 
 
