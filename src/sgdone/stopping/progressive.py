@@ -9,7 +9,7 @@ from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
 
 #: A pass that raises the loss by more than this is no sign of convergence.
-_RISE = 0.01
+_RISE = 0.1
 
 
 @dataclass
