@@ -18,7 +18,7 @@ from sgdone.data.csr_validation import check_csr
 from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin, FitTask, Snapshot
 from sgdone.estimators.continuing import resumed, rule_for_rows
-from sgdone.estimators.parameters import as_bool, as_loss, is_auto
+from sgdone.estimators.parameters import as_bool, as_loss, as_n_jobs, as_verbose, is_auto
 from sgdone.estimators.training import Start, print_passes, train
 from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Objective
@@ -122,7 +122,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             part_of_stream=partial_fit,
             feature_names=self._names_of_columns(),
         )
-        hooks: list[list[Hook]] = [[print_passes(name)] if int(self.verbose) else [] for name in names]
+        hooks: list[list[Hook]] = [[print_passes(name)] if as_verbose(self.verbose) else [] for name in names]
         for k, own in enumerate(hooks):
             own.extend([] if self._progress_hook is None else [self._progress_hook(k)])
         tasks = []
@@ -135,7 +135,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             stop,
             starts,
             seed=int(check_random_state(self.random_state).randint(2**31)),
-            n_jobs=self.n_jobs,
+            n_jobs=as_n_jobs(self.n_jobs),
             hooks=hooks,
             tasks=tasks,
             **self._run_options(),
@@ -188,6 +188,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             frames = 4 if partial_fit else 4 + WRAPPERS_OF_FIT
             warnings.warn(str(self.verdict_), ConvergenceWarning, stacklevel=frames)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        # n_features_in_ is set before anything else is checked: it does not show that a fit succeeded.
+        return hasattr(self, "coef_")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -227,7 +231,10 @@ def _initial(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float6
     """Initial weights of a shape; an axis of length one may be missing."""
     if value is None:
         return np.zeros(shape)
-    array = np.asarray(value, dtype=np.float64)
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} cannot be read as numbers: {error}") from error
     if array.shape not in (shape, shape[1:] if shape[0] == 1 else shape):
         raise ValueError(f"{name} has shape {array.shape}, but this problem needs {shape}")
     if not np.all(np.isfinite(array)):

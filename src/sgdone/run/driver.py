@@ -49,6 +49,8 @@ class Result:
         What it takes to continue.
     rows_read, passes_begun : int
         Rows read and passes begun so far.
+    rule : str
+        `StopRule.state_key` of the rule that ``rule_state`` belongs to; empty if that is not known.
     """
 
     model: Model
@@ -59,6 +61,7 @@ class Result:
     rule_state: Any
     rows_read: int
     passes_begun: int
+    rule: str = ""
 
 
 def run(
@@ -90,7 +93,7 @@ def run(
         The model to start from; zero by default.
     resume : Result, optional
         Another run to continue, bit for bit if it ended with a pass; its state is changed in place, and its objective
-        and step size stay as they were.
+        and step size stay as they were. A rule that is not that of the other run starts again.
     hooks : sequence of callables
         Called after each stretch of rows; a returned text stops the run.
     monitors : sequence of str
@@ -121,7 +124,8 @@ def run(
         state = method.start(objective, stream, start, step)
     else:
         stream = Stream(source, rng, resume.passes_begun, resume.rows_read)
-        rule = ActiveRule(stop, stream, resume.rule_state)
+        same_rule = resume.rule in ("", stop.state_key)
+        rule = ActiveRule(stop, stream, resume.rule_state if same_rule else None)
         state = method.resume(resume.state, stream)
     beginning = state.copy() if method.can_diverge else None
     method.begin_pass(state)
@@ -203,7 +207,7 @@ def run(
     )
     trace.verdict = verdict
     done = method.objective(state)
-    return Result(model, trace, verdict, done, state, rule.own_state, stream.rows_read, stream.begun)
+    return Result(model, trace, verdict, done, state, rule.own_state, stream.rows_read, stream.begun, stop.state_key)
 
 
 def _stop_from_outside(wishes: list[str | None], source: Source, progress: Progress) -> Stop | None:

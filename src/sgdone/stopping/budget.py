@@ -2,16 +2,16 @@
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar, final
 
 from sgdone.interfaces.progress import NEVER, Pause, Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
+from sgdone.losses.loss import real_or_nan
 
 
 def _check(name: str, value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) > 0:
+    if not real_or_nan(value) > 0 or (isinstance(value, int) and math.isinf(real_or_nan(value))):
         raise ValueError(f"{name}={value!r} is not a positive number: give how many to allow")
 
 
