@@ -66,7 +66,7 @@ def _scale_columns(spread: str, worse: bool) -> str:
     """What columns of different scales did, or are likely to have done."""
     found = "The predictions during the last pass were worse than predicting 0 for every row: " if worse else ""
     if not spread:
-        return f"{found}features of very different scales are the usual cause, so standardise them."
+        return f"{found}use a smaller step, or check that the features have to do with the labels."
     found += f"{spread}, and steps that suit the largest columns hardly move the others."
     return f"{found[0].upper()}{found[1:]} Standardise the features, then fit again."
 
