@@ -197,7 +197,7 @@ def test_features_that_say_nothing_are_not_blamed_on_their_scales(rng):
 
 
 def test_advice_to_go_on(binary):
-    verdict = SGDClassifier(solver="asgd", stop=2, random_state=0).fit(*binary).verdict_
+    verdict = SGDClassifier(solver="asgd", step=0.01, stop=3, random_state=0).fit(*binary).verdict_
     assert "The last pass still lowered the progressive loss by" in verdict.advice
     assert verdict.advice.endswith("allow more passes.")
 

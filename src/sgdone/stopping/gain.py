@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, final
 
+from sgdone.interfaces.measured import measured
 from sgdone.interfaces.progress import Judgement, Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
@@ -95,7 +96,7 @@ class Gain(StopRule):
 def _reason(judgement: Judgement, tol: float) -> str:
     """The judgement as a sentence."""
     kind = "validation" if judgement.held_out else "training"
-    loss = f"the {kind} loss is {judgement.loss:.3g} ± {judgement.loss_error:.2g}"
+    loss = f"the {kind} loss is {measured(judgement.loss, judgement.loss_error)}"
     if math.isnan(judgement.gain):
         return loss
     if judgement.gain == 0:
