@@ -180,6 +180,9 @@ def test_verbose_prints_every_pass_also_the_last(binary, several, capsys):
         lines = capsys.readouterr().out.splitlines()
         assert [line.split(":")[0] for line in lines] == [f"pass {k + 1}" for k in range(model.n_iter_)]
         assert all("progressive loss 0." in line for line in lines)
+    SGDClassifier(verbose=1, stop=1.5).fit(*binary)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["pass 1", "pass 2, 50% of it"]
     SGDClassifier(solver="asgd", verbose=True, stop=2).fit(*several)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == [f"class {k} pass {p}" for k in range(4) for p in (1, 2)]

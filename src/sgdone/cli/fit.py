@@ -91,7 +91,9 @@ def fit_and_report(arguments: FitArguments) -> None:
 def _train(model: Model, train: InputData, line: ProgressLine) -> float:
     """Train, and give the features their names; returns the seconds it took."""
     n_classes = len(np.unique(train.labels)) if is_classifier(model) else 2
-    line.now("training", models=1 if n_classes == 2 or model._method().trains_all_outputs else n_classes)
+    method = model._method()
+    one_model = n_classes == 2 or method.trains_all_outputs
+    line.now("training", models=1 if one_model else n_classes, counts=method.counts)
     model._progress_hook, model._feature_names = line.hook, train.feature_names
     start = time.perf_counter()
     with warnings.catch_warnings():

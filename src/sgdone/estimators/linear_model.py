@@ -19,7 +19,7 @@ from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin, FitTask, Snapshot
 from sgdone.estimators.continuing import resumed, rule_for_rows
 from sgdone.estimators.parameters import as_bool, as_loss, as_n_jobs, as_verbose, is_auto
-from sgdone.estimators.training import Start, print_passes, train
+from sgdone.estimators.training import PassPrinter, Start, train
 from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
@@ -122,13 +122,14 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             part_of_stream=partial_fit,
             feature_names=self._names_of_columns(),
         )
-        hooks: list[list[Hook]] = [[print_passes(name)] if as_verbose(self.verbose) else [] for name in names]
+        printers = [PassPrinter(name) for name in names] if as_verbose(self.verbose) else []
+        hooks: list[list[Hook]] = [[printers[k]] if printers else [] for k in range(len(names))]
         for k, own in enumerate(hooks):
             own.extend([] if self._progress_hook is None else [self._progress_hook(k)])
         tasks = []
         if task is not None and snapshot is not None:
             tasks = [task.hook(k, name.strip(), snapshot) for k, name in enumerate(names)]
-        return train(
+        results = train(
             [lambda make=make: source(make()) for make in labels],  # type: ignore[misc]  # a default of a lambda has no type
             objective,
             self._method(),
@@ -140,6 +141,9 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             tasks=tasks,
             **self._run_options(),
         )
+        for printer in printers:
+            printer.end()
+        return results
 
     def _resumed(self, resume: bool) -> list[Start]:
         """Where ``partial_fit`` continues, with the same objective and method as before."""

@@ -51,7 +51,7 @@ def _averaged(solver: SingleModel, average: Any) -> SingleModel:
         return solver
     if isinstance(average, (bool, np.bool_)):
         if not average and solver.averages:
-            raise ValueError(f"average=False contradicts the averaging solver {solver!r}: use sgd or isgd")
+            raise ValueError(f"average=False contradicts the averaging solver {solver}: use sgd or isgd")
         return solver.with_average("auto") if average and not solver.averages else solver
     if not (isinstance(average, Integral) and int(average) > 0):
         raise ValueError(f"average={average!r}: give True, False, or the number of samples to leave out (1 or more)")

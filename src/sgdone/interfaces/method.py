@@ -111,6 +111,11 @@ class Method(ABC):
     can_diverge: ClassVar[bool] = True
 
     @property
+    def counts(self) -> Literal["sample", "update"]:
+        """What `steps` counts, in messages: an update that uses one row is called a sample."""
+        return "update" if self.whole_passes else "sample"
+
+    @property
     def is_implicit(self) -> bool:
         """Whether its steps are implicit: stable at any size, and made for convex losses."""
         return False

@@ -200,10 +200,12 @@ def run(
         ended.status,
         ended.rule,
         updates,
-        stream.passes,
+        1.0 if source.part_of_stream else stream.passes,
         "; ".join(filter(None, (ended.reason, method.summary(state)))),
         ended.evidence | method.evidence(state),
         ended.advice,
+        counts=method.counts,
+        streamed=source.part_of_stream,
     )
     trace.verdict = verdict
     done = method.objective(state)
@@ -216,7 +218,7 @@ def _stop_from_outside(wishes: list[str | None], source: Source, progress: Progr
     if wish is not None:
         return Stop("", Status.STOPPED, wish)
     if source.part_of_stream and progress.pass_ended:
-        return Stop("", Status.BUDGET_SPENT, "one pass over the rows given")
+        return Stop("", Status.IN_PROGRESS, "all rows given to partial_fit are used")
     return None
 
 

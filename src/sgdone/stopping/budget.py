@@ -106,12 +106,12 @@ class MaxSamples(StopRule):
         """Fire once the updates are made."""
         if progress.step < self.samples:
             return None
-        reason = f"{self.samples:,} samples allowed and used"
+        reason = f"MaxSamples allows {self.samples:,}"
         return Stop("MaxSamples", Status.BUDGET_SPENT, reason, {"samples": self.samples})
 
     def describe(self, state: Any, progress: Progress) -> str:
-        """How many samples were used."""
-        return f"has used {progress.step:,} of {self.samples:,} samples"
+        """How many updates are allowed."""
+        return f"allows {self.samples:,}"
 
 
 @final

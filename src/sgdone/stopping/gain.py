@@ -90,7 +90,7 @@ class Gain(StopRule):
         """The last evaluation."""
         if not state.last:
             return "needs two evaluations of the model"
-        return f"did not fire: {state.last}"
+        return f"{'never fires with tol=0' if self.tol == 0 else 'did not fire'}: {state.last}"
 
 
 def _reason(judgement: Judgement, tol: float) -> str:
