@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sgdone.auto.candidates import Candidate
 from sgdone.auto.constants import AVERAGE_POWER
 from sgdone.auto.constants import CLOCK as CLOCK_FACTOR
+from sgdone.data.memory import check_training_memory
 from sgdone.data.rows import Scaling
 from sgdone.data.source import Block
 from sgdone.interfaces.objective import Objective
@@ -67,7 +68,7 @@ class Models:
     ) -> "Models":
         """All candidates at the same start: ``coef`` (outputs × features) in the units of training."""
         count = len(candidates)
-        weights = np.tile(coef.T, (1, 2 * count)).astype(dtype)
+        weights = np.tile(coef.T.astype(dtype), (1, 2 * count))
         numbers = np.zeros((count, 4))
         numbers[:, [SCALE, OWN]] = 1.0
         plans = np.zeros((count, 5))
@@ -232,6 +233,9 @@ class Models:
         outputs = self.objective.n_outputs
         columns = (models[:, None] * outputs + np.arange(outputs)).ravel()
         both = np.concatenate([columns, self.n_models * outputs + columns])
+        if len(models) > self.n_models:
+            size = len(self.weights) * both.size * self.weights.itemsize
+            check_training_memory(size, len(self.weights), outputs)
         self.weights = np.ascontiguousarray(self.weights[:, both])
         self.intercepts = self.intercepts[:, columns].copy()
         self.numbers, self.plans = self.numbers[models].copy(), self.plans[models].copy()

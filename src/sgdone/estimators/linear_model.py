@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 
 from sgdone.data import ArraySource
 from sgdone.data.learning_task import Task
+from sgdone.data.memory import FEWER_COLUMNS, memory_errors_explained, training_text
 from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin, FitTask, Snapshot
 from sgdone.estimators.continuing import resumed, rule_for_rows
 from sgdone.estimators.parameters import as_bool, as_loss, is_auto
@@ -76,6 +77,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         """The model that ``fit`` starts from: the one given, or that of the last fit if ``warm_start``."""
         shape, intercept_shape = self._shapes(n_features)
         n_outputs = int(np.prod(intercept_shape))
+        self._method().check_fits_in_memory(n_features, n_outputs)
         names = ["coef_init", "intercept_init"]
         if self.warm_start and hasattr(self, "coef_"):
             if coef_init is None:
@@ -116,18 +118,20 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         tasks = []
         if task is not None and snapshot is not None:
             tasks = [task.hook(k, name.strip(), snapshot) for k, name in enumerate(names)]
-        return train(
-            [lambda make=make: source(make()) for make in labels],  # type: ignore[misc]  # a default of a lambda has no type
-            objective,
-            self._method(),
-            stop,
-            starts,
-            seed=int(check_random_state(self.random_state).randint(2**31)),
-            n_jobs=self.n_jobs,
-            hooks=hooks,
-            tasks=tasks,
-            **self._run_options(),
-        )
+        n_outputs = max(len(labels), objective.n_outputs)
+        with memory_errors_explained(training_text(X.shape[1], n_outputs), FEWER_COLUMNS):
+            return train(
+                [lambda make=make: source(make()) for make in labels],  # type: ignore[misc]  # a default of a lambda has no type
+                objective,
+                self._method(),
+                stop,
+                starts,
+                seed=int(check_random_state(self.random_state).randint(2**31)),
+                n_jobs=self.n_jobs,
+                hooks=hooks,
+                tasks=tasks,
+                **self._run_options(),
+            )
 
     def _resumed(self, resume: bool) -> list[Start]:
         """Where ``partial_fit`` continues, with the same objective and method as before."""
