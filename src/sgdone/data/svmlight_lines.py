@@ -41,15 +41,21 @@ class Lines:
         return self._stream.read()
 
     def __iter__(self) -> Iterator[bytes]:
+        for block in self.blocks():
+            _check_labels(block)
+            yield from io.BytesIO(block)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Blocks of whole lines."""
         pieces: list[bytes] = []
         while chunk := self._stream.read(_CHUNK):
             end = chunk.rfind(b"\n") + 1
             pieces.append(chunk[:end] if end else chunk)
             self._check_memory(chunk, sum(map(len, pieces)))
             if end:
-                yield from _checked(b"".join(pieces))
+                yield b"".join(pieces)
                 pieces = [chunk[end:]]
-        yield from _checked(b"".join(pieces))
+        yield b"".join(pieces)
 
     def _check_memory(self, chunk: bytes, longest_line: int) -> None:
         self._rows += chunk.count(b"\n")
@@ -58,12 +64,12 @@ class Lines:
         self._budget.check(needed, f"{counted(self._rows, 'row')} and {self._entries:,} values so far")
 
 
-def _checked(lines: bytes) -> Iterator[bytes]:
+def _check_labels(lines: bytes) -> None:
+    """Raise for the first label that is no number, or not the number that it is read as."""
     for match in _DOUBTFUL_LABEL.finditer(b"\n" + lines + b"\n"):
         problem = next(_label_problems(match[1].decode()), None)
         if problem is not None:
             raise ValueError(problem)
-    yield from io.BytesIO(lines)
 
 
 def problems(line: str, options: ReadOptions, last: int | None) -> Iterator[str]:

@@ -108,3 +108,12 @@ def shortened(text: str, limit: int = 60) -> str:
     '0123456789… (5,000 characters)'
     """
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
+
+
+def reads_as_number(text: str) -> bool:
+    """Whether a text is a number as files have it; Python allows ``1_000`` too."""
+    try:
+        float(text.replace("_", "?"))
+    except ValueError:
+        return False
+    return True

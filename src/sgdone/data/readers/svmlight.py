@@ -1,5 +1,8 @@
 """Reader for the svmlight (LIBSVM) format: ``label index:value index:value … # comment`` on each line."""
 
+from io import BytesIO
+from itertools import chain
+
 import numpy as np
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
@@ -59,7 +62,8 @@ def read_svmlight(options: ReadOptions) -> Table:
 def _first_fault(options: ReadOptions, last: int | None, otherwise: str) -> DataError:
     """Find the first invalid line; scikit-learn's parser does not report it."""
     with opened(options.path) as stream:
-        for number, line in enumerate(stream, start=1):
+        blocks = Lines(stream, options.budget()).blocks()
+        for number, line in enumerate(chain.from_iterable(map(BytesIO, blocks)), start=1):
             for problem in problems(line.decode("utf-8", "backslashreplace"), options, last):
                 return options.error(problem, place=f"line {number:,}")
     return options.error(otherwise)
