@@ -49,6 +49,7 @@ BAD_DATA = {
     "a folder": (["fit", "{folder}"], "is a folder; give a regular file"),
     "no label": (["fit", "{train}"], "choose the label with --label, one of 'a', 'passed', 'b'"),
     "another label": (["fit", "{train}", "--label", "pass"], "no column is named 'pass' (did you mean 'passed'?)"),
+    "a name too long": (["fit", "x" * 300 + ".csv"], "cannot be read (File name too long)"),
     "text to regress": (["fit", "{train}", "--label", "passed", "--task", "regression"], "is no number, as a"),
     "a broken line": (["fit", "{folder}/broken.csv"], "broken.csv, line 3: found 1 field, but the header"),
     "a loss for a named solver": (["fit", "{train}", "--label", "passed", "--loss", "margin-distribution"],

@@ -94,6 +94,11 @@ class Bank(Method):
         """Always."""
         return True
 
+    @property
+    def n_vectors(self) -> int:
+        """Those of a single candidate; `Models` checks what more of them need before it makes them."""
+        return 15
+
     @_without_overflow_warnings()
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> BankState:
         """Measure the first rows, and set validation rows aside if there are few."""

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state
 from sgdone.data import ArraySource
 from sgdone.data.csr_validation import check_csr
 from sgdone.data.learning_task import Task
+from sgdone.data.memory import FEWER_COLUMNS, memory_errors_explained, training_text
 from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin, FitTask, Snapshot
 from sgdone.estimators.continuing import resumed, rule_for_rows
 from sgdone.estimators.parameters import as_bool, as_loss, as_n_jobs, as_verbose, is_auto
@@ -85,6 +86,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         n_features = X.shape[1]
         shape, intercept_shape = self._shapes(n_features)
         n_outputs = int(np.prod(intercept_shape))
+        self._method().check_fits_in_memory(n_features, n_outputs)
         names = ["coef_init", "intercept_init"]
         if self.warm_start and hasattr(self, "coef_"):
             if coef_init is None:
@@ -129,18 +131,20 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         tasks = []
         if task is not None and snapshot is not None:
             tasks = [task.hook(k, name.strip(), snapshot) for k, name in enumerate(names)]
-        results = train(
-            [lambda make=make: source(make()) for make in labels],  # type: ignore[misc]  # a default of a lambda has no type
-            objective,
-            self._method(),
-            stop,
-            starts,
-            seed=int(check_random_state(self.random_state).randint(2**31)),
-            n_jobs=as_n_jobs(self.n_jobs),
-            hooks=hooks,
-            tasks=tasks,
-            **self._run_options(),
-        )
+        n_outputs = max(len(labels), objective.n_outputs)
+        with memory_errors_explained(training_text(X.shape[1], n_outputs), FEWER_COLUMNS):
+            results = train(
+                [lambda make=make: source(make()) for make in labels],  # type: ignore[misc]  # a default of a lambda has no type
+                objective,
+                self._method(),
+                stop,
+                starts,
+                seed=int(check_random_state(self.random_state).randint(2**31)),
+                n_jobs=as_n_jobs(self.n_jobs),
+                hooks=hooks,
+                tasks=tasks,
+                **self._run_options(),
+            )
         for printer in printers:
             printer.end()
         return results

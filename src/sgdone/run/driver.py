@@ -116,6 +116,7 @@ def run(
     Budget spent after 10,000 samples (50 passes): 50 passes allowed and made.
     """
     check_needs(method, objective, stop, source, step, monitors)
+    method.check_fits_in_memory(source.n_features, objective.n_outputs)
     rng = np.random.default_rng(0) if rng is None else rng
     if resume is None:
         stream = Stream(source, rng)

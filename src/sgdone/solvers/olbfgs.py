@@ -109,6 +109,11 @@ class OLBFGS(SingleModel):
         return int(self.minibatch) == 1
 
     @property
+    def n_vectors(self) -> int:
+        """Those of the pairs, of a copy of the state, and of the room of an update."""
+        return 4 * int(self.memory) + 5
+
+    @property
     def default_step(self) -> StepSize:
         """η₀τ/(τ + t)."""
         return Bottou(t0=float(self.tau), alpha=1.0 / (float(self.eta0) * float(self.tau)))
