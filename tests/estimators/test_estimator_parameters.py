@@ -241,7 +241,7 @@ def test_a_combination_that_makes_no_sense_says_what_to_use(model, message, bina
         ({"verbose": None}, "verbose must be 0 or a positive whole number; got None"),
         ({"verbose": float("inf")}, "verbose must be 0 or a positive whole number; got inf"),
         ({"step": 10**400}, "step must be a positive finite number"),
-        ({"alpha": 10**400}, "alpha must be a non-negative number"),
+        ({"alpha": 10**400}, "alpha must be a finite number of 0 or more"),
         ({"l1_ratio": 10**400}, "l1_ratio=.* is not between 0"),
         ({"stop": 10**400}, "passes=.* is not a positive number"),
         ({"penalty": np.array([0.5, 0.5])}, "penalty=array.*: give"),

@@ -40,7 +40,7 @@ def check_memory(n_bytes: float, what: str, advice: str) -> None:
 
     Examples
     --------
-    >>> check_memory(1e30, "a fit on 2,000,000,000 columns", "use fewer columns")
+    >>> check_memory(1e30, "a fit on 2,000,000,000 columns", "use fewer columns")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     sgdone.data.memory.NotEnoughMemoryError: a fit on 2,000,000,000 columns needs about 1e+21 GB of memory, ...
