@@ -53,7 +53,9 @@ class Summary:
         lines = []
         for kind in dict.fromkeys(kind for kind, _ in sorted(self.outcomes)):
             counts = {outcome: n for (own, outcome), n in sorted(self.outcomes.items()) if own == kind}
-            lines.append(f"{kind}: {sum(counts.values()):,} cases, " + ", ".join(f"{n:,} {o}" for o, n in counts.items()))
+            lines.append(
+                f"{kind}: {sum(counts.values()):,} cases, " + ", ".join(f"{n:,} {o}" for o, n in counts.items())
+            )
         return "\n".join(lines)
 
 
@@ -161,4 +163,6 @@ class _Process:
         said = self._log.read()[-4000:]
         if timed_out:
             return "hang", f"no end after {limit:.0f} s\n{said}"
-        return ("signal", f"{signal.Signals(-code).name}\n{said}") if code < 0 else ("exit", f"exit code {code}\n{said}")
+        return (
+            ("signal", f"{signal.Signals(-code).name}\n{said}") if code < 0 else ("exit", f"exit code {code}\n{said}")
+        )

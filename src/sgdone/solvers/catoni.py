@@ -76,7 +76,7 @@ class Catoni(WeighingSolver):
 
     def check_memory(self, state: State) -> None:
         """A location is a number."""
-        if not isinstance(state.extra, Located) or not isinstance(state.extra.location, float):
+        if not isinstance(state.extra, Located):
             raise ValueError(f"the state of {self!r} is not a location")
 
     def evidence(self, state: State) -> dict[str, Any]:

@@ -183,6 +183,12 @@ class Halving(SingleModel):
         """The detector's state is checked by the detector."""
         if not isinstance(state.extra, Halvings):
             raise ValueError(f"the state of {self!r} is a {type(state.extra).__name__}")
+        kept = state.extra
+        if (
+            not (0 <= kept.sample <= state.steps and 0 <= kept.row <= kept.rows < NEVER)
+            or type(state.step) is not Constant
+        ):
+            raise ValueError(f"the state of {self!r} does not count samples and rows of constant steps")
         if state.extra.detector is not None:
             self.detector.check(state.extra.detector, state.n_features)
 

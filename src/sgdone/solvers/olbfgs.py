@@ -151,10 +151,10 @@ class OLBFGS(SingleModel):
         vectors = (memory, state.n_features + 1)
         shapes = {"steps": vectors, "changes": vectors, "curvatures": (memory, 2)}
         fits = all(
-            (array := getattr(pairs, name)).shape == shape and array.dtype == np.float64
+            (array := getattr(pairs, name)).shape == shape and bool(np.isfinite(array).all())
             for name, shape in shapes.items()
         )
-        fits = fits and pairs.ring.shape == (2,) and pairs.ring.dtype == np.int64 and len(state.offsets) == 1
+        fits = fits and pairs.ring.shape == (2,)
         if not fits or not 0 <= pairs.ring[NEXT] < memory or not 0 <= pairs.ring[COUNT] <= memory:
             raise ValueError(f"the pairs are not {memory} of {state.n_features} features and an intercept")
         if not (pairs.damping is None or 0 <= pairs.damping < inf):

@@ -130,7 +130,7 @@ class Pegasos(SingleModel):
         ball = state.extra
         if not isinstance(ball, Ball) or not isinstance(ball.waiting, Waiting):
             raise ValueError(f"the state of {self!r} is a {type(ball).__name__}")
-        if ball.kept.shape != (2,) or ball.kept.dtype != np.float64 or len(state.offsets) != 1:
+        if ball.kept.shape != (2,) or not (0 <= ball.kept.min() <= ball.kept.max() < inf):
             raise ValueError(f"{self!r} keeps two numbers beside one vector of weights")
         if not (ball.radius is None or ball.radius > 0):
             raise ValueError(f"a ball has the radius {ball.radius!r}")

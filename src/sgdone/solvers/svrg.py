@@ -14,7 +14,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.svrg import make_anchor, make_svrg
 from sgdone.solvers.single_model import SingleModel
-from sgdone.solvers.state import State
+from sgdone.solvers.state import Phase, State
 from sgdone.solvers.stretch import Ran, run_method
 from sgdone.steps import Constant
 from sgdone.steps.step_size import StepSize
@@ -78,6 +78,8 @@ class SVRG(SingleModel):
 
     needs_all_rows: ClassVar[bool] = True
     needs_fixed_loss: ClassVar[bool] = True
+    phases: ClassVar[tuple[Phase, ...]] = ("anchored",)
+    vectors: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         length: Any = self.inner_length
@@ -172,10 +174,14 @@ class SVRG(SingleModel):
         stage = state.extra
         if not isinstance(stage, Stage):
             raise ValueError(f"the state of {self!r} is a {type(stage).__name__}")
+        if min(stage.length, stage.made, stage.stages, stage.pick) < 0:
+            raise ValueError(f"the state of {self!r} has negative counts")
         if stage.picked is not None:
             weights, offsets = (np.asarray(array) for array in stage.picked[:2])
             if weights.shape != state.weights.shape or offsets.shape != state.offsets.shape:
                 raise ValueError(f"an iterate of shape {weights.shape} was kept of weights of {state.weights.shape}")
+            if weights.dtype != state.dtype or not (np.isfinite(weights).all() and np.isfinite(offsets).all()):
+                raise ValueError("an iterate was kept that is not finite, or of another type")
 
     def summary(self, state: State) -> str:
         """How many anchors there were."""

@@ -70,8 +70,7 @@ class Gain(StopRule):
 
     def check(self, state: Any, n_features: int) -> None:
         """A flag and a text."""
-        if not (isinstance(state, GainState) and isinstance(state.was_small, bool) and isinstance(state.last, str)):
-            raise ValueError(f"the state of {self!r} is {state!r}")
+        self.check_kind(state, GainState)
 
     def observe(self, state: GainState, progress: Progress) -> Stop | None:
         """Fire if the gain is certainly below the tolerance, or was below it twice in a row."""
