@@ -15,7 +15,7 @@ BAD_USAGE = {
     "a solver": (["fit", "{train}", "--solver", "adam"], "'--solver': unknown solver 'adam'. Known: auto, aisgd"),
     "nearly auto": (["fit", "{train}", "--solver", "autp"], "Did you mean 'auto'?"),
     "a step": (["fit", "{train}", "--solver", "sgd", "--step", "big"], "'--step': unknown step size 'big'. "),
-    "a negative step": (["fit", "{train}", "--solver", "sgd", "--step", "-1"], "'--step': step must be a positive finite number"),
+    "a negative step": (["fit", "{train}", "--solver", "sgd", "--step", "-1"], "'--step': step must be a positive"),
     "a rule": (["fit", "{train}", "--stop", "never"], "'--stop': unknown stopping rule 'never'"),
     "no passes": (["fit", "{train}", "--stop", "0"], "'--stop': stop must be a positive number of passes"),
     "no pass": (["fit", "{train}", "--passes", "0"], "'--passes': passes=0 is not a positive number"),
