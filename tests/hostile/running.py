@@ -128,17 +128,21 @@ class _Process:
             self._child.stdin.flush()
         except BrokenPipeError:
             pass
-        limit = CASE_LIMIT + 60.0  # a process that has just started has not read anything yet
+        preparing, limit = False, CASE_LIMIT + 60.0  # a process that has just started has not read anything yet
         while True:
             line, timed_out = self._line(limit)
             if not line:
-                return *self._death(timed_out, limit), notes
+                outcome, detail = self._death(timed_out, limit)
+                if preparing:
+                    raise RuntimeError(f"what the cases of a kind share cannot be made ({outcome}): {detail}")
+                return outcome, detail, notes
             message = json.loads(line)
             if message["what"] == "end":
                 return message["outcome"], message["detail"], notes
             if message["what"] == "note":
                 notes.append(message["text"])
-            limit = PREPARE_LIMIT if message["what"] == "prepare" else CASE_LIMIT
+            preparing = message["what"] == "prepare"
+            limit = PREPARE_LIMIT if preparing else CASE_LIMIT
 
     def _line(self, limit: float) -> tuple[str, bool]:
         assert self._child.stdout is not None

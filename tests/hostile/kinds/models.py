@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 import sgdone
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
@@ -82,7 +83,7 @@ def _prepare(folder: Path, few_forms: bool) -> dict[str, Any]:
         for form in ("dense", "csr"):
             path = folder / f"{name}, {form}.safetensors"
             if not path.exists():
-                X = sparse.csr_array(_X) if form == "csr" else _X
+                X, model = sparse.csr_array(_X) if form == "csr" else _X, clone(model)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     _fitted(model, X, y)
