@@ -369,3 +369,9 @@ def test_a_trace_without_margins_says_how_to_get_them(two):
 def test_unknown_monitors_raise(two, monitors, error, words):
     with pytest.raises(error, match=words):
         SGDClassifier(monitors=monitors).fit(*two)
+
+
+def test_a_loss_given_by_its_name_is_that_loss(two):
+    X, y = two
+    model = SGDClassifier("margin-pursuit", stop=1, random_state=0).fit(X, y)
+    assert margins(model, X, y).scale == MarginPursuit().scale

@@ -107,3 +107,13 @@ def test_a_target_column_of_the_same_frame(numbers, same_model):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             model.score(frame[NAMES], frame["y"])
+
+
+def test_two_columns_of_one_name(binary):
+    X, y = binary
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = LinearClassifier(random_state=0).fit(frame, y)
+    twice = frame.set_axis(list("aacde"), axis=1)
+    for use in (lambda: model.predict(twice), lambda: LinearClassifier().fit(twice, y)):
+        with pytest.raises(ValueError, match="X has 2 columns named 'a': give each column a name of its own"):
+            use()

@@ -518,3 +518,13 @@ def test_small_data():
             y = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
             result = run(ArraySource(form(X), y), HINGE, Pegasos(2), stopping.MaxPasses(7), alpha=0.1)
             assert np.all(np.isfinite(result.coef))
+
+
+@pytest.mark.parametrize("alpha", [1e-4, 1e-8])
+def test_steep_losses_with_an_intercept_do_not_diverge(alpha, rng):
+    X = rng.standard_normal((300, 3))
+    y = X[:, 0] + 0.5 * rng.standard_normal(300) > 0
+    model = SGDClassifier("squared_hinge", solver="pegasos", alpha=alpha, stop=20, random_state=0).fit(X, y)
+    assert model.verdict_.status is Status.BUDGET_SPENT
+    optimum = LinearSVC(C=1 / (2 * 300 * alpha), fit_intercept=True, intercept_scaling=100.0, max_iter=10**5).fit(X, y)
+    np.testing.assert_allclose(model.coef_, optimum.coef_, atol=0.3)

@@ -1,5 +1,6 @@
 """Feature matrices as the loops want them, with errors that say where."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ def check_rows_and_labels(
 def _validated(estimator: Any, X: Any, *y: Any, dtype: Any, reset: bool, **options: Any) -> Any:
     for name, values in zip("Xy", (X, *y), strict=False):
         refuse_masked(name, values)
+    _check_column_names(X)
     try:
         with memory_errors_explained("a copy of X", "pass C-contiguous rows, or CSR, of float32 or float64: no copy"):
             return validate_data(
@@ -60,6 +62,14 @@ def _validated(estimator: Any, X: Any, *y: Any, dtype: Any, reset: bool, **optio
         if place is None:
             raise
         raise ValueError(f"{place}: encode it as numbers or drop the column ({error})") from error
+
+
+def _check_column_names(X: Any) -> None:
+    """Raise for a data frame with a name twice."""
+    names = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"X has {count} columns named {name!r}: give each column a name of its own")
 
 
 def _find_text(X: Any) -> str | None:

@@ -88,6 +88,8 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         n_outputs = int(np.prod(intercept_shape))
         self._method().check_fits_in_memory(n_features, n_outputs)
         names = ["coef_init", "intercept_init"]
+        if intercept_init is not None and getattr(self, "center", False):
+            raise ValueError("center=True sets the intercept from the means of the classes: remove intercept_init")
         if self.warm_start and hasattr(self, "coef_"):
             if coef_init is None:
                 coef_init, names[0] = self.coef_, "warm_start=True: coef_ of the last fit"

@@ -53,6 +53,7 @@ class Catoni(WeighingSolver):
 
     scale: float = 1.0
     name: ClassVar[str] = "catoni"
+    weights_are_relative: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         scale: Any = self.scale

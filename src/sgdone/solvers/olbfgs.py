@@ -1,6 +1,6 @@
 """Online L-BFGS: quasi-Newton steps on minibatches."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from numbers import Integral
 from typing import Any, ClassVar, Literal, final
@@ -30,6 +30,8 @@ _LEAST = {
     "damping": (0.0, "0 or more"),
 }
 
+#: The first update whose step is scaled by a curvature: there is no pair before it.
+_FIRST_THAT_MOVES = 2
 #: The automatic damping, of smooth losses and of others: this part of a row's size.
 _PART_IF_SMOOTH, _PART = 1e-2, 1e-1
 
@@ -142,6 +144,14 @@ class OLBFGS(SingleModel):
         settings = [objective.penalty, float(self.epsilon), pairs.damping]
         batches = Minibatches(make_olbfgs, int(self.minibatch), settings, own)
         return batches.advance(state, pairs.waiting, block, first, last, updates, watches)
+
+    def advance(
+        self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
+    ) -> Report:
+        """Use rows of a block."""
+        report = super().advance(state, block, first, last, updates, watches)
+        # The first update moves by epsilon alone: a pass without another one says nothing about convergence.
+        return replace(report, pass_loss=np.nan) if state.steps < _FIRST_THAT_MOVES else report
 
     def check_memory(self, state: State) -> None:
         """The pairs must fit the weights, and the ring the pairs."""

@@ -49,6 +49,8 @@ class SingleModel(Method):
     def __str__(self) -> str:
         return shown_method(repr(self))
 
+    #: Whether only the ratios of sample weights matter to it.
+    weights_are_relative: ClassVar[bool] = False
     #: Whether the solution is an average of iterates.
     averages: ClassVar[bool] = False
     #: The phases that a state can be in, and the number of its vectors.
@@ -58,6 +60,18 @@ class SingleModel(Method):
     def with_average(self, after: int | Literal["auto"]) -> "SingleModel":
         """The method with an average of its iterates as the solution."""
         raise ValueError(f"{self} cannot be averaged: use average=None, or a method that steps along rows")
+
+    #: Whether a stopping rule has any effect.
+    takes_stop: ClassVar[bool] = True
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether it ends when it has reached a tolerance of its own, so that by default only a budget limits it."""
+        return False
+
+    def ending_by_itself(self) -> "SingleModel":
+        """The method with a tolerance of its own, if it can have one: for fits that leave the end to it."""
+        return self
 
     def with_l1_step(self) -> "SingleModel":
         """The method with steps for an L1 penalty."""
@@ -94,7 +108,7 @@ class SingleModel(Method):
             block = InUnits(scaling)(block)
             objective, intercept = replace(objective, fit_intercept=False), -float(coef @ _shift(scaling))
         objective = loss_scale.with_first_scale(objective, block, self, coef, intercept)
-        seen = first_rows(objective, block, all_rows=self.whole_passes)
+        seen = first_rows(objective, block, all_rows=self.whole_passes, relative=self.weights_are_relative)
         resolved = (self.default_step if step is None else step).resolve(seen)
         state = self.begin(objective, block.rows, resolved, coef, intercept)
         state.method = repr(self)
