@@ -175,7 +175,7 @@ def inspect(
 @app.command(
     epilog=_examples(
         "diagnose train.csv --label outcome",
-        "diagnose endometrial --plot separation.png",
+        "diagnose breast-cancer --plot separation.png",
         "diagnose a9a.svm --no-intercept --json",
     )
 )

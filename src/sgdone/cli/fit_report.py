@@ -59,6 +59,6 @@ def _solver(name: str) -> str:
 
 
 def _seconds(report: dict[str, Any]) -> str:
-    """The seconds of the whole command, and of its two longest parts."""
-    reading, fitting = report["seconds_reading"], report["seconds_fitting"]
-    return f"{report['seconds']:.2g} (reading {reading:.2g}, fitting {fitting:.2g})"
+    """The seconds of the whole command, and of its longest parts."""
+    parts = ", ".join(f"{part} {report[f'seconds_{part}']:.2g}" for part in ("starting", "reading", "fitting"))
+    return f"{report['seconds']:.2g} ({parts})"
