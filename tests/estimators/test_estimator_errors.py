@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
-from sgdone.estimators.input_validation import _find_text
+from sgdone.data.cells import find_bad_cell
 from tiers import at_night, fast_first
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array}
@@ -94,7 +94,7 @@ def test_another_number_of_features(make, binary):
 
 def test_the_search_for_text_does_not_look_at_numbers():
     """As objects, these would not fit into memory."""
-    assert _find_text(np.broadcast_to(0.0, (10**7, 10**4))) is None
+    assert find_bad_cell(np.broadcast_to(0.0, (10**7, 10**4))) is None
 
 
 def test_another_number_of_labels(binary):

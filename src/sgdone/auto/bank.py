@@ -170,7 +170,8 @@ class Bank(Method):
         if block.rows.access.vectors_first == state.units.dense:
             return block
         matrix = block.rows.whole()
-        return replace(block, rows=Rows.of(matrix.toarray() if state.units.dense else csr_array(matrix)))
+        matrix = matrix.toarray() if state.units.dense else csr_array(matrix)
+        return replace(block, rows=Rows.of(matrix, names=block.rows.names))
 
     def next_pause(self, state: BankState) -> Pause:
         """The next comparison in the first pass."""

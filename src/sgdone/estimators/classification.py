@@ -178,7 +178,7 @@ class Classification(LinearModel):
         """Signed scores: shape (n_samples,) for two classes (positive for ``classes_[1]``), else one per class."""
         check_is_fitted(self)
         X = check_rows_to_predict(self, X)
-        scores = linear_scores(X, self.coef_, self.intercept_)
+        scores = linear_scores(X, self.coef_, self.intercept_, self._names_of_columns())
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:

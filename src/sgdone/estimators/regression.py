@@ -87,4 +87,4 @@ class Regression(LinearModel):
         """The predicted number of each row."""
         check_is_fitted(self)
         X = check_rows_to_predict(self, X)
-        return linear_scores(X, self.coef_, self.intercept_[0])
+        return linear_scores(X, self.coef_, self.intercept_[0], self._names_of_columns())
