@@ -17,7 +17,7 @@ from sgdone.data.atomic import write_atomically
 from sgdone.model_file.errors import ModelFileError, shortened
 
 FORMAT = "sgdone-model"
-VERSION = 2
+VERSION = 3
 
 #: Eight bytes of length and an empty header; and what safetensors allows a header to be.
 _SMALLEST, _LONGEST_HEADER = 10, 100_000_000
@@ -56,8 +56,10 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
             f"{path}: is a model file of version {shortened(version, 9)}, and sgdone {__version__} reads version "
             f"{VERSION}: upgrade it (pip install -U sgdone)"
         )
-    if version == "1":
-        raise ModelFileError(f"{path}: has the format of a version before the first release, 1: fit the model again")
+    if version in ("1", "2"):
+        raise ModelFileError(
+            f"{path}: has the format of a version before the first release, {version}: fit the model again"
+        )
     text = str(metadata.get("content", ""))
     if version != str(VERSION) or metadata.get("sha256") != _digest(text, tensors):
         raise ModelFileError(
@@ -76,11 +78,8 @@ def _bytes(path: Path) -> bytes:
     """All bytes of a regular file: a pipe would be waited for, and a device read to the end of memory."""
     try:
         # Without waiting for the other end of a pipe; what was opened is examined, so that it cannot be exchanged.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if stat.S_ISDIR(status.st_mode):
-                raise ModelFileError(f"{path}: is a folder, not a model file: give the name of a file in it")
+        with open(path, "rb", opener=_without_waiting) as file:
+            status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise ModelFileError(f"{path}: is a pipe, socket or device: give a regular file")
             data = _bytes_of_model(path, file, status.st_size)
@@ -100,6 +99,10 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def _bytes_of_model(path: Path, file: BinaryIO, size: int) -> bytes:
     """The bytes of a file, but only its beginning if its size is not the one that its header announces."""
     start = file.read(8)
@@ -112,7 +115,7 @@ def _bytes_of_model(path: Path, file: BinaryIO, size: int) -> bytes:
 
 
 def _unreadable(path: Path, error: OSError) -> str:
-    if isinstance(error, PermissionError) and path.is_dir():  # where folders cannot be opened like files
+    if isinstance(error, (IsADirectoryError, PermissionError)) and path.is_dir():
         return f"{path}: is a folder, not a model file: give the name of a file in it"
     return f"{path}: cannot be read ({error.strerror}): check its name and its permissions"
 
