@@ -58,7 +58,8 @@ def _all() -> dict[str, Any]:
         estimator, y = (SGDRegressor, _TARGET) if kind.task == "regression" else (SGDClassifier, _TWO)
         found[f"loss {name}"] = (estimator(name, solver="sgd", step=1e-3, stop=1, random_state=0), y)
     for name in names(StepSize, steps):
-        found[f"step {name}"] = (SGDClassifier(step=name, solver="sgd", stop=1, random_state=0), _TWO)
+        loss = "margin_pursuit" if name == "pursuit" else "logistic"  # its steps need the scale of that loss
+        found[f"step {name}"] = (SGDClassifier(loss, step=name, solver="sgd", stop=1, random_state=0), _TWO)
     for name in names(StopRule, stopping):
         if name != "gain":
             found[f"rule {name}"] = (SGDClassifier(stop=name, solver="sgd", step=0.01, random_state=0), _TWO)
