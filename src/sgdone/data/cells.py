@@ -62,7 +62,7 @@ def _check_types(X: Any) -> None:
 
 
 def _types(X: Any) -> list[Any]:
-    schema = getattr(X, "schema", None)
+    schema: Any = getattr(X, "schema", None)
     return list(schema.types if hasattr(schema, "types") else getattr(X, "dtypes", []))
 
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from sgdone.data.column_std import column_std
 from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
 from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
@@ -145,6 +146,8 @@ class Classification(LinearModel):
         results = with_optimum_check(check, results, X, labels, weight, self._names_of_columns(), cost)
         attributes = self._fitted_attributes(results, [None] if single else classes.tolist(), X.shape[1])
         attributes |= {"classes_": classes, "multinomial_": objective.predicts == "softmax"}
+        if data is not None:
+            attributes["feature_std_"] = column_std(X, weight)
         self._keep(attributes, partial_fit=data is None)
         if task is not None:
             task.end(attributes)

@@ -42,6 +42,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
     intercept_: NDArray[Any]
     n_iter_: int
     alpha_: float
+    feature_std_: NDArray[np.float64]
     trace_: Trace
     verdict_: Verdict
     _results: Sequence[Result]

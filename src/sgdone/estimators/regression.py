@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from sgdone.data.column_std import column_std
 from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
 from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
@@ -78,6 +79,8 @@ class Regression(LinearModel):
             snapshot=snapshot,
         )
         attributes = self._fitted_attributes(results, [None], X.shape[1])
+        if data is not None:
+            attributes["feature_std_"] = column_std(X, weight)
         self._keep(attributes, partial_fit=data is None)
         if task is not None:
             task.end(attributes)

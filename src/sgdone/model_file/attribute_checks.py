@@ -47,6 +47,8 @@ def check_attributes(model: Model) -> None:
         shape = (n_models, *shape)
     _check_array("coef_", model.coef_, shape)
     _check_array("intercept_", model.intercept_, (n_models,))
+    if hasattr(model, "feature_std_"):
+        _check_array("feature_std_", model.feature_std_, (model.n_features_in_,))
     if not isinstance(model.verdict_, Verdict) or not isinstance(model.trace_, Trace):
         raise TypeError("verdict_ or trace_ is of another kind")
     if len(getattr(model, "feature_names_in_", range(model.n_features_in_))) != model.n_features_in_:

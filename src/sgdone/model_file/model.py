@@ -31,6 +31,7 @@ ATTRIBUTES = (
     "feature_names_in_",
     "multinomial_",
     "alpha_",
+    "feature_std_",
 )
 
 #: What values that do not fit can cause.

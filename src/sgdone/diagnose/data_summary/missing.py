@@ -104,5 +104,5 @@ def _unlabelled(y: NDArray[Any]) -> NDArray[np.bool_]:
     if y.dtype.kind == "O":
         return np.array([is_missing(label) for label in y.tolist()], dtype=bool)
     if y.dtype.kind in "Mm":
-        return np.isnat(y)
+        return np.asarray(np.isnat(y))
     return np.zeros(y.size, dtype=bool)
