@@ -317,6 +317,10 @@ class Bank(Method):
         drift = drift_advice(state.units.groups, feature_names) if done else ""
         return replace(ended, advice=f"{advice} {drift}".strip())
 
+    def spreads(self, state: BankState) -> NDArray[np.float64]:
+        """Those that the units were estimated from."""
+        return state.units.spreads
+
     def check_state(self, state: Any, objective: Objective, n_features: int) -> None:
         """Shapes, types and ranges of everything that the compiled loops use."""
         check_state(state, objective, n_features)

@@ -108,6 +108,11 @@ class Units:
         scale = np.where(self.scale > 0, self.scale, np.inf)
         return Scaling(scale, self.shift if self.centred else None)
 
+    @property
+    def spreads(self) -> NDArray[np.float64]:
+        """Standard deviations of the columns over the rows seen; of sparse ones, the root mean square."""
+        return self._of_rows_seen()[0] if self.centred else np.sqrt(self.squares / max(1, self.rows)) / self.lift
+
     def _start(self, block: Block, rows: NDArray[np.uint64]) -> None:
         self.firsts, self.squares = np.zeros(self.n_features), np.zeros(self.n_features)
         self.pivot = np.zeros(self.n_features if self.dense else 0)

@@ -9,7 +9,7 @@ from sgdone.interfaces.measured import measured
 from sgdone.interfaces.stop import Status
 from sgdone.run.verdict import Verdict
 
-_MOST_CLASSES = 10
+MOST_CLASSES = 10
 
 
 def verdict_as_json(verdict: Verdict) -> dict[str, Any]:
@@ -38,8 +38,8 @@ def classes_text(classes: list[Any] | None, names: list[str] | None) -> list[tup
     shown = [str(label) for label in classes]
     if names is not None and names != shown and len(names) == len(shown):
         shown = [f"{label} ({name})" for label, name in zip(shown, names, strict=True)]
-    more = f", … ({len(shown):,} in all)" if len(shown) > _MOST_CLASSES else ""
-    return [("classes", ", ".join(shown[:_MOST_CLASSES]) + more)]
+    more = f", … ({len(shown):,} in all)" if len(shown) > MOST_CLASSES else ""
+    return [("classes", ", ".join(shown[:MOST_CLASSES]) + more)]
 
 
 def scores_text(which: str, scores: dict[str, float] | None) -> list[tuple[str, str]]:

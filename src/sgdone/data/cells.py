@@ -62,9 +62,8 @@ def _check_types(X: Any) -> None:
 
 
 def _types(X: Any) -> list[Any]:
-    schema = getattr(X, "schema", None)
-    found: Any = getattr(schema, "types", None)
-    return list(getattr(X, "dtypes", []) if found is None else found)
+    schema: Any = getattr(X, "schema", None)
+    return list(schema.types if hasattr(schema, "types") else getattr(X, "dtypes", []))
 
 
 def find_bad_cell(X: Any) -> str | None:

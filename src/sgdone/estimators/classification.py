@@ -145,6 +145,8 @@ class Classification(LinearModel):
         results = with_optimum_check(check, results, X, labels, weight, self._names_of_columns(), cost)
         attributes = self._fitted_attributes(results, [None] if single else classes.tolist(), X.shape[1])
         attributes |= {"classes_": classes, "multinomial_": objective.predicts == "softmax"}
+        if data is not None:
+            attributes["feature_std_"] = self._spreads(results[0], X, weight)
         self._keep(attributes, partial_fit=data is None)
         if task is not None:
             task.end(attributes)

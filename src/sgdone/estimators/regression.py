@@ -78,6 +78,8 @@ class Regression(LinearModel):
             snapshot=snapshot,
         )
         attributes = self._fitted_attributes(results, [None], X.shape[1])
+        if data is not None:
+            attributes["feature_std_"] = self._spreads(results[0], X, weight)
         self._keep(attributes, partial_fit=data is None)
         if task is not None:
             task.end(attributes)

@@ -20,7 +20,7 @@ Model = LinearClassifier | LinearRegressor | SGDClassifier | SGDRegressor
 #: What ``fit`` leaves in every model, in every classifier, and in some models.
 _ALWAYS = ("coef_", "intercept_", "n_iter_", "n_features_in_", "verdict_", "trace_", "alpha_")
 _OF_CLASSIFIERS = ("classes_", "multinomial_")
-_SOMETIMES = ("feature_names_in_",)
+_SOMETIMES = ("feature_names_in_", "feature_std_")
 ATTRIBUTES = (*_ALWAYS, *_OF_CLASSIFIERS, *_SOMETIMES)
 
 
@@ -66,6 +66,8 @@ def check_attributes(model: Model) -> None:
         shape = (n_models, *shape)
     _check_array("coef_", model.coef_, shape)
     _check_array("intercept_", model.intercept_, (n_models,))
+    if hasattr(model, "feature_std_"):
+        _check_array("feature_std_", model.feature_std_, (model.n_features_in_,))
     _check_verdict(model.verdict_, labels)
     _check_trace(model.trace_, model._task, labels)
     if hasattr(model, "feature_names_in_"):
