@@ -64,8 +64,7 @@ def _check_units(units: Units, n_features: int) -> None:
     _require(units.n_features == n_features, "units of these features")
     _require(units.dense or not units.centred, "units")
     _require(0 <= units.made_from <= units.rows < NEVER and 0 <= units.version < NEVER, "units")
-    _check_arrays([units.firsts, units.squares, units.scale], (n_features,))
-    _check_arrays([units.lift], (n_features if np.size(units.lift) else 0,))  # files of before have none
+    _check_arrays([units.firsts, units.squares, units.lift, units.scale], (n_features,))
     _check_arrays([units.pivot], (n_features if units.dense else 0,))
     _check_arrays([units.shift], (n_features if units.centred else 0,))
     _require(bool(np.all(units.scale >= 0) and np.all(units.squares >= 0)), "units")
