@@ -88,7 +88,7 @@ class Gain(StopRule):
     def describe(self, state: GainState, progress: Progress) -> str:
         """The last evaluation."""
         if not state.last:
-            return "needs two evaluations of the model"
+            return "needs two evaluations to tell whether more passes would help"
         return f"{'never fires with tol=0' if self.tol == 0 else 'did not fire'}: {state.last}"
 
 
