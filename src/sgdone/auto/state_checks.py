@@ -13,7 +13,7 @@ from sgdone.auto.candidates import Candidate
 from sgdone.auto.label_order import GroupMeans
 from sgdone.auto.models import Models
 from sgdone.auto.progressive_losses import ProgressiveLosses
-from sgdone.auto.units import Units
+from sgdone.auto.units import LIFT, Units
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import NEVER
 from sgdone.kernels.bank import ALL_ROWS, CLOCK, GAIN, LEAVES_OUT, PENALTY, STEPS, TOLD
@@ -65,6 +65,7 @@ def _check_units(units: Units, n_features: int) -> None:
     _require(units.dense or not units.centred, "units")
     _require(0 <= units.made_from <= units.rows < NEVER and 0 <= units.version < NEVER, "units")
     _check_arrays([units.firsts, units.squares, units.lift, units.scale], (n_features,))
+    _require(bool(np.isin(units.lift, (1.0, LIFT)).all()), "units")
     _check_arrays([units.pivot], (n_features if units.dense else 0,))
     _check_arrays([units.shift], (n_features if units.centred else 0,))
     _require(bool(np.all(units.scale >= 0) and np.all(units.squares >= 0)), "units")

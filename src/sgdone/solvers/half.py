@@ -209,6 +209,7 @@ class Halving(SingleModel):
         if (
             not (0 <= kept.sample <= state.steps and 0 <= kept.row <= kept.rows < NEVER)
             or type(state.step) is not Constant
+            or not (kept.n_rows is None or kept.n_rows > 0)
         ):
             raise ValueError(f"the state of {self!r} does not count samples and rows of constant steps")
         if state.extra.detector is not None:

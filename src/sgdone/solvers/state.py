@@ -284,5 +284,5 @@ class State:
                 raise ValueError(f"units are not of {self.n_features} features")
             if not np.all(scaling.scale > 0) or not np.isfinite(shift).all():
                 raise ValueError("units are not positive and finite")
-        if self.access is not expected:
+        if self.access != expected:  # a copy that was pickled is another object
             raise ValueError("rows are reached in a way that does not suit their units")

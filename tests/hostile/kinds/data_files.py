@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -90,6 +91,7 @@ def _fit(path: Path, folder: Path, options: dict[str, Any], random: Random, note
         model=folder / "model-of-data",
         json=False,
         quiet=True,
+        began=time.perf_counter(),
         **options,
     )
 
