@@ -164,3 +164,13 @@ def test_an_error_in_fit_leaves_the_old_model(binary):
     with pytest.raises(ValueError, match="row 0 of X holds NaN"):
         model.fit(broken, y)
     np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_an_integer_beyond_the_floats_names_its_place():
+    with pytest.raises(ValueError, match="row 1, column 0 of X holds an integer that exceeds the largest float"):
+        LinearClassifier().fit([[0.0], [10**400]], [0, 1])
+
+
+def test_labels_that_are_numbers_of_any_size_do_not_warn():
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        LinearClassifier().fit([[0.0], [1.0], [2.0]], [1e308, 0.5, 0.25])

@@ -20,10 +20,11 @@ def bad_cells_named(X: Any) -> Iterator[None]:
     _check_types(X)
     try:
         yield
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         place = find_bad_cell(X)
-        if place is None:
+        if place is None and not isinstance(error, OverflowError):
             raise
+        place = place or "X holds an integer that exceeds the largest float: rescale or drop it"
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{place} ({shortened(str(error), 200)})") from error
 
@@ -95,6 +96,8 @@ def _problem(value: Any) -> str | None:
         return f"a missing value ({value}): impute or drop it"
     try:
         float(value)
+    except OverflowError:
+        return "an integer that exceeds the largest float: rescale or drop it"
     except (TypeError, ValueError):
         return None if value is None else f"{shortened(repr(value))}: encode it as a number or drop the column"
     return None

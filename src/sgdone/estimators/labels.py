@@ -23,7 +23,7 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
             second = y == few[1]
             if np.count_nonzero(second) + np.count_nonzero(y == few[0]) == y.size:
                 return few, second.view(np.int8)
-    with np.errstate(invalid="ignore"):  # it casts labels to integers, whatever their size
+    with np.errstate(invalid="ignore"):  # scikit-learn converts numbers of any size to integers and compares
         check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)
     return classes, numbers.reshape(-1)

@@ -14,7 +14,8 @@ from safetensors import numpy as safetensors
 
 from sgdone._version import __version__
 from sgdone.data.atomic import write_atomically
-from sgdone.model_file.errors import ModelFileError, shortened
+from sgdone.data.table import shortened
+from sgdone.model_file.errors import ModelFileError
 
 FORMAT = "sgdone-model"
 VERSION = 3
@@ -69,7 +70,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
         content: dict[str, Any] = dict(json.loads(text))
     except (TypeError, ValueError, RecursionError, MemoryError) as error:
         raise ModelFileError(
-            f"{path}: has a header that cannot be read ({shortened(str(error))}): save the model again"
+            f"{path}: has a header that cannot be read ({shortened(str(error), 300)}): save the model again"
         ) from error
     return content, tensors
 
@@ -137,7 +138,7 @@ def _refuse_broken(path: str | os.PathLike[str], data: bytes, error: Exception) 
     expected = _expected_size(data, start)
     if len(data) < expected:
         raise ModelFileError(f"{path}: is cut short, {len(data):,} bytes of {expected:,} or more: {again}") from error
-    raise ModelFileError(f"{path}: is damaged ({shortened(str(error))}): {again}") from error
+    raise ModelFileError(f"{path}: is damaged ({shortened(str(error), 300)}): {again}") from error
 
 
 def _expected_size(data: bytes, start: int) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sgdone._version import __version__
+from sgdone.data.table import shortened
 from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
 from sgdone.losses.loss import Loss
 from sgdone.model_file.attribute_checks import (
@@ -20,7 +21,7 @@ from sgdone.model_file.attribute_checks import (
 )
 from sgdone.model_file.codec import Decoder, Encoder, NotStorable
 from sgdone.model_file.container import read, write
-from sgdone.model_file.errors import ModelFileError, shortened
+from sgdone.model_file.errors import ModelFileError
 from sgdone.model_file.parameter_checks import check_parameters
 from sgdone.model_file.stored_runs import decode_results, encode_results
 
@@ -128,7 +129,7 @@ def load(path: str | os.PathLike[str], *, loss: Loss | None = None) -> Model:
     except _UNUSABLE as error:
         raise ModelFileError(
             f"{path}: holds no model that sgdone {__version__} can use "
-            f"({type(error).__name__}: {shortened(str(error))}); it was written by sgdone "
+            f"({type(error).__name__}: {shortened(str(error), 300)}); it was written by sgdone "
             f"{shortened(str(content.get('sgdone', '?')), 30)}: use that version, or save the model again"
         ) from error
     return model
