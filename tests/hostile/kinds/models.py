@@ -53,7 +53,11 @@ def _all() -> dict[str, Any]:
     """The same with every method, loss, step, rule and random generator."""
     found = _few()
     for name in names(SingleModel, solvers):
-        found[f"solver {name}"] = (SGDClassifier(_loss_for(name), solver=name, alpha=0.1, stop=2, random_state=0), _TWO)
+        stop = 2 if names(SingleModel, solvers)[name]().takes_stop else "auto"
+        found[f"solver {name}"] = (
+            SGDClassifier(_loss_for(name), solver=name, alpha=0.1, stop=stop, random_state=0),
+            _TWO,
+        )
     for name, kind in names(Loss, losses).items():
         estimator, y = (SGDRegressor, _TARGET) if kind.task == "regression" else (SGDClassifier, _TWO)
         found[f"loss {name}"] = (estimator(name, solver="sgd", step=1e-3, stop=1, random_state=0), y)
