@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgdone.auto.comparison import clear_losers, means, standard_error, ties, worth_keeping
+from sgdone.auto.comparison import clear_losers, grouped_error, means, standard_error, ties, worth_keeping
 
 
 def test_a_weighted_mean_and_its_standard_error(rng):
@@ -46,3 +46,10 @@ def test_the_candidate_with_the_next_smaller_steps_stays():
     assert worth_keeping(losers, 3) == [2, 3]
     assert worth_keeping(losers, 2) == [1, 2, 3]
     assert worth_keeping(np.array([False, True]), 0) == [0]
+
+
+def test_copies_count_as_one_value(rng):
+    values, weights = rng.standard_normal(50), rng.uniform(0.5, 2.0, 50)
+    copied = np.repeat(values, 10), np.repeat(weights, 10)
+    assert grouped_error(*copied, np.repeat(np.arange(50), 10)) == (pytest.approx(standard_error(values, weights)), 50)
+    assert grouped_error(values, weights, np.empty(0, np.intp)) == (standard_error(values, weights), 50)

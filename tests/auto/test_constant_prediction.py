@@ -134,3 +134,9 @@ def test_a_fit_that_is_worse_than_a_constant_has_not_converged(data, monkeypatch
     verdict = LinearClassifier(random_state=0, stop=10).fit(*data[:2]).verdict_
     assert verdict.status is Status.BUDGET_SPENT
     assert "above the 0 of a constant prediction" in str(verdict)
+
+
+def test_targets_whose_squares_underflow_are_refused(data):
+    X, *_ = data
+    with pytest.raises(ValueError, match=r"y has no value above .*e-170: its squares underflow"):
+        LinearRegressor().fit(X, 1e-170 * X[:, 0])

@@ -12,9 +12,9 @@ from sgdone.kernels.bank import ALL_ROWS, NO_FOLD
 from tiers import examples
 
 
-def block_of(n_rows, weights=None, X=None, scaling=None):
+def block_of(n_rows, weights=None, X=None, scaling=None, labels=None):
     X = np.zeros((n_rows, 1)) if X is None else X
-    source = ArraySource(X, np.zeros(n_rows), weights, shuffle=False, scaling=scaling)
+    source = ArraySource(X, np.zeros(n_rows) if labels is None else labels, weights, shuffle=False, scaling=scaling)
     return next(source.blocks(np.random.default_rng(0)))
 
 
@@ -127,6 +127,18 @@ def test_copies_of_a_few_rows_are_in_all_folds(rng):
     block = block_of(1000, X=rng.standard_normal((10, 3))[which])
     folds = ValidationRows.drawn(block, block.all_used(), np.random.default_rng(0))
     assert all(set(folds.of_row[which == row]) == set(range(5)) for row in range(10))
+
+
+@pytest.mark.parametrize("same_label", [True, False])
+def test_few_rows_that_are_repeated_with_their_labels_are_in_one_fold(same_label, rng):
+    """Then copies are the same observation; copies of other labels are independent ones."""
+    which = np.repeat(np.arange(50), 10)
+    labels = (which % 2 if same_label else np.arange(500) % 2).astype(float)
+    block = block_of(500, X=rng.standard_normal((50, 3))[which], labels=labels)
+    folds = ValidationRows.drawn(block, block.all_used(), np.random.default_rng(0))
+    split = [row for row in range(50) if len(set(folds.of_row[which == row])) > 1]
+    assert len(split) <= 4 if same_label else len(split) == 50
+    assert np.unique(folds.groups).size == (50 if same_label else 500)
 
 
 def test_the_users_units_do_not_matter(rng):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from running import run
-from sgdone import losses, solvers, steps, stopping
+from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
 from sgdone.data import ArraySource
+from sgdone.interfaces.stop import Status
 
 
 @pytest.fixture
@@ -49,3 +50,38 @@ def test_go_on_after_an_interruption(problem):
         raise KeyboardInterrupt
 
     assert "partial_fit" in advice(*problem, stopping.MaxPasses(2), hook=hook)
+
+
+# ---- worse than a constant prediction ----
+
+
+def test_an_average_that_still_contains_a_far_start_has_not_converged():
+    rng = np.random.default_rng(0)
+    X, coef = rng.standard_normal((2000, 5)), np.array([1.0, -2.0, 0.5, 0.0, 3.0])
+    y = (X @ coef + rng.logistic(size=2000) > 0).astype(int)
+    plain = SGDClassifier(random_state=0).fit(X, y)
+    assert (plain.verdict_.status, plain.verdict_.advice) == (Status.CONVERGED, "")
+    verdict = SGDClassifier(random_state=0).fit(X, y, coef_init=[30.0 * coef]).verdict_
+    assert verdict.status is Status.STALLED
+    assert "its loss is 1.25, that of a constant 0.693" in verdict.advice
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_targets_with_columns_far_from_0_have_not_converged(seed):
+    """The average is a constant; the iterates, which the rule sees, are thrown about."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((600, 4))
+    y = X @ [1.0, 2.0, 3.0, -1.0] + rng.standard_normal(600)
+    assert SGDRegressor(random_state=seed).fit(X, y).verdict_.status is Status.CONVERGED
+    verdict = SGDRegressor(random_state=seed).fit(X + 1000.0, y).verdict_
+    assert verdict.status is Status.STALLED
+    assert "use LinearRegressor" in verdict.advice
+
+
+def test_a_stream_in_other_units_is_remarked_on():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((600, 4))
+    y = X @ [1.0, 2.0, 3.0, -1.0]
+    model = SGDRegressor(random_state=0).partial_fit(X, y)
+    assert model.verdict_.advice == ""
+    assert "worse than the same prediction for all rows" in model.partial_fit(1000.0 * X, y).verdict_.advice

@@ -13,11 +13,12 @@ from scipy.sparse import csr_array
 from sgdone.auto import schedule
 from sgdone.auto.bank_state import BankState, RunState, raise_for_bad_row
 from sgdone.auto.candidates import CANDIDATES, PLAIN
-from sgdone.auto.comparison import is_worse_than_constant
+from sgdone.auto.comparison import grouped_error, is_worse_than_constant
 from sgdone.auto.constants import (
     BLIND_PASSES,
     ENOUGH_ROWS,
     FEWEST_TO_LEAVE,
+    FIT_VARIANCE,
     GAIN_WORTH_ADVICE,
     LAST_BRANCH,
     LATE_IN_PASS,
@@ -277,6 +278,11 @@ class Bank(Method):
                 shift = intercept_shift(state.objective, model, stream.block, stream.rows_read, stream.draws)
             run.solution = model._replace(intercept=model.intercept + shift)
             measured = replace(measure(best), held_out=run.validation.count > 0)
+            error, different = grouped_error(best.losses[:, best.lead], best.weights, run.validation.groups)
+            # The loss of one fit varies around the mean loss of such fits, which validation estimates.
+            n_rows = max(1.0, run.n_rows * different / best.weights.size)
+            wider = np.sqrt(1.0 + FIT_VARIANCE * state.parameters / n_rows)
+            measured = replace(measured, loss_error=float(wider) * error)
             known = evaluations.judgement
             if known is not None:
                 measured = replace(
@@ -306,8 +312,9 @@ class Bank(Method):
             return replace(ended, status=Status.STALLED, advice=state.order.advice)
         advice = ended.advice
         judgement = state.run.evaluations.judgement
-        if ended.status is Status.CONVERGED and judgement is not None and not judgement.beats_constant:
-            return replace(ended, status=Status.STALLED, advice=_WORSE_THAN_CONSTANT)
+        if done and judgement is not None and not judgement.beats_constant:
+            status = Status.STALLED if ended.status is Status.CONVERGED else ended.status
+            return replace(ended, status=status, advice=_WORSE_THAN_CONSTANT)
         more_helps = False
         if judgement is not None:
             worth_it = max(self.tol, GAIN_WORTH_ADVICE) * judgement.noise

@@ -28,6 +28,19 @@ def standard_error(values: NDArray[np.float64], weights: NDArray[np.float64], co
     return float(error if count is None else error * np.sqrt(values.size / count))
 
 
+def grouped_error(
+    values: NDArray[np.float64], weights: NDArray[np.float64], groups: NDArray[np.intp]
+) -> tuple[float, int]:
+    """Standard error of a weighted mean of values that are independent between groups only, and the number of groups.
+
+    Groups that are not known are single values.
+    """
+    if not groups.size:
+        return standard_error(values, weights), values.size
+    sums = np.bincount(groups, (values - mean(values, weights)) * weights)
+    return float(np.sqrt((sums * sums).sum()) / weights.sum()), int(np.unique(groups).size)
+
+
 def standard_errors(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Standard errors of the weighted means of columns."""
     difference = (values - means(values, weights)) * weights[:, None]

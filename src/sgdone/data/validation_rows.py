@@ -41,12 +41,15 @@ class ValidationRows:
         The rows of the folds, fold after fold.
     block : Block or None
         A block of the matrix.
+    groups : ndarray
+        Group number of each row of ``rows``, equal for copies of a row; empty if copies were not searched for.
     """
 
     count: int = 0
     of_row: NDArray[np.uint8] = field(default_factory=lambda: np.empty(0, np.uint8))
     rows: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     block: Block | None = None
+    groups: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
 
     def folds_of(self, block: Block) -> NDArray[np.uint8]:
         """The fold of every row of a block's matrix, which may be another one: then all rows are training rows."""
@@ -69,14 +72,16 @@ class ValidationRows:
         count = int(min(round(1.0 / _SHARE), np.ceil(wanted / size), np.ceil(unread.size / size)))
         # The last of five small folds takes what is left over.
         needed = unread.size if count * _SHARE >= 1.0 else min(count * size, unread.size)
-        groups = _groups_of_copies(block, unread, rng)
+        groups, of_groups = _groups_of_copies(block, unread, rng), np.empty(0, np.intp)
         if groups is None:
             rows = rng.choice(unread, needed, replace=False)
         else:
-            rows = unread[_first_of_groups(rng.permutation(int(groups.max()) + 1)[groups], needed)]
+            chosen = _first_of_groups(rng.permutation(int(groups.max()) + 1)[groups], needed)
+            rows, of_groups = unread[chosen], groups[chosen]
         of_row = np.full(block.rows.n_rows, NO_FOLD, np.uint8)
         of_row[rows] = np.minimum(np.arange(rows.size) // size, count - 1)
-        return cls(count, of_row, rows[np.argsort(of_row[rows], kind="stable")], block)
+        order = np.argsort(of_row[rows], kind="stable")
+        return cls(count, of_row, rows[order], block, of_groups[order] if of_groups.size else of_groups)
 
     @classmethod
     def copied(cls, blocks: Iterable[Block]) -> "ValidationRows":
@@ -108,16 +113,24 @@ def _first_of_groups(places: NDArray[np.intp], needed: int) -> NDArray[np.intp]:
 def _groups_of_copies(block: Block, rows: NDArray[np.uint64], rng: np.random.Generator) -> NDArray[np.intp] | None:
     """Group number of each row, equal for copies of a row, which must be in the same fold.
 
-    None if there are few different rows, because each would then be missing from some models altogether, and if a
-    sample has hardly any copies, because comparing all rows takes as long as training on them.
+    None if there are few different rows, because each would then be missing from some models altogether, unless copies
+    of a row also have the same label: then they are the same observation. None too if a sample has hardly any copies,
+    because comparing all rows takes as long as training on them.
     """
     if rows.size > _SAMPLE and _is_mostly_different(_keys(block, rng.choice(rows, _SAMPLE, replace=False), rng)):
         return None
     groups, count = number_copies(_keys(block, rows, rng))
+    repeated = FEWEST <= count <= (1.0 - _FEW_COPIES) * rows.size and _agree(block.labels[rows], groups)
     # A large group would fill a fold by itself: treat its rows as different.
-    large = (np.bincount(groups) > _LARGE_GROUP * rows.size)[groups]
+    large = (np.bincount(groups) > (_SHARE / 2.0 if repeated else _LARGE_GROUP) * rows.size)[groups]
     groups[large] = count + np.arange(np.count_nonzero(large))
-    return groups if groups.max() >= _MANY_DIFFERENT else None
+    return groups if repeated or groups.max() >= _MANY_DIFFERENT else None
+
+
+def _agree(labels: NDArray[np.float64], groups: NDArray[np.intp]) -> bool:
+    """Whether the rows of each group have one label."""
+    first = np.unique(groups, return_index=True)[1]
+    return bool(np.all(labels == labels[first][groups]))
 
 
 def _is_mostly_different(keys: NDArray[np.float64]) -> bool:

@@ -14,6 +14,9 @@ from sgdone.estimators.sample_weights import check_sample_weight, count_positive
 from sgdone.estimators.training import Start
 from sgdone.interfaces.progress import Model
 
+#: Targets whose squares have all their digits.
+_SMALLEST = 1e-145
+
 
 class Regression(LinearModel):
     """Fitting and predicting real numbers; not for users."""
@@ -64,6 +67,7 @@ class Regression(LinearModel):
 
         task = None if data is None else FitTask(self, 1, self._rule().max_passes, data)
         targets = np.ascontiguousarray(y, dtype=np.float64)
+        _check_size(targets)
         objective = self._objective(count_positive(weight, X.shape[0]), None)
         results = self._train(
             X,
@@ -90,3 +94,10 @@ class Regression(LinearModel):
         check_is_fitted(self)
         X = check_rows_to_predict(self, X)
         return linear_scores(X, self.coef_, self.intercept_[0], self._names_of_columns())
+
+
+def _check_size(targets: NDArray[np.float64]) -> None:
+    """Raise for targets so small that their squares underflow: every model would have the loss 0."""
+    largest = float(np.abs(targets).max(initial=0.0))
+    if 0 < largest < _SMALLEST:
+        raise ValueError(f"y has no value above {largest:.2g}: its squares underflow. Multiply y by a large number")

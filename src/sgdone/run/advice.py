@@ -9,9 +9,14 @@ from numpy.typing import NDArray
 from sgdone.data.spread import Spread
 from sgdone.data.stream import Stream
 from sgdone.interfaces.method import Method, Report
+from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.run.trace import Trace
 from sgdone.steps.step_size import PRELIMINARY_ROWS
+
+#: Rows on which the model is compared with a constant prediction, fewer than which say nothing, and standard errors of
+#: the difference at which it is worse.
+_ROWS_COMPARED, _FEWEST_COMPARED, _CLEARLY = 512, 20, 3.0
 
 
 def divergence_reason(report: Report) -> str:
@@ -33,6 +38,16 @@ def with_advice(
     if not method.needs_comparable_scales or not len(trace) or trace[-1].passes < 1:
         return ended
     spread, worse = _spread(method, stream), _is_worse_than_zero(method, state, trace, pass_loss)
+    losses = None if spread or worse else _losses_if_worse_than_constant(method, state, stream, trace)
+    if losses is not None:
+        default = "LinearRegressor" if method.objective(state).is_regression else "LinearClassifier"
+        advice = (
+            f"The model is worse than the same prediction for all rows: its loss is {losses[0]:.3g}, that of a "
+            f"constant {losses[1]:.3g}. Standardise the features, allow more passes, or use {default}, which scales them."
+        )
+        return replace(
+            ended, status=Status.STALLED if ended.status is Status.CONVERGED else ended.status, advice=advice
+        )
     if spread or worse:
         # That nothing improves any more says nothing about columns that have hardly moved.
         doubtful = ended.status is Status.CONVERGED and ended.assumes_scaled
@@ -85,6 +100,52 @@ def _is_worse_than_zero(method: Method, state: Any, trace: Trace, pass_loss: flo
         last = _mean_loss(trace, trace["passes"] > trace[-1].passes - 1)
     # After one step that reads all rows it is that very loss, but for rounding.
     return last > at_zero * (1.0 + 1e-9)
+
+
+def _losses_if_worse_than_constant(
+    method: Method, state: Any, stream: Stream, trace: Trace
+) -> tuple[float, float] | None:
+    """Mean losses of the model and of a constant prediction, if the model's is clearly larger; of some of the rows.
+
+    Targets are also compared with the predictions of the last pass: iterates that are thrown about may have a constant
+    as their average. As plain Python: not worth compiling.
+    """
+    objective, block = method.objective(state), stream.block
+    rows = block.used(0, block.order.size)[:_ROWS_COMPARED]
+    model = method.solution(state)
+    if objective.n_outputs != 1 or rows.size < _FEWEST_COMPARED or not np.all(np.isfinite(model.coef)):
+        return None
+    kernel, parameters, labels = objective.loss.kernel, objective.loss.parameters, block.labels[rows]
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = np.asarray(block.rows.matrix(rows) @ model.coef[0].astype(np.float64)) + model.intercept[0]
+    try:
+        own = np.array([kernel.value(z, y, parameters) for z, y in zip(scores.tolist(), labels.tolist(), strict=True)])
+    except OverflowError:
+        return None
+    best = None
+    for constant in _constants(objective, labels):
+        found = np.array([kernel.value(constant, y, parameters) for y in labels.tolist()])
+        if best is None or found.mean() < best.mean():
+            best = found
+    if best is None or not np.all(np.isfinite(own)):
+        return None
+    difference, root = own - best, np.sqrt(rows.size)
+    if difference.mean() > _CLEARLY * difference.std() / root:
+        return float(own.mean()), float(best.mean())
+    last = _mean_loss(trace, trace["passes"] > trace[-1].passes - 1)
+    if objective.is_regression and last > best.mean() + _CLEARLY * best.std() / root:
+        return last, float(best.mean())
+    return None
+
+
+def _constants(objective: Objective, labels: NDArray[np.float64]) -> list[float]:
+    """Predictions among which the best constant is, or nearly is."""
+    if not objective.fit_intercept and not objective.center:
+        return [0.0]
+    if objective.is_regression:
+        return [float(labels.mean()), float(np.median(labels))]
+    positive = min(max(float(np.mean(labels > 0)), 0.5 / labels.size), 1.0 - 0.5 / labels.size)
+    return [-1.0, 0.0, 1.0, float(np.log(positive / (1.0 - positive)))]
 
 
 def _still_falling(trace: Trace, n_rows: int) -> str:
