@@ -92,7 +92,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         names = ["coef_init", "intercept_init"]
         if intercept_init is not None and getattr(self, "center", False):
             raise ValueError("center=True sets the intercept from the means of the classes: remove intercept_init")
-        if self.warm_start and hasattr(self, "coef_"):
+        if as_bool("warm_start", self.warm_start) and hasattr(self, "coef_"):
             if coef_init is None:
                 coef_init, names[0] = self.coef_, "warm_start=True: coef_ of the last fit"
             if intercept_init is None:
