@@ -71,7 +71,9 @@ def main() -> None:
         gaps = []
         for name, alpha, loss in columns:
             X, y = sets[name]
-            model = SGDClassifier(loss, alpha=alpha, stop=passes, random_state=0, **options).fit(X, y)
+            # liblinear ends by itself.
+            stop = "auto" if options["solver"] == "liblinear" else passes
+            model = SGDClassifier(loss, alpha=alpha, stop=stop, random_state=0, **options).fit(X, y)
             least = best[name, alpha, loss]
             gap = (objective(model, X, np.where(y, 1.0, -1.0), loss, alpha) - least) / least
             gaps.append(f"[{'bold' if gap < 1e-3 else 'red'}]{gap:.0e}[/]")

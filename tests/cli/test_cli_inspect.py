@@ -10,7 +10,8 @@ def test_text_report(sgdone, train, tmp_path):
     sgdone("fit", train, "--label", "passed", "--solver", "asgd", "--model", model, "--quiet")
     text = sgdone("inspect", model).stdout
     loaded = load(model)
-    for line in ("model       SGDClassifier, logistic loss, asgd", f"trained on  {train}", "label       passed",
+    for line in ("model       SGDClassifier with the logistic loss, solver asgd",
+                 f"trained on  {train}", "label       passed",
                  "features    2", "classes     no, yes", "alpha       0.0125",
                  "nonzero     2 of 2 coefficients, float64",
                  f"with sgdone {__version__}", str(loaded.verdict_)):  # fmt: skip
@@ -61,6 +62,6 @@ def test_a_model_that_the_library_saved(sgdone, rng, tmp_path):
     X = rng.standard_normal((40, 12))
     save(SGDRegressor(losses.Huber(2.0), solver="asgd", stop=2).fit(X, X[:, 0]), tmp_path / "m")
     text = sgdone("inspect", tmp_path / "m", "--top", 1).stdout
-    assert "SGDRegressor, Huber(delta=2.0) loss, asgd" in text
+    assert "SGDRegressor with the Huber(delta=2.0) loss, solver asgd" in text
     assert "feature 1" in text
     assert "trained on" not in text

@@ -91,7 +91,7 @@ def _any_place(content: Content, random: Random) -> tuple[Any, ...]:
 
 
 def _set(content: Content, place: tuple[Any, ...], value: Any) -> None:
-    _at(content, place[:-1])[place[-1]] = value
+    _at(content, place[:-1])[place[-1]] = copy.deepcopy(value)  # the next change must not reach what cases share
 
 
 def _replace(content: Content, tensors: Tensors, other: Parts, random: Random) -> str:

@@ -176,7 +176,7 @@ _SPARSE: dict[str, Callable[[Rows, Random], Any]] = {
     "CSR with data cut short": _spoiled_csr(_short_data),
     "CSR read-only": _spoiled_csr(_read_only),
     "CSR without entries": lambda X, random: sparse.csr_array(X.shape),
-    "CSR of many columns": lambda X, random: sparse.csr_array((len(X), 10**6)),
+    "CSR of many columns": lambda X, random: sparse.csr_array((len(X), 3 * 10**5)),
     "a CSR matrix": lambda X, random: sparse.csr_matrix(X),
     "CSC": lambda X, random: sparse.csc_array(X),
     "COO": lambda X, random: sparse.coo_array(X),

@@ -87,6 +87,7 @@ def test_it_equals_its_slow_twin(loss, seed, as_csr, intercept, projection, mini
         alpha=alpha,
         fit_intercept=intercept,
         block_size=block_size,
+        step=steps.Bottou(t0=1.0),
     )
     assert result.verdict.step == len(path) - 1
     assert_same(result, path[-1])
@@ -492,10 +493,11 @@ def test_divergence_is_found(as_csr, minibatch, problem):
 
 @pytest.mark.slow
 def test_an_intercept_outside_of_the_ball_can_leave_all_bounds(problem):
-    """A limit of steps 1/(αt) on losses steeper than the hinge; Bottou's steps or no intercept are the way out."""
+    """By steps of 1/(αt) on losses steeper than the hinge, which are not the default then; nor without an intercept."""
     loss, alpha = losses.SquaredHinge(), 1e-4
-    assert fit(problem, Pegasos(), MaxPasses(9), loss, alpha=alpha).verdict.status is Status.DIVERGED
-    for options in ({"fit_intercept": False}, {"step": steps.Bottou()}):
+    printed = fit(problem, Pegasos(), MaxPasses(9), loss, alpha=alpha, step=steps.Bottou(t0=1.0))
+    assert printed.verdict.status is Status.DIVERGED
+    for options in ({"fit_intercept": False}, {}):
         result = fit(problem, Pegasos(), MaxPasses(9), loss, alpha=alpha, **options)
         assert result.verdict.status is Status.BUDGET_SPENT
 

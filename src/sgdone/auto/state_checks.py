@@ -14,6 +14,7 @@ from sgdone.auto.label_order import GroupMeans
 from sgdone.auto.models import Models
 from sgdone.auto.progressive_losses import ProgressiveLosses
 from sgdone.auto.units import LIFT, Units
+from sgdone.data.rows import SMALLEST_SCALE
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import NEVER
 from sgdone.kernels.bank import ALL_ROWS, CLOCK, GAIN, LEAVES_OUT, PENALTY, STEPS, TOLD
@@ -68,6 +69,7 @@ def _check_units(units: Units, n_features: int) -> None:
     _require(bool(np.isin(units.lift, (1.0, LIFT)).all()), "units")
     _check_arrays([units.pivot], (n_features if units.dense else 0,))
     _check_arrays([units.shift], (n_features if units.centred else 0,))
+    _require(bool(np.all((units.scale == 0) | (units.scale >= SMALLEST_SCALE))), "units")
     _require(bool(np.all(units.scale >= 0) and np.all(units.squares >= 0)), "units")
     _require(units.dense or bool(np.all((units.firsts >= 0) & (units.firsts <= units.rows))), "units")
     _check_groups(units.groups, n_features)

@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 import sgdone
 from sgdone.cli import console
-from sgdone.cli.report_text import MOST_CLASSES, classes_text, verdict_as_json, verdict_text
+from sgdone.cli.report_text import MOST_CLASSES, classes_text, solver_text, verdict_as_json, verdict_text
 from sgdone.cli.scores import Model
 from sgdone.model_file import read_header
 
@@ -75,7 +75,7 @@ def _show(report: dict[str, Any], model: Model) -> None:
     names = json_format.loads(notes["class_names"]) if "class_names" in notes else None
     console.show(
         [
-            ("model", f"{report['estimator']}, {report['loss']} loss, {report['solver']}"),
+            ("model", f"{report['estimator']} with the {report['loss']} loss, {solver_text(report['solver'])}"),
             *([("trained on", notes["data"])] if "data" in notes else []),
             *([("label", notes["label"])] if "label" in notes else []),
             ("features", f"{report['features']:,}"),

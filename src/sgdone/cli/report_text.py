@@ -50,3 +50,8 @@ def scores_text(which: str, scores: dict[str, float] | None) -> list[tuple[str, 
     if "accuracy" in scores:
         return [loss, (f"{which} accuracy", f"{scores['accuracy']:.2%}")]
     return [loss, (f"{which} R²", f"{scores['r2']:.4f}"), (f"{which} RMSE", number(scores["rmse"]))]
+
+
+def solver_text(name: str) -> str:
+    """The solver of a model, as a clause."""
+    return "automatic solver" if name == "auto" else f"solver {name}"

@@ -1,5 +1,6 @@
 """Cells of arrays and data frames that are not numbers, named by row and column."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,10 @@ from sgdone.data.table import reads_as_number, shortened
 _DATES = ("date", "time", "duration", "period")
 
 
+#: scikit-learn prints an array of the wrong shape whole.
+_PRINTED_ARRAY = re.compile(r"\s*array=.*?\]\.\s*", re.DOTALL)
+
+
 @contextmanager
 def bad_cells_named(X: Any) -> Iterator[None]:
     """Raise for columns of dates; convert errors about a cell that is not a number to one that says where it is."""
@@ -23,7 +28,10 @@ def bad_cells_named(X: Any) -> Iterator[None]:
     except (OverflowError, TypeError, ValueError) as error:
         place = find_bad_cell(X)
         if place is None and not isinstance(error, OverflowError):
-            raise
+            text = _PRINTED_ARRAY.sub(" ", str(error))
+            if text == str(error):
+                raise
+            raise type(error)(text) from error
         place = place or "X holds an integer that exceeds the largest float: rescale or drop it"
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{place} ({shortened(str(error), 200)})") from error

@@ -19,6 +19,8 @@ from sgdone.kernels.rows import RowAccess
 _LONGEST_REACH = 256
 #: Largest coefficient of a scaled feature that is still finite in the user's units.
 _SPARE = 1024.0
+#: Smallest unit of a feature with such coefficients.
+SMALLEST_SCALE = _SPARE / float(np.finfo(np.float64).max)
 
 
 @final

@@ -36,7 +36,7 @@ class NamedMethod(LinearModel):
         if is_auto(self.stop):
             return MaxPasses(_MOST_PASSES) if method.ends_by_itself else rule
         if not method.takes_stop:
-            raise ValueError(f"{method!r} ends by itself, and stop={self.stop!r} would have no effect: remove stop")
+            raise ValueError(f"{method} ends by itself, and stop={self.stop!r} would have no effect: remove stop")
         return rule
 
     def _objective(self, n_rows: int, n_classes: int | None) -> Objective:

@@ -98,7 +98,9 @@ class Pegasos(SingleModel):
 
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> State:
         """The paper's steps are for slopes that are bounded; others throw an intercept, which no ball holds."""
-        if step is None and objective.fit_intercept and not objective.center and objective.loss.lipschitz == inf:
+        loss = objective.loss
+        known = not (loss.is_open or loss.changes_during_fit)
+        if step is None and objective.fit_intercept and not objective.center and known and loss.lipschitz == inf:
             step = Bottou()
         return super().start(objective, stream, start, step)
 

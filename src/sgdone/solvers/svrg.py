@@ -180,7 +180,8 @@ class SVRG(SingleModel):
             return None
         share = stage.norm / stage.first_norm if stage.first_norm > 0 else 0.0
         reason = f"the gradient of the objective is {share:.2g} times that at the start (tol: {self.tol:g})"
-        return Stop("SVRG", Status.CONVERGED, reason, {"gradient": stage.norm, "tol": float(self.tol)})
+        evidence = {"gradient": stage.norm, "tol": float(self.tol)}
+        return Stop("SVRG", Status.CONVERGED, reason, evidence, assumes_scaled=True)
 
     def _steps(
         self,

@@ -42,6 +42,8 @@ class Pursuit(StepSize):
     def __post_init__(self) -> None:
         check_positive("alpha", self.alpha)
         check_positive("scale", self.scale)
+        if self.now is not None:
+            check_positive("now", self.now)
 
     def __call__(self, t: NDArray[np.int64]) -> NDArray[np.float64]:
         """Step sizes of the samples ``t``."""

@@ -105,7 +105,8 @@ class Distance(StopRule):
             return None
         if progress.step - state.step < state.checkpoint:
             return None
-        before, state.distance = state.distance, float(np.sum((_place(progress) - state.origin) ** 2))
+        with np.errstate(over="ignore"):
+            before, state.distance = state.distance, float(np.sum((_place(progress) - state.origin) ** 2))
         tested, checkpoint = state.power - 1 >= self.first, state.checkpoint
         state.slope = _slope(before, state.distance, self.q)
         state.power += 1
