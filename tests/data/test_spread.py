@@ -79,3 +79,9 @@ def test_divergence_does_not_advise_what_was_done(rng):
         verdict = SGDClassifier("exponential", solver="sgd2", alpha=1e-9, random_state=0).fit(1e3 * X, y).verdict_
     assert verdict.status == "diverged"
     assert 'step="auto"' not in verdict.advice
+
+
+def test_columns_near_the_largest_float_do_not_warn():
+    rows = Rows.of(np.array([[1e308, 1.0], [-1e308, 2.0]]))
+    found = Spread.of(rows, np.arange(2, dtype=np.uint64))
+    assert found.large.tolist() == [0]

@@ -174,3 +174,8 @@ def test_an_integer_beyond_the_floats_names_its_place():
 def test_labels_that_are_numbers_of_any_size_do_not_warn():
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         LinearClassifier().fit([[0.0], [1.0], [2.0]], [1e308, 0.5, 0.25])
+
+
+def test_a_warm_start_that_is_neither_true_nor_false():
+    with pytest.raises(TypeError, match="warm_start must be True or False"):
+        LinearClassifier(warm_start=np.zeros(2)).fit([[0.0], [1.0]], [0, 1])

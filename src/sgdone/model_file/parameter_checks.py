@@ -24,7 +24,7 @@ def check_parameters(model: Model) -> None:
     if classes is not None:
         as_check_optimum(model.check_optimum)
         with_class_weight(model.class_weight, None, classes, np.arange(classes.size))
-    _check("warm_start", model.warm_start, isinstance(model.warm_start, (Integral, np.bool_)))
+    as_bool("warm_start", model.warm_start)
     n_jobs: Any = model.n_jobs
     _check("n_jobs", n_jobs, n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs != 0))
     _check("verbose", model.verbose, isinstance(model.verbose, Real) and abs(model.verbose) < np.inf)
