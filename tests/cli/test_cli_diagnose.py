@@ -146,7 +146,7 @@ def test_no_plot_where_there_is_nothing_to_draw(sgdone, tmp_path):
 @pytest.mark.parametrize(
     ("plot", "message"),
     [
-        ("missing/s.png", "does not exist: create it first"),
+        ("missing/s.png", "there is no folder"),
         ("", "is a folder"),
         ("s.docx", "has no file extension of an image"),
     ],

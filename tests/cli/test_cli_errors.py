@@ -41,6 +41,14 @@ BAD_USAGE = {
                             "'--loss': loss 'huber' is not for classification. Known: exponential, hinge"),
     "nowhere to write": (["fit", "{train}", "--model", "{folder}/no/m"], "'--model': there is no folder"),
     "a folder to write": (["fit", "{train}", "--model", "{folder}"], "'--model': {folder} is a folder"),
+    "a folder that is new": (["fit", "{train}", "--model", "{folder}/new/"], "'--model': {folder}/new/ is a folder"),
+    "nowhere to predict": (["predict", "{model}", "{train}", "--out", "{folder}/no/p"], "'--out': there is no folder"),
+    "a model over its data": (["fit", "{train}", "--label", "passed", "--model", "{folder}/../{folder.name}/train.csv"],
+                              "'--model': {folder}/../{folder.name}/train.csv is read by this command: give another"),
+    "a model over its test data": (["fit", "breast-cancer", "--test", "{train}", "--model", "{folder}/link"],
+                                   "'--model': {folder}/link is read by this command"),
+    "predictions over their data": (["predict", "{model}", "{train}", "--out", "{train}"], "'--out': {train} is read"),
+    "predictions over their model": (["predict", "{model}", "{train}", "--out", "{model}"], "'--out': {model} is read"),
 }  # fmt: skip
 
 BAD_DATA = {
@@ -61,7 +69,6 @@ BAD_DATA = {
     "another file": (["predict", "{train}", "{train}"], "train.csv: is not a model file"),
     "a model cut short": (["inspect", "{folder}/short"], "is cut short"),
     "columns missing": (["predict", "{model}", "{folder}/one.csv"], "1 feature not found ('b')"),
-    "nowhere to predict": (["predict", "{model}", "{train}", "--out", "{folder}/no/p"], "does not exist; create"),
 }  # fmt: skip
 
 
@@ -70,6 +77,7 @@ def places(train, model, tmp_path):
     (tmp_path / "broken.csv").write_text("a,y\n1,2\n3\n")
     (tmp_path / "one.csv").write_text("a,y\n1,x\n3,x\n")
     write_csv(tmp_path / "strange.csv", {"a": [1, 2], "b": [1, 2], "passed": [8, 9]})
+    (tmp_path / "link").symlink_to(train)
     (tmp_path / "short").write_bytes(model.read_bytes()[:-1])
     return {"train": train, "model": model, "folder": tmp_path}
 
@@ -77,7 +85,9 @@ def places(train, model, tmp_path):
 @pytest.mark.parametrize("case", BAD_USAGE)
 def test_bad_usage(case, sgdone, places):
     arguments, message = BAD_USAGE[case]
+    before = [places[file].read_bytes() for file in ("train", "model")]
     result = sgdone(*(text.format_map(places) for text in arguments), code=2)
+    assert [places[file].read_bytes() for file in ("train", "model")] == before
     assert message.format_map(places) in result.stderr
     assert result.stdout == ""
 

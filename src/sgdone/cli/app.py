@@ -9,6 +9,7 @@ import typer
 
 from sgdone._version import __version__
 from sgdone.cli.errors import guarded
+from sgdone.cli.output_path import output_path
 
 app = typer.Typer(
     add_completion=False,
@@ -121,7 +122,9 @@ def fit(
     n_features: Annotated[
         int | None, typer.Option(metavar="N", help="Features of svmlight files, if the test file has more.")
     ] = None,
-    model: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write the model.")] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", parser=output_path, help="Where to write the model.")
+    ] = None,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -142,7 +145,10 @@ def fit(
 def predict(
     model: Model,
     data: Data,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="A CSV file.  [default: standard output]")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", parser=output_path, help="A CSV file.  [default: standard output]"),
+    ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
     label: Label = None,
     json: Json = False,
@@ -190,7 +196,8 @@ def diagnose(
     ] = False,
     zero_based: Annotated[bool, typer.Option("--zero-based", help="Indices of svmlight files count from 0.")] = False,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to draw the separation, if there is one.")
+        Path | None,
+        typer.Option(metavar="FILE", parser=output_path, help="Where to draw the separation, if there is one."),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -9,6 +9,7 @@ from sgdone.cli import console
 from sgdone.cli.diagnose_report import report_of
 from sgdone.cli.errors import complain, usage
 from sgdone.cli.input_data import InputData, as_classes, load, task_of
+from sgdone.cli.output_path import check_not_input
 from sgdone.cli.progress import ProgressLine
 from sgdone.data.learning_task import Task
 from sgdone.diagnose import Separation, Shape, shape
@@ -39,10 +40,7 @@ class DiagnoseOptions:
         with usage("--plot"):
             if not self.with_separation:
                 raise ValueError("the plot shows the separation: remove --no-separation")
-            if self.plot.is_dir():
-                raise ValueError(f"{self.plot} is a folder: give the name of a file in it")
-            if not self.plot.resolve().parent.is_dir():
-                raise ValueError(f"the folder {self.plot.resolve().parent} does not exist: create it first")
+        check_not_input("--plot", self.plot, [self.data])
         _check_format(self.plot)
 
 

@@ -18,6 +18,7 @@ from sgdone.cli.errors import INTERRUPTED, usage
 from sgdone.cli.fit_report import report_of, show
 from sgdone.cli.input_data import InputData, as_classes, is_dataset, load, load_test_part, task_of
 from sgdone.cli.options import Options
+from sgdone.cli.output_path import check_not_input
 from sgdone.cli.progress import ProgressLine
 from sgdone.cli.scores import Model
 from sgdone.data.learning_task import Task
@@ -48,11 +49,7 @@ class FitArguments:
         with usage("--n-features"):
             if self.n_features is not None and self.n_features < 1:
                 raise ValueError(f"{self.n_features} is not a positive number")
-        with usage("--model"):
-            if self.model is not None and self.model.is_dir():
-                raise ValueError(f"{self.model} is a folder: give the name of a file in it")
-            if self.model is not None and not self.model.resolve().parent.is_dir():
-                raise ValueError(f"there is no folder {self.model.resolve().parent}: create it first")
+        check_not_input("--model", self.model, [self.data, self.test])
 
 
 def fit_and_report(arguments: FitArguments) -> None:

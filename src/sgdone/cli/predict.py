@@ -15,6 +15,7 @@ import sgdone
 from sgdone.cli import console
 from sgdone.cli.errors import usage
 from sgdone.cli.input_data import InputData, as_classes, is_dataset, load, load_test_part
+from sgdone.cli.output_path import check_not_input
 from sgdone.cli.report_text import scores_text
 from sgdone.cli.scores import Model, features_matched, score
 from sgdone.data.atomic import write_atomically
@@ -23,6 +24,7 @@ from sgdone.model_file import read_header
 
 def predict_and_report(path: Path, data: str, out: Path | None, proba: bool, label: str | None, json: bool) -> None:
     """Load the model and the data, write the predictions and print the scores."""
+    check_not_input("--out", out, [path, data])
     model = sgdone.load(path)
     with usage("--proba"):
         if proba and not hasattr(model, "predict_proba"):
