@@ -43,7 +43,8 @@ def with_advice(
         default = "LinearRegressor" if method.objective(state).is_regression else "LinearClassifier"
         advice = (
             f"The model is worse than the same prediction for all rows: its loss is {losses[0]:.3g}, that of a "
-            f"constant {losses[1]:.3g}. Standardise the features, allow more passes, or use {default}, which scales them."
+            f"constant {losses[1]:.3g}. Standardise the features, allow more passes, or use {default}, which "
+            "scales them."
         )
         return replace(
             ended, status=Status.STALLED if ended.status is Status.CONVERGED else ended.status, advice=advice
