@@ -208,10 +208,10 @@ def test_a_budget_caps_the_gain():
 
 
 @pytest.mark.parametrize(
-    ("tol", "gain", "expected"), [(0.2, 0.03, True), (0.2, 0.01, False), (0.0, 0.01, False), (0.5, 0.03, False)]
+    ("tol", "gain", "expected"), [(0.2, 0.13, True), (0.2, 0.09, False), (0.0, 0.09, False), (1.5, 0.13, False)]
 )
 def test_more_passes_are_advised_if_they_are_expected_to_help(tol, gain, expected):
-    """A gain of 0.3 standard errors matters, unless the tolerance is larger; one of 0.1 never does."""
+    """A gain of 1.3 standard errors matters, unless the tolerance is larger; one of 0.9 never does."""
     state = fitted(*rows_of(600, 3), MaxPasses(1)).state
     state.run.evaluations.judgement = Judgement(0.5, 0.3, gain, 0.0, 1.0, 0.1)
     advice = Bank(tol).review(state, Stop("MaxPasses", Status.BUDGET_SPENT, "one pass"), None).advice

@@ -227,10 +227,9 @@ def test_a_row_that_is_not_finite_ends_the_stretch_before_any_update(bad, dense)
     assert_same_bits(models, other)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
-def test_a_label_that_is_not_finite_ends_the_stretch(bad):
+def test_a_label_that_is_too_large_ends_the_stretch():
     case = replace(random_case(14, OBJECTIVES["squared"]), weights=np.ones(30))
-    case.labels[5] = bad
+    case.labels[5] = 1e200
     found = advance(case.models(), case)
     assert (found.position, found.outcome) == (5, NOT_FINITE)
 

@@ -188,6 +188,8 @@ def test_a_regression(sgdone, columns, tmp_path):
         ([0.5, 1.5] * 40, [], "regression"),
         (["true", "false"] * 40, [], "classification"),
         ([0, 1] * 40, ["--task", "regression"], "regression"),
+        (["007", "7"] * 40, [], "classification"),
+        (["007", "012"] * 40, ["--task", "regression"], "regression"),
         pytest.param([0, 1] * 40, ["--loss", "huber"], "regression", marks=pytest.mark.slow),
         pytest.param([0, 1] * 40, ["--loss", "squared"], "classification", marks=pytest.mark.slow),
         ([k // 3 for k in range(80)], [], "regression"),

@@ -115,3 +115,23 @@ def test_labels_with_commas_quotes_and_accents(sgdone, columns, tmp_path):
     sgdone("fit", path, "--label", "passed", "--model", tmp_path / "m", "--quiet")
     _, rows = table(sgdone("predict", tmp_path / "m", path).stdout)
     assert {row[0] for row in rows} == {"ja, gewiß", 'no "way"'}
+
+
+def test_large_indices_cost_nothing(sgdone, rng, tmp_path):
+    labels, indices = rng.choice([-1, 1], 60), [5, 70_000, 2_147_483_647]
+
+    def write(name, order, extra=""):
+        rows = [
+            " ".join(f"{j}:{label + x}" for j, x in zip(indices, rng.standard_normal(3), strict=True)) + extra
+            for label in order
+        ]
+        (tmp_path / name).write_text("".join(f"{label} {row}\n" for label, row in zip(order, rows, strict=True)))
+        return tmp_path / name
+
+    model = tmp_path / "m"
+    sgdone("fit", write("train.svm", labels), "--test", write("test.svm", labels), "--model", model, "--quiet")
+    assert load(model).coef_.shape == (1, 3)
+    (tmp_path / "new.svm").write_text("1 7:9 2147483647:3\n-1 5:-3 123456:-5\n")
+    report = sgdone("predict", model, tmp_path / "new.svm", "--json").report
+    assert report["predictions"] == [1, -1]
+    assert "feature 2147483647" in sgdone("inspect", model).stdout

@@ -1,12 +1,16 @@
 """CSV: values, columns, and errors that name the line."""
 
+import gzip
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from sgdone.data import memory
 from sgdone.data.files import DataError, read
 
 
@@ -81,6 +85,15 @@ def test_booleans_are_numbers(file):
         (["größer", '"a,b"'], np.array(["größer", "a,b"])),
         (["1", "x"], np.array(["1", "x"])),
         (['"NA"', "x"], np.array(["NA", "x"])),
+        (["007", "7"], np.array(["007", "7"])),
+        (["-01", "12"], np.array(["-01", "12"])),
+        (["00.5", "07"], np.array([0.5, 7.0])),
+        (["+1", "-1"], np.array([1.0, -1.0])),
+        (["9007199254740993", "9007199254740992"], np.array([2**53 + 1, 2**53])),
+        (["+9007199254740993", "9007199254740992"], np.array(["+9007199254740993", "9007199254740992"])),
+        (["18446744073709551617", "18446744073709551616"], np.array(["18446744073709551617", "18446744073709551616"])),
+        (["100000000000000000000", "1"], np.array([1e20, 1.0])),
+        (["1" * 400, "1"], np.array(["1" * 400, "1"])),
     ],
 )
 def test_labels_as_written(file, values, expected):
@@ -221,6 +234,39 @@ def test_errors_say_where(file, text, message):
     with pytest.raises(DataError, match=message) as caught:
         read(path)
     assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize("rows", ["1,2,0\n" * 200_000, "1" * 3_000_000], ids=["rows", "one line"])
+def test_a_small_file_of_many_rows_stops_in_time(tmp_path, monkeypatch, rows):
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(("a,b,y\n" + rows).encode()))
+    monkeypatch.setattr(memory, "available_memory", lambda: 2_000_000)
+    message = r"is too large: [\d,]+ lines? so far need about [\d.]+ MB of memory, but 2 MB are available. Use fewer"
+    with pytest.raises(DataError, match=message):
+        read(tmp_path / "t.csv.gz")
+
+
+def test_a_header_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("sgdone.data.readers.delimited._LONGEST_HEADER", 1000)
+    (tmp_path / "t.csv").write_text("a" * 1001)
+    with pytest.raises(DataError, match="line 1: is longer than 0"):
+        read(tmp_path / "t.csv")
+
+
+def test_memory_that_runs_out_is_a_data_error(file, monkeypatch):
+    def fail(*_args, **_kwargs):
+        raise pa.ArrowMemoryError("malloc of size 131136 failed")
+
+    monkeypatch.setattr("sgdone.data.readers.delimited.arrow_csv.read_csv", fail)
+    message = (
+        r"t\.csv: does not fit into the .* of memory that are available \(malloc of size 131136 failed\): use fewer"
+    )
+    with pytest.raises(DataError, match=message):
+        read(file("a,y\n1,2\n"))
+
+
+def test_long_texts_are_shortened(file):
+    with pytest.raises(DataError, match=r"line 2, column 'a': 'x{60}… \(5,000 characters\)' is text"):
+        read(file("a,y\n" + "x" * 5000 + ",1\n"))
 
 
 def test_the_line_is_right_in_a_large_file(file):

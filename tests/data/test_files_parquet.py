@@ -1,5 +1,6 @@
 """Parquet: types, pandas' index, and errors that name the row."""
 
+import gzip
 from datetime import date
 from decimal import Decimal
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sgdone.data import memory
 from sgdone.data.files import DataError, read
 
 
@@ -77,6 +79,44 @@ def test_pandas_index_is_no_feature(tmp_path):
     assert read(tmp_path / "t.parquet", features=["a"]).X.shape == (3, 1)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"no JSON",
+        b"[" * 100_000,
+        b"\xff\xfe",
+        b"3",
+        b"null",
+        b"[1]",
+        b'{"index_columns": null}',
+        b'{"index_columns": [{}]}',
+    ],
+)
+def test_odd_pandas_metadata_are_ignored(tmp_path, content):
+    table = pa.table({"a": [1.0, 2.0], "y": [0, 1]}).replace_schema_metadata({b"pandas": content})
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet").feature_names == ["a"]
+
+
+def test_labels_of_more_digits_than_floats(file):
+    labels = [Decimal(2**70), Decimal(2**70 + 1)]
+    table = read(file({"a": [1, 2], "y": pa.array(labels, pa.decimal128(38, 0))}))
+    assert table.y.tolist() == [str(2**70), str(2**70 + 1)]
+    table = read(file({"a": [1, 2], "y": np.array([2**64 - 1, 2**64 - 2], dtype=np.uint64)}))
+    assert table.y.tolist() == [2**64 - 1, 2**64 - 2]
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_small_file_of_many_rows_stops_in_time(tmp_path, monkeypatch, compressed):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": np.zeros(10**6), "y": np.zeros(10**6)}), path)
+    if compressed:
+        path.write_bytes(gzip.compress(path.read_bytes() + bytes(2**21)))
+    monkeypatch.setattr(memory, "available_memory", lambda: 2**21)
+    with pytest.raises(DataError, match=r"is too large: .* need about [\d.]+ MB of memory, but 2.1 MB are available"):
+        read(path)
+
+
 def test_polars(tmp_path):
     pl.DataFrame({"a": [1.0, 2], "y": ["u", "v"]}).write_parquet(tmp_path / "t.parquet")
     np.testing.assert_array_equal(read(tmp_path / "t.parquet").y, ["u", "v"])
@@ -101,6 +141,10 @@ def test_polars(tmp_path):
         ({"a": pa.array([None, None], pa.string()), "y": [0, 1]}, r"row 1, column 'a': missing value \(2"),
         ({"a": [date(2020, 1, 31)], "y": [0]}, r"row 1, column 'a': 2020-01-31 \(date32\[day\]\) is not a"),
         ({"a": [[1.0, 2.0]], "y": [0]}, r"row 1, column 'a': \[1.0, 2.0\] \(list.*\) is not a number"),
+        ({"a": pa.array([2**62], pa.duration("s")), "y": [0]}, r"row 1, column 'a': a value \(duration\[s\]\) is not"),
+        ({"a": pa.array([2**62], pa.timestamp("ms")), "y": [0]}, r"row 1, column 'a': a value \(timestamp\[ms\]\) is"),
+        ({"a": [1], "y": pa.array([0], pa.timestamp("s", "no/zone"))}, r"row 1, column 'y': the label a value \(time"),
+        ({"a": ["x" * 5000], "y": [0]}, r"row 1, column 'a': 'x{60}… \(5,000 characters\)' is text"),
         ({"a": [1, 2], "y": [0, None]}, r"row 2, column 'y': missing label: drop the row"),
         ({"a": [1, 2], "y": [0.0, np.nan]}, r"row 2, column 'y': missing value"),
         ({"a": [1], "y": [[1.0]]}, r"row 1, column 'y': the label \[1.0\] .* is neither a class nor a number"),

@@ -1,10 +1,13 @@
 """svmlight: values, first index, and errors that name the line."""
 
+import gzip
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
+from sgdone.data import memory
 from sgdone.data.files import DataError, read
 
 
@@ -44,10 +47,48 @@ def test_one_row_one_feature(file):
     assert table.X.shape == (1, 1)
 
 
-def test_wide(file):
-    table = read(file("1 1:2 2000000000:3\n"))
-    assert table.X.shape == (1, 2_000_000_000)
-    assert table.X.indices.dtype == np.int32
+@pytest.mark.parametrize(("zero_based", "last"), [(False, 2**31 - 1), (True, 2**31 - 1)])
+def test_columns_that_never_occur_are_left_out(file, zero_based, last):
+    train = read(file(f"1 7:2 {last}:3\n-1 7:1\n"), zero_based=zero_based)
+    np.testing.assert_array_equal(train.X.toarray(), [[2, 3], [1, 0]])
+    assert train.X.indices.dtype == np.int32
+    assert train.feature_names == ["feature 7", f"feature {last}"]
+    test = file(f"1 5:1 {last - 1}:4 {last}:5\n-1 7:6 1000:1\n", "test.svm")
+    same = read(test, zero_based=zero_based, features=train.feature_names, n_features=2)
+    np.testing.assert_array_equal(same.X.toarray(), [[0, 5], [6, 0]])
+    swapped = read(test, zero_based=zero_based, features=train.feature_names[::-1])
+    np.testing.assert_array_equal(swapped.X.toarray(), [[5, 0], [0, 6]])
+    assert read(test, zero_based=zero_based, n_features=2**31).X.shape == (2, 2**31)
+
+
+def test_columns_stay_if_many_of_them_occur(file):
+    lines = "".join(f"1 {k}:1\n" for k in range(4, 80_000, 4))
+    table = read(file(lines))
+    assert table.X.shape == (19_999, 79_996)
+    assert table.feature_names is None
+    assert read(file(lines + "1 90000:1\n")).X.shape == (20_000, 20_000)
+
+
+@pytest.mark.parametrize("text", ["1 1:1 2:3\n" * 200_000, "1 " + "1" * 3_000_000], ids=["rows", "one line"])
+def test_a_small_file_of_many_rows_stops_in_time(tmp_path, monkeypatch, text):
+    path = tmp_path / "t.svm.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    monkeypatch.setattr(memory, "available_memory", lambda: 10_000_000)
+    message = r"is too large: [\d,]+ rows? and [\d,]+ values so far need about [\d.]+ MB of memory, but 10 MB are"
+    with pytest.raises(DataError, match=message):
+        read(path)
+
+
+@pytest.mark.parametrize("label", ["9007199254740993", "18446744073709551617", "-36893488147419103233", "9" * 5000])
+def test_labels_of_too_many_digits(file, label):
+    with pytest.raises(DataError, match=r"line 2: the label .* has too many digits for a float"):
+        read(file(f"1 1:1\n{label} 1:1\n"))
+
+
+def test_long_labels_that_floats_can_tell_apart(file):
+    large = [2**53, -(2**60), 10**20, 2**64]
+    table = read(file("".join(f"{label} 1:1\n" for label in large)))
+    assert [int(label) for label in table.y] == large
 
 
 def test_the_base_is_never_guessed(file):
@@ -99,7 +140,11 @@ def test_no_label_by_name(file):
         ("1 1.5:7", "'1.5:7' does not have the form index:value"),
         ("1 1:1 qid:7", "'qid:7' does not have the form index:value"),
         ("1 -1:2", "index -1 is negative"),
-        ("1 99999999999:2", "index 99999999999 is too large"),
+        ("007 1:2", "the label '007' has leading zeros: write 7, or keep it as text in a CSV file"),
+        ("-00 1:2", "the label '-00' has leading zeros: write 0"),
+        ("1 2147483648:2", "index 2147483648 is too large: indices up to 2,147,483,647 are supported"),
+        (f"1 {'1' * 5000}:2", r"index 1{60}… \(5,000 characters\) is too large"),
+        (f"1 1:{'x' * 5000}", r"index 1: 'x{60}… \(5,000 characters\)' is not a number"),
         ("1 99999999999999999999:2", "index 99999999999999999999 is too large"),
         ("1 1:nan", r"index 1: missing value \(nan\): impute or drop it"),
         ("1 1:2 3:-inf", r"index 3: infinite value \(-inf\): clip or drop it"),

@@ -254,7 +254,17 @@ def test_scales_of_another_size(rng):
     assert found.spread.large.tolist() == [2]
     assert found.spread.small.tolist() == [3]
     assert found.rank.value == 5
-    assert found.advice[0].startswith("Standardise the features")
+    assert found.advice[0].startswith("Nothing need be scaled for LinearClassifier and LinearRegressor")
+    assert "standardise the features for SGDClassifier and SGDRegressor" in found.advice[0]
+
+
+def test_constant_columns_have_no_scale(rng):
+    X, y = overlapping(rng)
+    X[:, 1] = 1e9
+    found = shape(X, y)
+    assert found.columns.constant.tolist() == [1]
+    assert found.spread is None
+    assert shape(np.tile([1.0, 1e6], (20, 1)), np.arange(20) % 2).spread is None
 
 
 def test_values_too_large_to_square(rng):

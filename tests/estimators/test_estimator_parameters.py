@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
 from tiers import fast_first
@@ -101,18 +102,18 @@ def test_average_that_is_none_of_these(average, binary):
             {"stop": "early"},
             "unknown stopping rule 'early'. Known: auto, distance, gain, margin, one_pass, pflug, progressive",
         ),
-        ({"step": 0.0}, "gamma=0.0 is not a positive finite number"),
-        ({"step": -1}, "gamma=-1.0 is not a positive finite number"),
-        ({"step": np.nan}, "gamma=nan is not a positive finite number"),
-        ({"stop": 0}, "passes=0 is not a positive number"),
-        ({"stop": -2.0}, "passes=-2.0 is not a positive number"),
-        ({"stop": np.nan}, "passes=nan is not a positive number"),
+        ({"step": 0.0}, 'step must be a positive finite number, a name or "auto"; got 0.0'),
+        ({"step": -1}, 'step must be a positive finite number, a name or "auto"; got -1'),
+        ({"step": np.nan}, 'step must be a positive finite number, a name or "auto"; got nan'),
+        ({"stop": 0}, "stop must be a positive number of passes, a name or a rule; got 0"),
+        ({"stop": -2.0}, "stop must be a positive number of passes, a name or a rule; got -2.0"),
+        ({"stop": np.nan}, "stop must be a positive number of passes, a name or a rule; got nan"),
         ({"alpha": -1e-3}, "alpha=-0.001 is negative: give 0 or more"),
-        ({"alpha": np.nan}, "alpha=nan is not finite: give 0 or more"),
-        ({"alpha": np.inf}, "alpha=inf is not finite: give 0 or more"),
-        ({"alpha": None}, 'alpha=None is not a number: give 0 or more, or "auto"'),
-        ({"alpha": True}, 'alpha=True is not a number: give 0 or more, or "auto"'),
-        ({"alpha": "small"}, "alpha='small' is not a number: give 0 or more, or \"auto\""),
+        ({"alpha": np.nan}, 'alpha must be a finite number of 0 or more, or "auto"; got nan'),
+        ({"alpha": np.inf}, 'alpha must be a finite number of 0 or more, or "auto"; got inf'),
+        ({"alpha": None}, 'alpha must be a finite number of 0 or more, or "auto"; got None'),
+        ({"alpha": True}, 'alpha must be a finite number of 0 or more, or "auto"; got True'),
+        ({"alpha": "small"}, "alpha must be a finite number of 0 or more, or \"auto\"; got 'small'"),
     ],
 )
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
@@ -173,18 +174,15 @@ def test_parameters_are_checked_by_fit_not_before():
     assert "nonsense" in repr(model)
 
 
-@pytest.mark.parametrize("n_jobs", [0, "two"])
-def test_bad_n_jobs(n_jobs, several):
-    with pytest.raises((ValueError, TypeError)):
-        LinearClassifier(n_jobs=n_jobs).fit(*several)
-
-
 def test_verbose_prints_every_pass_also_the_last(binary, several, capsys):
     for stop in ({"tol": 0, "stop": 3}, {}):
         model = LinearClassifier(verbose=1, random_state=0, **stop).fit(*binary)
         lines = capsys.readouterr().out.splitlines()
         assert [line.split(":")[0] for line in lines] == [f"pass {k + 1}" for k in range(model.n_iter_)]
         assert all("progressive loss 0." in line for line in lines)
+    SGDClassifier(verbose=1, stop=1.5).fit(*binary)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["pass 1", "pass 2, 50% of it"]
     SGDClassifier(solver="asgd", verbose=True, stop=2).fit(*several)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == [f"class {k} pass {p}" for k in range(4) for p in (1, 2)]
@@ -230,3 +228,50 @@ def test_a_combination_that_makes_no_sense_says_what_to_use(model, message, bina
     with pytest.raises(ValueError, match=message):
         model.fit(*binary)
     assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_jobs": 0}, "n_jobs must be None, a positive whole number, or -1 for all processors; got 0"),
+        ({"n_jobs": float("nan")}, "n_jobs must be None, .*; got nan"),
+        ({"n_jobs": np.array([])}, "n_jobs must be None"),
+        ({"n_jobs": "two"}, "n_jobs must be None, .*; got 'two'"),
+        ({"n_jobs": 1.5}, "n_jobs must be None, .*; got 1.5"),
+        ({"verbose": None}, "verbose must be 0 or a positive whole number; got None"),
+        ({"verbose": float("inf")}, "verbose must be 0 or a positive whole number; got inf"),
+        ({"step": 10**400}, "step must be a positive finite number"),
+        ({"alpha": 10**400}, "alpha must be a finite number of 0 or more"),
+        ({"l1_ratio": 10**400}, "l1_ratio=.* is not between 0"),
+        ({"stop": 10**400}, "passes=.* is not a positive number"),
+        ({"penalty": np.array([0.5, 0.5])}, "penalty=array.*: give"),
+        ({"monitors": [np.ones(2)]}, "unknown monitor array"),
+    ],
+)
+def test_numbers_and_arrays_where_they_make_no_sense(options, message, binary):
+    with pytest.raises(ValueError, match=message):
+        SGDClassifier(**options).fit(*binary)
+
+
+def test_an_average_that_never_begins_says_so(binary, same_model):
+    X, y = binary
+    model = SGDClassifier(average=10**9, stop=1, random_state=0).fit(X, y)
+    assert "averaging was to begin after sample 1,000,000,000, so the last iterate is returned" in str(model.verdict_)
+    same_model(model, SGDClassifier(solver="sgd", step=steps.Xu(), stop=1, random_state=0).fit(X, y))
+    assert "averaging" not in str(SGDClassifier(average=10, stop=1).fit(X, y).verdict_)
+
+
+@pytest.mark.parametrize("value", ["auto", [10**400] * 5, object()])
+@pytest.mark.parametrize("name", ["coef_init", "intercept_init", "sample_weight"])
+def test_arrays_that_are_not_numbers_are_named(name, value, binary):
+    with pytest.raises(ValueError, match=f"{name} cannot be read as numbers"):
+        LinearClassifier().fit(*binary, **{name: value})
+
+
+def test_a_refused_fit_leaves_the_model_unfitted(binary):
+    X, y = binary
+    model = LinearClassifier(tol=-1.0)
+    with pytest.raises(ValueError, match="tol must be"):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)

@@ -50,7 +50,7 @@ def test_the_clock_runs_on(binary):
     model.partial_fit(X[100:], y[100:])
     assert model.verdict_.step == 300
     assert model.trace_[-1].step_size == pytest.approx(1 / 301)
-    assert model.n_iter_ == 2
+    assert model.n_iter_ == 1
 
 
 def test_an_automatic_penalty_is_fixed_by_the_first_call(binary):

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, stopping
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, solvers, stopping
+from sgdone.interfaces.registry import by_name, names
 from sgdone.interfaces.stop import Status
 from sgdone.run.verdict import Verdict
+from sgdone.solvers import SingleModel
 from tiers import fast_first
 
 
@@ -140,17 +142,62 @@ def test_two_classes_have_one_verdict(binary):
     ("stop", "sentence"),
     [
         (1, "Budget spent after 300 samples (1 pass): 1 pass allowed and made."),
-        (stopping.MaxSamples(1), "Budget spent after 1 sample (0.00333 passes): 1"),
+        (stopping.MaxSamples(1), "Budget spent after 1 sample (0.00333 passes): MaxSamples allows 1"),
         (2000, "Budget spent after 600,000 samples (2,000 passes): 2000 passes allowed and made."),
-        (stopping.MaxSamples(1500), "Budget spent after 1,500 samples (5 passes): 1,500 samples allowed and used."),
+        (stopping.MaxSamples(1500), "Budget spent after 1,500 samples (5 passes): MaxSamples allows 1,500."),
     ],
 )
 def test_it_reads_well(stop, sentence, binary):
     assert str(SGDClassifier(stop=stop, random_state=0).fit(*binary).verdict_).startswith(sentence)
 
 
+UPDATES = {"catoni", "gd", "margin_moments", "median_of_means", "olbfgs", "svrg"}
+
+
+@pytest.mark.parametrize("name", sorted(names(SingleModel, solvers)))
+def test_an_update_is_a_sample_only_if_it_uses_one(name):
+    assert by_name(name, SingleModel, solvers, "solver").counts == ("update" if name in UPDATES else "sample")
+
+
+def test_updates_of_all_rows_are_not_called_samples(binary):
+    verdict = SGDClassifier(solver="gd", stop=stopping.MaxSamples(4)).fit(*binary).verdict_
+    assert str(verdict).startswith("Budget spent after 4 updates (4 passes): MaxSamples allows 4")
+    assert "sample" not in str(verdict).replace("MaxSamples", "")
+
+
+def test_parts_of_a_stream_are_not_passes(binary, several):
+    X, y = binary
+    for model in (LinearClassifier(random_state=0), SGDClassifier(random_state=0)):
+        for rows in np.array_split(np.arange(300), 34):
+            model.partial_fit(X[rows], y[rows], classes=[0, 1])
+        assert str(model.verdict_).startswith("In progress after 300 samples: all rows given to partial_fit are used.")
+        assert model.verdict_.status is Status.IN_PROGRESS
+        assert model.n_iter_ == 1
+    model = SGDClassifier(stop=stopping.MaxSamples(20)).partial_fit(X, y, classes=[0, 1])
+    assert str(model.verdict_).startswith("Budget spent after 20 samples: MaxSamples allows 20.")
+
+
+def test_a_budget_that_was_spent_earlier_does_not_contradict_the_passes(binary):
+    rule = stopping.MaxPasses(1) & stopping.MaxSamples(600)
+    verdict = SGDClassifier(stop=rule, random_state=0).fit(*binary).verdict_
+    assert str(verdict).startswith("Budget spent after 600 samples (2 passes): MaxSamples allows 600, after MaxPasses.")
+
+
+def test_a_gain_that_never_fires_says_so(binary):
+    verdict = LinearClassifier(stop=stopping.Gain(tol=0) | stopping.MaxPasses(2), random_state=0).fit(*binary).verdict_
+    assert "Gain never fires with tol=0: 2 more passes would lower the loss" in verdict.reason
+    assert "did not fire" not in verdict.reason
+
+
+def test_features_that_say_nothing_are_not_blamed_on_their_scales(rng):
+    y = rng.integers(0, 2, 400)
+    verdict = SGDClassifier(solver="sgd", step=0.5, random_state=0).fit(np.ones((400, 3)), y).verdict_
+    assert "worse than predicting 0 for every row" in verdict.advice
+    assert "scale" not in verdict.advice
+
+
 def test_advice_to_go_on(binary):
-    verdict = SGDClassifier(solver="asgd", stop=2, random_state=0).fit(*binary).verdict_
+    verdict = SGDClassifier(solver="asgd", step=0.01, stop=3, random_state=0).fit(*binary).verdict_
     assert "The last pass still lowered the progressive loss by" in verdict.advice
     assert verdict.advice.endswith("allow more passes.")
 

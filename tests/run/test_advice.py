@@ -23,8 +23,15 @@ def test_nothing_to_do(problem):
 
 
 def test_more_passes_while_the_loss_still_falls(problem):
-    assert "allow more passes" in advice(*problem, stopping.MaxPasses(2))
-    assert "standardise" not in advice(*problem, stopping.MaxPasses(2))
+    assert "allow more passes" in advice(*problem, stopping.MaxPasses(3), step=steps.Constant(0.02))
+    assert "standardise" not in advice(*problem, stopping.MaxPasses(3))
+
+
+@pytest.mark.parametrize("passes", [2, 3, 4, 10])
+def test_no_more_passes_where_there_is_nothing_to_gain(passes, problem, rng):
+    X, _ = problem
+    y = np.where(X[:, 0] + 1.5 * rng.standard_normal(500) > 0, 1.0, -1.0)
+    assert advice(X, y, stopping.MaxPasses(passes)) == ""
 
 
 def test_standardise_large_rows(problem):

@@ -57,6 +57,12 @@ def test_a_bad_target_is_named(rng):
     y[5] = np.nan
     with pytest.raises(BadRowError, match="the label of row 5 is nan"):
         run(ArraySource(rng.standard_normal((40, 3)), y), losses.Squared(), solvers.SGD(), STOP, alpha=0.1)
+    # The slope of the hinge at a label of NaN is 0: no number shows that something is wrong.
+    with pytest.raises(BadRowError, match="the label of row 5 is nan"):
+        run(ArraySource(rng.standard_normal((40, 3)), y), losses.Hinge(), solvers.SGD(), STOP, alpha=0.1)
+    weight = np.ones(40)
+    weight[5] = 0.0
+    ArraySource(rng.standard_normal((40, 3)), y, weight)  # a row that is not read may hold anything
 
 
 @pytest.mark.parametrize("index", [3, 99, 2**31 - 1, -1])

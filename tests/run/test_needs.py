@@ -23,11 +23,11 @@ def source(**options):
 MISMATCHES = {
     "implicit steps of a loss that is not convex": (
         (Objective(losses.MarginDistribution(), 0.1), solvers.ISGD(), ONE_PASS),
-        "ISGD() makes implicit steps, which need a convex loss, and 'margin_distribution' is not convex: use ",
+        "isgd makes implicit steps, which need a convex loss, and 'margin_distribution' is not convex: use ",
     ),
     "slopes of a loss that changes": (
         (Objective(losses.MarginPursuit(scale="adaptive"), 0.1), solvers.SVRG(), ONE_PASS),
-        "scale='adaptive' changes the loss during the fit, but SVRG(",
+        "scale='adaptive' changes the loss during the fit, but svrg stores",
     ),
     "a scale that nobody finds": (
         (Objective(losses.MarginPursuit(scale="auto"), 0.1), Bank(), ONE_PASS),
@@ -35,19 +35,19 @@ MISMATCHES = {
     ),
     "no step for an L1 penalty": (
         (Objective(losses.Logistic(), 0.1, l1_ratio=1.0), solvers.SGD(), ONE_PASS),
-        'SGD() has no step for an L1 penalty: use solver="sgd", that is Truncated(SGD())',
+        'sgd has no step for an L1 penalty: use solver="sgd", that is Truncated(SGD())',
     ),
     "no penalty": (
         (Objective(losses.Logistic()), solvers.SGD(), ONE_PASS),
-        "SGD() does not choose the penalty: give alpha",
+        "sgd does not choose the penalty: give alpha",
     ),
     "several scores of a single model": (
         (Objective.of_classes(losses.Logistic(), 3, 0.1), solvers.SGD(), ONE_PASS),
-        "SGD() trains one model with one score; for 3 classes train one model a class",
+        "sgd trains one model with one score; for 3 classes train one model a class",
     ),
     "centring of several models": (
         (Objective(losses.Logistic(), 0.1, center=True), Bank(), ONE_PASS),
-        "center=True is for methods with a single model, not for Bank(tol=0.2): use SGDClassifier",
+        "center=True is for methods with a single model, not for the default fit: use SGDClassifier",
     ),
     "all rows of a stream": (
         (LOGISTIC, solvers.GD(), ONE_PASS),
@@ -55,7 +55,7 @@ MISMATCHES = {
     ),
     "a step size that is not taken": (
         (LOGISTIC, Bank(), ONE_PASS),
-        "Bank(tol=0.2) has no step size: remove step=Constant(gamma=0.1",
+        "the default fit has no step size: remove step=Constant(gamma=0.1",
     ),
     "a rule for classes": (
         (REGRESSION, solvers.SGD(), stopping.MarginTest() | ONE_PASS),
@@ -63,7 +63,7 @@ MISMATCHES = {
     ),
     "a rule for validation rows": (
         (LOGISTIC, solvers.SGD(), stopping.Gain() & ONE_PASS),
-        "needs a method that evaluates its model on validation rows, and SGD() does not: use LinearClassifier or ",
+        "needs a method that evaluates its model on validation rows, and sgd does not: use LinearClassifier or ",
     ),
     "a rule for an iterate": (
         (LOGISTIC, Bank(), stopping.Pflug()),

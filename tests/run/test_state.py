@@ -89,3 +89,26 @@ def test_a_million_steps_of_strong_shrinkage_stay_finite(rng):
         assert 0.01 < result.coef[0] < 1.0
     exact = run(ArraySource(X, y), LOSSES[0], solvers.SGD(), stop, alpha=10.0, step=steps.Constant(0.1))
     assert np.all(np.isfinite(exact.coef))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [stopping.MaxPasses(3), stopping.MaxSeconds(1e-9), stopping.ProgressiveLoss() | stopping.MaxPasses(3)],
+    ids=repr,
+)
+def test_another_rule_does_not_take_the_state_of_the_first(rule):
+    loss = LOSSES[0]
+    problem = random_problem(11, loss, n_rows=700, n_features=6)
+    source = problem.source(shuffle=False)
+    first = run(source, loss, solvers.SGD(), stopping.MaxPasses(1), alpha=0.01)
+    then = run(source, loss, solvers.SGD(), rule, alpha=0.01, resume=first)
+    assert then.verdict.passes == (2 if isinstance(rule, stopping.MaxSeconds) else 3)
+
+
+def test_the_same_rule_goes_on_with_its_state():
+    loss = LOSSES[0]
+    source = random_problem(11, loss, n_rows=700, n_features=6).source(shuffle=False)
+    rule = stopping.MinPasses(2) & stopping.MaxPasses(1)
+    first = run(source, loss, solvers.SGD(), rule, alpha=0.01, single_pass=True)
+    then = run(source, loss, solvers.SGD(), rule, alpha=0.01, resume=first)
+    assert then.verdict.reason == "at least 2 passes made, after MaxPasses"

@@ -172,9 +172,8 @@ def test_an_index_out_of_range_is_found_at_the_first_anchor(problem):
 def test_a_label_that_is_none(problem):
     y = problem.X[:, 0].copy()
     y[57] = np.nan
-    source = ArraySource(problem.X, y)
     with pytest.raises(BadRowError, match="the label of row 57 is nan"):
-        run(source, losses.Squared(), SVRG(), MaxPasses(3), alpha=0.0, task="regression")
+        run(ArraySource(problem.X, y), losses.Squared(), SVRG(), MaxPasses(3), alpha=0.0, task="regression")
 
 
 @pytest.mark.slow

@@ -94,6 +94,11 @@ class Bank(Method):
         """Always."""
         return True
 
+    @property
+    def n_vectors(self) -> int:
+        """Those of a single candidate; `Models` checks what more of them need before it makes them."""
+        return 15
+
     @_without_overflow_warnings()
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> BankState:
         """Measure the first rows, and set validation rows aside if there are few."""
@@ -290,9 +295,12 @@ class Bank(Method):
         """The objective with the penalty of the leader."""
         return replace(state.objective, alpha=state.alpha)
 
+    def __str__(self) -> str:
+        return "the default fit"
+
     def review(self, state: BankState, ended: Stop, feature_names: Sequence[str] | None) -> Stop:
         """A fit on sorted rows has stalled; advice if further passes are expected to help, or if a column drifts."""
-        done = ended.status in (Status.CONVERGED, Status.BUDGET_SPENT)
+        done = ended.status in (Status.CONVERGED, Status.IN_PROGRESS, Status.BUDGET_SPENT)
         if done and state.order.advice:
             return replace(ended, status=Status.STALLED, advice=state.order.advice)
         advice = ended.advice

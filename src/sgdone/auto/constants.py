@@ -33,8 +33,9 @@ BLIND_PASSES = 32
 #: Rows that can be read again at no cost worth counting: the gain is extrapolated over at least this many.
 CHEAP_ROWS = 32768
 
-#: Standard errors of the loss that further passes must gain for the verdict to advise them.
-GAIN_WORTH_ADVICE = 0.2
+#: Standard errors of the loss that further passes must gain for the verdict to advise them: what is expected within the
+#: first pass may be several times what further passes over the same rows gain.
+GAIN_WORTH_ADVICE = 1.0
 
 #: Standard errors by which an earlier model must be better to be returned instead of the last one.
 Z_DOUBT = 2.0

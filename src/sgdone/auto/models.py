@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sgdone.auto.candidates import Candidate
 from sgdone.auto.constants import AVERAGE_POWER
 from sgdone.auto.constants import CLOCK as CLOCK_FACTOR
+from sgdone.data.memory import check_training_memory
 from sgdone.data.rows import Scaling
 from sgdone.data.source import Block
 from sgdone.interfaces.objective import Objective
@@ -101,7 +102,7 @@ class Models:
         plans = np.zeros((count, 5))
         plans[:, LEAVES_OUT] = folds
         plans[:, TOLD] = 1.0
-        weights, intercepts = np.tile(coef.T, (1, 2)).astype(dtype), np.tile(intercept, (2, 1))
+        weights, intercepts = np.tile(coef.T.astype(dtype), (1, 2)), np.tile(intercept, (2, 1))
         return cls(objective, list(candidates), list(folds), weights, intercepts, numbers, plans)
 
     @property
@@ -295,6 +296,9 @@ class Models:
         outputs = self.objective.n_outputs
         columns = (models[:, None] * outputs + np.arange(outputs)).ravel()
         both = np.concatenate([columns, self.n_models * outputs + columns])
+        if len(models) > self.n_models:
+            size = len(self.weights) * both.size * self.weights.itemsize
+            check_training_memory(size, len(self.weights), outputs)
         self.weights = np.ascontiguousarray(self.weights[:, both])
         self.intercepts = self.intercepts[:, columns].copy()
         self.numbers, self.plans = self.numbers[models].copy(), self.plans[models].copy()

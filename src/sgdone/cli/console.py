@@ -42,7 +42,13 @@ def show(facts: list[tuple[str, str]]) -> None:
         output().print(Text.assemble((name.ljust(width), "bold"), what), soft_wrap=True)
 
 
-_COLOURS = {"converged": "green", "budget spent": "yellow", "diverged": "red", "interrupted": "yellow"}
+_COLOURS = {
+    "converged": "green",
+    "in progress": "green",
+    "budget spent": "yellow",
+    "diverged": "red",
+    "interrupted": "yellow",
+}
 
 
 def say(text: str, status: str = "") -> None:

@@ -46,7 +46,9 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 def _blames_data(error: Exception) -> bool:
     from sgdone.datasets import DatasetNotFound
 
-    return isinstance(error, (ValueError, OSError, DatasetNotFound)) and not isinstance(error, BrokenPipeError)
+    return isinstance(error, (ValueError, OSError, MemoryError, DatasetNotFound)) and not isinstance(
+        error, BrokenPipeError
+    )
 
 
 def complain(message: str, what: str = "error", colour: str = "red") -> None:

@@ -21,7 +21,7 @@ from sgdone.cli.options import Options
 from sgdone.cli.progress import ProgressLine
 from sgdone.cli.scores import Model
 from sgdone.data.learning_task import Task
-from sgdone.data.table import DataError, listed
+from sgdone.data.table import DataError, listed, reads_as_number, shortened
 from sgdone.interfaces.stop import Status
 
 
@@ -91,7 +91,9 @@ def fit_and_report(arguments: FitArguments) -> None:
 def _train(model: Model, train: InputData, line: ProgressLine) -> float:
     """Train, and give the features their names; returns the seconds it took."""
     n_classes = len(np.unique(train.labels)) if is_classifier(model) else 2
-    line.now("training", models=1 if n_classes == 2 or model._method().trains_all_outputs else n_classes)
+    method = model._method()
+    one_model = n_classes == 2 or method.trains_all_outputs
+    line.now("training", models=1 if one_model else n_classes, counts=method.counts)
     model._progress_hook, model._feature_names = line.hook, train.feature_names
     start = time.perf_counter()
     with warnings.catch_warnings():
@@ -107,11 +109,15 @@ def _train(model: Model, train: InputData, line: ProgressLine) -> float:
 def _for_task(rows: InputData, task: Task) -> InputData:
     if task == "classification":
         return replace(rows, y=as_classes(rows.labels))
-    if rows.labels.dtype.kind not in "biuf":
+    if rows.labels.dtype.kind in "biuf":
+        return rows
+    try:
+        return replace(rows, y=rows.labels.astype(np.float64))  # labels like 007 are text until the task is known
+    except ValueError:
+        wrong = next((label for label in rows.labels.tolist() if not reads_as_number(label)), rows.labels.tolist()[0])
         raise DataError(
-            f"{rows.name}: the label {str(rows.labels[0])!r} is no number, as a regression needs: correct it"
-        )
-    return rows
+            f"{rows.name}: the label {shortened(wrong)!r} is no number, as a regression needs: correct it"
+        ) from None
 
 
 def _test_rows(train: InputData, test: str | None, task: Task) -> InputData | None:

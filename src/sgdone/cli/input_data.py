@@ -42,7 +42,10 @@ class InputData:
 def is_dataset(data: str) -> bool:
     """Whether DATA is the name of a data set; a file of the same name has precedence."""
     path = Path(data)
-    if path.is_file():
+    try:
+        if path.is_file():
+            return False
+    except OSError:  # a name that the file system does not allow: the reader says so
         return False
     try:
         parse(data)

@@ -18,7 +18,7 @@ class ProgressLine:
 
     def __init__(self, shown: bool = True) -> None:
         self._doing, self._since = "", time.monotonic()
-        self._n_models, self._models = 1, dict[int, _ModelProgress]()
+        self._n_models, self._counts, self._models = 1, "sample", dict[int, _ModelProgress]()
         self._spinner = Spinner("dots")
         self._live: Live | None = None
         console = errors()
@@ -34,9 +34,9 @@ class ProgressLine:
         if self._live is not None:
             self._live.stop()
 
-    def now(self, doing: str, models: int = 1) -> None:
-        """Set the description of the current step and the number of models."""
-        self._doing, self._since, self._n_models = doing, time.monotonic(), models
+    def now(self, doing: str, models: int = 1, counts: str = "sample") -> None:
+        """Set the description of the current step, the number of models, and what their steps are called."""
+        self._doing, self._since, self._n_models, self._counts = doing, time.monotonic(), models, counts
 
     def hook(self, number: int) -> Hook:
         """A hook that records the progress of one of the models; several may call at once."""
@@ -54,7 +54,7 @@ class ProgressLine:
             latest = models[-1]
             if self._n_models > 1:
                 parts.append(f"class {len(models)} of {self._n_models}")
-            parts.append(f"{sum(model.samples for model in models):,} samples")
+            parts.append(f"{sum(model.steps for model in models):,} {self._counts}s")
             parts.append(f"{latest.passes:.1f} passes")
             parts.append(f"progressive loss {latest.loss:.4g}")
         parts.append(f"{time.monotonic() - self._since:.0f} s")
@@ -70,7 +70,7 @@ class _ModelProgress:
     """Progress of one model; the loss is the mean over the current pass."""
 
     def __init__(self) -> None:
-        self.samples, self.passes, self.loss = 0, 0.0, float("nan")
+        self.steps, self.passes, self.loss = 0, 0.0, float("nan")
 
     def note(self, progress: Progress) -> None:
-        self.samples, self.passes, self.loss = progress.step, progress.passes, progress.loss
+        self.steps, self.passes, self.loss = progress.step, progress.passes, progress.loss

@@ -1,11 +1,11 @@
 """Verdicts, classes and scores as text."""
 
-import math
 from dataclasses import replace
 from typing import Any
 
 from sgdone.cli.console import number
 from sgdone.cli.errors import as_options
+from sgdone.interfaces.measured import measured
 from sgdone.interfaces.stop import Status
 from sgdone.run.verdict import Verdict
 
@@ -46,9 +46,7 @@ def scores_text(which: str, scores: dict[str, float] | None) -> list[tuple[str, 
     """Scores on the training or the test rows, as lines of a table."""
     if scores is None:
         return []
-    error = scores["loss_standard_error"]
-    known = f" ± {error:.2g}" if math.isfinite(error) else ""
-    loss = (f"{which} loss", f"{number(scores['loss'])}{known}")
+    loss = (f"{which} loss", measured(scores["loss"], scores["loss_standard_error"]))
     if "accuracy" in scores:
         return [loss, (f"{which} accuracy", f"{scores['accuracy']:.2%}")]
     return [loss, (f"{which} R²", f"{scores['r2']:.4f}"), (f"{which} RMSE", number(scores["rmse"]))]

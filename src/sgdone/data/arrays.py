@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sgdone.data.bad_rows import BadRowError, label_fault
 from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.row_order import in_order, shuffled
 from sgdone.data.rows import Rows, Scaling, frozen
@@ -98,6 +99,12 @@ def _check(X: Any, labels: NDArray[np.float64], sample_weight: NDArray[np.float6
         raise ValueError("X has no rows")
     if sample_weight is not None:
         _check_weights(sample_weight)
+    # Not every loss notices: the slope of the hinge at a label of NaN is 0.
+    bad = ~np.isfinite(labels)
+    if sample_weight is not None:
+        bad &= sample_weight != 0
+    if bad.any():
+        raise BadRowError(label_fault(labels, int(np.argmax(bad))))
 
 
 def _check_weights(sample_weight: NDArray[np.float64]) -> None:

@@ -9,10 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sgdone.data.table import DataError, ReadOptions, Table, all_finite
+from sgdone.data.table import DataError, ReadOptions, Table, all_finite, reads_as_number, shortened
 
 #: Values copied from columns to rows at a time, so that they fit in a core's cache.
 _PIECE = 2**17
+#: Texts converted to Python at a time, in search of one that is not a number.
+_TEXTS = 2**14
 
 #: Maps a 0-based row number to its place in the file: "line 18" or "row 17".
 Place = Callable[[int], str]
@@ -52,10 +54,12 @@ def _labels(column: Any, name: str, options: ReadOptions, place: Place) -> NDArr
         raise options.error("missing label: drop the row", place=f"{place(row)}, column {name!r}")
     if _is_text(column.type):
         return _text_labels(column, name, options, place)
+    if pa.types.is_decimal(column.type) and not _exact_as_floats(column):
+        return _text_labels(column.cast(pa.string()), name, options, place)
     if not _is_numeric(column.type):
         advice = "text must be UTF-8" if pa.types.is_binary(column.type) else "write classes as text or numbers"
         raise options.error(
-            f"the label {column[0].as_py()} ({column.type}) is neither a class nor a number: {advice}",
+            f"the label {_shown(column[0])} ({column.type}) is neither a class nor a number: {advice}",
             place=f"{place(0)}, column {name!r}",
         )
     values: NDArray[Any] = _floats(column).to_numpy()
@@ -99,19 +103,42 @@ def _check_finite(values: NDArray[Any], first: int, name: str, options: ReadOpti
 
 
 def _not_a_number(column: Any, name: str, options: ReadOptions, place: Place) -> DataError:
-    values = column.to_pylist()
-    suspects = [row for row, value in enumerate(values) if value is not None]
-    if not suspects:
-        return _missing(0, name, len(values), options, place)
-    row = next((row for row in suspects if not _reads_as_number(values[row])), suspects[0])
-    value = values[row]
-    if isinstance(value, str) and not value.strip():
-        return _missing(row, name, 1, options, place)
-    found = f"{value!r} is text," if isinstance(value, str) else f"{value} ({column.type}) is"
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if column.null_count == len(column):
+        return _missing(0, name, len(column), options, place)
+    row = _first_not_a_number(column)
+    if not _is_text(column.type):
+        found = f"{_shown(column[row])} ({column.type}) is"
+    else:
+        value = column[row].as_py()
+        if not value.strip():
+            return _missing(row, name, 1, options, place)
+        found = f"{shortened(value)!r} is text,"
     return options.error(
         f"{found} not a number: correct it, encode the column as numbers (for example one-hot) or drop the column",
         place=f"{place(row)}, column {name!r}",
     )
+
+
+def _first_not_a_number(column: Any) -> int:
+    """The first row with a text that is not a number, or else the first row with a value."""
+    start = 0
+    for chunk in column.chunks if _is_text(column.type) else []:
+        for piece in (chunk.slice(first, _TEXTS) for first in range(0, len(chunk), _TEXTS)):
+            for row, value in enumerate(piece.to_pylist(), start):
+                if value is not None and not reads_as_number(value):
+                    return row
+            start += len(piece)
+    return int(pc.index(column.is_valid(), True).as_py())
+
+
+def _shown(value: Any) -> str:
+    """A value for a message; times and dates in a file may be ones that Python does not have."""
+    try:
+        return shortened(str(value.as_py()))
+    except (ArithmeticError, ImportError, LookupError, TypeError, ValueError):
+        return "a value"
 
 
 def _missing(row: int, name: str, count: int, options: ReadOptions, place: Place) -> DataError:
@@ -135,9 +162,8 @@ def _floats(column: Any) -> Any:
     return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
 
 
-def _reads_as_number(value: Any) -> bool:
-    try:
-        float(value.replace("_", "?"))
-    except (AttributeError, TypeError, ValueError):
-        return False
-    return True
+def _exact_as_floats(column: Any) -> bool:
+    """Whether decimals that are whole numbers are the same as floats; others are measurements, not classes."""
+    distinct = column.unique().to_pylist()
+    whole = all(value == value.to_integral_value() for value in distinct)
+    return not whole or all(int(value) == int(float(value)) for value in distinct)

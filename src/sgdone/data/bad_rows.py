@@ -17,4 +17,9 @@ def check_rows(block: Block, rows: NDArray[np.uint64]) -> None:
         if fault is not None:
             raise BadRowError(fault)
         if not np.isfinite(block.labels[row]):
-            raise BadRowError(f"the label of row {row} is {block.labels[row]}: impute or drop it before fit")
+            raise BadRowError(label_fault(block.labels, row))
+
+
+def label_fault(labels: NDArray[np.float64], row: int) -> str:
+    """Describe a label that is not finite."""
+    return f"the label of row {row} is {labels[row]}: impute or drop it before fit"

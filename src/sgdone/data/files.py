@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sgdone.data.compressed_files import format_suffix, opened
+from sgdone.data.memory import available_memory, size_text
 from sgdone.data.reader import readers
 from sgdone.data.table import DataError, ReadOptions, Table
 
@@ -33,7 +34,8 @@ def read(
     require_label : bool, default=True
         Whether to raise an error for a file without labels. If False, ``y`` of such a file is None.
     features : sequence of str, optional
-        The feature columns to read, in this order; others are ignored. By default all but the label.
+        The feature columns to read, in this order; others are ignored. By default all but the label. For svmlight,
+        ``feature 7`` is the column of index 7.
     n_features : int, optional
         Expected number of features. For svmlight, the largest number of features allowed and the number of
         columns of ``X``.
@@ -75,7 +77,14 @@ def read(
     known = readers()
     if format is not None and format not in known:
         raise ValueError(f"format={format!r} is none of {', '.join(map(repr, sorted(known)))}")
-    return known[format or _format(options)].read(options)
+    try:
+        return known[format or _format(options)].read(options)
+    except MemoryError as error:
+        reason = f" ({error})" if str(error) else ""
+        raise options.error(
+            f"does not fit into the {size_text(available_memory() or 0)} of memory that are available{reason}: use "
+            "fewer rows or columns, or a machine with more memory"
+        ) from error
 
 
 def _format(options: ReadOptions) -> str:

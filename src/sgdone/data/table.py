@@ -8,6 +8,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.data.memory import MemoryBudget
+
 
 class DataError(ValueError):
     """Raised for a file that cannot be used; the message says what was found, where, and what to do."""
@@ -26,7 +28,9 @@ class Table:
     y : ndarray of shape (n_rows,) or None
         Labels: numbers, booleans or strings, as in the file. None for a file without labels.
     feature_names, label_name
-        Names of the columns; None if the format has none.
+        Names of the columns; None if the format has none. A svmlight file whose largest index is far beyond the number
+        of indices that occur has columns for these only: ``feature 7``, ``feature 2000000000``. Read its test file with
+        ``features=table.feature_names``.
     path : Path
         The file.
     zero_based : bool or None
@@ -59,6 +63,15 @@ class ReadOptions:
         """Expected number of features, if given."""
         return self.n_features if self.features is None else len(self.features)
 
+    def budget(self) -> MemoryBudget:
+        """The memory available for the file, and an error that names the file."""
+        return MemoryBudget(
+            lambda needed, available, what: self.error(
+                f"is too large: {what} need about {needed} of memory, but {available} are available. Use fewer rows or "
+                "columns, or a machine with more memory"
+            )
+        )
+
     def error(self, problem: str, *, place: str = "") -> DataError:
         """Build an error that names the file, and the place in it, before the problem."""
         return DataError(f"{self.path}{', ' if place else ''}{place}: {problem}")
@@ -84,3 +97,23 @@ def listed(names: Sequence[str], limit: int = 20) -> str:
 def counted(number: int, noun: str) -> str:
     """Format a number and its noun: ``1 field`` or ``3 fields``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def shortened(text: str, limit: int = 60) -> str:
+    """The text, or its beginning and its length if it is long.
+
+    Examples
+    --------
+    >>> shortened("0123456789" * 500, limit=10)
+    '0123456789… (5,000 characters)'
+    """
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
+
+
+def reads_as_number(text: str) -> bool:
+    """Whether a text is a number as files have it; Python allows ``1_000`` too."""
+    try:
+        float(text.replace("_", "?"))
+    except ValueError:
+        return False
+    return True

@@ -1,7 +1,7 @@
 """Summary of a data set before training: missing values, rank, scales, class frequencies and separation."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, final
 
@@ -159,7 +159,8 @@ def shape(
         report("computing the rank")
         with single_thread():
             rank = numerical_rank(matrix, columns.distinct(fit_intercept), columns.largest, fit_intercept)
-        spread = Spread.of(Rows.of(matrix), _some_rows(labels.size))
+        varying = np.setdiff1d(np.arange(matrix.shape[1]), columns.constant)
+        spread = _spread(matrix, varying)
     answer, why_not = None, ""
     if task == "classification":
         why_not = "no row is complete" if not labels.size else "" if with_separation else "not requested"
@@ -222,6 +223,12 @@ def _task(task: Task | Literal["auto"], labels: NDArray[Any]) -> Task:
     if task == "regression" and labels.dtype.kind not in "biuf":
         raise ValueError(f"the label {str(labels[0])!r} is not a number: regression needs numeric labels")
     return task_of(labels) if task == "auto" else task
+
+
+def _spread(matrix: Any, varying: NDArray[np.intp]) -> Spread | None:
+    """The spread of the columns that vary: a constant one adds nothing to the intercept, whatever its size."""
+    found = Spread.of(Rows.of(matrix[:, varying]), _some_rows(matrix.shape[0])) if varying.size else None
+    return None if found is None else replace(found, large=varying[found.large], small=varying[found.small])
 
 
 def _some_rows(n_rows: int) -> NDArray[np.uint64]:

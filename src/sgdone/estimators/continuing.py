@@ -32,6 +32,11 @@ class Silenced(StopRule):
         """As the rule, which may be called later."""
         return self.rule.hold_out
 
+    @property
+    def state_key(self) -> str:
+        """The state is the rule's."""
+        return self.rule.state_key
+
     def validate_on(self, state: Any, X: Any, labels: NDArray[np.float64]) -> None:
         """Pass the rows on."""
         self.rule.validate_on(state, X, labels)

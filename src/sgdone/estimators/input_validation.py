@@ -9,6 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from sgdone.data.csr_validation import check_csr
 from sgdone.data.masked_arrays import refuse_masked
+from sgdone.data.memory import memory_errors_explained
 
 _FLOATS = [np.float64, np.float32]
 
@@ -42,17 +43,18 @@ def _validated(estimator: Any, X: Any, *y: Any, dtype: Any, reset: bool, **optio
     for name, values in zip("Xy", (X, *y), strict=False):
         refuse_masked(name, values)
     try:
-        return validate_data(
-            estimator,
-            X,
-            *y,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=_FLOATS if dtype is None else [dtype],
-            order="C",
-            ensure_all_finite=False,
-            **options,
-        )
+        with memory_errors_explained("a copy of X", "pass C-contiguous rows, or CSR, of float32 or float64: no copy"):
+            return validate_data(
+                estimator,
+                X,
+                *y,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=_FLOATS if dtype is None else [dtype],
+                order="C",
+                ensure_all_finite=False,
+                **options,
+            )
     except (TypeError, ValueError) as error:
         place = _find_text(X)
         if place is None:

@@ -16,10 +16,11 @@ from sklearn.utils import check_random_state
 from sgdone.data import ArraySource
 from sgdone.data.csr_validation import check_csr
 from sgdone.data.learning_task import Task
+from sgdone.data.memory import FEWER_COLUMNS, memory_errors_explained, training_text
 from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin, FitTask, Snapshot
 from sgdone.estimators.continuing import resumed, rule_for_rows
-from sgdone.estimators.parameters import as_bool, as_loss, is_auto
-from sgdone.estimators.training import Start, print_passes, train
+from sgdone.estimators.parameters import as_bool, as_loss, as_n_jobs, as_verbose, is_auto
+from sgdone.estimators.training import PassPrinter, Start, train
 from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
@@ -85,6 +86,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         n_features = X.shape[1]
         shape, intercept_shape = self._shapes(n_features)
         n_outputs = int(np.prod(intercept_shape))
+        self._method().check_fits_in_memory(n_features, n_outputs)
         names = ["coef_init", "intercept_init"]
         if self.warm_start and hasattr(self, "coef_"):
             if coef_init is None:
@@ -122,24 +124,30 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             part_of_stream=partial_fit,
             feature_names=self._names_of_columns(),
         )
-        hooks: list[list[Hook]] = [[print_passes(name)] if int(self.verbose) else [] for name in names]
+        printers = [PassPrinter(name) for name in names] if as_verbose(self.verbose) else []
+        hooks: list[list[Hook]] = [[printers[k]] if printers else [] for k in range(len(names))]
         for k, own in enumerate(hooks):
             own.extend([] if self._progress_hook is None else [self._progress_hook(k)])
         tasks = []
         if task is not None and snapshot is not None:
             tasks = [task.hook(k, name.strip(), snapshot) for k, name in enumerate(names)]
-        return train(
-            [lambda make=make: source(make()) for make in labels],  # type: ignore[misc]  # a default of a lambda has no type
-            objective,
-            self._method(),
-            stop,
-            starts,
-            seed=int(check_random_state(self.random_state).randint(2**31)),
-            n_jobs=self.n_jobs,
-            hooks=hooks,
-            tasks=tasks,
-            **self._run_options(),
-        )
+        n_outputs = max(len(labels), objective.n_outputs)
+        with memory_errors_explained(training_text(X.shape[1], n_outputs), FEWER_COLUMNS):
+            results = train(
+                [lambda make=make: source(make()) for make in labels],  # type: ignore[misc]  # a default of a lambda has no type
+                objective,
+                self._method(),
+                stop,
+                starts,
+                seed=int(check_random_state(self.random_state).randint(2**31)),
+                n_jobs=as_n_jobs(self.n_jobs),
+                hooks=hooks,
+                tasks=tasks,
+                **self._run_options(),
+            )
+        for printer in printers:
+            printer.end()
+        return results
 
     def _resumed(self, resume: bool) -> list[Start]:
         """Where ``partial_fit`` continues, with the same objective and method as before."""
@@ -188,6 +196,10 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             frames = 4 if partial_fit else 4 + WRAPPERS_OF_FIT
             warnings.warn(str(self.verdict_), ConvergenceWarning, stacklevel=frames)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        # n_features_in_ is set before anything else is checked: it does not show that a fit succeeded.
+        return hasattr(self, "coef_")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -227,7 +239,10 @@ def _initial(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float6
     """Initial weights of a shape; an axis of length one may be missing."""
     if value is None:
         return np.zeros(shape)
-    array = np.asarray(value, dtype=np.float64)
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} cannot be read as numbers: {error}") from error
     if array.shape not in (shape, shape[1:] if shape[0] == 1 else shape):
         raise ValueError(f"{name} has shape {array.shape}, but this problem needs {shape}")
     if not np.all(np.isfinite(array)):

@@ -16,6 +16,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.run import Result
 from sgdone.solvers import SingleModel
+from sgdone.solvers.single_model import shown_method
 
 
 class NamedMethod(LinearModel):
@@ -44,5 +45,5 @@ class NamedMethod(LinearModel):
         return {"step": as_step(self.step), "monitors": as_monitors(getattr(self, "monitors", None))}
 
     def _check_unchanged(self, last: Result) -> None:
-        refuse_change("solver", last.state.method, repr(self._method()))
+        refuse_change("solver", shown_method(last.state.method), str(self._method()))
         super()._check_unchanged(last)

@@ -10,7 +10,7 @@ from sgdone import losses, solvers, steps, stopping
 from sgdone.data.learning_task import Task
 from sgdone.interfaces.registry import by_name, did_you_mean, names
 from sgdone.interfaces.stop_rule import StopRule
-from sgdone.losses.loss import Loss
+from sgdone.losses.loss import Loss, real_or_nan
 from sgdone.run import Monitor
 from sgdone.solvers.single_model import SingleModel
 from sgdone.steps.step_size import StepSize
@@ -51,7 +51,7 @@ def _averaged(solver: SingleModel, average: Any) -> SingleModel:
         return solver
     if isinstance(average, (bool, np.bool_)):
         if not average and solver.averages:
-            raise ValueError(f"average=False contradicts the averaging solver {solver!r}: use sgd or isgd")
+            raise ValueError(f"average=False contradicts the averaging solver {solver}: use sgd or isgd")
         return solver.with_average("auto") if average and not solver.averages else solver
     if not (isinstance(average, Integral) and int(average) > 0):
         raise ValueError(f"average={average!r}: give True, False, or the number of samples to leave out (1 or more)")
@@ -63,6 +63,8 @@ def as_step(step: Any) -> StepSize | None:
     if isinstance(step, str):
         return None if step == "auto" else by_name(step, StepSize, steps, "step size")
     if _is_number(step):
+        if not 0 < real_or_nan(step) < float("inf"):
+            raise ValueError(f'step must be a positive finite number, a name or "auto"; got {step!r}')
         return steps.Constant(float(step))
     if not isinstance(step, StepSize):
         raise TypeError(f"step={step!r} is neither a name, a number nor a sgdone.steps.StepSize")
@@ -74,6 +76,8 @@ def as_rule(stop: Any) -> StopRule:
     if isinstance(stop, str):
         return by_name(stop, StopRule, stopping, "stopping rule")
     if _is_number(stop):
+        if not real_or_nan(stop) > 0:
+            raise ValueError(f"stop must be a positive number of passes, a name or a rule; got {stop!r}")
         return stopping.MaxPasses(int(stop) if isinstance(stop, Integral) else float(stop))
     if not isinstance(stop, StopRule):
         raise TypeError(f"stop={stop!r} is neither a name, a number of passes nor a sgdone.stopping.StopRule")
@@ -84,18 +88,19 @@ def as_alpha(alpha: Any, n_positive: int) -> float:
     """The L2 penalty; "auto" is one over the number of rows of positive weight."""
     if is_auto(alpha):
         return 1.0 / n_positive
-    if not _is_number(alpha):
-        raise ValueError(f'alpha={alpha!r} is not a number: give 0 or more, or "auto"')
-    if not 0 <= alpha < float("inf"):
-        raise ValueError(f"alpha={alpha} is {'negative' if alpha < 0 else 'not finite'}: give 0 or more")
+    number = real_or_nan(alpha)
+    if number < 0:
+        raise ValueError(f"alpha={alpha} is negative: give 0 or more")
+    if not number < float("inf"):
+        raise ValueError(f'alpha must be a finite number of 0 or more, or "auto"; got {alpha!r}')
     return float(alpha)
 
 
 def as_l1_ratio(penalty: Any, l1_ratio: Any) -> float:
     """The share of L1 in the penalty."""
-    if penalty not in ("l2", "l1", "elasticnet"):
+    if not isinstance(penalty, str) or penalty not in ("l2", "l1", "elasticnet"):
         raise ValueError(f'penalty={penalty!r}: give "l2", "l1" or "elasticnet"')
-    if not _is_number(l1_ratio) or not 0 <= l1_ratio <= 1:
+    if not 0 <= real_or_nan(l1_ratio) <= 1:
         raise ValueError(f"l1_ratio={l1_ratio!r} is not between 0 (L2 alone) and 1 (L1 alone)")
     return {"l2": 0.0, "l1": 1.0, "elasticnet": float(l1_ratio)}[penalty]
 
@@ -108,10 +113,26 @@ def as_monitors(monitors: Any) -> tuple[Monitor, ...]:
         raise TypeError(f"monitors={monitors!r} is not a list of names: give monitors=['margins']")
     found = list(monitors)
     for name in found:
-        if name != "margins":
+        if not isinstance(name, str) or name != "margins":
             hint = did_you_mean(str(name), ["margins"])
             raise ValueError(f"unknown monitor {name!r}.{hint} Known: margins")
     return ("margins",) if found else ()
+
+
+def as_n_jobs(n_jobs: Any) -> int | None:
+    """A number of threads, or None; checked here, because joblib does not return for NaN."""
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, (bool, np.bool_)) or not isinstance(n_jobs, Integral) or int(n_jobs) == 0:
+        raise ValueError(f"n_jobs must be None, a positive whole number, or -1 for all processors; got {n_jobs!r}")
+    return int(n_jobs)
+
+
+def as_verbose(verbose: Any) -> bool:
+    """Whether to print a line per pass."""
+    if not isinstance(verbose, (Integral, np.bool_)) or verbose < 0:
+        raise ValueError(f"verbose must be 0 or a positive whole number; got {verbose!r}")
+    return bool(verbose)
 
 
 def _is_number(value: Any) -> bool:

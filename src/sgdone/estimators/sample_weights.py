@@ -1,6 +1,5 @@
 """The weights of rows, checked and combined."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
 from sgdone.data.masked_arrays import refuse_masked
+from sgdone.losses.loss import real_or_nan
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
@@ -17,7 +17,7 @@ def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray
     refuse_masked("sample_weight", sample_weight)
     try:
         weight = np.array(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"sample_weight cannot be read as numbers: {error}") from error
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
@@ -100,7 +100,7 @@ def _given(class_weight: dict[Any, Any], classes: list[Any]) -> NDArray[np.float
     if unknown and not all(label in class_weight for label in classes):
         raise ValueError(f"class_weight names {unknown[0]!r}, which is not one of the classes {classes}")
     for label, value in class_weight.items():
-        if not (isinstance(value, Real) and 0 <= float(value) < float("inf")):
+        if not 0 <= real_or_nan(value) < float("inf"):
             raise ValueError(f"class_weight[{label!r}] is {value!r}: give a number, 0 or more")
     return np.array([class_weight.get(label, 1.0) for label in classes], dtype=np.float64)
 

@@ -88,11 +88,28 @@ def train(
             return [future.result() for future in futures]
 
 
-def print_passes(name: str) -> Hook:
-    """A hook that prints a line per pass."""
+@final
+class PassPrinter:
+    """A hook that prints a line per pass, also of the last one if the run ends within it."""
 
-    def hook(progress: Progress) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._unprinted: Progress | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Print a line if a pass has ended."""
+        self._unprinted = progress
         if progress.pass_ended:
-            print(f"{name}pass {progress.pass_number}: progressive loss {progress.loss:.6g}, {progress.seconds:.2f} s")
+            self._print("")
 
-    return hook
+    def end(self) -> None:
+        """The run is over: print the line of a pass that has not ended."""
+        if self._unprinted is not None:
+            share = self._unprinted.passes % 1.0
+            self._print(f", {share:.0%} of it" if share else "")
+
+    def _print(self, part: str) -> None:
+        progress, self._unprinted = self._unprinted, None
+        if progress is not None:
+            loss = f"progressive loss {progress.loss:.6g}, {progress.seconds:.2f} s"
+            print(f"{self._name}pass {progress.pass_number}{part}: {loss}")

@@ -160,12 +160,19 @@ class AllOf(_Composite):
         return max(known) if len(known) == len(limits) else None
 
     def observe(self, state: _Parts, progress: Progress) -> Stop | None:
-        """All parts' reasons, once all have fired; the last to fire names the rule."""
+        """All parts' reasons, once all have fired; the last to fire names the rule.
+
+        A budget that was spent earlier is only named: its reason would contradict the number of passes at the end.
+        """
         fired = self._observe_parts(state, progress)
         if len(fired) < len(self.rules):
             return None
         last = fired[-1]
-        reason = " and ".join(stop.reason for stop in fired)
+        spent = [self.rules[k].label for k in list(state.fired)[:-1] if self.rules[k].is_budget]
+        reason = " and ".join(
+            stop.reason for k, stop in state.fired.items() if stop is last or not self.rules[k].is_budget
+        )
+        reason += f", after {' and '.join(spent)}" if spent else ""
         evidence = {stop.rule: stop.evidence for stop in fired}
         return replace(last, reason=reason, evidence=evidence)
 

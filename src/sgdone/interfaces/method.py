@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.data.memory import check_training_memory
 from sgdone.data.source import Block
 from sgdone.data.stream import Stream
 from sgdone.interfaces.margin_statistics import MarginStatistics
@@ -111,9 +112,23 @@ class Method(ABC):
     can_diverge: ClassVar[bool] = True
 
     @property
+    def counts(self) -> Literal["sample", "update"]:
+        """What `steps` counts, in messages: an update that uses one row is called a sample."""
+        return "update" if self.whole_passes else "sample"
+
+    @property
     def is_implicit(self) -> bool:
         """Whether its steps are implicit: stable at any size, and made for convex losses."""
         return False
+
+    @property
+    def n_vectors(self) -> int:
+        """Vectors of float64 as long as the coefficients that a run keeps at least."""
+        return 5
+
+    def check_fits_in_memory(self, n_features: int, n_outputs: int) -> None:
+        """Raise a `NotEnoughMemoryError` if a run on so many columns does not fit into memory."""
+        check_training_memory(8.0 * self.n_vectors * n_features * n_outputs, n_features, n_outputs)
 
     @abstractmethod
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> Any:

@@ -7,6 +7,8 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.interfaces.measured import measured
+
 NEVER = 2**62
 
 
@@ -63,7 +65,7 @@ class Judgement:
     def loss_text(self) -> str:
         """The loss as a clause of a sentence."""
         kind = "validation" if self.held_out else "training"
-        text = f"the {kind} loss is {self.loss:.3g} ± {self.loss_error:.2g}"
+        text = f"the {kind} loss is {measured(self.loss, self.loss_error)}"
         return text if self.beats_constant else f"{text}, above the {self.constant_loss:.3g} of a constant prediction"
 
 

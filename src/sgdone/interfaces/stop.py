@@ -9,6 +9,7 @@ class Status(StrEnum):
     """How a fit ended, from best to worst; each member is the text that users read."""
 
     CONVERGED = "converged"
+    IN_PROGRESS = "in progress"
     BUDGET_SPENT = "budget spent"
     STALLED = "stalled"
     NO_OPTIMUM = "no finite optimum"

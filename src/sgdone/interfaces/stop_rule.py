@@ -84,6 +84,11 @@ class StopRule(ABC):
         return None
 
     @property
+    def state_key(self) -> str:
+        """Names what the state belongs to: a run that is resumed with a rule of another key starts that rule."""
+        return repr(self)
+
+    @property
     def leaves(self) -> "tuple[StopRule, ...]":
         """The rules that a composition is made of."""
         return (self,)

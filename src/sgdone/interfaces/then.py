@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import Any, final
 
 import numpy as np
@@ -13,6 +12,7 @@ from sgdone.interfaces.composition import AllOf, AnyOf
 from sgdone.interfaces.progress import NEVER, Pause, Progress
 from sgdone.interfaces.stop import Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.losses.loss import real_or_nan
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Then(StopRule):
 
     def __post_init__(self) -> None:
         factor: Any = self.factor
-        if isinstance(factor, bool) or not isinstance(factor, Real) or not 1 <= float(factor) < math.inf:
+        if not 1 <= real_or_nan(factor) < math.inf:
             raise ValueError(f"then({factor!r}): the factor must be a number, at least 1")
 
     @property

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from math import nan
+from math import inf, nan
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -104,6 +104,15 @@ class Loss(ABC):
         return over_arrays(self.kernel.implicit, self.parameters, z, y, q)
 
 
-def real_or_nan(given: object) -> float:
-    """Return ``given`` as a float, or NaN, which fails every range check, if it is not a real number."""
-    return float(given) if isinstance(given, Real) else nan
+def real_or_nan(given: Any) -> float:
+    """Return ``given`` as a float, or NaN, which fails every range check, if it is not a real number.
+
+    A truth value is not a number here; a whole number that is too large for a float is infinite.
+    """
+    if isinstance(given, bool) or not isinstance(given, Real):
+        return nan
+    try:
+        return float(given)
+    except OverflowError:
+        whole: Any = given
+        return inf if whole > 0 else -inf

@@ -39,7 +39,8 @@ def with_advice(
         status = Status.STALLED if doubtful else ended.status
         return replace(ended, status=status, advice=_scale_columns(spread, worse))
     if ended.status is Status.BUDGET_SPENT and ended.rule:
-        return replace(ended, advice=" ".join(filter(None, (_still_falling(trace), ended.advice))))
+        still_falling = _still_falling(trace, stream.n_rows or 1)
+        return replace(ended, advice=" ".join(filter(None, (still_falling, ended.advice))))
     return ended
 
 
@@ -66,7 +67,7 @@ def _scale_columns(spread: str, worse: bool) -> str:
     """What columns of different scales did, or are likely to have done."""
     found = "The predictions during the last pass were worse than predicting 0 for every row: " if worse else ""
     if not spread:
-        return f"{found}features of very different scales are the usual cause, so standardise them."
+        return f"{found}use a smaller step, or check that the features have to do with the labels."
     found += f"{spread}, and steps that suit the largest columns hardly move the others."
     return f"{found[0].upper()}{found[1:]} Standardise the features, then fit again."
 
@@ -85,13 +86,17 @@ def _is_worse_than_zero(method: Method, state: Any, trace: Trace, pass_loss: flo
     return last > at_zero * (1.0 + 1e-9)
 
 
-def _still_falling(trace: Trace) -> str:
-    """Advice to continue, if the last pass still lowered the progressive loss by more than 1 %."""
+def _still_falling(trace: Trace, n_rows: int) -> str:
+    """Advice to continue, if the last pass lowered the progressive loss by more than 1 % and by more than noise does.
+
+    The first pass says nothing: its progressive loss has the rows before anything was learnt. The standard deviation of
+    a loss is about its mean, and two passes are compared.
+    """
     passes = np.ceil(trace["passes"])
-    if passes[0] > passes[-1] - 1 or trace[-1].passes != passes[-1]:
+    if passes[-1] < 3 or passes[0] > passes[-1] - 1 or trace[-1].passes != passes[-1]:
         return ""
     last, before = (_mean_loss(trace, passes == passes[-1] - k) for k in (0, 1))
-    if not before > 0 or (before - last) / before < 0.01:
+    if not before > 0 or (before - last) / before < max(0.01, np.sqrt(2.0 / n_rows)):
         return ""
     return f"The last pass still lowered the progressive loss by {(before - last) / before:.1%}: allow more passes."
 

@@ -49,6 +49,8 @@ class Result:
         What it takes to continue.
     rows_read, passes_begun : int
         Rows read and passes begun so far.
+    rule : str
+        `StopRule.state_key` of the rule that ``rule_state`` belongs to; empty if that is not known.
     """
 
     model: Model
@@ -59,6 +61,7 @@ class Result:
     rule_state: Any
     rows_read: int
     passes_begun: int
+    rule: str = ""
 
 
 def run(
@@ -90,7 +93,7 @@ def run(
         The model to start from; zero by default.
     resume : Result, optional
         Another run to continue, bit for bit if it ended with a pass; its state is changed in place, and its objective
-        and step size stay as they were.
+        and step size stay as they were. A rule that is not that of the other run starts again.
     hooks : sequence of callables
         Called after each stretch of rows; a returned text stops the run.
     monitors : sequence of str
@@ -113,6 +116,7 @@ def run(
     Budget spent after 10,000 samples (50 passes): 50 passes allowed and made.
     """
     check_needs(method, objective, stop, source, step, monitors)
+    method.check_fits_in_memory(source.n_features, objective.n_outputs)
     rng = np.random.default_rng(0) if rng is None else rng
     if resume is None:
         stream = Stream(source, rng)
@@ -121,7 +125,8 @@ def run(
         state = method.start(objective, stream, start, step)
     else:
         stream = Stream(source, rng, resume.passes_begun, resume.rows_read)
-        rule = ActiveRule(stop, stream, resume.rule_state)
+        same_rule = resume.rule in ("", stop.state_key)
+        rule = ActiveRule(stop, stream, resume.rule_state if same_rule else None)
         state = method.resume(resume.state, stream)
     beginning = state.copy() if method.can_diverge else None
     method.begin_pass(state)
@@ -196,14 +201,16 @@ def run(
         ended.status,
         ended.rule,
         updates,
-        stream.passes,
+        1.0 if source.part_of_stream else stream.passes,
         "; ".join(filter(None, (ended.reason, method.summary(state)))),
         ended.evidence | method.evidence(state),
         ended.advice,
+        counts=method.counts,
+        streamed=source.part_of_stream,
     )
     trace.verdict = verdict
     done = method.objective(state)
-    return Result(model, trace, verdict, done, state, rule.own_state, stream.rows_read, stream.begun)
+    return Result(model, trace, verdict, done, state, rule.own_state, stream.rows_read, stream.begun, stop.state_key)
 
 
 def _stop_from_outside(wishes: list[str | None], source: Source, progress: Progress) -> Stop | None:
@@ -212,7 +219,7 @@ def _stop_from_outside(wishes: list[str | None], source: Source, progress: Progr
     if wish is not None:
         return Stop("", Status.STOPPED, wish)
     if source.part_of_stream and progress.pass_ended:
-        return Stop("", Status.BUDGET_SPENT, "one pass over the rows given")
+        return Stop("", Status.IN_PROGRESS, "all rows given to partial_fit are used")
     return None
 
 

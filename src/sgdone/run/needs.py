@@ -21,12 +21,12 @@ def check_needs(
     loss = objective.loss
     if method.is_implicit and not loss.convex:
         raise ValueError(
-            f"{method!r} makes implicit steps, which need a convex loss, and {loss.name!r} is not convex: "
+            f"{method} makes implicit steps, which need a convex loss, and {loss.name!r} is not convex: "
             'use solver="sgd", solver="asgd" or solver="gd" (of SGDClassifier)'
         )
     if method.needs_fixed_loss and loss.changes_during_fit:
         raise ValueError(
-            f"scale='adaptive' changes the loss during the fit, but {method!r} stores slopes of it: "
+            f"scale='adaptive' changes the loss during the fit, but {method} stores slopes of it: "
             "use another solver, or a fixed scale"
         )
     if loss.is_open and not method.has_iterate:
@@ -38,26 +38,26 @@ def check_needs(
         *names, last = (known.name for known in method.losses)
         known = f"{', '.join(names)} and {last}"
         raise ValueError(
-            f"{method!r} cannot do the loss {loss.name!r}: it can do {known}. Use one of them, or another solver"
+            f"{method} cannot do the loss {loss.name!r}: it can do {known}. Use one of them, or another solver"
         )
     if method.needs_penalty and objective.alpha == 0:
-        raise ValueError(f"{method!r} needs a positive alpha: {method.needs_penalty}")
+        raise ValueError(f"{method} needs a positive alpha: {method.needs_penalty}")
     if objective.l1_ratio > 0 and not method.has_l1_step:
-        raise ValueError(f'{method!r} has no step for an L1 penalty: use solver="sgd", that is Truncated(SGD())')
+        raise ValueError(f'{method} has no step for an L1 penalty: use solver="sgd", that is Truncated(SGD())')
     if objective.alpha is None and not method.chooses_alpha:
-        raise ValueError(f"{method!r} does not choose the penalty: give alpha")
+        raise ValueError(f"{method} does not choose the penalty: give alpha")
     if objective.n_outputs > 1 and not method.trains_all_outputs:
         raise ValueError(
-            f"{method!r} trains one model with one score; for {objective.n_outputs} classes train one model a class"
+            f"{method} trains one model with one score; for {objective.n_outputs} classes train one model a class"
         )
     if objective.center and not method.has_iterate:
-        raise ValueError(f"center=True is for methods with a single model, not for {method!r}: use SGDClassifier")
+        raise ValueError(f"center=True is for methods with a single model, not for {method}: use SGDClassifier")
     if method.needs_all_rows and (source.part_of_stream or not source.in_memory):
         raise ValueError(
-            f"{method!r} must be able to read all rows at any time: a stream is not enough. Use fit, not partial_fit"
+            f"{method} must be able to read all rows at any time: a stream is not enough. Use fit, not partial_fit"
         )
     if step is not None and not method.takes_step:
-        raise ValueError(f"{method!r} has no step size: remove step={step!r}")
+        raise ValueError(f"{method} has no step size: remove step={step!r}")
     _check_rule(method, objective, stop)
     if monitors and (objective.task != "classification" or not method.has_iterate):
         raise ValueError(f"monitors={list(monitors)} need classes and a method with a single model: use SGDClassifier")
@@ -73,7 +73,7 @@ def _check_rule(method: Method, objective: Objective, stop: StopRule) -> None:
         )
     if stop.needs_judgement and not method.gives_judgement:
         raise ValueError(
-            f"{stop!r} needs a method that evaluates its model on validation rows, and {method!r} does not: "
+            f"{stop!r} needs a method that evaluates its model on validation rows, and {method} does not: "
             "use LinearClassifier or LinearRegressor, or another rule, for example ProgressiveLoss()"
         )
     if stop.needs_iterate and not method.has_iterate:

@@ -1,7 +1,7 @@
 """How a fit ended, as text and as numbers."""
 
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, Literal, final
 
 from sgdone.interfaces.stop import Status
 
@@ -17,14 +17,14 @@ class Verdict:
     Attributes
     ----------
     status : Status
-        One of "converged", "budget spent", "stalled", "no finite optimum", "stopped by a callback", "interrupted",
-        "diverged".
+        One of "converged", "in progress" (``partial_fit`` has used all rows given), "budget spent", "stalled",
+        "no finite optimum", "stopped by a callback", "interrupted", "diverged".
     rule : str
         The rule that ended the fit; empty if none did (Ctrl-C, a callback, divergence).
     step : int
         Updates made.
     passes : float
-        Rows read divided by the number of rows.
+        Rows read divided by the number of rows; after ``partial_fit``, which does not know that number, 1.
     reason : str
         What the rule observed.
     evidence : dict
@@ -33,6 +33,10 @@ class Verdict:
         What to do next; empty if there is nothing to do.
     per_class : dict
         For several classes one-vs-rest, each class's own verdict.
+    counts : {"sample", "update"}
+        What ``step`` counts: an update that uses one row is called a sample.
+    streamed : bool
+        Whether the rows came by ``partial_fit``.
 
     Examples
     --------
@@ -48,11 +52,14 @@ class Verdict:
     evidence: dict[str, Any] = field(default_factory=dict)
     advice: str = ""
     per_class: "dict[Any, Verdict]" = field(default_factory=dict)
+    counts: Literal["sample", "update"] = "sample"
+    streamed: bool = False
 
     def __str__(self) -> str:
         unit = "pass" if self.passes == 1 else "passes"
         passes = f"{self.passes:.3g}" if self.passes < 100 else f"{self.passes:,.0f}"
-        where = f"after {self.step:,} sample{'' if self.step == 1 else 's'} ({passes} {unit})"
+        read = "" if self.streamed else f" ({passes} {unit})"
+        where = f"after {self.step:,} {self.counts}{'' if self.step == 1 else 's'}{read}"
         sentence = f"{self.status.capitalize()} {where}: {self.reason}."
         return f"{sentence} {self.advice}".rstrip()
 
@@ -70,4 +77,6 @@ class Verdict:
             worst.evidence,
             worst.advice,
             dict(verdicts),
+            worst.counts,
+            worst.streamed,
         )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from math import inf
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Literal, final
 
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
+from sgdone.losses.loss import real_or_nan
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.single_model import SingleModel
@@ -54,7 +55,7 @@ class Averaged(SingleModel):
         if after != "auto" and not (isinstance(after, Integral) and int(after) >= 0):
             raise ValueError(f'after={after!r}: give "auto" or the number of samples to leave out')
         decay: Any = self.decay
-        if isinstance(decay, bool) or not isinstance(decay, Real) or not 0 <= float(decay) < inf:
+        if not 0 <= real_or_nan(decay) < inf:
             raise ValueError(f"decay={decay!r}: give the power of its number that an iterate weighs, 0 or more")
 
     averages: ClassVar[bool] = True
@@ -72,6 +73,12 @@ class Averaged(SingleModel):
     def default_step(self) -> StepSize:
         """Xu's schedule, made for averaging."""
         return Xu()
+
+    def summary(self, state: State) -> str:
+        """That averaging never began, if a given start was not reached."""
+        if self.after == "auto" or state.phase == "averaged":
+            return ""
+        return f"averaging was to begin after sample {int(self.after):,}, so the last iterate is returned"
 
     def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """Two vectors of weights: the iterate's, and what the average needs."""

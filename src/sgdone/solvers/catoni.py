@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from math import inf, nan
-from numbers import Real
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from sgdone.data.rows import Rows
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.location import make_location
+from sgdone.losses.loss import real_or_nan
 from sgdone.solvers.state import State
 from sgdone.solvers.weighing import Seen, WeighingSolver
 from sgdone.steps.step_size import StepSize
@@ -56,7 +56,7 @@ class Catoni(WeighingSolver):
 
     def __post_init__(self) -> None:
         scale: Any = self.scale
-        if isinstance(scale, bool) or not isinstance(scale, Real) or not 0 < float(scale) < inf:
+        if not 0 < real_or_nan(scale) < inf:
             raise ValueError(f"scale={scale!r} of Catoni's location: give a positive number, in units of the loss")
 
     def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:

@@ -13,6 +13,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import NEVER, Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.losses.loss import real_or_nan
 from sgdone.solvers.isgd import ISGD
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
@@ -78,7 +79,7 @@ class Halving(SingleModel):
             raise TypeError(f"detector={self.detector!r} is no stopping rule: give one, as Pflug() or Distance()")
         if self.detector.hold_out:
             raise ValueError(f"{self.detector!r} holds rows out, which a detector cannot: use Pflug() or Distance()")
-        if not 0 <= self.smallest < np.inf:
+        if not 0 <= real_or_nan(self.smallest) < np.inf:
             raise ValueError(f"smallest={self.smallest!r}: give the step size below which to end, 0 or more")
 
     @property

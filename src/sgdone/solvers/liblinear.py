@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import inf
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -17,7 +17,7 @@ from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.rows import CSR_SHIFTED
 from sgdone.losses import Hinge, Logistic, SquaredHinge
-from sgdone.losses.loss import Loss
+from sgdone.losses.loss import Loss, real_or_nan
 from sgdone.solvers.liblinear_call import Caller, Solved, matrix_of, squares_of
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
@@ -79,7 +79,7 @@ class Liblinear(SingleModel):
         dual, tol = self.dual, self.tol
         if dual != "auto" and not isinstance(dual, (bool, np.bool_)):
             raise ValueError(f'dual={dual!r} is neither True, False nor "auto"')
-        if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 < float(tol) < inf:
+        if not 0 < real_or_nan(tol) < inf:
             raise ValueError(f"tol={tol!r}: give a positive number")
         for name, least, most in (("max_iter", 1, 2**31 - 1), ("seed", 0, 2**32 - 1)):
             number: Any = getattr(self, name)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from math import inf
-from numbers import Real
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from sgdone.data.rows import Rows
 from sgdone.interfaces.objective import Objective
+from sgdone.losses.loss import real_or_nan
 from sgdone.solvers.state import State
 from sgdone.solvers.weighing import Seen, WeighingSolver
 from sgdone.steps.descent import Descent
@@ -48,7 +48,7 @@ class MarginMoments(WeighingSolver):
     def __post_init__(self) -> None:
         for name in ("variance", "mean"):
             number: Any = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, Real) or not 0 <= float(number) < inf:
+            if not 0 <= real_or_nan(number) < inf:
                 raise ValueError(f"{name}={number!r}: give the weight of the margins' {name}, a number of 0 or more")
 
     @property

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from math import inf
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -15,6 +15,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.olbfgs import COUNT, NEXT, make_olbfgs
 from sgdone.kernels.scan import make_scan
+from sgdone.losses.loss import real_or_nan
 from sgdone.solvers.minibatch import Minibatches, Waiting, check_minibatch
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
@@ -99,13 +100,18 @@ class OLBFGS(SingleModel):
             number: Any = getattr(self, name)
             if name == "damping" and isinstance(number, str) and number == "auto":
                 continue
-            if isinstance(number, bool) or not isinstance(number, Real) or not low <= float(number) < inf:
+            if not low <= real_or_nan(number) < inf:
                 raise ValueError(f"{name}={number!r}: give a finite number, {words}")
 
     @property
     def updates_by_row(self) -> bool:
         """Whether a minibatch is one row."""
         return int(self.minibatch) == 1
+
+    @property
+    def n_vectors(self) -> int:
+        """Those of the pairs, of a copy of the state, and of the room of an update."""
+        return 4 * int(self.memory) + 5
 
     @property
     def default_step(self) -> StepSize:

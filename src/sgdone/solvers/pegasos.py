@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from math import inf, isfinite, sqrt
-from numbers import Real
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -14,6 +13,7 @@ from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.pegasos import PROJECTIONS, make_pegasos
+from sgdone.losses.loss import real_or_nan
 from sgdone.solvers.minibatch import Minibatches, Waiting, check_minibatch
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
@@ -75,7 +75,7 @@ class Pegasos(SingleModel):
             raise TypeError(f"projection={self.projection!r} is not True or False")
         if radius == "auto":
             return
-        if isinstance(radius, bool) or not isinstance(radius, Real) or not 0 < float(radius) < inf:
+        if not 0 < real_or_nan(radius) < inf:
             raise ValueError(
                 f'radius={radius!r}: give the radius of the ball, a positive number, or "auto" for 1/√alpha; '
                 "projection=False does without the ball"

@@ -17,6 +17,7 @@ from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.interfaces.method import Method, Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model, Pause
+from sgdone.interfaces.registry import names
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.outcome import CONTINUE
@@ -40,19 +41,27 @@ class SingleModel(Method):
         """Whether each update uses one row and predicts it first."""
         return not self.whole_passes
 
+    @property
+    def counts(self) -> Literal["sample", "update"]:
+        """What `steps` counts, in messages."""
+        return "sample" if self.updates_by_row else "update"
+
+    def __str__(self) -> str:
+        return shown_method(repr(self))
+
     #: Whether the solution is an average of iterates.
     averages: ClassVar[bool] = False
 
     def with_average(self, after: int | Literal["auto"]) -> "SingleModel":
         """The method with an average of its iterates as the solution."""
-        raise ValueError(f"{self!r} cannot be averaged: use average=None, or a method that steps along rows")
+        raise ValueError(f"{self} cannot be averaged: use average=None, or a method that steps along rows")
 
     def with_l1_step(self) -> "SingleModel":
         """The method with steps for an L1 penalty."""
         if self.has_l1_step:
             return self
         raise ValueError(
-            f'penalty="l1" and "elasticnet" make weights exactly 0, which {self!r} does not: use solver="sgd" '
+            f'penalty="l1" and "elasticnet" make weights exactly 0, which {self} does not: use solver="sgd" '
             "(an average is not sparse, and implicit steps do not support L1)"
         )
 
@@ -187,6 +196,19 @@ class SingleModel(Method):
     def evidence(self, state: State) -> dict[str, Any]:
         """The scale of the loss, if it was found from the rows."""
         return loss_scale.evidence(state)
+
+
+def shown_method(text: str) -> str:
+    """The name by which users ask for the method of this repr; the repr itself if it has other parameters.
+
+    Examples
+    --------
+    >>> shown_method("Averaged(inner=SGD(), after='auto', decay=0.0)"), shown_method("Pegasos(minibatch=7)")
+    ('asgd', 'Pegasos(minibatch=7)')
+    """
+    from sgdone import solvers
+
+    return {repr(make()): name for name, make in names(SingleModel, solvers).items()}.get(text, text)
 
 
 def _centred(block: Block) -> Scaling:

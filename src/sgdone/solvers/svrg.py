@@ -70,6 +70,12 @@ class SVRG(SingleModel):
     option: Literal["I", "II"] = "I"
     seed: int = 0
     name: ClassVar[str] = "svrg"
+
+    @property
+    def counts(self) -> Literal["sample", "update"]:
+        """An update reads rows for the anchor too."""
+        return "update"
+
     needs_all_rows: ClassVar[bool] = True
     needs_fixed_loss: ClassVar[bool] = True
 

@@ -1,12 +1,13 @@
 """The constant step size used with the margin stopping rule."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.losses.loss import real_or_nan
 from sgdone.steps.constant import Constant
 from sgdone.steps.step_size import Preliminary, StepSize, stable_step
 
@@ -40,7 +41,7 @@ class ClassScale(StepSize):
 
     def __post_init__(self) -> None:
         alpha, samples = self.alpha, self.samples
-        if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 < float(alpha) < float("inf"):
+        if not 0 < real_or_nan(alpha) < float("inf"):
             raise ValueError(f"alpha={alpha!r} is not a positive finite number: the paper uses 1/16")
         count: Any = samples
         if isinstance(count, bool) or not isinstance(count, Integral) or int(count) < 2:

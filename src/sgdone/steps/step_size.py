@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.losses.loss import Loss
+from sgdone.losses.loss import Loss, real_or_nan
 
 Auto = Literal["auto"]
 #: Number of rows used to set automatic parameters before the first step.
@@ -70,5 +70,5 @@ def check_positive(name: str, value: Any) -> None:
     if isinstance(value, str):
         if value != "auto":
             raise ValueError(f'{name}={value!r} is neither a number nor "auto"')
-    elif not 0 < value < float("inf"):
+    elif not 0 < real_or_nan(value) < float("inf"):
         raise ValueError(f'{name}={value!r} is not a positive finite number: give one, or "auto"')

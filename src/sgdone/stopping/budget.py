@@ -2,16 +2,16 @@
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar, final
 
 from sgdone.interfaces.progress import NEVER, Pause, Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
+from sgdone.losses.loss import real_or_nan
 
 
 def _check(name: str, value: float) -> None:
-    if isinstance(value, bool) or not isinstance(value, Real) or not float(value) > 0:
+    if not real_or_nan(value) > 0 or (isinstance(value, int) and math.isinf(real_or_nan(value))):
         raise ValueError(f"{name}={value!r} is not a positive number: give how many to allow")
 
 
@@ -106,12 +106,12 @@ class MaxSamples(StopRule):
         """Fire once the updates are made."""
         if progress.step < self.samples:
             return None
-        reason = f"{self.samples:,} samples allowed and used"
+        reason = f"MaxSamples allows {self.samples:,}"
         return Stop("MaxSamples", Status.BUDGET_SPENT, reason, {"samples": self.samples})
 
     def describe(self, state: Any, progress: Progress) -> str:
-        """How many samples were used."""
-        return f"has used {progress.step:,} of {self.samples:,} samples"
+        """How many updates are allowed."""
+        return f"allows {self.samples:,}"
 
 
 @final

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sgdone.interfaces.progress import Pause, Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
+from sgdone.losses.loss import real_or_nan
 
 
 @dataclass
@@ -62,14 +63,14 @@ class Distance(StopRule):
     name: ClassVar[str] = "distance"
 
     def __post_init__(self) -> None:
-        q, threshold, first = (math.nan if isinstance(it, bool) else it for it in (self.q, self.threshold, self.first))
-        if not (isinstance(q, Real) and 1 < float(q) < math.inf):
+        first: Any = self.first
+        if not 1 < real_or_nan(self.q) < math.inf:
             raise ValueError(f"q={self.q!r}: give the ratio of successive checkpoints, a number above 1")
-        if not (isinstance(threshold, Real) and 0 < float(threshold) < 2):
+        if not 0 < real_or_nan(self.threshold) < 2:
             raise ValueError(
                 f"threshold={self.threshold!r}: give a slope between 0 (stationary) and 2 (a straight way)"
             )
-        if not (isinstance(first, Integral) and int(first) >= 0):
+        if isinstance(first, bool) or not isinstance(first, Integral) or int(first) < 0:
             raise ValueError(f"first={self.first!r}: give a whole number of 0 or more")
 
     @property

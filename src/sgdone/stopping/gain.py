@@ -2,12 +2,12 @@
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar, final
 
 from sgdone.interfaces.progress import Judgement, Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
+from sgdone.losses.loss import real_or_nan
 
 #: Standard errors of the gain within which one evaluation is enough.
 _CERTAIN = 2.0
@@ -51,7 +51,7 @@ class Gain(StopRule):
 
     def __post_init__(self) -> None:
         tol: Any = self.tol
-        if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 <= float(tol) < math.inf:
+        if not 0 <= real_or_nan(tol) < math.inf:
             raise ValueError(f"tol must be a non-negative number; got {tol!r}")
 
     @property
@@ -90,7 +90,7 @@ class Gain(StopRule):
         """The last evaluation."""
         if not state.last:
             return "needs two evaluations of the model"
-        return f"did not fire: {state.last}"
+        return f"{'never fires with tol=0' if self.tol == 0 else 'did not fire'}: {state.last}"
 
 
 def _reason(judgement: Judgement, tol: float) -> str:

@@ -1,7 +1,6 @@
 """The termination test of Baghal, Paquette & Vavasis: stop at the first sample with a margin of 1."""
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar, Final, final
 
 import numpy as np
@@ -14,6 +13,7 @@ from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRE, FIRED, GO, LEAVE_OUT, Probe, look_away
 from sgdone.kernels.rows import RowAccess
+from sgdone.losses.loss import real_or_nan
 from sgdone.stopping.state_checks import check_numbers
 
 #: Places in the numbers of the probes: the threshold, the margin that reached it, and whether the next row is to
@@ -57,7 +57,7 @@ class MarginTest(StopRule):
 
     def __post_init__(self) -> None:
         threshold: Any = self.threshold
-        if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < float(threshold) < float("inf"):
+        if not 0 < real_or_nan(threshold) < float("inf"):
             raise ValueError(
                 f"threshold={threshold!r} is not a positive number: margins start at 0, so that the test would end "
                 "every run at its first sample. 1 is the paper's"

@@ -7,9 +7,10 @@ from typing import ClassVar, final
 from sgdone.interfaces.progress import Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
+from sgdone.losses.loss import real_or_nan
 
 #: A pass that raises the loss by more than this is no sign of convergence.
-_RISE = 0.01
+_RISE = 0.1
 
 
 @dataclass
@@ -42,7 +43,7 @@ class ProgressiveLoss(StopRule):
     name: ClassVar[str] = "progressive"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.tol < 1:
+        if not 0 <= real_or_nan(self.tol) < 1:
             raise ValueError(f"tol={self.tol!r} is not in [0, 1): give the relative gain a pass must bring")
 
     def start(self, n_rows: int | None) -> _Passes:

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
@@ -10,12 +11,41 @@ import pyarrow.csv as arrow_csv
 from sgdone.data.arrow_table import assemble
 from sgdone.data.column_choice import choose_columns
 from sgdone.data.compressed_files import format_suffix, opened
+from sgdone.data.csv_labels import typed
+from sgdone.data.memory import MemoryBudget, size_text
 from sgdone.data.reader import Reader
 from sgdone.data.table import DataError, ReadOptions, Table, counted
 
 #: Arrow needs blocks of at least one line. This many bytes per column leave room for values of up to 1 kB.
 _BYTES_PER_COLUMN = 1024
 _SMALLEST_BLOCK = 2**20
+_LONGEST_HEADER = 2**26
+
+
+class _Counted(io.RawIOBase):
+    """A stream that raises before a table of its lines outgrows the memory.
+
+    Arrow keeps the text, and the end of each field in 4 bytes, until all types are known; then come a column of 8 bytes
+    and a matrix of 8 bytes for each field.
+    """
+
+    def __init__(self, stream: IO[bytes], n_columns: int, n_used: int, budget: MemoryBudget) -> None:
+        self._stream, self._budget = stream, budget
+        self._bytes_per_line = 4 * n_columns + 16 * n_used
+        self._bytes = self._lines = 0
+
+    def readable(self) -> bool:
+        """True: Arrow asks."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Read and count."""
+        piece = self._stream.read(size)
+        self._bytes += len(piece)
+        self._lines += piece.count(b"\n")
+        needed = self._bytes + self._bytes_per_line * self._lines
+        self._budget.check(needed, f"{counted(self._lines, 'line')} so far")
+        return piece
 
 
 def read_delimited(options: ReadOptions) -> Table:
@@ -26,27 +56,33 @@ def read_delimited(options: ReadOptions) -> Table:
     with opened(options.path) as stream:
         line, number = b"", 0
         while not line.strip():
-            line, number = stream.readline(), number + 1
+            line, number = stream.readline(_LONGEST_HEADER), number + 1
             if not line:
                 raise options.error("is empty")
+            if len(line) == _LONGEST_HEADER:
+                raise options.error(f"is longer than {size_text(_LONGEST_HEADER)}", place=f"line {number}")
         separator = _separator(line, options)
         names = _header(line, separator, number, options)
         features, label = choose_columns(names, options)
         try:
             table = arrow_csv.read_csv(
-                stream,
+                _Counted(stream, len(names), 1 + len(features), options.budget()),
                 read_options=arrow_csv.ReadOptions(
                     column_names=names, block_size=max(_SMALLEST_BLOCK, _BYTES_PER_COLUMN * len(names))
                 ),
                 parse_options=arrow_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
                 convert_options=arrow_csv.ConvertOptions(
                     include_columns=features if label is None else [*features, label],
+                    column_types={} if label is None else {label: pa.binary()},
                     strings_can_be_null=True,
                     quoted_strings_can_be_null=False,
                 ),
             )
         except pa.ArrowInvalid as error:
             raise _broken_line(separator, len(names), options, str(error)) from error
+    if label is not None:
+        place = table.column_names.index(label)
+        table = table.set_column(place, label, typed(table.column(label)))
     return assemble(table, features, label, options, lambda row: f"line {_line(row, separator, options):,}")
 
 

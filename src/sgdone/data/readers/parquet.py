@@ -1,7 +1,6 @@
 """Reader for Apache Parquet files."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +10,9 @@ from sgdone.data.arrow_table import assemble
 from sgdone.data.column_choice import choose_columns
 from sgdone.data.compressed_files import is_compressed, opened
 from sgdone.data.reader import Reader
-from sgdone.data.table import ReadOptions, Table
+from sgdone.data.table import ReadOptions, Table, counted
+
+_PIECE = 1 << 20
 
 
 def read_parquet(options: ReadOptions) -> Table:
@@ -20,9 +21,10 @@ def read_parquet(options: ReadOptions) -> Table:
         if not stream.read(1):
             raise options.error("is empty")
     try:
-        with pq.ParquetFile(_source(options.path), page_checksum_verification=True) as file:
+        with pq.ParquetFile(_source(options), page_checksum_verification=True) as file:
             names = _without_index(file.schema_arrow, options)
             features, label = choose_columns(names, options)
+            _check_size(file.metadata, len(features), options)
             table = file.read(columns=features if label is None else [*features, label])
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
@@ -30,16 +32,32 @@ def read_parquet(options: ReadOptions) -> Table:
     return assemble(table, features, label, options, lambda row: f"row {row + 1:,}")
 
 
-def _source(path: Path) -> Any:
-    if not is_compressed(path):
-        return str(path)
-    with opened(path) as stream:
-        return pa.BufferReader(stream.read())
+def _source(options: ReadOptions) -> Any:
+    if not is_compressed(options.path):
+        return str(options.path)
+    budget, pieces, size = options.budget(), list[bytes](), 0
+    with opened(options.path) as stream:
+        while piece := stream.read(_PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            # The pieces and their concatenation.
+            budget.check(2 * size, f"{size:,} decompressed bytes so far")
+    return pa.BufferReader(b"".join(pieces))
+
+
+def _check_size(metadata: Any, n_features: int, options: ReadOptions) -> None:
+    """Raise if the columns, and a matrix of them, do not fit into memory."""
+    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+    decoded = max(8 * metadata.num_rows * n_features, sum(group.total_byte_size for group in groups))
+    needed = decoded + 8 * metadata.num_rows * n_features
+    options.budget().check(needed, f"{counted(metadata.num_rows, 'row')} of {counted(n_features, 'feature')}")
 
 
 def _without_index(schema: Any, options: ReadOptions) -> list[str]:
-    pandas = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
-    index = {name for name in pandas.get("index_columns", []) if isinstance(name, str)}
+    try:
+        index = set(json.loads(schema.metadata[b"pandas"])["index_columns"])
+    except (KeyError, TypeError, ValueError, RecursionError):  # none, or not what pandas writes
+        index = set()
     named = {options.label, *(options.features or ())}
     return [name for name in schema.names if name not in index or name in named]
 

@@ -72,7 +72,10 @@ def _about_separation(shape: "Shape") -> Iterator[str]:
 def _about_scales(shape: "Shape") -> Iterator[str]:
     if shape.spread is not None:
         spread = shape.spread.in_words(shape.feature_names)
-        yield f"Standardise the features before training with a gradient method: {spread}."
+        yield (
+            "Nothing need be scaled for LinearClassifier and LinearRegressor; standardise the features for "
+            f"SGDClassifier and SGDRegressor, and for sgdone fit with --solver: {spread}."
+        )
 
 
 def _about_columns(shape: "Shape") -> Iterator[str]:
