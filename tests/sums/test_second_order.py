@@ -8,8 +8,8 @@ from running import objective_of
 from sgdone.data import ArraySource
 from sgdone.data.rows import Scaling
 from sgdone.losses import Exponential, Huber, Logistic, Squared, SquaredHinge
-from sgdone.sums import second_order
-from sgdone.sums.second_order import PIECE
+from sgdone.sums.pieces import PIECE
+from sgdone.sums.second_order import curvature_products, second_order
 
 OBJECTIVES = {
     "two classes": objective_of(Logistic(), 2),
@@ -63,7 +63,8 @@ def test_sparse_rows_are_as_dense_ones(name):
     objective, X, y, weights, scaling, model = problem(name)
     X[np.random.default_rng(1).random(X.shape) < 0.5] = 0.0
     dense, csr = (
-        second_order(objective, block_of(form(X), y, weights), scaling, model) for form in (np.asarray, sparse.csr_array)
+        second_order(objective, block_of(form(X), y, weights), scaling, model)
+        for form in (np.asarray, sparse.csr_array)
     )
     np.testing.assert_allclose(csr.curvature, dense.curvature, rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose(csr.gradient, dense.gradient, rtol=1e-12, atol=1e-9)
@@ -88,3 +89,16 @@ def test_parts_add_up():
     merged = parts[0].merge(parts[1]).merge(parts[2])
     np.testing.assert_allclose(merged.curvature, whole.curvature, rtol=1e-12)
     assert merged.loss == pytest.approx(whole.loss, rel=1e-13)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_products_and_the_diagonal_are_those_of_the_curvature(name, form):
+    objective, X, y, weights, scaling, model = problem(name)
+    block = block_of(form(X), y, weights)
+    curvature = second_order(objective, block, scaling, model).curvature
+    diagonal = second_order(objective, block, scaling, model, curvature=False).diagonal
+    np.testing.assert_allclose(diagonal.T.ravel(), np.diag(curvature), rtol=1e-7)
+    direction = np.random.default_rng(2).standard_normal(model.shape)
+    found = curvature_products(objective, block, scaling, model)(direction)
+    np.testing.assert_allclose(found.T.ravel(), curvature @ direction.T.ravel(), rtol=1e-8, atol=1e-8)

@@ -11,6 +11,7 @@ from sgdone.estimators.parameters import (
     as_rule,
     as_solver,
     as_step,
+    is_auto,
 )
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import StopRule
@@ -26,7 +27,7 @@ class NamedMethod(LinearModel):
         return as_solver(self.solver, self.average, as_l1_ratio(self.penalty, self.l1_ratio))
 
     def _rule(self) -> StopRule:
-        return as_rule(self.stop)
+        return as_rule(self._method().default_rule if is_auto(self.stop) else self.stop)
 
     def _objective(self, n_rows: int, n_classes: int | None) -> Objective:
         center, fit_intercept = getattr(self, "center", False), as_bool("fit_intercept", self.fit_intercept)

@@ -1,5 +1,6 @@
-"""One step of Newton's method on sums of a loss and a quadratic penalty."""
+"""Steps of Newton's method on Σvℓ + ½Σλw²: a direction, and what is left to gain along it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
@@ -13,12 +14,14 @@ Array = NDArray[np.float64]
 
 #: Eigenvalues below this share of the largest are taken for 0: along such directions the loss does not change.
 _FLAT = 1e-12
+#: Residual of conjugate gradients, relative to the gradient, and the largest number of products of a step.
+_RESIDUAL, _MOST_PRODUCTS = 1e-6, 500
 
 
 @final
 @dataclass(frozen=True)
-class Curved:
-    """Loss, gradient and curvature of Σvℓ + ½Σλw² at a model, the curvature factorised.
+class Penalised:
+    """The objective Σvℓ + ½Σλw² at a model.
 
     Parameters
     ----------
@@ -26,52 +29,71 @@ class Curved:
         The objective.
     gradient : ndarray
         Its gradient, (features + 1) × outputs.
-    factor : tuple
-        Cholesky factor of the curvature, or its eigenvalues and eigenvectors where it is singular.
+    penalties : ndarray
+        λ of each row of the model; 0 for that of the intercepts, infinite for one that stays 0.
     """
 
     value: float
     gradient: Array
-    factor: tuple[Array, Array | bool]
+    penalties: Array
 
     @classmethod
-    def of(cls, sums: SecondOrder, model: Array, penalties: Array, *, softmax: bool) -> "Curved":
-        """Add a penalty λ per row of the model, 0 for that of the intercepts.
-
-        A softmax does not depend on a constant added to all intercepts: their sum is kept at 0.
-        """
-        width, outputs = model.shape
-        value = sums.loss + 0.5 * float((penalties[:, None] * model * model).sum())
-        gradient = sums.gradient + penalties[:, None] * model
-        curvature = sums.curvature.copy()
-        curvature[np.diag_indices(width * outputs)] += np.tile(penalties, outputs)
-        if softmax:
-            intercepts = np.arange(1, outputs + 1) * width - 1
-            curvature[np.ix_(intercepts, intercepts)] += max(1.0, sums.weight) / outputs
-        return cls(value, gradient, _factorised(curvature))
-
-    def solve(self, right: Array) -> Array:
-        """H⁻¹ times columns; along flat directions 0."""
-        factor, other = self.factor
-        if isinstance(other, np.ndarray):
-            inverse = np.divide(1.0, factor, out=np.zeros_like(factor), where=factor > _FLAT * factor.max())
-            return np.asarray(other @ (inverse[:, None] * (other.T @ right.reshape(len(other), -1)))).reshape(right.shape)
-        return np.asarray(cho_solve((factor, other), right, check_finite=False))
-
-    @property
-    def direction(self) -> Array:
-        """−H⁻¹g, shaped like the model."""
-        found = self.solve(-self.gradient.T.ravel())
-        return found.reshape(self.gradient.shape[::-1]).T
+    def of(cls, sums: SecondOrder, model: Array, penalties: Array) -> "Penalised":
+        """Add the penalty to sums over rows."""
+        known = np.where(np.isfinite(penalties), penalties, 0.0)[:, None]
+        gradient = np.where(np.isfinite(penalties)[:, None], sums.gradient + known * model, 0.0)
+        return cls(sums.loss + 0.5 * float((known * model * model).sum()), gradient, penalties)
 
     def decrement(self, direction: Array) -> float:
         """gᵀH⁻¹g/2: to second order, by how much the objective exceeds its minimum."""
         return max(0.0, -0.5 * float((self.gradient * direction).sum()))
 
 
-def _factorised(curvature: Array) -> tuple[Array, Array | bool]:
+def direction_by_factors(at: Penalised, curvature: Array, *, softmax: bool) -> Array:
+    """−H⁻¹g by a Cholesky factorisation; where H is singular, the shortest solution.
+
+    A softmax does not depend on a constant added to all intercepts: their sum does not change.
+    """
+    width, outputs = at.gradient.shape
+    matrix = curvature.copy()
+    matrix[np.diag_indices(len(matrix))] += np.tile(np.where(np.isfinite(at.penalties), at.penalties, 0.0), outputs)
+    if softmax:
+        intercepts = np.arange(1, outputs + 1) * width - 1
+        matrix[np.ix_(intercepts, intercepts)] += max(1.0, float(np.diag(matrix).mean())) / outputs
+    fixed = np.flatnonzero(np.tile(~np.isfinite(at.penalties), outputs))
+    matrix[fixed, :] = matrix[:, fixed] = 0.0
+    matrix[fixed, fixed] = 1.0
+    right = -at.gradient.T.ravel()
     try:
-        return cho_factor(curvature, lower=True, check_finite=False)
+        solution = cho_solve(cho_factor(matrix, lower=True, check_finite=False), right, check_finite=False)
     except LinAlgError:
-        values, vectors = eigh(curvature, check_finite=False)
-        return values, vectors
+        values, vectors = eigh(matrix, check_finite=False)
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > _FLAT * values.max())
+        solution = vectors @ (inverse * (vectors.T @ right))
+    return np.asarray(solution).reshape(outputs, width).T
+
+
+def direction_by_products(at: Penalised, product: Callable[[Array], Array], diagonal: Array) -> Array:
+    """−H⁻¹g by conjugate gradients with products Hu, preconditioned by the diagonal of H."""
+    free = np.isfinite(at.penalties)[:, None]
+    penalties = np.where(free, at.penalties[:, None], 0.0)
+    scale = diagonal + penalties
+    inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=free & (scale > 0))
+    solution, residual = np.zeros_like(at.gradient), -at.gradient
+    towards = inverse * residual
+    reduced = float((residual * towards).sum())
+    first = reduced
+    for _ in range(_MOST_PRODUCTS):
+        if reduced <= _RESIDUAL**2 * first or reduced == 0.0:
+            break
+        curved = np.where(free, product(towards), 0.0) + penalties * towards
+        bent = float((towards * curved).sum())
+        if bent <= 0.0:
+            break
+        step = reduced / bent
+        solution = solution + step * towards
+        residual = residual - step * curved
+        preconditioned = inverse * residual
+        before, reduced = reduced, float((residual * preconditioned).sum())
+        towards = preconditioned + (reduced / before) * towards
+    return solution

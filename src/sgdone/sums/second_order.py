@@ -4,24 +4,21 @@ With z = x̃ᵀw + b for a row x̃ = (x − shift)/scale and a weight v, the sum
 Σv·(x̃, 1)ℓ″(z)(x̃, 1)ᵀ. A model has one column of coefficients per output, the intercepts last.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from sgdone.data.rows import Scaling
 from sgdone.data.source import Block
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.derivatives import Derivatives, derivatives
 from sgdone.sums.merging import merged
+from sgdone.sums.pieces import ScaledRows, scaled_pieces
 
 Array = NDArray[np.float64]
-
-#: Rows whose scaled copy is made at once. It is part of the result: sums of other pieces round differently.
-PIECE = 4096
 
 
 @final
@@ -35,25 +32,33 @@ class SecondOrder:
         Σv.
     loss : float
         Σvℓ.
+    misses : float
+        Σ over rows of wrong classes, or of squared errors.
     gradient : ndarray
         Of Σvℓ, (features + 1) × outputs.
     curvature : ndarray
         Of Σvℓ: square, with the coefficients of the first output first, each followed by its intercept; empty if it
         was not asked for.
+    diagonal : ndarray
+        The diagonal of the curvature, (features + 1) × outputs; empty if it was not asked for.
     """
 
     weight: float
     loss: float
+    misses: float
     gradient: Array
     curvature: Array
+    diagonal: Array
 
     def merge(self, other: "SecondOrder") -> "SecondOrder":
         """The sums over the rows of both."""
         return SecondOrder(
             self.weight + other.weight,
             self.loss + other.loss,
+            self.misses + other.misses,
             self.gradient + other.gradient,
             self.curvature + other.curvature,
+            self.diagonal + other.diagonal,
         )
 
 
@@ -73,7 +78,7 @@ def second_order(
     model : ndarray
         Coefficients in these units and intercepts, (features + 1) × outputs.
     curvature : bool
-        Whether to add up second derivatives.
+        Whether to add up all second derivatives, or their diagonal only.
     """
     return merged(
         _piece(objective, rows, labels, weights, model, curvature)
@@ -81,46 +86,72 @@ def second_order(
     )
 
 
-def scaled_pieces(block: Block, scaling: Scaling) -> Iterator[tuple[Array, Array, Array]]:
-    """Scaled rows with a last column of ones, labels and weights, `PIECE` rows of positive weight at a time."""
-    used = block.all_used().astype(np.intp)
-    matrix, inverse = block.rows.whole(), 1.0 / scaling.scale
-    for first in range(0, used.size, PIECE):
-        rows = used[first : first + PIECE]
-        whole = rows.size == rows[-1] - rows[0] + 1
-        part = matrix[rows[0] : rows[-1] + 1] if whole else matrix[rows]
-        scaled = np.ones((rows.size, matrix.shape[1] + 1))
-        scaled[:, :-1] = part.toarray() if sparse.issparse(part) else part
-        if scaling.shift is not None:
-            scaled[:, :-1] -= scaling.shift
-        scaled[:, :-1] *= inverse
-        yield scaled, block.labels[rows], block.weights_of(rows.astype(np.uint64))
+def curvature_products(objective: Objective, block: Block, scaling: Scaling, model: Array) -> Callable[[Array], Array]:
+    """The function u ↦ Hu, H the curvature of Σvℓ at a model; u and Hu are shaped like the model.
+
+    Scores are computed once; each product reads all rows once.
+    """
+    known = [
+        derivatives(objective, rows.times(model), labels).shares for rows, labels, _ in scaled_pieces(block, scaling)
+    ]
+    coupled = objective.predicts == "softmax"
+
+    def product(direction: Array) -> Array:
+        total = np.zeros_like(direction)
+        for shares, (rows, _, weights) in zip(known, scaled_pieces(block, scaling), strict=True):
+            change = shares * rows.times(direction)
+            if coupled:
+                change -= shares * change.sum(axis=1, keepdims=True)
+            total += rows.transposed_times(weights[:, None] * change)
+        return total
+
+    return product
 
 
 def _piece(
-    objective: Objective, rows: Array, labels: Array, weights: Array, model: Array, curvature: bool
+    objective: Objective, rows: ScaledRows, labels: Array, weights: Array, model: Array, curvature: bool
 ) -> SecondOrder:
-    found = derivatives(objective, rows @ model, labels)
+    scores = rows.times(model)
+    found = derivatives(objective, scores, labels)
+    nothing = np.empty(0)
     return SecondOrder(
         float(weights.sum()),
         float((weights * found.losses).sum()),
-        rows.T @ (weights[:, None] * found.slopes),
-        _curvature(objective, rows, weights, found) if curvature else np.empty(0),
+        _misses(objective, scores, labels),
+        rows.transposed_times(weights[:, None] * found.slopes),
+        _curvature(objective, rows.copy(), weights, found) if curvature else nothing,
+        nothing if curvature else _diagonal(objective, rows, weights, found),
     )
+
+
+def _misses(objective: Objective, scores: Array, labels: Array) -> float:
+    if objective.is_regression:
+        return float(((scores[:, 0] - labels) ** 2).sum())
+    if objective.predicts == "two_classes":
+        return float(np.count_nonzero(scores[:, 0] * labels <= 0))
+    return float(np.count_nonzero(scores.argmax(axis=1) != labels))
+
+
+def _own_curvature(objective: Objective, found: Derivatives) -> Array:
+    """Second derivatives in each score alone."""
+    return found.shares * (1.0 - found.shares) if objective.predicts == "softmax" else found.shares
 
 
 def _curvature(objective: Objective, rows: Array, weights: Array, found: Derivatives) -> Array:
     """Σv·(x̃, 1)ℓ″(x̃, 1)ᵀ: blocks of outputs; only a softmax has any beside the diagonal."""
     width, outputs = rows.shape[1], found.shares.shape[1]
     total = np.zeros((outputs * width, outputs * width))
-    coupled = objective.predicts == "softmax"
+    own, coupled = _own_curvature(objective, found), objective.predicts == "softmax"
     for a in range(outputs):
         here = slice(a * width, (a + 1) * width)
-        own = found.shares[:, a] * (1.0 - found.shares[:, a]) if coupled else found.shares[:, a]
-        weighted = np.sqrt(weights * own)[:, None] * rows
+        weighted = np.sqrt(weights * own[:, a])[:, None] * rows
         total[here, here] = weighted.T @ weighted
         for b in range(a) if coupled else ():
             there = slice(b * width, (b + 1) * width)
             mixed = np.sqrt(weights * found.shares[:, a] * found.shares[:, b])[:, None] * rows
             total[here, there] = total[there, here] = -(mixed.T @ mixed)
     return total
+
+
+def _diagonal(objective: Objective, rows: ScaledRows, weights: Array, found: Derivatives) -> Array:
+    return rows.squared_transposed_times(weights[:, None] * _own_curvature(objective, found))
