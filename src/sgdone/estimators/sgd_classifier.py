@@ -29,8 +29,9 @@ class SGDClassifier(ClassifierMixin, Classification, NamedMethod):  # type: igno
         else "constant", "class_scale", "xu", "inverse_time", "inverse_sqrt", "root" or an object of `sgdone.steps`.
     stop : str, int or StopRule, default="auto"
         The whole stopping rule. "auto" stops when a pass lowers the progressive loss by less than 0.1 %, after at most
-        ten passes; with the solver "newton", at the exact optimum. A number is that many passes; else "margin", "pflug", "distance", "small_validation_set",
-        "progressive" or an object of `sgdone.stopping`, composed with ``|``, ``&`` and ``.then(c)``.
+        ten passes; with the solver "newton", at the exact optimum. A number is that many passes; else "margin",
+        "pflug", "distance", "small_validation_set", "progressive", "decrement" or an object of `sgdone.stopping`,
+        composed with ``|``, ``&`` and ``.then(c)``.
     alpha : float or "auto", default="auto"
         L2 penalty: the objective is the mean loss + alpha/2·‖coef‖². "auto" is 1/rows, the objective of
         ``LogisticRegression(C=1)``.
