@@ -40,10 +40,10 @@ class LineSearch:
     model: Array = field(default_factory=lambda: np.empty(0))
     direction: Array = field(default_factory=lambda: np.empty(0))
     share: float = 0.0
-    #: Objective there, and by how much it exceeds its minimum, to second order; sums over rows.
+    #: Objective there, and by how much it exceeds its minimum, to second order: sums over so many rows.
     value: float = 0.0
     decrement: float = 0.0
-    weight: float = 0.0
+    rows: int = 0
 
 
 @final
@@ -102,9 +102,9 @@ class Newton(BatchSolver):
     def between(self, state: State, stream: Stream) -> Judgement | None:
         """The objective, and what is left to gain."""
         search: LineSearch = state.extra
-        if not search.weight:
+        if not search.rows:
             return None
-        mean, left, unknown = search.value / search.weight, search.decrement / search.weight, float("nan")
+        mean, left, unknown = search.value / search.rows, search.decrement / search.rows, float("nan")
         return Judgement(mean, unknown, left, 0.0, unknown, unknown, held_out=False, decrement=search.decrement)
 
     def check_memory(self, state: State) -> None:
@@ -129,7 +129,7 @@ class Newton(BatchSolver):
         penalties[:-1][~np.isfinite(search.scale)] = np.inf
         at = Penalised.of(sums, tried[:, None], penalties)
         _count(state, sums, block)
-        first = not search.weight
+        first = not search.rows
         wanted = search.value - _ENOUGH * search.share * 2.0 * search.decrement + _ROUNDING * abs(search.value)
         if not first and not at.value <= wanted:
             search.share /= 2.0
@@ -141,7 +141,7 @@ class Newton(BatchSolver):
         else:
             product = curvature_products(objective, block, scaling, tried[:, None])
             direction = direction_by_products(at, product, sums.diagonal)
-        search.model, search.value, search.weight = tried, at.value, sums.weight
+        search.model, search.value, search.rows = tried, at.value, block.n_used
         search.direction, search.share, search.decrement = direction[:, 0], 1.0, at.decrement(direction)
         coef = tried[:-1] / search.scale
         intercept = tried[-1] - (coef @ search.shift if search.shift.size else 0.0)

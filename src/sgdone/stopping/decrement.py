@@ -75,9 +75,8 @@ class Decrement(StopRule):
 
     def describe(self, state: DecrementState, progress: Progress) -> str:
         """How far it is."""
-        return f"waits for a decrement below {self.tol:g}" + (
-            "" if math.isnan(state.last) else f"; {_text(state.last)}"
-        )
+        now = "" if math.isnan(state.last) else f"; {_text(state.last)}"
+        return f"waits for a decrement below {self.tol:g}{now}"
 
 
 def _text(decrement: float) -> str:

@@ -48,7 +48,7 @@ def column_moments(block: Block) -> ColumnMoments:
 
 
 def comparable_units(block: Block, *, centred: bool) -> Scaling:
-    """Units in which columns have a spread of 1, and a mean of 0 if ``centred``; those of constant ones are infinite."""
+    """Units in which columns have a spread of 1, and a mean of 0 if ``centred``; infinite for constant columns."""
     moments = column_moments(block)
     spreads = moments.spreads if centred else np.sqrt(moments.squares / moments.rows + moments.means**2)
     return Scaling(np.where(spreads > 0, spreads, np.inf), moments.means if centred else None)
