@@ -91,7 +91,7 @@ def test_what_it_says():
 def test_how_far_it_is_from_firing():
     rule = Gain(0.2)
     state = rule.start(100)
-    assert rule.describe(state, progress()) == "needs two evaluations of the model"
+    assert rule.describe(state, progress()) == "needs two evaluations to tell whether more passes would help"
     rule.observe(state, LARGE)
     assert rule.describe(state, progress()).startswith("did not fire: 1 more pass would lower the loss by about 0.05")
 

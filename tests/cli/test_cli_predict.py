@@ -98,7 +98,9 @@ def test_a_regression(single, sgdone, columns, tmp_path):
 
 def test_a_data_set_by_name(sgdone, tmp_path):
     sgdone("fit", "iris", "--model", tmp_path / "m", "--quiet")
-    assert sgdone("predict", tmp_path / "m", "iris", "--json").report["rows"] == 30
+    report = sgdone("predict", tmp_path / "m", "iris", "--json").report
+    assert (report["rows"], report["subset"]) == (30, "test")
+    assert sgdone("predict", tmp_path / "m", "iris").stderr.startswith("the 30 test rows of iris · loss ")
     message = sgdone("predict", tmp_path / "m", "digits", code=1).stderr
     assert "X has 64 features, but LinearClassifier is expecting 4 features" in message
 

@@ -292,3 +292,11 @@ def test_a_quote_left_open_in_a_large_file(file):
 def test_names_that_are_numbers(file):
     assert read(file("0,1,2\n5,6,1\n"), label="2").feature_names == ["0", "1"]
     assert read(file("1,2,3\n5,6,1\n"), label="1").feature_names == ["2", "3"]
+
+
+def test_long_names_are_not_printed_whole(tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text(f"{'x' * 5000},label\n1,0\n2,1\n")
+    with pytest.raises(DataError, match="found 1 feature column") as caught:
+        read(path, n_features=3)
+    assert len(str(caught.value)) < 1000

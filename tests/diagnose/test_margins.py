@@ -282,8 +282,9 @@ SOLVERS = ["sgd", "asgd", "isgd", "aisgd", "sgd_half", "svrg", "sgd2", "sgdqn", 
 @pytest.mark.parametrize("solver", fast_first(1, SOLVERS))
 def test_every_solver_keeps_margins_and_learns_the_same(two, solver):
     X, y = two
-    plain = SGDClassifier(solver=solver, stop=3, alpha=0.1, random_state=0).fit(X, y)
-    watched = SGDClassifier(solver=solver, stop=3, alpha=0.1, random_state=0, monitors=["margins"]).fit(X, y)
+    options = {"solver": solver, "stop": "auto" if solver == "liblinear" else 3, "alpha": 0.1, "random_state": 0}
+    plain = SGDClassifier(**options).fit(X, y)
+    watched = SGDClassifier(**options, monitors=["margins"]).fit(X, y)
     np.testing.assert_array_equal(plain.coef_, watched.coef_)
     assert np.all(np.isfinite(watched.trace_["margin_standard_deviation"]))
     assert not plain.trace_.has_margins
@@ -369,3 +370,9 @@ def test_a_trace_without_margins_says_how_to_get_them(two):
 def test_unknown_monitors_raise(two, monitors, error, words):
     with pytest.raises(error, match=words):
         SGDClassifier(monitors=monitors).fit(*two)
+
+
+def test_a_loss_given_by_its_name_is_that_loss(two):
+    X, y = two
+    model = SGDClassifier("margin-pursuit", stop=1, random_state=0).fit(X, y)
+    assert margins(model, X, y).scale == MarginPursuit().scale

@@ -160,7 +160,7 @@ def test_more_missing_values_than_are_named(rng):
     assert "; and 36 more" in said(found, "missing")
 
 
-@pytest.mark.parametrize("absent", [np.nan, None])
+@pytest.mark.parametrize("absent", [np.nan, None, pd.NA])
 def test_missing_labels(rng, absent):
     X, y = overlapping(rng)
     labels = y.astype(object)

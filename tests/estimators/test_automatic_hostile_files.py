@@ -9,7 +9,6 @@ from automatic_problems import fitted, problem
 from scipy import sparse
 
 import sgdone
-from hostile_files import loaded_or_refused
 from hostile_files import refused as is_refused
 from sgdone.model_file import container
 
@@ -178,10 +177,3 @@ def test_a_leader_that_trains_on_some_rows_only(refused):
 def test_fewer_folds_than_models(refused):
     refused("two", lambda state, _: state["models"]["fields"]["folds"].pop())
     refused("two", lambda state, _: state["models"]["fields"]["candidates"].pop())
-
-
-@pytest.mark.parametrize("seeds", [range(start, start + 50) for start in (0, 50, 100)], ids=str)
-def test_anything_in_any_place_is_a_model_or_a_clear_error(seeds, all_parts, tmp_path):
-    X, _ = problem("three", 3)
-    for seed in seeds:
-        loaded_or_refused(tmp_path / "m", all_parts["three"], seed, lambda model: model.predict_proba(X))

@@ -319,3 +319,10 @@ def test_a_clone_is_centred_too(rows, same_model):
     first = model(stop=MarginTest().then(1.5), step=steps.ClassScale(0.1)).fit(X, y)
     same_model(clone(first).fit(X, y), first)
     assert clone(first).get_params()["center"] is True
+
+
+def test_an_intercept_to_start_from_is_refused(binary):
+    X, y = binary
+    with pytest.raises(ValueError, match=r"center=True sets the intercept .*: remove intercept_init"):
+        SGDClassifier(center=True).fit(X, y, intercept_init=[1.0])
+    SGDClassifier(center=True, warm_start=True, stop=1).fit(X, y).fit(X, y)

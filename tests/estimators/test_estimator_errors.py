@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
-from sgdone.estimators.input_validation import _find_text
+from sgdone.data.cells import find_bad_cell
 from tiers import at_night, fast_first
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array}
@@ -94,7 +94,7 @@ def test_another_number_of_features(make, binary):
 
 def test_the_search_for_text_does_not_look_at_numbers():
     """As objects, these would not fit into memory."""
-    assert _find_text(np.broadcast_to(0.0, (10**7, 10**4))) is None
+    assert find_bad_cell(np.broadcast_to(0.0, (10**7, 10**4))) is None
 
 
 def test_another_number_of_labels(binary):
@@ -164,3 +164,13 @@ def test_an_error_in_fit_leaves_the_old_model(binary):
     with pytest.raises(ValueError, match="row 0 of X holds NaN"):
         model.fit(broken, y)
     np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_an_integer_beyond_the_floats_names_its_place():
+    with pytest.raises(ValueError, match="row 1, column 0 of X holds an integer that exceeds the largest float"):
+        LinearClassifier().fit([[0.0], [10**400]], [0, 1])
+
+
+def test_labels_that_are_numbers_of_any_size_do_not_warn():
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        LinearClassifier().fit([[0.0], [1.0], [2.0]], [1e308, 0.5, 0.25])

@@ -1,10 +1,12 @@
 """Data frames and the names of their columns."""
 
 import warnings
+from datetime import date
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier
@@ -84,8 +86,55 @@ def test_a_missing_value_is_named(frame, binary, model):
         frame.iloc[17, 2] = None
     else:
         frame[17, "weight"] = None
-    with pytest.raises(ValueError, match="row 17 of X holds NaN in column 2"):
+    with pytest.raises(ValueError, match="row 17 of X holds NaN in column 'weight'"):
         model.fit(frame, y)
+    with pytest.raises(ValueError, match="row 17 of X holds NaN in column 'weight'"):
+        model.fit(FRAMES["pandas"](binary[0]), y).predict(frame)
+
+
+DATES = {
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES).assign(height=pd.Timestamp("2020-02-01")),
+    "pandas alone": lambda X: pd.DataFrame({"height": pd.date_range("2020", periods=len(X))}),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES).with_columns(height=date(2020, 2, 1)),
+    "arrow": lambda X: pa.table({"age": X[:, 0], "height": pa.array([date(2020, 2, 1)] * len(X))}),
+    "durations": lambda X: pd.DataFrame(X, columns=NAMES).assign(height=pd.Timedelta(1, "D")),
+}
+
+
+@pytest.mark.parametrize("table", DATES)
+def test_dates_name_their_column(table, binary, model):
+    with pytest.raises(ValueError, match=r"column 'height' of X holds dates or times \(.*\): replace them by numbers"):
+        model.fit(DATES[table](binary[0]), binary[1])
+
+
+CELLS = {
+    "x": "row 2, column 'age' of X holds the text 'x': encode it as numbers",
+    "x" * 5000: "row 2, column 'age' of X holds the text 'x{60}… ",
+    date(2020, 2, 1): r"row 2, column 'age' of X holds datetime.date\(2020, 2, 1\): encode it as a number",
+    pd.NA: "row 2, column 'age' of X holds a missing value \\(<NA>\\): impute or drop it",
+}
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: str(cell)[:10])
+def test_cells_that_are_not_numbers_name_their_place(cell, binary, model):
+    X, y = binary
+    frame = pd.DataFrame(X, columns=NAMES).astype({"age": object})
+    frame.loc[2, "age"] = cell
+    with pytest.raises((TypeError, ValueError), match=CELLS[cell]) as caught:
+        model.fit(frame, y)
+    assert len(str(caught.value)) < 500
+
+
+def test_text_in_an_arrow_table(binary, model):
+    X, y = binary
+    table = pa.table({"age": X[:, 0], "city": ["Rome"] * len(X)})
+    with pytest.raises(ValueError, match="row 0, column 'city' of X holds the text 'Rome': encode it"):
+        model.fit(table, y)
+
+
+def test_dates_as_targets(binary):
+    with pytest.raises(ValueError, match="y holds dates or times: a regression needs numbers"):
+        LinearRegressor().fit(binary[0], pd.date_range("2020", periods=len(binary[0])))
 
 
 @pytest.mark.slow
@@ -107,3 +156,13 @@ def test_a_target_column_of_the_same_frame(numbers, same_model):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             model.score(frame[NAMES], frame["y"])
+
+
+def test_two_columns_of_one_name(binary):
+    X, y = binary
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    model = LinearClassifier(random_state=0).fit(frame, y)
+    twice = frame.set_axis(list("aacde"), axis=1)
+    for use in (lambda: model.predict(twice), lambda: LinearClassifier().fit(twice, y)):
+        with pytest.raises(ValueError, match="X has 2 columns named 'a': give each column a name of its own"):
+            use()

@@ -140,7 +140,7 @@ def test_the_data_are_not_changed(form, thin):
 
 
 def test_a_matrix_of_one_dimension_is_refused(model):
-    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+    with pytest.raises(ValueError, match="^Expected 2D array, got 1D array instead: Reshape your data"):
         model.fit(np.arange(4.0), [0, 1, 0, 1])
     with pytest.raises(ValueError, match=r"[12]D"):
         model.fit(sparse.coo_array(np.arange(4.0)), [0, 1, 0, 1])

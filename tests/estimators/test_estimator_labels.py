@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from sklearn.exceptions import DataConversionWarning
 
-from sgdone import LinearClassifier, SGDClassifier
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier
 
 PAIRS = {
     "text": np.array(["no", "yes"]),
@@ -145,15 +145,48 @@ def test_a_column_vector_warns_as_in_scikit_learn(binary, model, same_model):
     same_model(model, LinearClassifier(random_state=0).fit(X, y))
 
 
-@pytest.mark.parametrize("bad", [[1, "a"], [1, None], [1j, 2j]], ids=str)
-def test_labels_that_cannot_be_compared(bad, model):
-    y = np.empty(10, dtype=object)
-    y[:] = bad * 5
-    with pytest.raises(ValueError, match="Unknown label type"):
-        model.fit(np.arange(20.0).reshape(10, 2), y)
-
-
 @pytest.mark.parametrize("y", [np.eye(3, dtype=int), np.zeros((3, 2))], ids=["indicator", "two columns"])
 def test_more_than_one_label_a_row(y, model):
     with pytest.raises(ValueError, match="y should be a 1d array"):
         model.fit(np.eye(3), y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["no", 1], "y holds labels of different types, 'no' in row 0 and 1 in row 1: convert all of them to text or"),
+        ([1.5, "yes"], "y holds labels of different types, 1.5 in row 0 and 'yes' in row 1"),
+        (["no", None], "the label of row 1 is None, drop the row"),
+        ([pd.NA, "yes"], "the label of row 0 is <NA>, drop the row"),
+        ([0, float("nan")], "the label of row 1 is nan, drop the row"),
+        (["no", b"yes"], r"the label of row 1 of y is b'yes' \(bytes\): use text or numbers"),
+        (["no", ("yes",)], r"the label of row 1 of y is \('yes',\) \(tuple\): use text or numbers"),
+        ([1j, 2j], r"the label of row 0 of y is 1j \(complex\): use text or numbers"),
+        ([2**70, 1], "the integer that is the label of row 0 of y has too many digits: use text"),
+        ([-1, 2**63], "the integer that is the label of row 1 of y has too many digits: use text"),
+        ([0.5, 2**53 + 1], "the integer that is the label of row 1 of y has too many digits: use text"),
+    ],
+)
+def test_labels_that_cannot_be_compared_say_where(labels, message, binary, model):
+    X, y = binary
+    y = y.copy()
+    y[:2] = [0, 1]
+    both = np.empty(2, dtype=object)
+    both[:] = labels
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, both[y])
+    if not isinstance(labels[1], tuple):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, both[y].tolist())
+    with pytest.raises(ValueError, match=message.replace("of y", "of classes").replace("y holds", "classes holds")):
+        model.partial_fit(X, both[y], classes=both)
+
+
+@pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity")])
+@pytest.mark.parametrize("estimator", [LinearClassifier, LinearRegressor])
+def test_a_label_that_is_not_finite_says_where(value, name, estimator, binary):
+    X, y = binary
+    y = y.astype(float)
+    y[17] = value
+    with pytest.raises(ValueError, match=f"Input y contains {name}: the label of row 17 is {value}"):
+        estimator().fit(X, y)

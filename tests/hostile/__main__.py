@@ -8,7 +8,9 @@ from .running import Failure, Summary, mixed, run
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.hostile", description="Hostile input in processes of its own.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.hostile", description="Hostile input in processes of its own."
+    )
     parser.add_argument("--minutes", type=float, help="how long to run")
     parser.add_argument("--cases", type=int, help="how many cases of all kinds, or of --kind")
     parser.add_argument("--kind", choices=list(kinds()), help="only cases of this kind")

@@ -54,4 +54,6 @@ def kinds() -> dict[str, Kind]:
 def modules_of(folder: str) -> list[Any]:
     """All modules of a folder beside this file."""
     package = importlib.import_module(f".{folder}", __package__)
-    return [importlib.import_module(f"{package.__name__}.{file.name}") for file in pkgutil.iter_modules(package.__path__)]
+    return [
+        importlib.import_module(f"{package.__name__}.{file.name}") for file in pkgutil.iter_modules(package.__path__)
+    ]

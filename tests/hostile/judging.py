@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 import sgdone
+from sgdone.data.memory import NotEnoughMemoryError
 
 _SGDONE = str(Path(sgdone.__file__).parent)
 #: Longer than anyone reads.
@@ -37,10 +38,12 @@ def answer(call: Callable[[], Any], problem_with: Callable[[Exception], str | No
 
 
 def only(kind: type[Exception], path: Path) -> Callable[[Exception], str | None]:
-    """Errors of one kind, which name the file."""
+    """Errors of one kind, which name the file; any file may be too large for the memory that there is."""
 
     def problem_with(error: Exception) -> str | None:
-        if type(error) is not kind:
+        if isinstance(error, NotEnoughMemoryError):
+            return None
+        if not isinstance(error, kind):
             return f"{type(error).__name__} instead of {kind.__name__}"
         return None if str(path) in str(error) else "the message does not name the file"
 
@@ -48,12 +51,12 @@ def only(kind: type[Exception], path: Path) -> Callable[[Exception], str | None]
 
 
 def argument_error(error: Exception) -> str | None:
-    """A ValueError or TypeError that sgdone raises, or that scikit-learn's validation does.
+    """A ValueError or TypeError that sgdone raises, or that scikit-learn's validation does; or a MemoryError of sgdone.
 
     An error of NumPy inside sgdone is none, though it is a ValueError: nobody has written it for a user. So the
     innermost frame must be a ``raise`` of sgdone, or a function of scikit-learn's that checks or converts.
     """
-    if not isinstance(error, (ValueError, TypeError)) or isinstance(error, UnicodeError):
+    if not isinstance(error, (ValueError, TypeError, NotEnoughMemoryError)) or isinstance(error, UnicodeError):
         return f"a {type(error).__name__} is no answer to bad arguments"
     frames = [*_frames(error.__traceback__)]
     while len(frames) > 1 and _module(frames[-1]).split(".")[0] in _CONVERSIONS:

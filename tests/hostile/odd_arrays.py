@@ -193,10 +193,7 @@ _OTHER_TYPES: dict[str, Callable[[Rows, Random], Any]] = {
 
 def odd_labels(random: Random, n_rows: int) -> tuple[str, Any]:
     """A name and ``n_rows`` labels, or what someone took for them."""
-    if random.random() < 0.4:
-        name = random.choice(["two classes", "numbers"])
-    else:
-        name = random.choice(list(_LABELS))
+    name = random.choice(["two classes", "numbers"] if random.random() < 0.4 else list(_LABELS))
     with np.errstate(all="ignore"):
         return name, _LABELS[name](np.random.default_rng(random.getrandbits(32)), n_rows, random)
 

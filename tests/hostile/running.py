@@ -17,7 +17,7 @@ from typing import Any
 from .case_kind import Case, kinds
 
 #: Seconds for one case, and for what all cases of a kind share. A loop may have to be compiled in either.
-CASE_LIMIT, PREPARE_LIMIT = 120.0, 900.0
+CASE_LIMIT, PREPARE_LIMIT = 120.0, 3600.0
 #: Cases after which a process is replaced, so that what leaks is not blamed on a later case.
 _CASES_OF_A_PROCESS = 2000
 _FINE = ("accepted", "refused")
@@ -53,7 +53,9 @@ class Summary:
         lines = []
         for kind in dict.fromkeys(kind for kind, _ in sorted(self.outcomes)):
             counts = {outcome: n for (own, outcome), n in sorted(self.outcomes.items()) if own == kind}
-            lines.append(f"{kind}: {sum(counts.values()):,} cases, " + ", ".join(f"{n:,} {o}" for o, n in counts.items()))
+            lines.append(
+                f"{kind}: {sum(counts.values()):,} cases, " + ", ".join(f"{n:,} {o}" for o, n in counts.items())
+            )
         return "\n".join(lines)
 
 
@@ -126,17 +128,21 @@ class _Process:
             self._child.stdin.flush()
         except BrokenPipeError:
             pass
-        limit = CASE_LIMIT + 60.0  # a process that has just started has not read anything yet
+        preparing, limit = False, CASE_LIMIT + 60.0  # a process that has just started has not read anything yet
         while True:
             line, timed_out = self._line(limit)
             if not line:
-                return *self._death(timed_out, limit), notes
+                outcome, detail = self._death(timed_out, limit)
+                if preparing:
+                    raise RuntimeError(f"what the cases of a kind share cannot be made ({outcome}): {detail}")
+                return outcome, detail, notes
             message = json.loads(line)
             if message["what"] == "end":
                 return message["outcome"], message["detail"], notes
             if message["what"] == "note":
                 notes.append(message["text"])
-            limit = PREPARE_LIMIT if message["what"] == "prepare" else CASE_LIMIT
+            preparing = message["what"] == "prepare"
+            limit = PREPARE_LIMIT if preparing else CASE_LIMIT
 
     def _line(self, limit: float) -> tuple[str, bool]:
         assert self._child.stdout is not None
@@ -161,4 +167,6 @@ class _Process:
         said = self._log.read()[-4000:]
         if timed_out:
             return "hang", f"no end after {limit:.0f} s\n{said}"
-        return ("signal", f"{signal.Signals(-code).name}\n{said}") if code < 0 else ("exit", f"exit code {code}\n{said}")
+        return (
+            ("signal", f"{signal.Signals(-code).name}\n{said}") if code < 0 else ("exit", f"exit code {code}\n{said}")
+        )

@@ -8,10 +8,9 @@ import pytest
 from scipy import sparse
 
 import sgdone
-from hostile_files import loaded_or_refused, refused
+from hostile_files import refused
 from sgdone import SGDClassifier, solvers, stopping
 from sgdone.model_file import ModelFileError, container
-from tiers import fast_first
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +75,7 @@ def test_arrays_of_other_shapes(name, tensor, parts, tmp_path):
 def test_attributes_that_are_none(parts, tmp_path):
     content, tensors = copy.deepcopy(parts)
     content["attributes"]["__class__"] = 1
-    refused(tmp_path / "m", content, tensors, "no attribute is called '__class__'")
+    refused(tmp_path / "m", content, tensors, "no attribute of a SGDClassifier is called '__class__'")
     content, tensors = copy.deepcopy(parts)
     del content["attributes"]["verdict_"]
     refused(tmp_path / "m", content, tensors, "holds no model")
@@ -107,12 +106,6 @@ def test_a_header_that_is_none(parts, tmp_path):
         container.write(tmp_path / "m", content, parts[1])
         with pytest.raises(ModelFileError, match="has a header that cannot be read"):
             sgdone.load(tmp_path / "m")
-
-
-@pytest.mark.parametrize("seeds", fast_first(1, [range(start, start + 100) for start in (0, 100, 200)]), ids=str)
-def test_anything_in_any_place_is_a_model_or_a_clear_error(seeds, parts, tmp_path):
-    for seed in seeds:
-        loaded_or_refused(tmp_path / "m", parts, seed)
 
 
 @pytest.mark.slow

@@ -87,10 +87,23 @@ def test_seconds_used_are_kept(rows, tmp_path):
         loaded.partial_fit(X, y)
 
 
-def test_what_a_rule_remembers_starts_again_if_it_cannot_be_stored(rows, stored):
+def test_what_a_rule_remembers_and_cannot_be_stored_is_not_dropped(rows, tmp_path):
     X, y = rows
     model = SGDClassifier(stop="progressive", random_state=0).partial_fit(X, y, ["no", "yes"])
     model._results = [replace(result, rule_state=object()) for result in model._results]
+    with pytest.raises(ValueError, match=r"cannot be stored .the state of ProgressiveLoss.* is not valid"):
+        sgdone.save(model, tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_rule_starts_again_after_it_was_stored(rows, stored):
+    X, y = rows
+    model = SGDClassifier(stop=stopping.MaxSamples(20), random_state=0).fit(X, y).set_params(stop="progressive")
     loaded = stored(model)
-    assert loaded._results[0].rule_state is None
-    loaded.partial_fit(X, y)
+    assert bits(loaded.partial_fit(X, y)) == bits(model.partial_fit(X, y))
+
+
+def test_another_method_cannot_be_stored_with_the_state_of_the_last(rows, tmp_path):
+    model = SGDClassifier(solver="asgd", random_state=0).fit(*rows).set_params(solver="sgd")
+    with pytest.raises(ValueError, match=r"cannot be stored .*set the parameters back, or fit it again"):
+        sgdone.save(model, tmp_path / "m")

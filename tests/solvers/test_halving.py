@@ -319,3 +319,25 @@ if __name__ == "__main__":
     for seed in range(int(sys.argv[1])):
         check(seed)
     print(f"{sys.argv[1]} detectors")
+
+
+def test_a_stream_has_no_passes(problem):
+    """The rows of a call of partial_fit are not the data: how many of these make a pass is not known."""
+    X, y = problem.X, np.where(problem.y > 0, 1, 0)
+    for detector in (MaxPasses(1), Pflug(), ProgressiveLoss(0.2)):
+        model = SGDClassifier(solver=Halving(SGD(), detector), step=0.1, random_state=0)
+        for part in np.array_split(np.arange(len(y)), 10):
+            model.partial_fit(X[part], y[part], classes=[0, 1])
+        assert model.verdict_.evidence["halvings"] == []
+
+
+@pytest.mark.parametrize(
+    ("detector", "message"),
+    [
+        (stopping.MaxSeconds(1) | Pflug(), "would halve the step at a time that depends on the machine"),
+        (stopping.Gain(), "evaluates on validation rows, which a detector cannot"),
+    ],
+)
+def test_rules_that_cannot_detect(detector, message):
+    with pytest.raises(ValueError, match=message):
+        Halving(SGD(), detector)

@@ -269,7 +269,6 @@ def test_a_loss_of_ones_own_is_not_taken_for_another():
     [
         ({"alpha": 0}, "liblinear needs a positive alpha: its C is 1/"),
         ({"step": 0.1}, "has no step size: remove step=Constant\\("),
-        ({"stop": MarginTest()}, "liblinear ends by itself: a rule that checks every sample cannot be used with it"),
         ({"average": True}, "cannot be averaged"),
         ({"penalty": "l1"}, "make weights exactly 0, which liblinear"),
         ({"loss": "hinge", "solver": Liblinear(dual=False)}, "the hinge in the dual alone: use dual=True"),
@@ -351,3 +350,10 @@ def test_an_index_out_of_range_is_named():
     X.indices[X.indptr[57]] = 6
     with pytest.raises(ValueError, match="row 57 of the CSR matrix X has the column index 6"):
         run(ArraySource(X, problem.y), HINGE, Liblinear(), MaxPasses(1), alpha=0.1)
+
+
+@pytest.mark.parametrize("stop", [1, MarginTest()])
+def test_a_rule_without_effect_is_refused(stop):
+    message = r"Liblinear\(.*\) ends by itself, and stop=.* would have no effect: remove stop"
+    with pytest.raises(ValueError, match=message):
+        SGDClassifier(solver="liblinear", stop=stop).fit(np.eye(4), [0, 1, 0, 1])

@@ -364,3 +364,14 @@ def test_small_data():
             result = run(ArraySource(form(X), y), LOGISTIC, OLBFGS(2), MaxPasses(7), alpha=0.1)
             assert np.all(np.isfinite(result.coef))
             assert result.verdict.step == 7 * len(X) // 2
+
+
+@pytest.mark.parametrize("n_rows", [50, 100, 101])
+def test_a_first_step_of_epsilon_is_not_convergence(n_rows):
+    """With hardly more rows than a minibatch has, the first two passes are predicted from the start."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 3))
+    y = X[:, 0] + rng.standard_normal(n_rows) > 0
+    model = SGDClassifier(solver="olbfgs", random_state=0).fit(X, y)
+    assert model.verdict_.passes > 4
+    assert model.verdict_.step > 2

@@ -87,6 +87,7 @@ def test_it_equals_its_slow_twin(loss, seed, as_csr, intercept, projection, mini
         alpha=alpha,
         fit_intercept=intercept,
         block_size=block_size,
+        step=steps.Bottou(t0=1.0),
     )
     assert result.verdict.step == len(path) - 1
     assert_same(result, path[-1])
@@ -492,10 +493,11 @@ def test_divergence_is_found(as_csr, minibatch, problem):
 
 @pytest.mark.slow
 def test_an_intercept_outside_of_the_ball_can_leave_all_bounds(problem):
-    """A limit of steps 1/(αt) on losses steeper than the hinge; Bottou's steps or no intercept are the way out."""
+    """By steps of 1/(αt) on losses steeper than the hinge, which are not the default then; nor without an intercept."""
     loss, alpha = losses.SquaredHinge(), 1e-4
-    assert fit(problem, Pegasos(), MaxPasses(9), loss, alpha=alpha).verdict.status is Status.DIVERGED
-    for options in ({"fit_intercept": False}, {"step": steps.Bottou()}):
+    printed = fit(problem, Pegasos(), MaxPasses(9), loss, alpha=alpha, step=steps.Bottou(t0=1.0))
+    assert printed.verdict.status is Status.DIVERGED
+    for options in ({"fit_intercept": False}, {}):
         result = fit(problem, Pegasos(), MaxPasses(9), loss, alpha=alpha, **options)
         assert result.verdict.status is Status.BUDGET_SPENT
 
@@ -518,3 +520,13 @@ def test_small_data():
             y = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
             result = run(ArraySource(form(X), y), HINGE, Pegasos(2), stopping.MaxPasses(7), alpha=0.1)
             assert np.all(np.isfinite(result.coef))
+
+
+@pytest.mark.parametrize("alpha", [1e-4, 1e-8])
+def test_steep_losses_with_an_intercept_do_not_diverge(alpha, rng):
+    X = rng.standard_normal((300, 3))
+    y = X[:, 0] + 0.5 * rng.standard_normal(300) > 0
+    model = SGDClassifier("squared_hinge", solver="pegasos", alpha=alpha, stop=20, random_state=0).fit(X, y)
+    assert model.verdict_.status is Status.BUDGET_SPENT
+    optimum = LinearSVC(C=1 / (2 * 300 * alpha), fit_intercept=True, intercept_scaling=100.0, max_iter=10**5).fit(X, y)
+    np.testing.assert_allclose(model.coef_, optimum.coef_, atol=0.3)

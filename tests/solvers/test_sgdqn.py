@@ -99,7 +99,7 @@ def test_a_memory_of_another_size_is_refused():
     model = SGDClassifier(solver="sgdqn", random_state=0).partial_fit(X, y, classes=[-1, 1])
     model._results[0].state.extra.kept = np.zeros(3)
     with pytest.raises(ValueError, match="a memory of 3 weights does not fit 5 features"):
-        model.partial_fit(X, y)
+        model._method().check_memory(model._results[0].state)
 
 
 @pytest.mark.slow

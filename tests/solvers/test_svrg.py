@@ -258,3 +258,29 @@ def test_small_data():
         for form in (np.asarray, sparse.csr_array):
             model = SGDRegressor(solver="svrg", stop=7, random_state=0).fit(form(X), np.arange(len(X), dtype=float))
             assert np.all(np.isfinite(model.coef_))
+
+
+def test_by_default_it_ends_at_the_optimum(rng):
+    X = rng.standard_normal((300, 3))
+    y = X[:, 0] + 0.5 * rng.standard_normal(300) > 0
+    model = SGDClassifier(solver="svrg", random_state=0).fit(X, y)
+    assert (model.verdict_.status, model.verdict_.rule) == (Status.CONVERGED, "SVRG")
+    scores = model.decision_function(X)
+    slopes = 1.0 / (1.0 + np.exp(-scores)) - y
+    gradient = np.append(X.T @ slopes / 300 + model.alpha_ * model.coef_[0], slopes.mean())
+    start = np.append(X.T @ (0.5 - y), (0.5 - y).sum()) / 300
+    assert np.linalg.norm(gradient) == pytest.approx(model.verdict_.evidence["gradient"], rel=1e-8)
+    assert np.linalg.norm(gradient) <= 1e-4 * np.linalg.norm(start)
+    optimum = LogisticRegression(C=1 / (300 * model.alpha_), tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(model.coef_, optimum.coef_, atol=5e-3)
+
+
+def test_a_rule_that_is_given_decides(rng):
+    X = rng.standard_normal((60, 3))
+    model = SGDClassifier(solver="svrg", stop=200, random_state=0).fit(X, X[:, 0] > 0)
+    assert model.verdict_.passes == 200
+
+
+def test_a_tolerance_out_of_range():
+    with pytest.raises(ValueError, match=r"tol=1: give the relative norm of the gradient"):
+        SVRG(tol=1)

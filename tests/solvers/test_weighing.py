@@ -272,3 +272,13 @@ def test_they_have_short_names():
         "median_of_means",
         "margin_moments",
     }
+
+
+@pytest.mark.parametrize("unit", [0.01, 100.0])
+def test_the_unit_of_weights_does_not_matter_to_catoni(unit):
+    """The location of weighted losses depends on ratios of weights only: so must the steps."""
+    X, y, *_ = drawn(4)
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, len(y))
+    expected = SGDClassifier("hinge", solver="catoni", stop=20).fit(X, y, sample_weight=weights)
+    model = SGDClassifier("hinge", solver="catoni", stop=20).fit(X, y, sample_weight=unit * weights)
+    np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-10)

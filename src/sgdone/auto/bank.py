@@ -170,7 +170,8 @@ class Bank(Method):
         if block.rows.access.vectors_first == state.units.dense:
             return block
         matrix = block.rows.whole()
-        return replace(block, rows=Rows.of(matrix.toarray() if state.units.dense else csr_array(matrix)))
+        matrix = matrix.toarray() if state.units.dense else csr_array(matrix)
+        return replace(block, rows=Rows.of(matrix, names=block.rows.names))
 
     def next_pause(self, state: BankState) -> Pause:
         """The next comparison in the first pass."""
@@ -315,6 +316,10 @@ class Bank(Method):
             advice = "Allow more passes: another pass is expected to help."
         drift = drift_advice(state.units.groups, feature_names) if done else ""
         return replace(ended, advice=f"{advice} {drift}".strip())
+
+    def spreads(self, state: BankState) -> NDArray[np.float64]:
+        """Those that the units were estimated from."""
+        return state.units.spreads
 
     def check_state(self, state: Any, objective: Objective, n_features: int) -> None:
         """Shapes, types and ranges of everything that the compiled loops use."""

@@ -1,4 +1,7 @@
-"""Checks of a state of the default fit that was read from a file: the compiled loops do not check anything."""
+"""Checks of a state of the default fit that was read from a file: the compiled loops do not check anything.
+
+That the fields are of their declared types is checked where they are read.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,12 +10,13 @@ import numpy as np
 
 from sgdone.auto.bank_state import BankState
 from sgdone.auto.candidates import Candidate
-from sgdone.auto.label_order import GroupMeans, LabelOrder
+from sgdone.auto.label_order import GroupMeans
 from sgdone.auto.models import Models
 from sgdone.auto.progressive_losses import ProgressiveLosses
-from sgdone.auto.units import Units
+from sgdone.auto.units import LIFT, Units
 from sgdone.interfaces.objective import Objective
-from sgdone.kernels.bank import ALL_ROWS
+from sgdone.interfaces.progress import NEVER
+from sgdone.kernels.bank import ALL_ROWS, CLOCK, GAIN, LEAVES_OUT, PENALTY, STEPS, TOLD
 from sgdone.solvers.stretch import LARGEST
 
 
@@ -20,61 +24,64 @@ def check_state(state: Any, objective: Objective, n_features: int) -> None:
     """Raise a ValueError for a state that no fit of such a model leaves."""
     _require(isinstance(state, BankState), "a state of the default fit")
     _check_objective(state.objective, objective)
-    _require(all(_is_number(n) for n in (state.energy, state.smoothness, state.weight)), "step sizes")
+    _require(all(0 < n < np.inf for n in (state.energy, state.smoothness, state.weight)), "step sizes")
     _check_models(state.models, state.objective, n_features)
     _require(state.lead in state.models.candidates, "a leader")
     _check_units(state.units, n_features)
-    _require(isinstance(state.order, LabelOrder) and _is_number(state.order.pivot), "an order of labels")
+    _require(bool(np.isfinite(state.order.pivot)), "an order of labels")
     _check_groups(state.order.groups, objective.n_outputs)
-    _require(isinstance(state.tried, list), "candidates tried")
-    _require(all(isinstance(found, Candidate) for found in state.tried), "candidates tried")
+    _check_candidates(state.tried)
     _check_progressive(state.progressive, len(state.models.alive))
 
 
-def _check_objective(found: Any, expected: Objective) -> None:
-    _require(isinstance(found, Objective) and found.n_outputs == expected.n_outputs, "an objective for these outputs")
+def _check_objective(found: Objective, expected: Objective) -> None:
+    _require(found.n_outputs == expected.n_outputs, "an objective for these outputs")
     _require(found.predicts == expected.predicts, "an objective of this kind")
-    _require(isinstance(found.fit_intercept, bool), "an objective")
-    _require(found.alpha is None or _is_number(found.alpha), "a penalty")
 
 
-def _check_models(models: Any, objective: Objective, n_features: int) -> None:
-    _require(isinstance(models, Models) and models.objective == objective, "models of the objective")
-    _require(isinstance(models.candidates, list) and isinstance(models.folds, list) and models.n_models > 0, "models")
-    _require(all(isinstance(found, Candidate) for found in models.candidates), "candidates")
-    _require(models.folds == [ALL_ROWS] * models.n_models, "models of all rows")
+def _check_models(models: Models, objective: Objective, n_features: int) -> None:
+    _require(models.objective == objective, "models of the objective")
+    _require(models.n_models > 0 and models.folds == [ALL_ROWS] * models.n_models, "models of all rows")
+    _check_candidates(models.candidates)
     width = models.n_models * objective.n_outputs
     _require(models.weights.dtype in LARGEST and models.weights.flags.c_contiguous, "weights")
     _require(models.weights.shape == (n_features, 2 * width) and bool(np.isfinite(models.weights).all()), "weights")
-    for array, shape in (
-        (models.intercepts, (2, width)),
-        (models.numbers, (models.n_models, 4)),
-        (models.plans, (models.n_models, 5)),
-    ):
-        _check_arrays([array], shape)
+    _check_arrays([models.intercepts], (2, width))
+    _check_arrays([models.numbers], (models.n_models, 4))
+    _check_arrays([models.plans], (models.n_models, 5))
+    steps, plans = models.numbers[:, STEPS], models.plans
+    _require(bool(np.all((steps >= 0) & (steps < NEVER) & (steps == np.floor(steps)))), "numbers of rows")
+    _require(bool(np.all(plans[:, [GAIN, CLOCK, PENALTY]] >= 0)), "step sizes and penalties")
+    _require(bool(np.all(plans[:, LEAVES_OUT] == ALL_ROWS) and np.all(np.isin(plans[:, TOLD], (0, 1)))), "plans")
 
 
-def _check_units(units: Any, n_features: int) -> None:
-    _require(isinstance(units, Units) and units.n_features == n_features, "units of these features")
-    _require(all(isinstance(flag, bool) for flag in (units.dense, units.centred, units.ordered)), "units")
+def _check_candidates(candidates: Sequence[Candidate]) -> None:
+    fit = all(0 < found.multiplier < np.inf and 0 <= found.penalty < np.inf for found in candidates)
+    _require(fit and len(set(candidates)) == len(candidates), "candidates")
+
+
+def _check_units(units: Units, n_features: int) -> None:
+    _require(units.n_features == n_features, "units of these features")
     _require(units.dense or not units.centred, "units")
-    _require(all(_is_count(n) for n in (units.rows, units.made_from, units.version)), "units")
-    _check_arrays([units.firsts, units.squares, units.scale], (n_features,))
-    _check_arrays([units.lift], (n_features if np.size(units.lift) else 0,))  # files of before have none
+    _require(0 <= units.made_from <= units.rows < NEVER and 0 <= units.version < NEVER, "units")
+    _check_arrays([units.firsts, units.squares, units.lift, units.scale], (n_features,))
+    _require(bool(np.isin(units.lift, (1.0, LIFT)).all()), "units")
     _check_arrays([units.pivot], (n_features if units.dense else 0,))
     _check_arrays([units.shift], (n_features if units.centred else 0,))
+    _require(bool(np.all(units.scale >= 0) and np.all(units.squares >= 0)), "units")
+    _require(units.dense or bool(np.all((units.firsts >= 0) & (units.firsts <= units.rows))), "units")
     _check_groups(units.groups, n_features)
 
 
-def _check_groups(groups: Any, width: int) -> None:
-    _require(isinstance(groups, GroupMeans) and _is_number(groups.rows) and _is_count(groups.groups), "groups of rows")
+def _check_groups(groups: GroupMeans, width: int) -> None:
+    _require(0 <= groups.groups <= groups.rows < np.inf, "groups of rows")
     _check_arrays([groups.sums, groups.squares, groups.between], (width if groups.groups else 0,))
 
 
-def _check_progressive(sums: Any, count: int) -> None:
-    _require(isinstance(sums, ProgressiveLosses) and _is_count(sums.rows), "progressive losses")
-    _require(all(_is_number(n) for n in (sums.unit, sums.weight, sums.heavy)), "progressive losses")
+def _check_progressive(sums: ProgressiveLosses, count: int) -> None:
+    _require(0 <= sums.rows < NEVER and all(np.isfinite(n) for n in (sums.unit, sums.weight, sums.heavy)), "losses")
     if sums.rows:
+        _require(sums.unit > 0 and sums.weight > 0 and sums.heavy > 0, "losses")
         _check_arrays([sums.sums, sums.heavy_sums], (count,))
         _check_arrays([sums.products], (count, count))
 
@@ -83,14 +90,6 @@ def _check_arrays(arrays: Sequence[Any], shape: tuple[int, ...]) -> None:
     for array in arrays:
         _require(isinstance(array, np.ndarray) and array.shape == shape, f"an array of shape {shape}")
         _require(array.dtype == np.float64 and bool(np.isfinite(array).all()), "numbers")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value))
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _require(holds: bool, what: str) -> None:

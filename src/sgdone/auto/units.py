@@ -16,7 +16,7 @@ from sgdone.kernels.column_statistics import make_csr_statistics, make_dense_sta
 _ROUNDING = 64 * np.finfo(np.float64).eps
 #: Squares of values below the first number underflow: such a column is measured times the second, a power of two, until
 #: its sum of squares exceeds the third.
-_TINY, _LIFT, _GROWN = 2.0**-460, 2.0**600, 2.0**600
+_TINY, LIFT, _GROWN = 2.0**-460, 2.0**600, 2.0**600
 #: Units are estimated again once the number of rows, or the spread of a column, has grown by this factor.
 _GROWTH = 2.0
 
@@ -61,8 +61,6 @@ class Units:
         """Add rows before they are trained on; raise for rows that are not finite."""
         if not self.firsts.size:
             self._start(block, rows)
-        if not self.lift.size:
-            self.lift = np.ones(self.n_features)
         weights, stride = block.sample_weight, block.weight_stride
         arrays, types = block.rows.arrays, block.rows.types
         firsts, squares = (self.firsts.copy(), self.squares.copy()) if self.ordered and self.dense else (None, None)
@@ -108,8 +106,13 @@ class Units:
         scale = np.where(self.scale > 0, self.scale, np.inf)
         return Scaling(scale, self.shift if self.centred else None)
 
+    @property
+    def spreads(self) -> NDArray[np.float64]:
+        """Standard deviations of the columns over the rows seen; of sparse ones, the root mean square."""
+        return self._of_rows_seen()[0] if self.centred else np.sqrt(self.squares / max(1, self.rows)) / self.lift
+
     def _start(self, block: Block, rows: NDArray[np.uint64]) -> None:
-        self.firsts, self.squares = np.zeros(self.n_features), np.zeros(self.n_features)
+        self.firsts, self.squares, self.lift = (value * np.ones(self.n_features) for value in (0.0, 0.0, 1.0))
         self.pivot = np.zeros(self.n_features if self.dense else 0)
         if self.centred:
             self.pivot = np.array(block.rows.arrays[0][rows[0]], dtype=np.float64)
@@ -132,7 +135,7 @@ class Units:
             values = block.rows.matrix(rows)[:, columns].toarray().astype(np.float64)
         varies = values.any(axis=0)
         columns, values = columns[varies], values[:, varies]
-        self.lift[columns] = np.where(tiny[columns], _LIFT, 1.0)
+        self.lift[columns] = np.where(tiny[columns], LIFT, 1.0)
         values *= self.lift[columns]
         with np.errstate(over="ignore", invalid="ignore"):
             self.squares[columns] = (values * values).sum(axis=0)

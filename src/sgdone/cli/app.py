@@ -149,7 +149,7 @@ def predict(
 ) -> None:
     """Predict the label of each row.
 
-    If DATA contains the true labels, also print the score.
+    If DATA contains the true labels, also print the score. Of a data set by name, the test rows are predicted.
     """
     from sgdone.cli.predict import predict_and_report
 
@@ -175,7 +175,7 @@ def inspect(
 @app.command(
     epilog=_examples(
         "diagnose train.csv --label outcome",
-        "diagnose endometrial --plot separation.png",
+        "diagnose breast-cancer --plot separation.png",
         "diagnose a9a.svm --no-intercept --json",
     )
 )

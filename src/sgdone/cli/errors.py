@@ -19,6 +19,7 @@ _OPTIONS = (
     (r"\bn_features\b", "--n-features"),
     (r'\b(loss|solver|step|stop)="(\w+)"', r"--\1 \2"),
     (r'\bor "auto"', "or auto"),
+    (r"\buse Linear(Classifier|Regressor)\b(?!,? (and|or) )", "use --solver auto"),
 )
 
 

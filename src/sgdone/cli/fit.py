@@ -76,6 +76,7 @@ def fit_and_report(arguments: FitArguments) -> None:
         report = report_of(model, train, tested, task)
     report |= {
         "seconds": time.perf_counter() - arguments.began,
+        "seconds_starting": began_reading - arguments.began,
         "seconds_reading": reading,
         "seconds_fitting": fitting,
         "model": None if arguments.model is None else str(arguments.model),

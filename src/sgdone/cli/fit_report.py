@@ -5,7 +5,7 @@ from typing import Any
 from sgdone import __version__
 from sgdone.cli import console
 from sgdone.cli.input_data import InputData
-from sgdone.cli.report_text import classes_text, scores_text, verdict_as_json, verdict_text
+from sgdone.cli.report_text import classes_text, scores_text, solver_text, verdict_as_json, verdict_text
 from sgdone.cli.scores import Model, score
 from sgdone.data.learning_task import Task
 from sgdone.run.verdict import Verdict
@@ -40,7 +40,10 @@ def show(report: dict[str, Any], verdict: Verdict) -> None:
     test = report["test"]
     console.show(
         [
-            ("task", f"{report['task']} with the {report['loss'].replace('_', ' ')} loss, {_solver(report['solver'])}"),
+            (
+                "task",
+                f"{report['task']} with the {report['loss'].replace('_', ' ')} loss, {solver_text(report['solver'])}",
+            ),
             ("rows", f"{report['rows']:,}" + (f" (and {test['rows']:,} to test)" if test else "")),
             ("features", f"{report['features']:,}"),
             *classes_text(report["classes"], report["class_names"]),
@@ -54,11 +57,7 @@ def show(report: dict[str, Any], verdict: Verdict) -> None:
     console.say(f"\n{verdict_text(verdict)}", str(verdict.status))
 
 
-def _solver(name: str) -> str:
-    return "automatic solver" if name == "auto" else f"solver {name}"
-
-
 def _seconds(report: dict[str, Any]) -> str:
-    """The seconds of the whole command, and of its two longest parts."""
-    reading, fitting = report["seconds_reading"], report["seconds_fitting"]
-    return f"{report['seconds']:.2g} (reading {reading:.2g}, fitting {fitting:.2g})"
+    """The seconds of the whole command, and of its longest parts."""
+    parts = ", ".join(f"{part} {report[f'seconds_{part}']:.2g}" for part in ("starting", "reading", "fitting"))
+    return f"{report['seconds']:.2g} ({parts})"

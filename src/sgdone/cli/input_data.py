@@ -28,9 +28,10 @@ class InputData:
     feature_names: list[str] | None
     label_name: str | None = None
     zero_based: bool = False
-    #: For data sets only: the names of the classes and the task.
+    #: For data sets only: the names of the classes, the task, and which rows these are.
     class_names: list[str] | None = None
     task: Task | None = None
+    subset: Literal["train", "test"] | None = None
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -84,7 +85,15 @@ def load(
         raise DataError(f"{data}: has {counted(found.X.shape[1], 'feature')}, expected {n_features:,}")
     if features is not None and found.feature_names not in (None, features):
         raise DataError(f"{data}: the features differ from those of the training data")
-    return InputData(data, found.X, found.y, found.feature_names, class_names=found.target_names, task=found.task)
+    return InputData(
+        data,
+        found.X,
+        found.y,
+        found.feature_names,
+        class_names=found.target_names,
+        task=found.task,
+        subset=subset,
+    )
 
 
 def load_test_part(data: str) -> InputData | None:

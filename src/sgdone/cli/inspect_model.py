@@ -9,7 +9,7 @@ from sklearn.base import is_classifier
 
 import sgdone
 from sgdone.cli import console
-from sgdone.cli.report_text import classes_text, verdict_as_json, verdict_text
+from sgdone.cli.report_text import MOST_CLASSES, classes_text, solver_text, verdict_as_json, verdict_text
 from sgdone.cli.scores import Model
 from sgdone.model_file import read_header
 
@@ -50,14 +50,20 @@ def _shown(parameter: Any) -> str:
 
 
 def _largest(model: Model, top: int) -> list[dict[str, Any]]:
-    """The coefficients of largest absolute value, with their features and classes."""
+    """The coefficients that change the prediction most per standard deviation of the feature.
+
+    The standard deviations are unknown in models of ``partial_fit``; then coefficients are ranked by absolute value.
+    """
     coef = np.atleast_2d(model.coef_)
     names = getattr(model, "feature_names_in_", None)
-    order = np.argsort(-np.abs(coef), axis=None, kind="stable")[:top]
+    std = getattr(model, "feature_std_", None)
+    effect = coef if std is None else coef * std
+    order = np.argsort(-np.abs(effect), axis=None, kind="stable")[:top]
     entries = []
     for row, column in zip(*np.unravel_index(order, coef.shape), strict=True):
         name = f"feature {column + 1}" if names is None else names[column]
         entry = {"feature": name, "column": int(column), "coefficient": float(coef[row, column])}
+        entry["per_std"] = None if std is None else float(effect[row, column])
         if is_classifier(model) and len(coef) > 1:
             entry["class"] = model.classes_[row]
         entries.append(entry)
@@ -69,21 +75,41 @@ def _show(report: dict[str, Any], model: Model) -> None:
     names = json_format.loads(notes["class_names"]) if "class_names" in notes else None
     console.show(
         [
-            ("model", f"{report['estimator']}, {report['loss']} loss, {report['solver']}"),
+            ("model", f"{report['estimator']} with the {report['loss']} loss, {solver_text(report['solver'])}"),
             *([("trained on", notes["data"])] if "data" in notes else []),
             *([("label", notes["label"])] if "label" in notes else []),
             ("features", f"{report['features']:,}"),
             *classes_text(report["classes"], names),
             ("alpha", console.number(report["alpha"])),
             ("passes", f"{report['passes']:.3g}"),
+            ("intercept", _intercept_text(report)),
             ("nonzero", f"{report['nonzero']:,} of {model.coef_.size:,} coefficients, {report['dtype']}"),
             ("created", f"{report['created']} with sgdone {report['sgdone']}"),
         ]
     )
     console.say(f"\n{verdict_text(model.verdict_)}", str(model.verdict_.status))
-    if report["coefficients"]:
+    if not report["coefficients"]:
+        return
+    if report["coefficients"][0]["per_std"] is None:
         console.say("\nLargest coefficients:")
         console.show([(f"{entry['coefficient']:+11.4g}", _named(entry)) for entry in report["coefficients"]])
+        return
+    console.say("\nLargest coefficients, ranked by coefficient × standard deviation of the feature:")
+    lines = [
+        (f"{entry['coefficient']:+11.4g}", f"{entry['per_std']:+11.4g}  {_named(entry)}")
+        for entry in report["coefficients"]
+    ]
+    console.show([("coefficient", " × std. dev.  feature"), *lines])
+
+
+def _intercept_text(report: dict[str, Any]) -> str:
+    """The intercept; with several classes, one each."""
+    values = [console.number(value) for value in report["intercept"]]
+    if len(values) == 1:
+        return values[0]
+    shown = [f"{value} (class {label})" for value, label in zip(values, report["classes"], strict=True)]
+    more = f", … ({len(shown):,} in all)" if len(shown) > MOST_CLASSES else ""
+    return ", ".join(shown[:MOST_CLASSES]) + more
 
 
 def _named(entry: dict[str, Any]) -> str:

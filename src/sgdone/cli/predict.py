@@ -36,7 +36,14 @@ def predict_and_report(path: Path, data: str, out: Path | None, proba: bool, lab
         with write_atomically(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
             _write_csv(stream, model, predictions, probabilities)
     if json:
-        report = {"model": str(path), "data": data, "rows": len(predictions), "scores": scores, "out": out and str(out)}
+        report: dict[str, Any] = {
+            "model": str(path),
+            "data": data,
+            "subset": rows.subset,
+            "rows": len(predictions),
+            "scores": scores,
+            "out": out and str(out),
+        }
         if out is None:
             report |= {"predictions": predictions, "probabilities": probabilities}
         console.print_json(report)
@@ -47,7 +54,7 @@ def predict_and_report(path: Path, data: str, out: Path | None, proba: bool, lab
             _write_csv(text, model, predictions, probabilities)
         finally:
             text.detach()
-    _print_scores(scores, len(predictions), out)
+    _print_scores(scores, _rows_text(rows), out)
 
 
 def _rows(model: Model, notes: dict[str, str], data: str, label: str | None) -> InputData:
@@ -90,9 +97,15 @@ def _lines(predictions: NDArray[Any], probabilities: NDArray[Any] | None) -> Ite
         yield [str(prediction), *([] if probabilities is None else map(str, probabilities[i]))]
 
 
-def _print_scores(scores: dict[str, float] | None, n_rows: int, out: Path | None) -> None:
+def _rows_text(rows: InputData) -> str:
+    """The number of rows, and which they are if a data set has others."""
+    n_rows = f"{rows.X.shape[0]:,}"
+    return f"the {n_rows} test rows of {rows.name}" if rows.subset == "test" else f"{n_rows} rows"
+
+
+def _print_scores(scores: dict[str, float] | None, rows: str, out: Path | None) -> None:
     """Print the scores on standard error, because standard output may contain the predictions."""
-    parts = [f"{n_rows:,} rows"]
+    parts = [rows]
     parts += [f"{what.strip()} {value}" for what, value in scores_text("", scores)]
     if out is not None:
         parts.append(f"written to {out}")

@@ -9,7 +9,7 @@ from sgdone.interfaces.measured import measured
 from sgdone.interfaces.stop import Status
 from sgdone.run.verdict import Verdict
 
-_MOST_CLASSES = 10
+MOST_CLASSES = 10
 
 
 def verdict_as_json(verdict: Verdict) -> dict[str, Any]:
@@ -38,8 +38,8 @@ def classes_text(classes: list[Any] | None, names: list[str] | None) -> list[tup
     shown = [str(label) for label in classes]
     if names is not None and names != shown and len(names) == len(shown):
         shown = [f"{label} ({name})" for label, name in zip(shown, names, strict=True)]
-    more = f", … ({len(shown):,} in all)" if len(shown) > _MOST_CLASSES else ""
-    return [("classes", ", ".join(shown[:_MOST_CLASSES]) + more)]
+    more = f", … ({len(shown):,} in all)" if len(shown) > MOST_CLASSES else ""
+    return [("classes", ", ".join(shown[:MOST_CLASSES]) + more)]
 
 
 def scores_text(which: str, scores: dict[str, float] | None) -> list[tuple[str, str]]:
@@ -50,3 +50,8 @@ def scores_text(which: str, scores: dict[str, float] | None) -> list[tuple[str, 
     if "accuracy" in scores:
         return [loss, (f"{which} accuracy", f"{scores['accuracy']:.2%}")]
     return [loss, (f"{which} R²", f"{scores['r2']:.4f}"), (f"{which} RMSE", number(scores["rmse"]))]
+
+
+def solver_text(name: str) -> str:
+    """The solver of a model, as a clause."""
+    return "automatic solver" if name == "auto" else f"solver {name}"

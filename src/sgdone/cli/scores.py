@@ -42,8 +42,9 @@ def score(model: Model, X: Any, y: NDArray[Any]) -> dict[str, float]:
 
 
 def _mean_and_error(losses: NDArray[np.floating]) -> dict[str, float]:
-    error = np.std(losses, ddof=1) / math.sqrt(losses.size) if losses.size > 1 else math.nan
-    return {"loss": float(np.mean(losses)), "loss_standard_error": float(error)}
+    with np.errstate(over="ignore", invalid="ignore"):  # losses of a fit that diverged
+        error = np.std(losses, ddof=1) / math.sqrt(losses.size) if losses.size > 1 else math.nan
+        return {"loss": float(np.mean(losses)), "loss_standard_error": float(error)}
 
 
 def _class_losses(model: Any, X: Any, y: NDArray[Any]) -> NDArray[np.floating]:

@@ -58,7 +58,7 @@ class ArraySource(Source):
     ) -> None:
         _check(X, labels, sample_weight)
         self.in_memory = True
-        self.rows = Rows.of(X, scaling)
+        self.rows = Rows.of(X, scaling, feature_names)
         self.labels = frozen(labels)
         self.sample_weight = frozen(np.ones(1) if sample_weight is None else sample_weight)
         self.shuffle = shuffle

@@ -36,15 +36,7 @@ class NotEnoughMemoryError(MemoryError):
 
 
 def check_memory(n_bytes: float, what: str, advice: str) -> None:
-    """Raise :class:`NotEnoughMemoryError` if ``what`` needs more bytes than are available.
-
-    Examples
-    --------
-    >>> check_memory(1e30, "a fit on 2,000,000,000 columns", "use fewer columns")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    sgdone.data.memory.NotEnoughMemoryError: a fit on 2,000,000,000 columns needs about 1e+21 GB of memory, ...
-    """
+    """Raise :class:`NotEnoughMemoryError` if ``what`` needs more bytes than are available."""
     if n_bytes < _SMALL:
         return
     available = available_memory()

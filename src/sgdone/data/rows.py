@@ -1,5 +1,6 @@
 """Row access to dense and CSR matrices for the compiled loops."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sgdone.data.cells import column_text
 from sgdone.data.csr_duplicates import as_unsigned, has_duplicates, without_duplicates
 from sgdone.data.csr_validation import check_csr, check_indptr
 from sgdone.kernels import rows as access
@@ -39,13 +41,15 @@ class Rows:
     n_features: int
     dtype: np.dtype[Any]
     scaling: Scaling | None = None
+    #: Names of the columns for messages, if known.
+    names: Sequence[str] | None = None
 
     @classmethod
-    def of(cls, X: Any, scaling: Scaling | None = None) -> "Rows":
+    def of(cls, X: Any, scaling: Scaling | None = None, names: Sequence[str] | None = None) -> "Rows":
         """Rows of a C-contiguous array or a CSR matrix of float32 or float64, scaled by ``scaling``."""
         dense = not sparse.issparse(X)
         reach, arrays = _scaled((frozen(X),) if dense else _sparse(X), dense, X.dtype, scaling)
-        return cls(reach, arrays, X.shape[0], X.shape[1], X.dtype, scaling)
+        return cls(reach, arrays, X.shape[0], X.shape[1], X.dtype, scaling, names)
 
     def matrix(self, rows: NDArray[np.uint64]) -> Any:
         """A copy of the given rows in the user's units, dense or CSR like the matrix."""
@@ -79,7 +83,7 @@ class Rows:
         dense = self.access.vectors_first
         if sparse.issparse(X) == dense:
             X = X.toarray() if dense else sparse.csr_array(X)
-        return Rows.of(X.astype(self.dtype), self.scaling)
+        return Rows.of(X.astype(self.dtype), self.scaling, self.names)
 
     @cached_property
     def types(self) -> str:
@@ -102,7 +106,8 @@ class Rows:
         bad = np.flatnonzero(~np.isfinite(values))
         if bad.size:
             kind = "NaN" if np.isnan(values[bad[0]]) else "infinity"
-            return f"row {row} of X holds {kind} in column {columns[bad[0]]}: impute or drop it before fit"
+            column = column_text(int(columns[bad[0]]), self.names)
+            return f"row {row} of X holds {kind} in column {column}: impute or drop it before fit"
         with np.errstate(over="ignore"):
             if not np.isfinite(values @ values):
                 return f"row {row} of X is too large: ‖x‖² overflows {self.dtype}. Scale the features"

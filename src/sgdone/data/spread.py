@@ -42,10 +42,10 @@ class Spread:
             return None
         # The lower median: of two columns, the smaller one.
         typical = np.sort(sizes)[(sizes.size - 1) // 2]
-        large, small = sizes >= _FAR * typical, sizes * _FAR <= typical
-        if not (large.any() or small.any()):
-            return None
         with np.errstate(over="ignore"):
+            large, small = sizes >= _FAR * typical, sizes * _FAR <= typical
+            if not (large.any() or small.any()):
+                return None
             return cls(columns[large], sizes.max() / typical, columns[small], typical / sizes.min())
 
     def in_words(self, names: Sequence[str] | None = None) -> str:

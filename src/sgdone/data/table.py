@@ -90,7 +90,7 @@ def listed(names: Sequence[str], limit: int = 20) -> str:
     >>> listed(["a", "b", "c", "d"], limit=2)
     "'a', 'b' and 2 more"
     """
-    shown = ", ".join(repr(name) for name in names[:limit])
+    shown = ", ".join(repr(shortened(name)) for name in names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit:,} more"
 
 

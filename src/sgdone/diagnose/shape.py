@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, column_or_1d
 
+from sgdone.data.cells import bad_cells_named
+from sgdone.data.label_kinds import is_missing
 from sgdone.data.learning_task import Task, task_of
 from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.rows import Rows
@@ -189,14 +191,15 @@ def shape(
 
 def _as_matrix(X: Any) -> Any:
     refuse_masked("X", X)
-    X = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-        ensure_all_finite=False,
-        ensure_min_features=0,
-    )
+    with bad_cells_named(X):
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+            ensure_min_features=0,
+        )
     if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -212,7 +215,7 @@ def _as_labels(y: Any, n_rows: int) -> NDArray[Any]:
 
 def _plain(labels: NDArray[Any]) -> NDArray[Any]:
     """Convert an object array of labels to its natural dtype, if no label is missing."""
-    if labels.dtype != object or any(label is None or label != label for label in labels.tolist()):
+    if labels.dtype != object or any(map(is_missing, labels.tolist())):
         return labels
     return np.array(labels.tolist())
 

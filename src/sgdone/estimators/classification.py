@@ -145,6 +145,8 @@ class Classification(LinearModel):
         results = with_optimum_check(check, results, X, labels, weight, self._names_of_columns(), cost)
         attributes = self._fitted_attributes(results, [None] if single else classes.tolist(), X.shape[1])
         attributes |= {"classes_": classes, "multinomial_": objective.predicts == "softmax"}
+        if data is not None:
+            attributes["feature_std_"] = self._spreads(results[0], X, weight)
         self._keep(attributes, partial_fit=data is None)
         if task is not None:
             task.end(attributes)
@@ -178,7 +180,7 @@ class Classification(LinearModel):
         """Signed scores: shape (n_samples,) for two classes (positive for ``classes_[1]``), else one per class."""
         check_is_fitted(self)
         X = check_rows_to_predict(self, X)
-        scores = linear_scores(X, self.coef_, self.intercept_)
+        scores = linear_scores(X, self.coef_, self.intercept_, self._names_of_columns())
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -1,15 +1,19 @@
 """Feature matrices as the loops want them, with errors that say where."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from sgdone.data.cells import bad_cells_named, column_text
 from sgdone.data.csr_validation import check_csr
+from sgdone.data.label_kinds import check_finite_labels, check_labels
 from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.memory import memory_errors_explained
+from sgdone.data.table import reads_as_number, shortened
 
 _FLOATS = [np.float64, np.float32]
 
@@ -29,6 +33,12 @@ def check_rows_and_labels(
 
     NaN, infinity and indices outside the matrix are left for the loop to find.
     """
+    if not numeric:
+        check_labels(y)
+    elif hasattr(y, "__array__"):
+        if np.asarray(y).dtype.kind in "Mm":
+            raise ValueError("y holds dates or times: a regression needs numbers, for example the days since a date")
+        check_finite_labels(np.asarray(y))
     try:
         rows, labels = _validated(estimator, X, y, dtype=dtype, reset=reset, y_numeric=numeric)
         return rows, np.asarray(labels, dtype=np.float64) if numeric else labels
@@ -42,61 +52,41 @@ def check_rows_and_labels(
 def _validated(estimator: Any, X: Any, *y: Any, dtype: Any, reset: bool, **options: Any) -> Any:
     for name, values in zip("Xy", (X, *y), strict=False):
         refuse_masked(name, values)
-    try:
-        with memory_errors_explained("a copy of X", "pass C-contiguous rows, or CSR, of float32 or float64: no copy"):
-            return validate_data(
-                estimator,
-                X,
-                *y,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=_FLOATS if dtype is None else [dtype],
-                order="C",
-                ensure_all_finite=False,
-                **options,
-            )
-    except (TypeError, ValueError) as error:
-        place = _find_text(X)
-        if place is None:
-            raise
-        raise ValueError(f"{place}: encode it as numbers or drop the column ({error})") from error
+    _check_column_names(X)
+    copying = memory_errors_explained("a copy of X", "pass C-contiguous rows, or CSR, of float32 or float64: no copy")
+    with bad_cells_named(X), copying:
+        return validate_data(
+            estimator,
+            X,
+            *y,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=_FLOATS if dtype is None else [dtype],
+            order="C",
+            ensure_all_finite=False,
+            **options,
+        )
 
 
-def _find_text(X: Any) -> str | None:
-    """The first cell that cannot be read as a number."""
-    if sparse.issparse(X) or not hasattr(X, "__len__"):
-        return None
-    names = list(getattr(X, "columns", []))
-    cells = np.asarray(X, dtype=object if isinstance(X, (list, tuple)) else None)
-    if cells.ndim != 2 or cells.dtype.kind not in "OSU":
-        return None
-    cells = cells.astype(object)
-    for row, column in np.ndindex(*cells.shape):
-        if _is_text(cells[row, column]):
-            shown = repr(names[column]) if names else column
-            return f"row {row}, column {shown} of X holds the text {cells[row, column]!r}"
-    return None
+def _check_column_names(X: Any) -> None:
+    """Raise for a data frame with a name twice."""
+    names = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"X has {count} columns named {name!r}: give each column a name of its own")
 
 
 def _find_text_in_labels(y: Any) -> str | None:
     """The first label that cannot be read as a number."""
     for row, label in enumerate(np.asarray(y, dtype=object).flat):
-        if _is_text(label):
-            return f"the label of row {row} is the text {label!r}"
+        if isinstance(label, (str, bytes)) and not reads_as_number(str(label)):
+            return f"the label of row {row} is the text {shortened(str(label))!r}"
     return None
 
 
-def _is_text(value: Any) -> bool:
-    if not isinstance(value, (str, bytes)):
-        return False
-    try:
-        float(value)
-    except ValueError:
-        return True
-    return False
-
-
-def linear_scores(X: Any, coef: NDArray[Any], intercept: NDArray[Any]) -> NDArray[Any]:
+def linear_scores(
+    X: Any, coef: NDArray[Any], intercept: NDArray[Any], names: Sequence[str] | None = None
+) -> NDArray[Any]:
     """X·coefᵀ + intercept; a row whose score is not finite is named if the row itself is to blame."""
     with np.errstate(invalid="ignore", over="ignore"):
         scores = np.asarray(X @ coef.T + intercept)
@@ -107,7 +97,8 @@ def linear_scores(X: Any, coef: NDArray[Any], intercept: NDArray[Any]) -> NDArra
             wrong = np.flatnonzero(~np.isfinite(values))
             if wrong.size:
                 kind = "NaN" if np.isnan(values[wrong[0]]) else "infinity"
-                raise ValueError(f"row {row} of X holds {kind} in column {wrong[0]}: impute or drop it before predict")
+                column = column_text(int(wrong[0]), names)
+                raise ValueError(f"row {row} of X holds {kind} in column {column}: impute or drop it before predict")
     return scores
 
 

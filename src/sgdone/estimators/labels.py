@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
+from sgdone.data.label_kinds import check_labels
+
 _PEEK = 1000
 
 
@@ -21,13 +23,16 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
             second = y == few[1]
             if np.count_nonzero(second) + np.count_nonzero(y == few[0]) == y.size:
                 return few, second.view(np.int8)
-    check_classification_targets(y)
+    with np.errstate(invalid="ignore"):  # scikit-learn converts numbers of any size to integers and compares
+        check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)
     return classes, numbers.reshape(-1)
 
 
 def known_classes(classes: ArrayLike | None, first: NDArray[Any] | None) -> NDArray[Any]:
     """The classes of a stream, sorted: those of the first call, which later calls may repeat but not change."""
+    if classes is not None:
+        check_labels(classes, "classes")
     known = first if classes is None else np.unique(np.asarray(classes))
     if known is None:
         raise ValueError("classes must be passed on the first call to partial_fit: all labels that will come")

@@ -74,6 +74,9 @@ class LinearClassifier(ClassifierMixin, Classification, DefaultFit):  # type: ig
         Why the fit stopped, where, and what to do next; ``print`` it.
     n_features_in_ : int
         Number of features.
+    feature_std_ : ndarray of shape (n_features,)
+        Standard deviation of each feature in the rows of the last ``fit``; ``coef_ * feature_std_`` compares features
+        in different units. Of sparse columns, the root mean square. Not set by ``partial_fit``.
     feature_names_in_ : ndarray
         Their names, if ``X`` has them.
 

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sgdone.data import ArraySource
+from sgdone.data.column_std import column_std
 from sgdone.data.csr_validation import check_csr
 from sgdone.data.learning_task import Task
 from sgdone.data.memory import FEWER_COLUMNS, memory_errors_explained, training_text
@@ -44,6 +45,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
     intercept_: NDArray[Any]
     n_iter_: int
     alpha_: float
+    feature_std_: NDArray[np.float64]
     trace_: Trace
     verdict_: Verdict
     _results: Sequence[Result]
@@ -88,7 +90,9 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         n_outputs = int(np.prod(intercept_shape))
         self._method().check_fits_in_memory(n_features, n_outputs)
         names = ["coef_init", "intercept_init"]
-        if self.warm_start and hasattr(self, "coef_"):
+        if intercept_init is not None and getattr(self, "center", False):
+            raise ValueError("center=True sets the intercept from the means of the classes: remove intercept_init")
+        if as_bool("warm_start", self.warm_start) and hasattr(self, "coef_"):
             if coef_init is None:
                 coef_init, names[0] = self.coef_, "warm_start=True: coef_ of the last fit"
             if intercept_init is None:
@@ -187,6 +191,11 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             "_results": list(results),
             "_ruled_by": self.stop,
         }
+
+    def _spreads(self, result: Result, X: Any, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Standard deviations of the columns of ``X``, as the method measured them or from some of the rows."""
+        known = self._method().spreads(result.state)
+        return column_std(X, weight) if known is None else known
 
     def _keep(self, attributes: dict[str, Any], *, partial_fit: bool) -> None:
         """Become fitted: nothing is set before everything is known."""

@@ -32,7 +32,7 @@ class LinearRegressor(RegressorMixin, Regression, DefaultFit):  # type: ignore[m
         Coefficients, in the units of ``X``.
     intercept_ : ndarray of shape (1,)
         Intercept.
-    alpha_, n_iter_, trace_, verdict_, n_features_in_, feature_names_in_
+    alpha_, n_iter_, trace_, verdict_, n_features_in_, feature_names_in_, feature_std_
         As in `LinearClassifier`.
 
     Examples

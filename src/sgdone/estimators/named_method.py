@@ -18,16 +18,26 @@ from sgdone.interfaces.stop_rule import StopRule
 from sgdone.run import Result
 from sgdone.solvers import SingleModel
 from sgdone.solvers.single_model import shown_method
+from sgdone.stopping import MaxPasses
+
+#: Budget of a method that ends by itself.
+_MOST_PASSES = 100
 
 
 class NamedMethod(LinearModel):
     """A linear model trained by one method on the features as they are; not for users."""
 
     def _method(self) -> SingleModel:
-        return as_solver(self.solver, self.average, as_l1_ratio(self.penalty, self.l1_ratio))
+        method = as_solver(self.solver, self.average, as_l1_ratio(self.penalty, self.l1_ratio))
+        return method.ending_by_itself() if is_auto(self.stop) else method
 
     def _rule(self) -> StopRule:
-        return as_rule(self._method().default_rule if is_auto(self.stop) else self.stop)
+        method, rule = self._method(), as_rule(self.stop)
+        if is_auto(self.stop):
+            return MaxPasses(_MOST_PASSES) if method.ends_by_itself else as_rule(method.default_rule)
+        if not method.takes_stop:
+            raise ValueError(f"{method} ends by itself, and stop={self.stop!r} would have no effect: remove stop")
+        return rule
 
     def _objective(self, n_rows: int, n_classes: int | None) -> Objective:
         center, fit_intercept = getattr(self, "center", False), as_bool("fit_intercept", self.fit_intercept)

@@ -78,6 +78,8 @@ class Regression(LinearModel):
             snapshot=snapshot,
         )
         attributes = self._fitted_attributes(results, [None], X.shape[1])
+        if data is not None:
+            attributes["feature_std_"] = self._spreads(results[0], X, weight)
         self._keep(attributes, partial_fit=data is None)
         if task is not None:
             task.end(attributes)
@@ -87,4 +89,4 @@ class Regression(LinearModel):
         """The predicted number of each row."""
         check_is_fitted(self)
         X = check_rows_to_predict(self, X)
-        return linear_scores(X, self.coef_, self.intercept_[0])
+        return linear_scores(X, self.coef_, self.intercept_[0], self._names_of_columns())

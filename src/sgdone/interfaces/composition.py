@@ -60,6 +60,10 @@ class _Composite(StopRule):
 
     def check(self, state: _Parts, n_features: int) -> None:
         """Each part its own."""
+        self.check_kind(state, _Parts)
+        self.check_kind(
+            state, _Parts, holds=set(state.fired) <= set(range(len(self.rules))) == set(range(len(state.states)))
+        )
         for rule, part in zip(self.rules, state.states, strict=True):
             rule.check(part, n_features)
 

@@ -192,6 +192,10 @@ class Method(ABC):
         """The reason for the end, with what the method knows about it."""
         return ended
 
+    def spreads(self, state: Any) -> NDArray[np.float64] | None:
+        """Standard deviations of the columns, if the method has measured them."""
+        return None
+
     def check_state(self, state: Any, objective: Objective, n_features: int) -> None:  # noqa: B027
         """Raise a ValueError for a state, read from a file, that this method cannot have made."""
 

@@ -102,8 +102,14 @@ class StopRule(ABC):
     def start(self, n_rows: int | None) -> Any:
         """State for a new run over ``n_rows`` rows (``None`` if not known)."""
 
-    def check(self, state: Any, n_features: int) -> None:  # noqa: B027
-        """Raise a ValueError for a state, read from a file, that the compiled loops cannot use."""
+    def check(self, state: Any, n_features: int) -> None:
+        """Raise a ValueError for a state, read from a file, that this rule cannot have made."""
+        self.check_kind(state, type(None))
+
+    def check_kind(self, state: Any, kind: type, *, holds: bool = True) -> None:
+        """Raise a ValueError unless a state is of a kind, and something that must hold of it does."""
+        if not isinstance(state, kind) or not holds:
+            raise ValueError(f"the state of {self!r} is not valid")
 
     def restart(self, state: Any, n_rows: int | None) -> Any:
         """State after a change of step size, for rules that detect when one is due."""

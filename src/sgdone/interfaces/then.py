@@ -87,7 +87,9 @@ class Then(StopRule):
         return self.rule.leaves
 
     def check(self, state: _Going, n_features: int) -> None:
-        """As the rule."""
+        """As the rule; the sample to continue to is known once the rule has fired."""
+        self.check_kind(state, _Going)
+        self.check_kind(state, _Going, holds=0 <= state.target <= NEVER)
         self.rule.check(state.inner, n_features)
 
     def start(self, n_rows: int | None) -> _Going:

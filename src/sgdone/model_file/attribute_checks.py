@@ -1,6 +1,9 @@
-"""What must be so before a model is written, and after it is read."""
+"""What must hold of a model before it is written, and after it is read."""
 
 import os
+from collections.abc import Sequence
+from itertools import pairwise
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,12 @@ from sgdone.run.trace import Trace
 from sgdone.run.verdict import Verdict
 
 Model = LinearClassifier | LinearRegressor | SGDClassifier | SGDRegressor
+
+#: What ``fit`` leaves in every model, in every classifier, and in some models.
+_ALWAYS = ("coef_", "intercept_", "n_iter_", "n_features_in_", "verdict_", "trace_", "alpha_")
+_OF_CLASSIFIERS = ("classes_", "multinomial_")
+_SOMETIMES = ("feature_names_in_", "feature_std_")
+ATTRIBUTES = (*_ALWAYS, *_OF_CLASSIFIERS, *_SOMETIMES)
 
 
 def check_notes(extra: dict[str, str]) -> None:
@@ -36,23 +45,78 @@ def check_loss(path: str | os.PathLike[str], stored: dict[str, str] | None, give
         raise ModelFileError(f"{path}: {what}; loss= is {given.name!r} (for {given.task}): give the same one")
 
 
+def attributes_of(kind: type[Model]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The attributes that a fitted estimator has, and those that it may have."""
+    return (*_ALWAYS, *(_OF_CLASSIFIERS if kind._task == "classification" else ())), _SOMETIMES
+
+
 def check_attributes(model: Model) -> None:
-    """Raise for attributes with which ``predict`` would fail or read beyond its arrays."""
+    """Raise for attributes that no fit leaves."""
+    _check_number("n_features_in_", model.n_features_in_, whole=True, least=1)
+    _check_number("n_iter_", model.n_iter_, whole=True, least=1)
+    _check_number("alpha_", model.alpha_, whole=False, least=0)
     shape: tuple[int, ...] = (model.n_features_in_,)
-    n_models = 1
+    n_models, labels = 1, list[Any]()
     if model._task == "classification":
-        n_classes = model.classes_.size
-        n_models = 1 if n_classes == 2 else n_classes
+        _check_classes(model.classes_)
+        n_models, labels = 1 if model.classes_.size == 2 else model.classes_.size, model.classes_.tolist()
+        if not isinstance(model.multinomial_, (bool, np.bool_)) or (model.multinomial_ and n_models == 1):
+            raise ValueError(f"multinomial_ is {model.multinomial_!r}, with {len(labels)} classes")
         model._n_outputs = n_models
         shape = (n_models, *shape)
     _check_array("coef_", model.coef_, shape)
     _check_array("intercept_", model.intercept_, (n_models,))
-    if not isinstance(model.verdict_, Verdict) or not isinstance(model.trace_, Trace):
-        raise TypeError("verdict_ or trace_ is of another kind")
-    if len(getattr(model, "feature_names_in_", range(model.n_features_in_))) != model.n_features_in_:
-        raise ValueError(f"feature_names_in_ are not {model.n_features_in_} names")
+    if hasattr(model, "feature_std_"):
+        _check_array("feature_std_", model.feature_std_, (model.n_features_in_,))
+    _check_verdict(model.verdict_, labels)
+    _check_trace(model.trace_, model._task, labels)
+    if hasattr(model, "feature_names_in_"):
+        _check_names(model.feature_names_in_, model.n_features_in_)
 
 
-def _check_array(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
-    if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or array.shape != shape:
+def _check_number(name: str, value: Any, *, whole: bool, least: int) -> None:
+    kinds = (Integral,) if whole else (Integral, float, np.floating)
+    if not isinstance(value, kinds) or isinstance(value, bool) or not least <= float(value) < np.inf:
+        raise ValueError(f"{name} is {value!r}, not a {'whole ' if whole else ''}number of {least} or more")
+
+
+def _check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
+    if not isinstance(array, np.ndarray) or array.dtype not in (np.float32, np.float64) or array.shape != shape:
         raise ValueError(f"{name} is no array of floats of shape {shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} holds NaN or infinity")
+
+
+def _check_classes(classes: Any) -> None:
+    if not isinstance(classes, np.ndarray) or classes.ndim != 1 or classes.size < 2:
+        raise ValueError("classes_ are not two labels or more")
+    if classes.dtype.kind == "f" and not np.isfinite(classes).all():
+        raise ValueError("classes_ hold NaN or infinity")
+    labels = classes.tolist()
+    if not all(isinstance(label, (str, int, float)) for label in labels):
+        raise ValueError("classes_ are neither numbers nor texts")
+    if not all(one < other for one, other in pairwise(labels)):
+        raise ValueError("classes_ are not sorted, or not distinct")
+
+
+def _check_verdict(verdict: Any, classes: Sequence[Any]) -> None:
+    if not isinstance(verdict, Verdict):
+        raise TypeError(f"verdict_ is a {type(verdict).__name__}")
+    if verdict.per_class and list(verdict.per_class) != list(classes):
+        raise ValueError("the verdicts are not those of the classes")
+    for each in (verdict, *verdict.per_class.values()):
+        _check_number("step of a verdict", each.step, whole=True, least=0)
+        _check_number("passes of a verdict", each.passes, whole=False, least=0)
+
+
+def _check_trace(trace: Any, task: str, classes: Sequence[Any]) -> None:
+    if not isinstance(trace, Trace) or trace.task != task:
+        raise TypeError("trace_ is no trace of such a model")
+    if not all(label is None or label in classes for label in trace.labels()):
+        raise ValueError("trace_ has rows of other classes")
+
+
+def _check_names(names: NDArray[Any], n_features: int) -> None:
+    fits = isinstance(names, np.ndarray) and names.shape == (n_features,)
+    if not fits or not all(isinstance(name, str) for name in names.tolist()):
+        raise ValueError(f"feature_names_in_ are not {n_features} names")

@@ -3,8 +3,9 @@
 import hashlib
 import json
 import os
+import stat
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,11 @@ from safetensors import numpy as safetensors
 
 from sgdone._version import __version__
 from sgdone.data.atomic import write_atomically
+from sgdone.data.table import shortened
 from sgdone.model_file.errors import ModelFileError
 
 FORMAT = "sgdone-model"
-VERSION = 2
+VERSION = 3
 
 #: Eight bytes of length and an empty header; and what safetensors allows a header to be.
 _SMALLEST, _LONGEST_HEADER = 10, 100_000_000
@@ -39,11 +41,12 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
     data = _bytes(Path(path))
     try:
         tensors = safetensors.load(data)
-        metadata = json.loads(_header(data)).get("__metadata__", {})
-    except (SafetensorError, ValueError, KeyError, RecursionError) as error:
+        metadata = json.loads(_header(data)).get("__metadata__")
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError, MemoryError) as error:
         _refuse_broken(path, data, error)
+    metadata = metadata if isinstance(metadata, dict) else {}
     if metadata.get("format") != FORMAT:
-        shown = ", ".join(sorted(tensors)[:3]) or "nothing"
+        shown = ", ".join(shortened(name, 30) for name in sorted(tensors)[:3]) or "nothing"
         raise ModelFileError(
             f"{path}: is a safetensors file, but not a model of sgdone (it holds {shown}): "
             "give a file that sgdone.save wrote"
@@ -51,35 +54,71 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
     version = str(metadata.get("version"))
     if version.isdecimal() and int(version[:9]) > VERSION:
         raise ModelFileError(
-            f"{path}: is a model file of version {version}, and sgdone {__version__} reads version {VERSION}: "
-            "upgrade it (pip install -U sgdone)"
+            f"{path}: is a model file of version {shortened(version, 9)}, and sgdone {__version__} reads version "
+            f"{VERSION}: upgrade it (pip install -U sgdone)"
         )
-    if version == "1":
-        raise ModelFileError(f"{path}: has the format of a version before the first release, 1: fit the model again")
-    text = metadata.get("content", "")
+    if version in ("1", "2"):
+        raise ModelFileError(
+            f"{path}: has the format of a version before the first release, {version}: fit the model again"
+        )
+    text = str(metadata.get("content", ""))
     if version != str(VERSION) or metadata.get("sha256") != _digest(text, tensors):
         raise ModelFileError(
             f"{path}: was altered after it was written (its SHA-256 differs): copy it again, or save the model again"
         )
     try:
         content: dict[str, Any] = dict(json.loads(text))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: has a header that cannot be read ({error}): save the model again") from error
+    except (TypeError, ValueError, RecursionError, MemoryError) as error:
+        raise ModelFileError(
+            f"{path}: has a header that cannot be read ({shortened(str(error), 300)}): save the model again"
+        ) from error
     return content, tensors
 
 
 def _bytes(path: Path) -> bytes:
-    if path.is_dir():
-        raise ModelFileError(f"{path}: is a folder, not a model file: give the name of a file in it")
+    """All bytes of a regular file: a pipe would be waited for, and a device read to the end of memory."""
     try:
-        data = path.read_bytes()
+        # Without waiting for the other end of a pipe; what was opened is examined, so that it cannot be exchanged.
+        with open(path, "rb", opener=_without_waiting) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise ModelFileError(f"{path}: is a pipe, socket or device: give a regular file")
+            data = _bytes_of_model(path, file, status.st_size)
+    except ModelFileError:
+        raise
     except FileNotFoundError:
         raise ModelFileError(f"{path}: there is no such file: give one that sgdone.save wrote") from None
     except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read ({error.strerror}): check its permissions") from error
+        raise ModelFileError(_unreadable(path, error)) from error
+    except ValueError as error:
+        raise ModelFileError(f"{str(path)!r}: is no name of a file ({error})") from error
+    except MemoryError as error:
+        size = path.stat().st_size
+        raise ModelFileError(f"{path}: has {size:,} bytes, more than fit into memory: use a larger machine") from error
     if not data:
         raise ModelFileError(f"{path}: is empty, not a model file: copy it again, or save the model again")
     return data
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _bytes_of_model(path: Path, file: BinaryIO, size: int) -> bytes:
+    """The bytes of a file, but only its beginning if its size is not the one that its header announces."""
+    start = file.read(8)
+    length = int.from_bytes(start, "little")
+    if length > _LONGEST_HEADER:
+        return start + file.read(_SMALLEST)
+    start += file.read(length)
+    expected = _expected_size(start, len(start))
+    return start + file.read(max(_SMALLEST, min(expected, size) - len(start) + 1))
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    if isinstance(error, (IsADirectoryError, PermissionError)) and path.is_dir():
+        return f"{path}: is a folder, not a model file: give the name of a file in it"
+    return f"{path}: cannot be read ({error.strerror}): check its name and its permissions"
 
 
 def _header(data: bytes) -> bytes:
@@ -99,7 +138,7 @@ def _refuse_broken(path: str | os.PathLike[str], data: bytes, error: Exception) 
     expected = _expected_size(data, start)
     if len(data) < expected:
         raise ModelFileError(f"{path}: is cut short, {len(data):,} bytes of {expected:,} or more: {again}") from error
-    raise ModelFileError(f"{path}: is damaged ({error}): {again}") from error
+    raise ModelFileError(f"{path}: is damaged ({shortened(str(error), 300)}): {again}") from error
 
 
 def _expected_size(data: bytes, start: int) -> int:

@@ -8,30 +8,27 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sgdone._version import __version__
+from sgdone.data.table import shortened
 from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
 from sgdone.losses.loss import Loss
-from sgdone.model_file.attribute_checks import Model, check_attributes, check_loss, check_notes
+from sgdone.model_file.attribute_checks import (
+    ATTRIBUTES,
+    Model,
+    attributes_of,
+    check_attributes,
+    check_loss,
+    check_notes,
+)
 from sgdone.model_file.codec import Decoder, Encoder, NotStorable
 from sgdone.model_file.container import read, write
 from sgdone.model_file.errors import ModelFileError
+from sgdone.model_file.parameter_checks import check_parameters
 from sgdone.model_file.stored_runs import decode_results, encode_results
 
 _ESTIMATORS: dict[str, type[Model]] = {
     kind.__name__: kind for kind in (LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor)
 }
-#: What ``fit`` leaves; those after the first six not in every model.
-ATTRIBUTES = (
-    "coef_",
-    "intercept_",
-    "n_iter_",
-    "n_features_in_",
-    "verdict_",
-    "trace_",
-    "classes_",
-    "feature_names_in_",
-    "multinomial_",
-    "alpha_",
-)
+_PARTS = ("estimator", "sgdone", "created", "extra", "params", "attributes", "results", "custom_loss")
 
 #: What values that do not fit can cause.
 _UNUSABLE = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
@@ -87,6 +84,7 @@ def save(model: Model, path: str | os.PathLike[str], *, extra: dict[str, str] | 
         "attributes": {name: encoder.encode(getattr(model, name), name) for name in ATTRIBUTES if hasattr(model, name)},
         "results": encode_results(model, encoder),
     }
+    check_parameters(model)
     custom = encoder.custom_loss
     content["custom_loss"] = None if custom is None else {"name": custom.name, "task": custom.task}
     write(path, content, encoder.tensors)
@@ -114,25 +112,25 @@ def load(path: str | os.PathLike[str], *, loss: Loss | None = None) -> Model:
     """
     content, tensors = read(path)
     try:
+        if sorted(content) != sorted(_PARTS):
+            raise ValueError(f"its parts are {', '.join(content)}")
         check_notes(content["extra"])
         check_loss(path, content["custom_loss"], loss)
         decoder = Decoder(tensors, loss)
-        params = {name: decoder.decode(code) for name, code in content["params"].items()}
-        model = _ESTIMATORS[content["estimator"]](**params)
-        for name, code in content["attributes"].items():
-            if name not in ATTRIBUTES:
-                raise ValueError(f"no attribute is called {name!r}")
-            setattr(model, name, decoder.decode(code))
+        model = _decode_model(content, decoder)
         check_attributes(model)
+        check_parameters(model)
         model.trace_.verdict = model.verdict_
         if content["results"] is not None:
             model._results = decode_results(model, content["results"], decoder)
+        decoder.check_all_used()
     except ModelFileError:
         raise
     except _UNUSABLE as error:
         raise ModelFileError(
-            f"{path}: holds no model that sgdone {__version__} can use ({type(error).__name__}: {error}); it was "
-            f"written by sgdone {content.get('sgdone', '?')}: use that version, or save the model again"
+            f"{path}: holds no model that sgdone {__version__} can use "
+            f"({type(error).__name__}: {shortened(str(error), 300)}); it was written by sgdone "
+            f"{shortened(str(content.get('sgdone', '?')), 30)}: use that version, or save the model again"
         ) from error
     return model
 
@@ -141,6 +139,25 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     """What a model file says of itself: "estimator", "sgdone" (the version), "created", "extra" and more."""
     content, _ = read(path)
     return content
+
+
+def _decode_model(content: dict[str, Any], decoder: Decoder) -> Model:
+    """The estimator with its parameters and attributes, not checked yet."""
+    kind = _ESTIMATORS[content["estimator"]]
+    codes = content["params"]
+    if sorted(codes) != sorted(kind._get_param_names()):
+        raise ValueError(f"a {kind.__name__} has the parameters {', '.join(codes)}")
+    model = kind(**{name: decoder.decode(code) for name, code in codes.items()})
+    required, possible = attributes_of(kind)
+    given = content["attributes"]
+    for name in (*required, *given):
+        if name not in given:
+            raise ValueError(f"it has no {name}")
+        if name not in (*required, *possible):
+            raise ValueError(f"no attribute of a {kind.__name__} is called {name!r}")
+    for name, code in given.items():
+        setattr(model, name, decoder.decode(code))
+    return model
 
 
 def _encode_params(model: Model, encoder: Encoder) -> dict[str, Any]:

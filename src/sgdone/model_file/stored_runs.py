@@ -1,24 +1,34 @@
 """What it takes to continue training: states of runs and of stopping rules."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from sgdone.estimators.linear_model import LinearModel
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
-from sgdone.model_file.codec import Decoder, Encoder, NotStorable
+from sgdone.interfaces.progress import NEVER, Model
+from sgdone.model_file.codec import Decoder, Encoder
 from sgdone.run import Result, Trace
+
+_PARTS = ("state", "objective", "rule_state", "rows_read", "passes_begun")
 
 
 def encode_results(model: LinearModel, encoder: Encoder) -> list[dict[str, Any]] | None:
     """The runs behind a model, without what its attributes already say."""
     if not hasattr(model, "_results"):
         return None
+    try:
+        check_results(model, model._results)
+    except ValueError as error:
+        raise ValueError(
+            f"this model cannot be stored ({error}). If its parameters were changed after the fit, set the parameters "
+            "back, or fit it again"
+        ) from error
     return [
         {
             "state": encoder.encode(result.state, f"results.{k}.state"),
             "objective": encoder.encode(result.objective, f"results.{k}.objective"),
-            "rule_state": _encode_rule_state(result.rule_state, encoder, f"results.{k}.rule_state"),
+            "rule_state": _encode_rule_state(model, result, encoder, f"results.{k}.rule_state"),
             "rows_read": int(result.rows_read),
             "passes_begun": int(result.passes_begun),
         }
@@ -31,49 +41,63 @@ def decode_results(model: LinearModel, codes: list[dict[str, Any]], decoder: Dec
     keys = list(model.verdict_.per_class) or [None]
     verdicts = model.verdict_.per_class or {None: model.verdict_}
     coef = model.coef_.reshape(-1, model.n_features_in_)
-    if len(codes) != len(keys) or len(coef) % len(codes) or len(coef) != model.intercept_.size:
+    if len(codes) != len(keys) or len(coef) % len(codes):
         raise ValueError(f"{len(codes)} runs, {len(keys)} verdicts and {len(coef)} rows of coefficients do not agree")
     outputs = len(coef) // len(codes)
-    method = model._method()
     results = []
     for k, (key, code) in enumerate(zip(keys, codes, strict=True)):
-        state, objective = decoder.decode(code["state"]), decoder.decode(code["objective"])
-        if not isinstance(objective, Objective) or objective.task != model._task or objective.n_outputs != outputs:
-            raise ValueError(f"a run has the objective {objective!r}")
-        method.check_state(state, objective, model.n_features_in_)
+        if sorted(code) != sorted(_PARTS):
+            raise ValueError(f"a run has the parts {', '.join(code)}")
         rows = [replace(row, label=None) for row in model.trace_ if row.label == key]
         own = slice(k * outputs, (k + 1) * outputs)
+        rule_state = code["rule_state"]
         results.append(
             Result(
                 model=Model(coef[own], model.intercept_.reshape(-1)[own]),
                 trace=Trace(rows, verdicts[key], model.trace_.task),
                 verdict=verdicts[key],
-                objective=objective,
-                state=state,
-                rule_state=_decode_rule_state(model, code["rule_state"], decoder),
-                rows_read=int(code["rows_read"]),
-                passes_begun=int(code["passes_begun"]),
+                objective=decoder.decode(code["objective"]),
+                state=decoder.decode(code["state"]),
+                rule_state=None if rule_state is None else decoder.decode(rule_state["known"]),
+                rows_read=_count(code["rows_read"]),
+                passes_begun=_count(code["passes_begun"]),
             )
         )
+        if rule_state is None:
+            model._ruled_by = None  # by none of its rules, so that the present one starts again
+    check_results(model, results)
     return results
 
 
-def _encode_rule_state(state: Any, encoder: Encoder, place: str) -> Any:
-    """The state, or None if it cannot be stored: the rule then starts again."""
-    try:
-        return {"known": encoder.encode(state, place)}
-    except (NotStorable, TypeError, ValueError):
-        return None
+def check_results(model: LinearModel, results: Sequence[Result]) -> None:
+    """Raise a ValueError for runs with which ``partial_fit`` could not continue."""
+    method, rule, loss = model._method(), model._rule(), model._loss()
+    for result in results:
+        objective, state = result.objective, result.state
+        if not isinstance(objective, Objective) or objective.task != model._task:
+            raise ValueError(f"a run has the objective {objective!r}")
+        if objective.n_outputs != len(result.model.coef) or type(objective.loss) is not type(loss):
+            raise ValueError(f"a run has the objective {objective!r}, with {len(result.model.coef)} outputs")
+        method.check_state(state, objective, model.n_features_in_)
+        # The method may have found a penalty or the scale of a loss; all else is the same.
+        if replace(state.objective, alpha=None, loss=loss) != replace(objective, alpha=None, loss=loss):
+            raise ValueError(f"a run has the objectives {objective!r} and {state.objective!r}")
+        if type(state.objective.loss) is not type(loss) or method.solution(state).coef.dtype != model.coef_.dtype:
+            raise ValueError("the state of a run is one of another loss, or of numbers of another type")
+        if _has_same_rule(model) and result.rule_state is not None:
+            rule.check(result.rule_state, model.n_features_in_)
 
 
-def _decode_rule_state(model: LinearModel, code: Any, decoder: Decoder) -> Any:
-    if code is None:
-        return None
-    state = decoder.decode(code["known"])
-    if state is None:
-        return None
-    try:
-        model._rule().check(state, model.n_features_in_)
-    except (AttributeError, IndexError, TypeError) as error:
-        raise ValueError(f"the state of stop={model.stop!r} is not of its kind: {error}") from None
-    return state
+def _has_same_rule(model: LinearModel) -> bool:
+    """Whether the rule was not exchanged since the last call: another one starts again."""
+    return bool(getattr(model, "_ruled_by", model.stop) == model.stop)
+
+
+def _encode_rule_state(model: LinearModel, result: Result, encoder: Encoder, place: str) -> dict[str, Any] | None:
+    return {"known": encoder.encode(result.rule_state, place)} if _has_same_rule(model) else None
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < NEVER:
+        raise ValueError(f"a run has read {value!r} rows or passes")
+    return value

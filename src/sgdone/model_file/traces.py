@@ -20,11 +20,33 @@ def to_columns(trace: Trace) -> dict[str, Any]:
 
 
 def from_columns(columns: dict[str, Any]) -> Trace:
-    """The trace again, of plain Python numbers as before."""
-    labels = [columns["classes"][k] for k in columns["class"].tolist()]
+    """The trace again, of plain Python numbers as before; raise a ValueError for columns that are none of a trace."""
+    numbers, classes, task = columns.pop("class"), columns.pop("classes"), columns.pop("task")
+    names = (*MEASURES, *MARGINS) if len(columns) > len(MEASURES) else MEASURES
+    if sorted(columns) != sorted(names):
+        raise ValueError(f"a trace has the columns {', '.join(columns)}")
+    if task not in ("classification", "regression") or not isinstance(classes, list):
+        raise ValueError(f"a trace is of the task {task!r}")
+    _check_column("class", numbers, numbers, whole=True)
+    if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(classes):
+        raise ValueError(f"a trace of {len(classes)} classes has rows of others")
+    for name, column in columns.items():
+        _check_column(name, column, numbers, whole=name == "step")
+    labels = [classes[k] for k in numbers.tolist()]
     measures = (columns[name].tolist() for name in MEASURES)
     rows = [TraceRow(*row) for row in zip(*measures, labels, _margins(columns, len(labels)), strict=True)]
-    return Trace(rows, task=columns["task"])
+    return Trace(rows, task=task)
+
+
+def _check_column(name: str, column: Any, numbers: Any, *, whole: bool) -> None:
+    """Raise unless it is a column of a trace; what was not measured is NaN, so that NaN is valid."""
+    # A trace without rows has columns of the type that NumPy gives to nothing.
+    expected = np.dtype(np.int64 if whole and numbers.size else np.float64)
+    if name == "class":
+        expected = np.dtype(np.int64)
+    fits = isinstance(column, np.ndarray) and column.ndim == 1 and column.shape == numbers.shape
+    if not fits or column.dtype != expected or (whole and column.min(initial=0) < 0):
+        raise ValueError(f"the column {name} of a trace is not valid")
 
 
 def _margins(columns: dict[str, Any], n_rows: int) -> list[MarginStatistics | None]:

@@ -37,7 +37,8 @@ def with_advice(
         # That nothing improves any more says nothing about columns that have hardly moved.
         doubtful = ended.status is Status.CONVERGED and ended.assumes_scaled
         status = Status.STALLED if doubtful else ended.status
-        return replace(ended, status=status, advice=_scale_columns(spread, worse))
+        default = "LinearRegressor" if method.objective(state).is_regression else "LinearClassifier"
+        return replace(ended, status=status, advice=_scale_columns(spread, worse, default))
     if ended.status is Status.BUDGET_SPENT and ended.rule:
         still_falling = _still_falling(trace, stream.n_rows or 1)
         return replace(ended, advice=" ".join(filter(None, (still_falling, ended.advice))))
@@ -63,13 +64,13 @@ def _smaller_steps(method: Method, stream: Stream, automatic_step: bool) -> str:
     return f"The steps are too large for rows of this size{cause}: {use}scale the features."
 
 
-def _scale_columns(spread: str, worse: bool) -> str:
+def _scale_columns(spread: str, worse: bool, default: str) -> str:
     """What columns of different scales did, or are likely to have done."""
     found = "The predictions during the last pass were worse than predicting 0 for every row: " if worse else ""
     if not spread:
         return f"{found}use a smaller step, or check that the features have to do with the labels."
     found += f"{spread}, and steps that suit the largest columns hardly move the others."
-    return f"{found[0].upper()}{found[1:]} Standardise the features, then fit again."
+    return f"{found[0].upper()}{found[1:]} Standardise the features, or use {default}, which scales them itself."
 
 
 def _is_worse_than_zero(method: Method, state: Any, trace: Trace, pass_loss: float) -> bool:

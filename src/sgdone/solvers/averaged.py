@@ -16,7 +16,7 @@ from sgdone.losses.loss import real_or_nan
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.single_model import SingleModel
-from sgdone.solvers.state import State
+from sgdone.solvers.state import Phase, State
 from sgdone.solvers.stretch import advance_along_rows
 from sgdone.steps import Xu
 from sgdone.steps.step_size import StepSize
@@ -59,6 +59,8 @@ class Averaged(SingleModel):
             raise ValueError(f"decay={decay!r}: give the power of its number that an iterate weighs, 0 or more")
 
     averages: ClassVar[bool] = True
+    phases: ClassVar[tuple[Phase, ...]] = ("plain", "searching", "averaged")
+    vectors: ClassVar[int] = 2
 
     def with_average(self, after: int | Literal["auto"]) -> "Averaged":
         """The same method, its average starting elsewhere."""
@@ -84,6 +86,10 @@ class Averaged(SingleModel):
         """Two vectors of weights: the iterate's, and what the average needs."""
         phase = "searching" if self.after == "auto" else "plain"
         return State.at(objective, rows, step, phase, 2, coef, intercept)  # type: ignore[arg-type]
+
+    def check_memory(self, state: State) -> None:
+        """As the inner method's."""
+        self.inner.check_memory(state)
 
     def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()

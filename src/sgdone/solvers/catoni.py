@@ -53,6 +53,7 @@ class Catoni(WeighingSolver):
 
     scale: float = 1.0
     name: ClassVar[str] = "catoni"
+    weights_are_relative: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         scale: Any = self.scale
@@ -76,7 +77,7 @@ class Catoni(WeighingSolver):
 
     def check_memory(self, state: State) -> None:
         """A location is a number."""
-        if not isinstance(state.extra, Located) or not isinstance(state.extra.location, float):
+        if not isinstance(state.extra, Located):
             raise ValueError(f"the state of {self!r} is not a location")
 
     def evidence(self, state: State) -> dict[str, Any]:

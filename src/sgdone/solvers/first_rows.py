@@ -11,11 +11,17 @@ from sgdone.interfaces.objective import Objective
 from sgdone.steps.step_size import PRELIMINARY_ROWS, Preliminary
 
 
-def first_rows(objective: Objective, block: Block, *, all_rows: bool = False) -> Preliminary:
-    """Sizes of the first 1000 rows, or of all rows of the matrix; they are trained on like the others."""
+def first_rows(objective: Objective, block: Block, *, all_rows: bool = False, relative: bool = False) -> Preliminary:
+    """Sizes of the first 1000 rows, or of all rows of the matrix; they are trained on like the others.
+
+    If ``relative``, sample weights are divided by their mean.
+    """
     rows = block.all_used() if all_rows else block.used(0, block.order.size)[:PRELIMINARY_ROWS]
     norms = squared_norms(block.rows, rows)
-    energies = block.weights_of(rows) * (norms + float(objective.fit_intercept))
+    weights = block.weights_of(rows)
+    if relative and rows.size:
+        weights = weights / weights.mean()
+    energies = weights * (norms + float(objective.fit_intercept))
     finite = np.isfinite(energies)
     return Preliminary(
         objective.loss,

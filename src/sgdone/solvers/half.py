@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 
 from sgdone.data.rows import Rows
 from sgdone.data.source import Block
+from sgdone.data.stream import Stream
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import NEVER, Progress
+from sgdone.interfaces.progress import NEVER, Model, Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.losses.loss import real_or_nan
@@ -21,6 +22,7 @@ from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
 from sgdone.steps import Constant
 from sgdone.steps.step_size import StepSize
+from sgdone.stopping.budget import MaxSeconds
 from sgdone.stopping.pflug import Pflug
 
 #: As many halvings are named in a verdict.
@@ -36,6 +38,8 @@ class Halvings:
     sample: int = 0
     row: int = 0
     rows: int = 0
+    #: Rows of a pass; None if that is not known, as of a stream.
+    n_rows: int | None = None
     done: list[tuple[int, float]] = field(default_factory=list)
 
 
@@ -53,7 +57,8 @@ class Halving(SingleModel):
     inner : RowSolver
         The method that steps: ``ISGD()`` is ISGD½ ("isgd-half"), ``SGD()`` is SGD½ ("sgd-half").
     detector : StopRule
-        When to halve: any rule that holds no rows out.
+        When to halve: any rule that holds no rows out and does not depend on time. In a stream, whose passes have no
+        known end, a rule that counts passes never fires.
     smallest : float
         A step size below this ends the fit.
 
@@ -79,6 +84,12 @@ class Halving(SingleModel):
             raise TypeError(f"detector={self.detector!r} is no stopping rule: give one, as Pflug() or Distance()")
         if self.detector.hold_out:
             raise ValueError(f"{self.detector!r} holds rows out, which a detector cannot: use Pflug() or Distance()")
+        if self.detector.needs_judgement:
+            raise ValueError(f"{self.detector!r} evaluates on validation rows, which a detector cannot: use Pflug()")
+        if any(isinstance(leaf, MaxSeconds) for leaf in self.detector.leaves):
+            raise ValueError(
+                f"{self.detector!r} would halve the step at a time that depends on the machine: use MaxSamples or Pflug"
+            )
         if not 0 <= real_or_nan(self.smallest) < np.inf:
             raise ValueError(f"smallest={self.smallest!r}: give the step size below which to end, 0 or more")
 
@@ -91,6 +102,18 @@ class Halving(SingleModel):
     def default_step(self) -> StepSize:
         """The largest stable step."""
         return Constant()
+
+    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> State:
+        """Begin, and keep the number of rows of a pass for the detector."""
+        state = super().start(objective, stream, start, step)
+        state.extra.n_rows = stream.n_rows
+        return state
+
+    def resume(self, state: State, stream: Stream) -> State:
+        """The same state, with the number of rows of these passes."""
+        state = super().resume(state, stream)
+        state.extra.n_rows = stream.n_rows
+        return state
 
     def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """One vector of weights, and nothing halved."""
@@ -105,9 +128,8 @@ class Halving(SingleModel):
     ) -> Report:
         """Use rows of a block, halving the step wherever the detector fires."""
         memory: Halvings = state.extra
-        n_rows = block.rows.n_rows
         if memory.detector is None:
-            memory.detector = self.detector.start(n_rows)
+            memory.detector = self.detector.start(memory.n_rows)
         position, target, finished = first, state.steps + updates, None
         predictions, slopes, size = [np.empty(0)], [np.empty(0)], np.nan
         detecting = True
@@ -131,11 +153,11 @@ class Halving(SingleModel):
             if report.ending != "used":
                 break
             if detecting:
-                progress = self._progress(state, memory, n_rows, report, moved)
+                progress = self._progress(state, memory, report, moved)
                 if self.detector.observe(memory.detector, progress) is not None:
                     detecting = not memory.done or state.steps > memory.sample
-                    finished = self._halve(state, memory, n_rows) if detecting else None
-                    memory.detector = self.detector.restart(memory.detector, n_rows)
+                    finished = self._halve(state, memory) if detecting else None
+                    memory.detector = self.detector.restart(memory.detector, memory.n_rows)
                     stuck = False
                 elif self.detector.next_pause(memory.detector) != pause:
                     stuck = False
@@ -156,17 +178,17 @@ class Halving(SingleModel):
             finished=finished,
         )
 
-    def _progress(self, state: State, memory: Halvings, n_rows: int, report: Report, moved: int) -> Progress:
+    def _progress(self, state: State, memory: Halvings, report: Report, moved: int) -> Progress:
         """Progress since the last halving, as if it were a run."""
-        rows = memory.rows - memory.row
-        ended = moved > 0 and memory.rows % n_rows == 0
-        passes = -(-rows // n_rows)
+        rows, n_rows = memory.rows - memory.row, memory.n_rows
+        ended = n_rows is not None and moved > 0 and memory.rows % n_rows == 0
+        passes = 0 if n_rows is None else -(-rows // n_rows)
         sample = state.steps - memory.sample
         return Progress(
             sample, rows, n_rows, passes, ended, state.pass_mean, 0.0, report.predictions, report.slopes, state.running
         )
 
-    def _halve(self, state: State, memory: Halvings, n_rows: int) -> Stop | None:
+    def _halve(self, state: State, memory: Halvings) -> Stop | None:
         """Halve the step; the reason to end if it has become too small."""
         assert isinstance(state.step, Constant)
         step = 0.5 * float(state.step.gamma)
@@ -183,6 +205,13 @@ class Halving(SingleModel):
         """The detector's state is checked by the detector."""
         if not isinstance(state.extra, Halvings):
             raise ValueError(f"the state of {self!r} is a {type(state.extra).__name__}")
+        kept = state.extra
+        if (
+            not (0 <= kept.sample <= state.steps and 0 <= kept.row <= kept.rows < NEVER)
+            or type(state.step) is not Constant
+            or not (kept.n_rows is None or kept.n_rows > 0)
+        ):
+            raise ValueError(f"the state of {self!r} does not count samples and rows of constant steps")
         if state.extra.detector is not None:
             self.detector.check(state.extra.detector, state.n_features)
 

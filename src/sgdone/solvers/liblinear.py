@@ -72,6 +72,7 @@ class Liblinear(SingleModel):
     needs_all_rows: ClassVar[bool] = True
     needs_comparable_scales: ClassVar[bool] = False
     takes_step: ClassVar[bool] = False
+    takes_stop: ClassVar[bool] = False
     losses: ClassVar[tuple[type[Loss], ...]] = (Hinge, SquaredHinge, Logistic)
     needs_penalty: ClassVar[str] = "its C is 1/(alpha·rows)"
 
@@ -86,6 +87,11 @@ class Liblinear(SingleModel):
             whole = isinstance(number, Integral) and not isinstance(number, bool)
             if not whole or not least <= int(number) <= most:
                 raise ValueError(f"{name}={number!r}: give a whole number from {least} to {most}")
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """At LIBLINEAR's tolerance."""
+        return True
 
     @property
     def default_step(self) -> StepSize:

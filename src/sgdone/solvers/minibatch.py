@@ -58,10 +58,9 @@ class Waiting:
         count = len(self)
         fits = (
             count < size
-            and self.labels.dtype == self.weights.dtype == np.float64
             and self.labels.shape == self.weights.shape == (count,)
             and len(self.arrays) in ((1, 3) if count else (0,))
-            and all(isinstance(array, np.ndarray) for array in self.arrays)
+            and all(np.isfinite(array).all() for array in (self.labels, self.weights, *self.arrays))
         )
         if fits and count:
             fits = self.arrays[0].dtype == dtype

@@ -1,6 +1,6 @@
 """Online L-BFGS: quasi-Newton steps on minibatches."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from numbers import Integral
 from typing import Any, ClassVar, Literal, final
@@ -30,6 +30,8 @@ _LEAST = {
     "damping": (0.0, "0 or more"),
 }
 
+#: The first update whose step is scaled by a curvature: there is no pair before it.
+_FIRST_THAT_MOVES = 2
 #: The automatic damping, of smooth losses and of others: this part of a row's size.
 _PART_IF_SMOOTH, _PART = 1e-2, 1e-1
 
@@ -143,6 +145,14 @@ class OLBFGS(SingleModel):
         batches = Minibatches(make_olbfgs, int(self.minibatch), settings, own)
         return batches.advance(state, pairs.waiting, block, first, last, updates, watches)
 
+    def advance(
+        self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
+    ) -> Report:
+        """Use rows of a block."""
+        report = super().advance(state, block, first, last, updates, watches)
+        # The first update moves by epsilon alone: a pass without another one says nothing about convergence.
+        return replace(report, pass_loss=np.nan) if state.steps < _FIRST_THAT_MOVES else report
+
     def check_memory(self, state: State) -> None:
         """The pairs must fit the weights, and the ring the pairs."""
         pairs, memory = state.extra, int(self.memory)
@@ -151,10 +161,10 @@ class OLBFGS(SingleModel):
         vectors = (memory, state.n_features + 1)
         shapes = {"steps": vectors, "changes": vectors, "curvatures": (memory, 2)}
         fits = all(
-            (array := getattr(pairs, name)).shape == shape and array.dtype == np.float64
+            (array := getattr(pairs, name)).shape == shape and bool(np.isfinite(array).all())
             for name, shape in shapes.items()
         )
-        fits = fits and pairs.ring.shape == (2,) and pairs.ring.dtype == np.int64 and len(state.offsets) == 1
+        fits = fits and pairs.ring.shape == (2,)
         if not fits or not 0 <= pairs.ring[NEXT] < memory or not 0 <= pairs.ring[COUNT] <= memory:
             raise ValueError(f"the pairs are not {memory} of {state.n_features} features and an intercept")
         if not (pairs.damping is None or 0 <= pairs.damping < inf):

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from sgdone.data.rows import Rows
 from sgdone.data.source import Block
+from sgdone.data.stream import Stream
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import Model
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.pegasos import PROJECTIONS, make_pegasos
 from sgdone.losses.loss import real_or_nan
@@ -39,7 +41,9 @@ class Pegasos(SingleModel):
     """w ← (1 − γα)w − (γ/k)·Σ v·ℓ′(z, y)·x with γ = 1/(αt), then onto a ball: Shalev-Shwartz et al. (2007), figure 1.
 
     An update takes the next k rows of positive weight and counts as one sample; rows left over at the end wait for
-    others. An intercept takes the same steps and is neither penalised nor part of the ball.
+    others. An intercept takes the same steps and is neither penalised nor part of the ball. With an intercept and a
+    loss whose slope is not bounded, as the squared hinge, the steps are those of `sgdone.steps.Bottou`, whose first one
+    is not larger than rows and loss allow for.
 
     Parameters
     ----------
@@ -47,8 +51,7 @@ class Pegasos(SingleModel):
         k, the rows of an update.
     projection : bool
         Whether to project onto the ball that holds the optimum. Without it (as in the version of 2011) the first
-        steps, 1/α and so on, throw losses that are steeper than the hinge out of all bounds; the intercept, outside of
-        the ball, they can throw there with it: leave it out or give other steps, as `sgdone.steps.Bottou()`.
+        steps, 1/α and so on, throw losses that are steeper than the hinge out of all bounds.
     radius : float or "auto"
         That of the ball. "auto" is the paper's 1/√α; more, √(F(0)/α), if the targets or weights of the rows first seen
         make the objective at 0, F(0), larger than 1.
@@ -93,6 +96,14 @@ class Pegasos(SingleModel):
         """1/(αt)."""
         return Bottou(t0=1.0)
 
+    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> State:
+        """The paper's steps are for slopes that are bounded; others throw an intercept, which no ball holds."""
+        loss = objective.loss
+        known = not (loss.is_open or loss.changes_during_fit)
+        if step is None and objective.fit_intercept and not objective.center and known and loss.lipschitz == inf:
+            step = Bottou()
+        return super().start(objective, stream, start, step)
+
     def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """One vector of weights, and its squared norm."""
         state = State.at(objective, rows, step, "plain", 1, coef, intercept)
@@ -130,7 +141,7 @@ class Pegasos(SingleModel):
         ball = state.extra
         if not isinstance(ball, Ball) or not isinstance(ball.waiting, Waiting):
             raise ValueError(f"the state of {self!r} is a {type(ball).__name__}")
-        if ball.kept.shape != (2,) or ball.kept.dtype != np.float64 or len(state.offsets) != 1:
+        if ball.kept.shape != (2,) or not (0 <= ball.kept.min() <= ball.kept.max() < inf):
             raise ValueError(f"{self!r} keeps two numbers beside one vector of weights")
         if not (ball.radius is None or ball.radius > 0):
             raise ValueError(f"a ball has the radius {ball.radius!r}")

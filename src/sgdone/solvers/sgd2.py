@@ -90,6 +90,12 @@ class SGD2(RowSolver):
             raise ValueError(f"{self!r} within another method has no memory for an automatic skip: give it a number")
         return lambda first, count: _penalties(state, skip, first, count)
 
+    def check_memory(self, state: State) -> None:
+        """An automatic number of samples, once the rows are known."""
+        kept = state.extra
+        if kept is not None and not (isinstance(kept, Shrinking) and kept.skip > 0):
+            raise ValueError(f"the state of {self!r} is not a number of samples")
+
     def _skip(self, state: State) -> int | None:
         if self.skip != "auto":
             return int(self.skip)

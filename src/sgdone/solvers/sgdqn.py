@@ -57,6 +57,7 @@ class SGDQN(SingleModel):
 
     skip: int | Literal["auto"] = "auto"
     name: ClassVar[str] = "sgdqn"
+    vectors: ClassVar[int] = 2
     needs_penalty: ClassVar[str] = "it keeps its steps between 1/(100·alpha·t) and 1/(alpha·t)"
 
     def __post_init__(self) -> None:
@@ -87,14 +88,23 @@ class SGDQN(SingleModel):
                 return ended
             self._begin(state, memory, skip)
         objective = state.objective
-        if memory.kept.shape != (state.n_features,) or memory.kept.dtype != state.dtype:
-            raise ValueError(f"a memory of {memory.kept.size} weights does not fit {state.n_features} features")
         kept = memory.kept.reshape((1, -1) if state.access.vectors_first else (-1, 1))
         functions = objective.loss.kernel.value, objective.loss.kernel.slope
         own = memory.skip, kept, memory.of_intercept
         count = min(updates, last - first)
         ran = run_method(state, block, first, last, count, make_sgdqn, functions, [objective.penalty], own, watches)
         return ran.report(float(state.vector(1).mean()) if ran.updates else np.nan)
+
+    def check_memory(self, state: State) -> None:
+        """The weights kept are as many as there are features, and so are the numbers of the intercept."""
+        memory = state.extra
+        if not isinstance(memory, Rescaling) or memory.skip < 0:
+            raise ValueError(f"the state of {self!r} is a {type(memory).__name__}")
+        fits = memory.of_intercept.shape == (2,) and bool(np.isfinite(memory.of_intercept).all())
+        if memory.skip:
+            fits = fits and memory.kept.shape == (state.n_features,) and memory.kept.dtype == state.dtype
+        if not fits or not np.isfinite(memory.kept).all():
+            raise ValueError(f"a memory of {memory.kept.size} weights does not fit {state.n_features} features")
 
     def _begin(self, state: State, memory: Rescaling, skip: int) -> None:
         """All features start with the first step size."""

@@ -24,7 +24,7 @@ from sgdone.kernels.outcome import CONTINUE
 from sgdone.solvers import loss_scale
 from sgdone.solvers.all_rows import predictions_of
 from sgdone.solvers.first_rows import first_rows
-from sgdone.solvers.state import State
+from sgdone.solvers.state import Phase, State
 from sgdone.steps.step_size import StepSize
 
 #: Standardised rows seldom have a ‖x‖² beyond this many times the number of features.
@@ -49,12 +49,29 @@ class SingleModel(Method):
     def __str__(self) -> str:
         return shown_method(repr(self))
 
+    #: Whether only the ratios of sample weights matter to it.
+    weights_are_relative: ClassVar[bool] = False
     #: Whether the solution is an average of iterates.
     averages: ClassVar[bool] = False
+    #: The phases that a state can be in, and the number of its vectors.
+    phases: ClassVar[tuple[Phase, ...]] = ("plain",)
+    vectors: ClassVar[int] = 1
 
     def with_average(self, after: int | Literal["auto"]) -> "SingleModel":
         """The method with an average of its iterates as the solution."""
         raise ValueError(f"{self} cannot be averaged: use average=None, or a method that steps along rows")
+
+    #: Whether a stopping rule has any effect.
+    takes_stop: ClassVar[bool] = True
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether it ends when it has reached a tolerance of its own, so that by default only a budget limits it."""
+        return False
+
+    def ending_by_itself(self) -> "SingleModel":
+        """The method with a tolerance of its own, if it can have one: for fits that leave the end to it."""
+        return self
 
     def with_l1_step(self) -> "SingleModel":
         """The method with steps for an L1 penalty."""
@@ -91,7 +108,7 @@ class SingleModel(Method):
             block = InUnits(scaling)(block)
             objective, intercept = replace(objective, fit_intercept=False), -float(coef @ _shift(scaling))
         objective = loss_scale.with_first_scale(objective, block, self, coef, intercept)
-        seen = first_rows(objective, block, all_rows=self.whole_passes)
+        seen = first_rows(objective, block, all_rows=self.whole_passes, relative=self.weights_are_relative)
         resolved = (self.default_step if step is None else step).resolve(seen)
         state = self.begin(objective, block.rows, resolved, coef, intercept)
         state.method = repr(self)
@@ -184,14 +201,18 @@ class SingleModel(Method):
         return replace(ended, advice=advice)
 
     def check_state(self, state: Any, objective: Objective, n_features: int) -> None:
-        """Shapes and types of the arrays; `check_memory` checks what the method itself keeps."""
+        """What all states have in common; `check_memory` checks what the method itself keeps."""
         if not isinstance(state, State):
             raise ValueError(f"the state is a {type(state).__name__}, not one of {self!r}")
-        state.check(n_features)
+        if state.phase not in self.phases:
+            raise ValueError(f"a state of {self!r} is not {state.phase}")
+        state.check(n_features, self.vectors)
         self.check_memory(state)
 
-    def check_memory(self, state: State) -> None:  # most methods keep nothing
+    def check_memory(self, state: State) -> None:
         """Raise a ValueError if what the method keeps beside the weights is not of its kind."""
+        if state.extra is not None:
+            raise ValueError(f"{self!r} keeps nothing beside the weights, not a {type(state.extra).__name__}")
 
     def evidence(self, state: State) -> dict[str, Any]:
         """The scale of the loss, if it was found from the rows."""

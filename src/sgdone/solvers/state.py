@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from sgdone.data.preparation import InUnits
 from sgdone.data.rows import Rows, Scaling
 from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import NEVER
+from sgdone.kernels import rows as row_access
 from sgdone.kernels.model import LENGTH, Numbers
 from sgdone.kernels.rows import RowAccess
 from sgdone.steps.step_size import StepSize
@@ -242,18 +244,45 @@ class State:
             extra=copy.deepcopy(self.extra),
         )
 
-    def check(self, n_features: int) -> None:
-        """Raise a ValueError for arrays of other shapes or types than the compiled loops expect."""
+    def check(self, n_features: int, vectors: int) -> None:
+        """Raise a ValueError for a state, read from a file, that the compiled loops do not expect or cannot use."""
         first = self.access.vectors_first
-        vectors = self.weights.shape[0 if first else 1]
         fits = (
-            vectors in ((1, 2) if self.phase == "plain" else (2,))
-            and self.n_features == n_features
+            self.n_features == n_features
             and self.weights.shape == ((vectors, n_features) if first else (n_features, vectors))
             and self.weights.dtype == self.dtype
+            and self.weights.flags.c_contiguous
             and self.offsets.shape == (vectors, 2)
             and self.numbers.shape == (LENGTH,)
-            and self.offsets.dtype == self.numbers.dtype == np.float64
         )
         if not fits:
             raise ValueError(f"weights of shape {self.weights.shape} do not fit a model of {n_features} features")
+        # The numbers after these are sums of losses, which may overflow in a fit that diverges.
+        used = [self.number(name) for name in ("scale", "own", "share", "intercept", "averaged_intercept")]
+        if not all(bool(np.isfinite(array).all()) for array in (self.weights, self.offsets, used)):
+            raise ValueError("weights or their factors are not finite")
+        counts = self.number("steps"), self.number("averaged_steps")
+        if not all(0 <= count < NEVER and count == int(count) for count in counts):
+            raise ValueError(f"numbers of samples are {counts}")
+        if (self.average_start is None) == (self.phase == "averaged") or not 0 <= (self.average_start or 0) <= counts[
+            0
+        ]:
+            raise ValueError(f"the average of {counts[0]:g} samples starts at {self.average_start}")
+        self._check_units()
+        sizes = self.step(np.array([1, self.steps + 1], dtype=np.int64))
+        if np.shape(sizes) != (2,) or not np.all(sizes >= 0):
+            raise ValueError(f"{self.step!r} gives the step sizes {sizes}")
+
+    def _check_units(self) -> None:
+        scaling, dense = self.scaling, self.access.vectors_first
+        expected = row_access.DENSE if dense else row_access.CSR
+        if scaling is not None:
+            sparse = row_access.CSR_SCALED if scaling.shift is None else row_access.CSR_SHIFTED
+            expected = row_access.DENSE_SCALED if dense else sparse
+            shift = np.zeros(self.n_features) if scaling.shift is None else scaling.shift
+            if not scaling.scale.shape == shift.shape == (self.n_features,):
+                raise ValueError(f"units are not of {self.n_features} features")
+            if not np.all(scaling.scale > 0) or not np.isfinite(shift).all():
+                raise ValueError("units are not positive and finite")
+        if self.access != expected:  # a copy that was pickled is another object
+            raise ValueError("rows are reached in a way that does not suit their units")

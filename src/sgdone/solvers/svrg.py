@@ -11,14 +11,19 @@ from sgdone.data.rows import Rows
 from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.svrg import make_anchor, make_svrg
+from sgdone.losses.loss import real_or_nan
 from sgdone.solvers.single_model import SingleModel
-from sgdone.solvers.state import State
+from sgdone.solvers.state import Phase, State
 from sgdone.solvers.stretch import Ran, run_method
 from sgdone.steps import Constant
 from sgdone.steps.step_size import StepSize
 from sgdone.steps.step_table import step_sizes
+
+#: The tolerance of a fit that is given no stopping rule.
+_TOL = 1e-4
 
 
 @dataclass
@@ -33,6 +38,9 @@ class Stage:
     #: Option II: the inner step whose iterate becomes the anchor, and that iterate once it is there.
     pick: int = 0
     picked: tuple[NDArray[Any], NDArray[np.float64], float, float, float] | None = None
+    #: Norms of the objective's gradient at the first anchor and at the last one.
+    first_norm: float = np.nan
+    norm: float = np.nan
 
     @property
     def ended(self) -> bool:
@@ -56,6 +64,9 @@ class SVRG(SingleModel):
         The next anchor: the last inner iterate (I), or a random one of them (II), from which the steps continue.
     seed : int
         Of option II's choices.
+    tol : float
+        The method ends at an anchor where the norm of the objective's gradient is below ``tol`` times that at the first
+        anchor. 0 leaves the end to the stopping rule; `sgdone.SGDClassifier` uses 1e-4 if it is given no rule.
 
     Examples
     --------
@@ -69,6 +80,7 @@ class SVRG(SingleModel):
     inner_length: int | Literal["auto"] = "auto"
     option: Literal["I", "II"] = "I"
     seed: int = 0
+    tol: float = 0.0
     name: ClassVar[str] = "svrg"
 
     @property
@@ -78,6 +90,8 @@ class SVRG(SingleModel):
 
     needs_all_rows: ClassVar[bool] = True
     needs_fixed_loss: ClassVar[bool] = True
+    phases: ClassVar[tuple[Phase, ...]] = ("anchored",)
+    vectors: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         length: Any = self.inner_length
@@ -88,6 +102,17 @@ class SVRG(SingleModel):
         seed: Any = self.seed
         if isinstance(seed, bool) or not isinstance(seed, Integral) or int(seed) < 0:
             raise ValueError(f"seed={seed!r}: give a whole number of 0 or more")
+        if not 0 <= real_or_nan(self.tol) < 1:
+            raise ValueError(f"tol={self.tol!r}: give the relative norm of the gradient at which to end, in [0, 1)")
+
+    @property
+    def ends_by_itself(self) -> bool:
+        """Whether there is a tolerance."""
+        return self.tol > 0
+
+    def ending_by_itself(self) -> "SVRG":
+        """The method with a tolerance."""
+        return self if self.ends_by_itself else replace(self, tol=_TOL)
 
     @property
     def default_step(self) -> StepSize:
@@ -116,7 +141,8 @@ class SVRG(SingleModel):
             ran = self._renew(state, stage, block)
             if ran.ending != "used":
                 return Report(first, ran.ending, nothing, nothing, np.nan, blamed=ran.position)
-            return Report(first, "used", nothing, nothing, np.nan, further_reads=block.rows.n_rows)
+            reads = block.rows.n_rows
+            return Report(first, "used", nothing, nothing, np.nan, further_reads=reads, finished=self._ended(stage))
         if stage.slopes.size != block.rows.n_rows:
             raise ValueError(
                 "SVRG reads all rows again and again, and these are others than before: "
@@ -142,9 +168,20 @@ class SVRG(SingleModel):
         stage.gradient_b = float(gradient_b[0])
         stage.length = 2 * used if self.inner_length == "auto" else int(self.inner_length)
         stage.stages, stage.made, stage.picked = stage.stages + 1, 0, None
+        stage.norm = _gradient_norm(state, stage.gradient_b)
+        stage.first_norm = stage.norm if stage.stages == 1 else stage.first_norm
         if self.option == "II":
             stage.pick = int(np.random.default_rng([self.seed, stage.stages]).integers(1, stage.length + 1))
         return ran
+
+    def _ended(self, stage: Stage) -> Stop | None:
+        """The end, if the gradient at the new anchor is small enough."""
+        if not self.tol > 0 or not stage.norm <= self.tol * stage.first_norm:
+            return None
+        share = stage.norm / stage.first_norm if stage.first_norm > 0 else 0.0
+        reason = f"the gradient of the objective is {share:.2g} times that at the start (tol: {self.tol:g})"
+        evidence = {"gradient": stage.norm, "tol": float(self.tol)}
+        return Stop("SVRG", Status.CONVERGED, reason, evidence, assumes_scaled=True)
 
     def _steps(
         self,
@@ -172,16 +209,34 @@ class SVRG(SingleModel):
         stage = state.extra
         if not isinstance(stage, Stage):
             raise ValueError(f"the state of {self!r} is a {type(stage).__name__}")
+        if min(stage.length, stage.made, stage.stages, stage.pick) < 0:
+            raise ValueError(f"the state of {self!r} has negative counts")
         if stage.picked is not None:
             weights, offsets = (np.asarray(array) for array in stage.picked[:2])
             if weights.shape != state.weights.shape or offsets.shape != state.offsets.shape:
                 raise ValueError(f"an iterate of shape {weights.shape} was kept of weights of {state.weights.shape}")
+            if weights.dtype != state.dtype or not (np.isfinite(weights).all() and np.isfinite(offsets).all()):
+                raise ValueError("an iterate was kept that is not finite, or of another type")
 
     def summary(self, state: State) -> str:
         """How many anchors there were."""
         stage: Stage = state.extra
-        return f"{stage.stages:,} full gradient{'' if stage.stages == 1 else 's'}"
+        if stage.stages < 2:
+            return f"{stage.stages:,} full gradient{'' if stage.stages == 1 else 's'}"
+        share = stage.norm / stage.first_norm if stage.first_norm > 0 else 0.0
+        return f"{stage.stages:,} full gradients, the norm of the last {share:.2g} times that of the first"
 
     def evidence(self, state: State) -> dict[str, Any]:
         """The same as a number."""
         return super().evidence(state) | {"anchors": state.extra.stages}
+
+
+def _gradient_norm(state: State, gradient_b: float) -> float:
+    """‖∇F‖ at an anchor, in the units of the rows: vector 1 is the gradient of the loss."""
+    gradient = state.vector(1).astype(np.float64)
+    scaling = state.scaling
+    if scaling is not None and scaling.shift is not None and not state.access.vectors_first:
+        gradient -= state.offsets[1, 0] * (scaling.shift / scaling.scale)
+    gradient += state.objective.penalty * state.running()[0]
+    intercept = gradient_b if state.objective.fit_intercept else 0.0
+    return float(np.sqrt(gradient @ gradient + intercept * intercept))

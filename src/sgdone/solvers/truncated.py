@@ -15,7 +15,7 @@ from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.rows import CSR_SHIFTED
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.single_model import SingleModel
-from sgdone.solvers.state import State
+from sgdone.solvers.state import Phase, State
 from sgdone.solvers.stretch import advance_along_rows
 from sgdone.steps import InverseSqrt
 from sgdone.steps.step_size import StepSize
@@ -57,6 +57,8 @@ class Truncated(SingleModel):
     """
 
     has_l1_step: ClassVar[bool] = True
+    phases: ClassVar[tuple[Phase, ...]] = ("truncated",)
+    vectors: ClassVar[int] = 2
     inner: SGD = field(default_factory=SGD)
     every: int | Literal["auto"] = "auto"
 
@@ -79,6 +81,11 @@ class Truncated(SingleModel):
         state = State.at(objective, rows, step, "truncated", 2, coef, intercept)
         state.extra = Truncation()
         return state
+
+    def check_memory(self, state: State) -> None:
+        """A number of samples, 0 before the rows are known."""
+        if not isinstance(state.extra, Truncation) or state.extra.every < 0:
+            raise ValueError(f"the state of {self!r} is not a number of samples")
 
     def use_rows(
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, ClassVar, final
 
 from sgdone.interfaces.progress import NEVER, Pause, Progress
@@ -54,6 +55,11 @@ class MaxPasses(StopRule):
         if n_rows is None or math.isinf(self.passes):
             return None
         return math.ceil(round(self.passes * n_rows, 6))
+
+    def check(self, state: Any, n_features: int) -> None:
+        """A number of rows, if it is known."""
+        known = state is None or (isinstance(state, Integral) and not isinstance(state, bool) and int(state) >= 0)
+        self.check_kind(state, object, holds=known)
 
     def next_pause(self, state: int | None) -> Pause:
         """The last row that may be read."""
@@ -140,6 +146,12 @@ class MaxSeconds(StopRule):
     def start(self, n_rows: int | None) -> "_Clock":
         """Nothing used yet."""
         return _Clock()
+
+    def check(self, state: Any, n_features: int) -> None:
+        """Seconds."""
+        self.check_kind(state, _Clock)
+        used = state.this_run, state.earlier_runs
+        self.check_kind(state, _Clock, holds=all(0 <= seconds < math.inf for seconds in used))
 
     def observe(self, state: "_Clock", progress: Progress) -> Stop | None:
         """Fire once the time is up; time between two calls of ``partial_fit`` does not count."""

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.progress import Pause, Progress
+from sgdone.interfaces.progress import NEVER, Pause, Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.loss import real_or_nan
+from sgdone.stopping.state_checks import check_count, check_numbers
 
 
 @dataclass
@@ -81,6 +82,16 @@ class Distance(StopRule):
     def start(self, n_rows: int | None) -> _Way:
         """No origin yet: the rule is called before the first row."""
         return _Way()
+
+    def check(self, state: Any, n_features: int) -> None:
+        """A place, and counts; distance and slope are unknown, or endless, at first."""
+        self.check_kind(state, _Way)
+        check_count(self, state.step, state.power, state.checkpoint)
+        if state.origin is not None:
+            check_numbers(self, state.origin, n_features + 1)
+            self.check_kind(state, _Way, holds=bool(np.isfinite(state.origin).all()) and state.checkpoint > 0)
+        # The powers are those of checkpoints, which count samples.
+        self.check_kind(state, _Way, holds=state.power * math.log(self.q) < math.log(NEVER))
 
     def next_pause(self, state: _Way) -> Pause:
         """The checkpoint ahead; at first, the start itself."""

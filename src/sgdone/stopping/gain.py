@@ -70,8 +70,7 @@ class Gain(StopRule):
 
     def check(self, state: Any, n_features: int) -> None:
         """A flag and a text."""
-        if not (isinstance(state, GainState) and isinstance(state.was_small, bool) and isinstance(state.last, str)):
-            raise ValueError(f"the state of {self!r} is {state!r}")
+        self.check_kind(state, GainState)
 
     def observe(self, state: GainState, progress: Progress) -> Stop | None:
         """Fire if the gain is certainly below the tolerance, or was below it twice in a row."""
@@ -89,7 +88,7 @@ class Gain(StopRule):
     def describe(self, state: GainState, progress: Progress) -> str:
         """The last evaluation."""
         if not state.last:
-            return "needs two evaluations of the model"
+            return "needs two evaluations to tell whether more passes would help"
         return f"{'never fires with tol=0' if self.tol == 0 else 'did not fire'}: {state.last}"
 
 

@@ -14,7 +14,7 @@ from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRE, FIRED, GO, LEAVE_OUT, Probe, look_away
 from sgdone.kernels.rows import RowAccess
 from sgdone.losses.loss import real_or_nan
-from sgdone.stopping.state_checks import check_numbers
+from sgdone.stopping.state_checks import check_flag, check_numbers
 
 #: Places in the numbers of the probes: the threshold, the margin that reached it, and whether the next row is to
 #: be tested and not trained on.
@@ -76,6 +76,8 @@ class MarginTest(StopRule):
     def check(self, state: Any, n_features: int) -> None:
         """Four numbers."""
         check_numbers(self, state, 4)
+        check_flag(self, state[FIRED], state[_LOOKING])
+        self.check_kind(state, np.ndarray, holds=state[_THRESHOLD] == float(self.threshold))
 
     def start(self, n_rows: int | None) -> NDArray[np.float64]:
         """The numbers of the probe."""

@@ -1,7 +1,7 @@
 """A minimum number of passes, to keep another rule from firing too early."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 from sgdone.interfaces.progress import Pause, Progress
 from sgdone.interfaces.stop import Stop
@@ -37,6 +37,10 @@ class MinPasses(StopRule):
     def start(self, n_rows: int | None) -> int | None:
         """Rows to be read, if a pass has a known number of them."""
         return self._as_budget().start(n_rows)
+
+    def check(self, state: Any, n_features: int) -> None:
+        """As the budget."""
+        self._as_budget().check(state, n_features)
 
     def next_pause(self, state: int | None) -> Pause:
         """The last of those rows."""

@@ -15,7 +15,7 @@ from sgdone.kernels.jit import inlined
 from sgdone.kernels.last_row import make_memory
 from sgdone.kernels.probes import FIRED, Probe, let_pass
 from sgdone.kernels.rows import RowAccess
-from sgdone.stopping.state_checks import check_arrays, check_numbers
+from sgdone.stopping.state_checks import check_arrays, check_count, check_flag, check_numbers
 
 #: Places in the numbers of the probe: samples since the (re)start, the sum of products, the burn-in, and the scalar
 #: of the last gradient.
@@ -78,7 +78,10 @@ class Pflug(StopRule):
 
     def check(self, state: Any, n_features: int) -> None:
         """Five numbers, and room for a row."""
+        self.check_kind(state, _Memory)
         check_numbers(self, state.numbers, 5)
+        check_flag(self, state.numbers[FIRED])
+        check_count(self, state.numbers[_SINCE], state.numbers[_BURN_IN])
         dense, arrays = state.dense, state.arrays
         if not arrays:
             return

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 from sgdone.interfaces.progress import Progress
 from sgdone.interfaces.stop import Status, Stop
@@ -49,6 +49,10 @@ class ProgressiveLoss(StopRule):
     def start(self, n_rows: int | None) -> _Passes:
         """No pass yet."""
         return _Passes()
+
+    def check(self, state: Any, n_features: int) -> None:
+        """The losses of passes, whatever they were."""
+        self.check_kind(state, _Passes)
 
     def observe(self, state: _Passes, progress: Progress) -> Stop | None:
         """Compare the last two passes."""

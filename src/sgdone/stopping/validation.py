@@ -16,7 +16,7 @@ from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRED, Probe, let_pass
 from sgdone.kernels.rows import RowAccess
-from sgdone.stopping.state_checks import check_arrays, check_numbers
+from sgdone.stopping.state_checks import check_arrays, check_count, check_flag, check_numbers
 
 #: Places in the numbers of the probe: samples between two checks, samples since the last, and the fractions of
 #: right answers at the last check and at the one before.
@@ -99,13 +99,21 @@ class SmallValidationSet(StopRule):
 
     def check(self, state: Any, n_features: int) -> None:
         """Five numbers, and as many rows and labels as the size."""
+        self.check_kind(state, _Held)
         check_numbers(self, state.numbers, 5)
+        check_flag(self, state.numbers[FIRED])
+        check_count(self, state.numbers[_SINCE], state.numbers[_EVERY] - 1)
+        if not (state.arrays or state.labels.size):
+            return  # no rows yet
         check_arrays(self, (state.labels,), [(self.size,)], [("f8",)])
         if len(state.arrays) == 1:
             check_arrays(self, state.arrays, [(self.size, n_features)], [("f4", "f8")])
         else:
-            _, indices, indptr = state.arrays
+            data, indices, indptr = state.arrays
+            check_arrays(self, (data,), [(indices.size,)], [("f4", "f8")])
+            check_arrays(self, (indices, indptr), [(indices.size,), (self.size + 1,)], [("i4", "i8")] * 2)
             check_csr(indices, indptr, n_features)
+        self.check_kind(state, _Held, holds=all(np.isfinite(array).all() for array in (state.labels, state.arrays[0])))
 
     def start(self, n_rows: int | None) -> _Held:
         """No check yet."""

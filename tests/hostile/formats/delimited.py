@@ -10,11 +10,10 @@ SUFFIXES = (".csv", ".tsv", ".txt", "")
 def content(random: Random) -> bytes:
     """A header and lines, a few cells of them odd."""
     mark = random.choice([",", ",", "\t", ";"])
-    names = random.choice([["a", "b", "label"], ["label", "a"], ["x", "y", "z"], ["label"], ["a", "a", "label"]])
-    names = [odd_text(random) if random.random() < 0.05 else name for name in names]
-    table = [names]
-    for _ in range(random.choice([0, 5, 5, 30, 30, 30])):
-        table.append([random.choice(["0", "1"]) if name == "label" else f"{random.gauss(0, 1):.3g}" for name in names])
+    names = random.choice([["a", "b", "label"]] * 5 + [["label", "a"], ["x", "y", "z"], ["label"], ["a", "a", "label"]])
+    names = [odd_text(random) if random.random() < 0.02 else name for name in names]
+    n_rows = random.choice([0, 5, 5, 30, 30, 30])
+    table = [names, *([_cell(name, random) for name in names] for _ in range(n_rows))]
     for _ in range(random.choice([0, 0, 1, 1, 3])):
         _spoil(table, random)
     end = random.choice(["\n", "\n", "\n", "\r\n", "\r"])
@@ -22,7 +21,11 @@ def content(random: Random) -> bytes:
     return random.choice(["", "", "", "\ufeff"]).encode() + text.encode(random.choice(_ENCODINGS), "replace")
 
 
-_ENCODINGS = ("utf-8", "utf-8", "utf-8", "utf-8", "latin-1", "utf-16", "utf-32")
+_ENCODINGS = (*["utf-8"] * 20, "latin-1", "utf-16", "utf-32")
+
+
+def _cell(name: str, random: Random) -> str:
+    return random.choice(["0", "1"]) if name == "label" else f"{random.gauss(0, 1):.3g}"
 
 
 def _spoil(table: list[list[str]], random: Random) -> None:

@@ -62,7 +62,9 @@ def _parameters(estimator: Any, known: dict[str, Any], random: Random) -> dict[s
     chosen |= {"random_state": 0}
     for name in random.sample(sorted(defaults), random.choice([0, 0, 0, 1, 1, 2])):
         value = random.choice(known[name]) if known.get(name) and random.random() < 0.5 else odd_value(random)
-        if name in ("stop", "n_jobs") and any(value is each or type(value) is type(each) and value == each for each in _ENDLESS):
+        if name in ("stop", "n_jobs") and any(
+            value is each or (type(value) is type(each) and value == each) for each in _ENDLESS
+        ):
             continue
         chosen[name] = value
     return chosen
@@ -93,7 +95,9 @@ def _learn(model: Any, call: str, known: dict[str, Any], random: Random, note: N
 
 def _predict(model: Any, call: str, known: dict[str, Any], random: Random, note: Note) -> None:
     rows, X = odd_rows(random, random.choice(_ROW_COUNTS), known["few"])
-    ways = [way for way in ("predict", "decision_function", "predict_proba", "predict_log_proba") if hasattr(model, way)]
+    ways = [
+        way for way in ("predict", "decision_function", "predict_proba", "predict_log_proba") if hasattr(model, way)
+    ]
     way = random.choice(ways)
     note(f"{way} {rows}")
     answer(lambda: getattr(model, way)(X), argument_error)

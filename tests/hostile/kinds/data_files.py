@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +41,7 @@ def _prepare(folder: Path, few_forms: bool) -> dict[str, Any]:
 
 def _run(known: dict[str, Any], random: Random, folder: Path, note: Note) -> None:
     path = special_file(random, folder) if random.random() < 0.03 else _file(known, random, folder, note)
-    plain = random.random() < 0.7
+    plain = random.random() < 0.85
     options = {
         "label": None if plain else random.choice(["label", "a", "nowhere"]),
         "zero_based": random.random() < 0.1,
@@ -66,10 +67,10 @@ def _file(known: dict[str, Any], random: Random, folder: Path, note: Note) -> Pa
     suffix = random.choice(form.SUFFIXES)
     if not known["few"] and random.random() < 0.002:
         data, name, suffix = gzip.compress(b"1 1:1\n" * _BOMB_ROWS), "svmlight, much of it", ".svm.gz"
-    if random.random() < 0.3:
-        data, name = changed(data, random), f"{name}, changed"
     if random.random() < 0.25:
-        kind = random.choice(list(_COMPRESSIONS))
+        data, name = changed(data, random), f"{name}, changed"
+    if random.random() < 0.2:
+        kind = random.choice([*_COMPRESSIONS, "gz", "bz2", "xz"])
         data, name = _COMPRESSIONS[kind](data), f"{name} in {kind}"
         suffix += random.choice(["", f".{kind.rpartition(' ')[2]}", ".gz"])
         if random.random() < 0.4:
@@ -90,6 +91,7 @@ def _fit(path: Path, folder: Path, options: dict[str, Any], random: Random, note
         model=folder / "model-of-data",
         json=False,
         quiet=True,
+        began=time.perf_counter(),
         **options,
     )
 

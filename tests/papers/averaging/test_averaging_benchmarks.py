@@ -138,8 +138,8 @@ def test_liblinear_is_not_used_for_logistic_regression():
 
 
 def test_a_run_that_diverges_has_infinite_errors(digits, monkeypatch):
-    monkeypatch.setitem(runs._SOLVERS, "SGD2", lambda: Pegasos(projection=False))
-    passes, _, values = follow(digits, LOSSES["L2-SVM"], "SGD2", 2, 4, np.random.SeedSequence(0))
+    monkeypatch.setitem(runs._SOLVERS, runs.PEGASOS, lambda: Pegasos(projection=False))
+    passes, _, values = follow(digits, LOSSES["L2-SVM"], runs.PEGASOS, 2, 4, np.random.SeedSequence(0))
     assert values.shape == (8, 2)
     assert passes[-1] == 2.0
     assert np.all(values[-1] == np.inf)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.data.label_kinds import is_missing
 from sgdone.diagnose.separability.least_squares import is_sparse
 
 #: Number of values of a dense matrix processed at a time.
@@ -101,5 +102,7 @@ def _unlabelled(y: NDArray[Any]) -> NDArray[np.bool_]:
     if y.dtype.kind == "f":
         return np.asarray(~np.isfinite(y))
     if y.dtype.kind == "O":
-        return np.array([label is None or label != label for label in y.tolist()], dtype=bool)
+        return np.array([is_missing(label) for label in y.tolist()], dtype=bool)
+    if y.dtype.kind in "Mm":
+        return np.asarray(np.isnat(y))
     return np.zeros(y.size, dtype=bool)

@@ -57,7 +57,8 @@ def check_labels(y: Any, n_rows: int) -> Labels:
         raise ValueError(f"X has {n_rows} rows, but y has {y.size} labels")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError(f"the label of row {int(np.flatnonzero(~np.isfinite(y))[0])} is not finite: drop the row")
-    check_classification_targets(y)
+    with np.errstate(invalid="ignore"):  # it casts labels to integers, whatever their size
+        check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)
     return Labels(classes, numbers.reshape(-1))
 

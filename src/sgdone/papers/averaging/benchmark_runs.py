@@ -18,7 +18,8 @@ from sgdone.losses.loss import Loss
 from sgdone.papers.runs import Trajectory, fit, trajectory, weights
 from sgdone.papers.tables import Array
 from sgdone.solvers import OLBFGS, SGD, SGD2, SGDQN, Averaged, Liblinear, Pegasos, SingleModel
-from sgdone.steps import Xu
+from sgdone.steps import Bottou, Xu
+from sgdone.steps.step_size import StepSize
 from sgdone.stopping import MaxPasses
 
 #: Of the generated sets: with it no classifier errs less often than in one of five rows.
@@ -148,6 +149,8 @@ _SOLVERS: dict[str, Callable[[], SingleModel]] = {
     ONLINE_LBFGS: OLBFGS,
     PEGASOS: Pegasos,
 }
+#: Step sizes that are not the solver's default: those of the papers.
+_STEPS: dict[str, StepSize] = {AS_PRINTED: Xu.as_printed(), PEGASOS: Bottou(t0=1.0)}
 #: Number of rows on which code is compiled.
 _FEW = 64
 
@@ -196,7 +199,7 @@ def follow(
         error_and_cost,
         np.arange(1, passes * points + 1) / points,
         seed,
-        step=Xu.as_printed() if method == AS_PRINTED else None,
+        step=_STEPS.get(method),
         alpha=data.alpha,
         fit_intercept=not constant,
         block_size=data.labels.size // (2 * points),

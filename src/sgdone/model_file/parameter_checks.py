@@ -1,0 +1,35 @@
+"""Parameters of a model, checked as ``fit`` would."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from sgdone.estimators.optimum import as_check_optimum
+from sgdone.estimators.parameters import as_bool
+from sgdone.estimators.sample_weights import with_class_weight
+from sgdone.model_file.attribute_checks import Model
+
+
+def check_parameters(model: Model) -> None:
+    """Raise a ValueError or a TypeError for parameters with which ``fit`` or ``partial_fit`` would fail."""
+    classes = getattr(model, "classes_", None)
+    model._method()
+    model._rule()
+    model._objective(1, None if classes is None else classes.size)
+    model._run_options()
+    as_bool("shuffle", model.shuffle)
+    check_random_state(model.random_state)
+    if classes is not None:
+        as_check_optimum(model.check_optimum)
+        with_class_weight(model.class_weight, None, classes, np.arange(classes.size))
+    _check("warm_start", model.warm_start, isinstance(model.warm_start, (Integral, np.bool_)))
+    n_jobs: Any = model.n_jobs
+    _check("n_jobs", n_jobs, n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs != 0))
+    _check("verbose", model.verbose, isinstance(model.verbose, Real) and abs(model.verbose) < np.inf)
+
+
+def _check(name: str, value: Any, valid: bool) -> None:
+    if not valid:
+        raise ValueError(f"{name}={value!r} is not valid")
