@@ -100,7 +100,7 @@ def test_average_that_is_none_of_these(average, binary):
         ),
         (
             {"stop": "early"},
-            "unknown stopping rule 'early'. Known: auto, distance, gain, margin, one_pass, pflug, progressive",
+            "unknown stopping rule 'early'. Known: auto, decrement, distance, gain, margin, one_pass, pflug",
         ),
         ({"step": 0.0}, 'step must be a positive finite number, a name or "auto"; got 0.0'),
         ({"step": -1}, 'step must be a positive finite number, a name or "auto"; got -1'),

@@ -193,8 +193,8 @@ def test_errors(make, message):
 def test_names_in_the_folder():
     from sgdone.interfaces.registry import by_name, names
 
-    known = {"auto", "distance", "gain", "margin", "one_pass", "pflug", "progressive", "small_validation_set"}
-    assert set(names(stopping.StopRule, stopping)) == known
+    known = {"auto", "decrement", "distance", "gain", "margin", "one_pass", "pflug", "progressive"}
+    assert set(names(stopping.StopRule, stopping)) == known | {"small_validation_set"}
     assert by_name("one-pass", stopping.StopRule, stopping, "rule") == MaxPasses(1)
-    with pytest.raises(ValueError, match=r"unknown rule 'onepass'. Did you mean 'one_pass'\? Known: auto, distance"):
+    with pytest.raises(ValueError, match=r"unknown rule 'onepass'. Did you mean 'one_pass'\? Known: auto, decrement"):
         by_name("onepass", stopping.StopRule, stopping, "rule")

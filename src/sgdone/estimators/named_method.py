@@ -34,7 +34,7 @@ class NamedMethod(LinearModel):
     def _rule(self) -> StopRule:
         method, rule = self._method(), as_rule(self.stop)
         if is_auto(self.stop):
-            return MaxPasses(_MOST_PASSES) if method.ends_by_itself else rule
+            return MaxPasses(_MOST_PASSES) if method.ends_by_itself else as_rule(method.default_rule)
         if not method.takes_stop:
             raise ValueError(f"{method} ends by itself, and stop={self.stop!r} would have no effect: remove stop")
         return rule

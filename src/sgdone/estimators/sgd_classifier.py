@@ -22,15 +22,16 @@ class SGDClassifier(ClassifierMixin, Classification, NamedMethod):  # type: igno
         `sgdone.losses`, or your own `sgdone.CustomLoss`.
     solver : str or method, default="asgd"
         "asgd" (averaged SGD), "aisgd" (averaged implicit SGD), "sgd", "isgd", "sgd_half", "isgd_half", "svrg", "gd",
-        "sgd2", "sgdqn", "pegasos", "olbfgs", "liblinear", "catoni", "median_of_means", "margin_moments", or an object
-        of `sgdone.solvers`.
+        "sgd2", "sgdqn", "pegasos", "olbfgs", "newton", "liblinear", "catoni", "median_of_means", "margin_moments", or
+        an object of `sgdone.solvers`.
     step : str, float or StepSize, default="auto"
         "auto" is the solver's own schedule, scaled by the largest of the first 1000 rows. A number is a constant step;
         else "constant", "class_scale", "xu", "inverse_time", "inverse_sqrt", "root" or an object of `sgdone.steps`.
     stop : str, int or StopRule, default="auto"
         The whole stopping rule. "auto" stops when a pass lowers the progressive loss by less than 0.1 %, after at most
-        ten passes. A number is that many passes; else "margin", "pflug", "distance", "small_validation_set",
-        "progressive" or an object of `sgdone.stopping`, composed with ``|``, ``&`` and ``.then(c)``.
+        ten passes; with the solver "newton", at the exact optimum. A number is that many passes; else "margin",
+        "pflug", "distance", "small_validation_set", "progressive", "decrement" or an object of `sgdone.stopping`,
+        composed with ``|``, ``&`` and ``.then(c)``.
     alpha : float or "auto", default="auto"
         L2 penalty: the objective is the mean loss + alpha/2·‖coef‖². "auto" is 1/rows, the objective of
         ``LogisticRegression(C=1)``.

@@ -39,6 +39,11 @@ class _Composite(StopRule):
         return any(rule.needs_judgement for rule in self.rules)
 
     @property
+    def needs_decrement(self) -> bool:
+        """Whether one part needs a decrement."""
+        return any(rule.needs_decrement for rule in self.rules)
+
+    @property
     def needs_iterate(self) -> bool:
         """Whether one part needs the iterate."""
         return any(rule.needs_iterate for rule in self.rules)

@@ -102,6 +102,12 @@ class Method(ABC):
     has_iterate: ClassVar[bool] = True
     #: Whether it gives a `Judgement`.
     gives_judgement: ClassVar[bool] = False
+    #: Whether its judgement has a decrement.
+    gives_decrement: ClassVar[bool] = False
+    #: Whether the loss must have second derivatives, and be convex.
+    needs_smooth_loss: ClassVar[bool] = False
+    #: The name of the rule that ends it if none is given.
+    default_rule: ClassVar[str] = "auto"
     #: Whether it takes a step size.
     takes_step: ClassVar[bool] = True
     #: Whether each update reads all rows, so that it ends a pass.

@@ -42,6 +42,9 @@ class Judgement:
         Loss, on the same rows, of the model that predicts the same for all rows.
     beats_constant : bool
         False if the loss exceeds ``constant_loss`` by more than three standard errors of their difference.
+    decrement : float
+        To second order, by how much the training objective, summed over the rows, exceeds its minimum; NaN if the
+        method does not know.
     """
 
     loss: float
@@ -53,6 +56,7 @@ class Judgement:
     held_out: bool = True
     constant_loss: float = float("nan")
     beats_constant: bool = True
+    decrement: float = float("nan")
 
     @property
     def gain_in_errors(self) -> float:

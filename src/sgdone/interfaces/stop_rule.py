@@ -54,6 +54,11 @@ class StopRule(ABC):
         return False
 
     @property
+    def needs_decrement(self) -> bool:
+        """Whether it needs a method that knows how far it is from the minimum of the objective."""
+        return False
+
+    @property
     def needs_iterate(self) -> bool:
         """Whether it needs the running iterate of a single model."""
         return False

@@ -67,6 +67,11 @@ class Then(StopRule):
         return self.rule.needs_judgement
 
     @property
+    def needs_decrement(self) -> bool:
+        """As the rule."""
+        return self.rule.needs_decrement
+
+    @property
     def needs_iterate(self) -> bool:
         """As the rule."""
         return self.rule.needs_iterate

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from sgdone.data.source import Source
 from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Objective
@@ -40,6 +42,11 @@ def check_needs(
         raise ValueError(
             f"{method} cannot do the loss {loss.name!r}: it can do {known}. Use one of them, or another solver"
         )
+    if method.needs_smooth_loss and (not loss.convex or (np.isinf(loss.smoothness) and np.isfinite(loss.lipschitz))):
+        raise ValueError(
+            f"{method} needs second derivatives of a convex loss, and {loss.name!r} has kinks or is not convex: "
+            'use another loss, or solver="aisgd"'
+        )
     if method.needs_penalty and objective.alpha == 0:
         raise ValueError(f"{method} needs a positive alpha: {method.needs_penalty}")
     if objective.l1_ratio > 0 and not method.has_l1_step:
@@ -75,6 +82,11 @@ def _check_rule(method: Method, objective: Objective, stop: StopRule) -> None:
         raise ValueError(
             f"{stop!r} needs a method that evaluates its model on validation rows, and {method} does not: "
             "use LinearClassifier or LinearRegressor, or another rule, for example ProgressiveLoss()"
+        )
+    if stop.needs_decrement and not method.gives_decrement:
+        raise ValueError(
+            f"{stop!r} needs a method that knows how far it is from the minimum, and {method} does not: "
+            'use solver="newton", or another rule'
         )
     if stop.needs_iterate and not method.has_iterate:
         raise ValueError(

@@ -10,6 +10,7 @@ from sgdone.solvers.isgd import ISGD
 from sgdone.solvers.liblinear import Liblinear
 from sgdone.solvers.margin_moments import MarginMoments
 from sgdone.solvers.median_of_means import MedianOfMeans
+from sgdone.solvers.newton import Newton
 from sgdone.solvers.olbfgs import OLBFGS
 from sgdone.solvers.pegasos import Pegasos
 from sgdone.solvers.row_solver import RowSolver
@@ -36,6 +37,7 @@ __all__ = [
     "MarginMoments",
     "MedianOfMeans",
     "Method",
+    "Newton",
     "Pegasos",
     "Report",
     "RowSolver",

@@ -6,6 +6,7 @@ from sgdone.interfaces.stop import Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.interfaces.then import Then
 from sgdone.stopping.budget import MaxPasses, MaxSamples, MaxSeconds
+from sgdone.stopping.decrement import Decrement
 from sgdone.stopping.distance import Distance
 from sgdone.stopping.gain import Gain
 from sgdone.stopping.margin import MarginTest
@@ -17,6 +18,7 @@ from sgdone.stopping.validation import SmallValidationSet
 __all__ = [
     "AllOf",
     "AnyOf",
+    "Decrement",
     "Distance",
     "Gain",
     "MarginTest",

@@ -1,0 +1,5 @@
+"""What adds up over rows, whatever blocks, threads or machines they are in."""
+
+from sgdone.sums.second_order import SecondOrder, curvature_products, second_order
+
+__all__ = ["SecondOrder", "curvature_products", "second_order"]

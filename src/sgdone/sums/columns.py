@@ -1,0 +1,65 @@
+"""Means and spreads of columns, added up over blocks of rows."""
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sgdone.data.rows import Scaling
+from sgdone.data.source import Block
+from sgdone.sums.merging import merged
+from sgdone.sums.pieces import pieces_of
+
+Array = NDArray[np.float64]
+
+#: A column counts as constant if its spread is below 64 units in the last place of its values.
+_ROUNDING = 64 * np.finfo(np.float64).eps
+
+
+@final
+@dataclass(frozen=True)
+class ColumnMoments:
+    """Number of rows, means of columns, and sums of squared deviations from them (Chan, Golub & LeVeque 1983)."""
+
+    rows: float
+    means: Array
+    squares: Array
+
+    def merge(self, other: "ColumnMoments") -> "ColumnMoments":
+        """The moments of the rows of both."""
+        rows = self.rows + other.rows
+        apart = other.means - self.means
+        means = self.means + apart * (other.rows / rows)
+        squares = self.squares + other.squares + apart * apart * (self.rows * other.rows / rows)
+        return ColumnMoments(rows, means, squares)
+
+    @property
+    def spreads(self) -> Array:
+        """Standard deviations; 0 for a column that does not vary beyond rounding."""
+        spreads = np.sqrt(self.squares / self.rows)
+        return np.asarray(np.where(spreads > _ROUNDING * np.abs(self.means), spreads, 0.0))
+
+
+def column_moments(block: Block) -> ColumnMoments:
+    """Moments of the columns over the rows of positive weight of a block's matrix, whatever their weights."""
+    return merged(_moments(part) for part, _, _ in pieces_of(block))
+
+
+def comparable_units(block: Block, *, centred: bool) -> Scaling:
+    """Units in which columns have a spread of 1, and a mean of 0 if ``centred``; infinite for constant columns."""
+    moments = column_moments(block)
+    spreads = moments.spreads if centred else np.sqrt(moments.squares / moments.rows + moments.means**2)
+    return Scaling(np.where(spreads > 0, spreads, np.inf), moments.means if centred else None)
+
+
+def _moments(part: NDArray[np.floating] | sparse.csr_array) -> ColumnMoments:
+    rows = part.shape[0]
+    if sparse.issparse(part):
+        means = np.asarray(part.sum(axis=0, dtype=np.float64)).ravel() / rows
+        squares = np.asarray(part.multiply(part).sum(axis=0, dtype=np.float64)).ravel() - rows * means * means
+        return ColumnMoments(rows, means, np.maximum(squares, 0.0))
+    values = np.asarray(part, dtype=np.float64)
+    means = values.mean(axis=0)
+    return ColumnMoments(rows, means, ((values - means) ** 2).sum(axis=0))
