@@ -151,7 +151,7 @@ def test_it_reads_well(stop, sentence, binary):
     assert str(SGDClassifier(stop=stop, random_state=0).fit(*binary).verdict_).startswith(sentence)
 
 
-UPDATES = {"catoni", "gd", "margin_moments", "median_of_means", "olbfgs", "svrg"}
+UPDATES = {"catoni", "gd", "margin_moments", "median_of_means", "newton", "olbfgs", "svrg"}
 
 
 @pytest.mark.parametrize("name", sorted(names(SingleModel, solvers)))
