@@ -351,7 +351,7 @@ def test_compositions_are_clear_errors(problem):
             make(OLBFGS())
     with pytest.raises(ValueError, match="cannot be averaged"):
         SGDClassifier(solver="olbfgs", average=True).fit(problem.X, problem.y)
-    with pytest.raises(ValueError, match="make weights exactly 0, which OLBFGS"):
+    with pytest.raises(ValueError, match="make weights exactly 0, which olbfgs"):
         SGDClassifier(solver="olbfgs", penalty="l1").fit(problem.X, problem.y)
 
 

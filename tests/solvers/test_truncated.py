@@ -131,7 +131,7 @@ def test_partial_fit_and_files_go_on_where_the_fit_was(regression, tmp_path):
         ({"penalty": "l3"}, "penalty='l3': give"),
         ({"penalty": "elasticnet", "l1_ratio": 1.5}, "l1_ratio=1.5 is not between 0"),
         ({"penalty": "elasticnet", "l1_ratio": -0.1}, "l1_ratio=-0.1 is not between 0"),
-        ({"penalty": "l1", "solver": "asgd"}, "make weights exactly 0, which Averaged"),
+        ({"penalty": "l1", "solver": "asgd"}, "make weights exactly 0, which asgd"),
         ({"penalty": "l1", "solver": "isgd"}, "implicit steps do not support L1"),
         ({"penalty": "l1", "solver": "sgd", "alpha": -1.0}, "alpha=-1.0 is negative: give 0 or more"),
     ],
