@@ -84,7 +84,9 @@ class MaxPasses(StopRule):
             return None
         unit = "pass" if self.passes == 1 else "passes"
         reason = f"{_passes_text(self.passes)} {unit} allowed and made"
-        advice = "" if progress.step else "No update was made, and the model is the one at the start: allow more passes."
+        advice = (
+            "" if progress.step else "No update was made, and the model is the one at the start: allow more passes."
+        )
         return Stop("MaxPasses", Status.BUDGET_SPENT, reason, {"passes": self.passes}, advice)
 
     def describe(self, state: int | None, progress: Progress) -> str:
