@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 from cli.files import write_csv, write_svmlight
+from sgdone.cli.report_text import scores_text
 from sgdone import datasets, load
 from sgdone.model_file import read_header
 from sgdone.stopping import MaxPasses, ProgressiveLoss
@@ -140,6 +141,12 @@ def test_a_smaller_tol_goes_on_for_longer(sgdone, train, tmp_path):
     assert load(path).tol == 0
     assert default["verdict"]["evidence"]["tol"] == 0.2
     assert default["passes"] < strict["passes"] == 100
+
+
+def test_an_error_that_is_rounding_is_not_shown():
+    scores = {"loss": 0.455, "loss_standard_error": 8.8e-17, "accuracy": 1.0}
+    assert scores_text("training", scores)[0] == ("training loss", "0.455")
+    assert scores_text("training", {**scores, "loss_standard_error": 0.0032})[0] == ("training loss", "0.455 ± 0.0032")
 
 
 @pytest.mark.parametrize("zero_based", [False, True])

@@ -121,6 +121,8 @@ def test_no_label_by_name(file):
     path = file("1 1:1\n")
     with pytest.raises(DataError, match="svmlight files have no column names"):
         read(path, label="HG")
+    with pytest.raises(DataError, match="such as the label 'HG': use a file with the columns of the training data"):
+        read(path, label="HG", features=["a"])
     assert read(path, label="HG", require_label=False).y == [1]
 
 

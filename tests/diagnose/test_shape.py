@@ -258,6 +258,15 @@ def test_scales_of_another_size(rng):
     assert "standardise the features for SGDClassifier and SGDRegressor" in found.advice[0]
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("dtype", "large"), [(np.float64, 1e200), (np.float32, 1e20)])
+def test_values_whose_squares_overflow(rng, form, dtype, large):
+    X, y = overlapping(rng)
+    X[3, 1] = -large
+    found = shape(form(X.astype(dtype)), y, feature_names=list("abcd"), with_separation=False)
+    assert "Scale b: the squares of the values overflow, and the models do not accept them." in found.advice
+
+
 def test_constant_columns_have_no_scale(rng):
     X, y = overlapping(rng)
     X[:, 1] = 1e9

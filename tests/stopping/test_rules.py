@@ -35,6 +35,15 @@ def test_max_passes_counts_rows(source, passes, rows):
     assert (verdict.step, verdict.rule) == (rows, "MaxPasses")
 
 
+def test_passes_without_an_update_are_reported():
+    def stop_at(step):
+        return MaxPasses(1200).observe(12_000, Progress(step, 12_000, 10, 1200, True, 0.7, 0.0))
+
+    assert stop_at(0).reason == "1,200 passes allowed and made"
+    assert stop_at(0).advice.startswith("No update was made")
+    assert stop_at(1).advice == ""
+
+
 def test_rows_of_weight_zero_are_read_but_not_counted_as_samples(rng):
     X = rng.standard_normal((100, 2))
     weights = np.tile([0.0, 1.0], 50)
@@ -77,6 +86,7 @@ def test_a_loss_that_rises_is_not_convergence(loss):
     stop = rule.observe(state, Progress(200, 200, 100, 2, True, loss, 0.0))
     assert stop.status is Status.STALLED
     assert "raised the progressive loss" in stop.reason
+    assert stop.advice == "The steps are too large: standardise the features, or use a smaller step."
     assert "step" in stop.advice
 
 

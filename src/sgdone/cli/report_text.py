@@ -1,5 +1,6 @@
 """Verdicts, classes and scores as text."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,8 @@ from sgdone.interfaces.stop import Status
 from sgdone.run.verdict import Verdict
 
 MOST_CLASSES = 10
+#: Relative error of a mean of equal numbers.
+_ROUNDING = 1e-14
 
 
 def verdict_as_json(verdict: Verdict) -> dict[str, Any]:
@@ -46,10 +49,15 @@ def scores_text(which: str, scores: dict[str, float] | None) -> list[tuple[str, 
     """Scores on the training or the test rows, as lines of a table."""
     if scores is None:
         return []
-    loss = (f"{which} loss", measured(scores["loss"], scores["loss_standard_error"]))
+    loss = (f"{which} loss", _loss_text(scores["loss"], scores["loss_standard_error"]))
     if "accuracy" in scores:
         return [loss, (f"{which} accuracy", f"{scores['accuracy']:.2%}")]
     return [loss, (f"{which} R²", f"{scores['r2']:.4f}"), (f"{which} RMSE", number(scores["rmse"]))]
+
+
+def _loss_text(loss: float, error: float) -> str:
+    """A loss with its standard error, unless that is rounding: the losses of the rows are equal."""
+    return measured(loss, error if error > _ROUNDING * abs(loss) else math.nan)
 
 
 def solver_text(name: str) -> str:

@@ -117,5 +117,5 @@ def _check_weights(sample_weight: NDArray[np.float64]) -> None:
         extreme = "large" if largest > 1 else "small"
         raise ValueError(
             f"the sample weights are too {extreme} for floating-point arithmetic: the largest is {largest:.3g}. "
-            "Divide all of them by a common factor, for example their mean"
+            "Divide all of them by a common factor, for example the largest"
         )

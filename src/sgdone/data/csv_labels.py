@@ -11,7 +11,7 @@ def typed(labels: Any) -> Any:
     """Convert labels to the type that Arrow infers for them, or leave them as text.
 
     Whole numbers stay text if numbers would not be the same labels: with leading zeros (``007``), or with more digits
-    than integers and floats can tell apart.
+    than integers and floats can tell apart. Dates and times stay text too: as labels they are names of classes.
     """
     if labels.null_count == len(labels):
         return labels
@@ -21,7 +21,7 @@ def typed(labels: Any) -> Any:
     except pa.ArrowInvalid:  # not UTF-8
         return labels
     inferred = _inferred(distinct)
-    if _are_codes(distinct, inferred.type):
+    if pa.types.is_temporal(inferred.type) or _are_codes(distinct, inferred.type):
         inferred = distinct
     return pa.chunked_array([inferred.take(encoded.indices)])
 

@@ -16,6 +16,18 @@ def _check(name: str, value: float) -> None:
         raise ValueError(f"{name}={value!r} is not a positive number: give how many to allow")
 
 
+def _passes_text(number: float, digits: int = 6) -> str:
+    """A number of passes, without an exponent where a reader would rather see the number.
+
+    Examples
+    --------
+    >>> _passes_text(0.12345, 3), _passes_text(1.2345), _passes_text(1e6), _passes_text(float("inf"))
+    ('0.123', '1.2345', '1,000,000', 'inf')
+    """
+    is_whole = number >= 10**digits or number == int(number)
+    return f"{number:,.0f}" if number < 1e9 and is_whole else f"{number:.{digits}g}"
+
+
 @final
 @dataclass(frozen=True)
 class MaxPasses(StopRule):
@@ -71,12 +83,15 @@ class MaxPasses(StopRule):
         if not (progress.rows_read >= state if state is not None else ended):
             return None
         unit = "pass" if self.passes == 1 else "passes"
-        reason = f"{self.passes:g} {unit} allowed and made"
-        return Stop("MaxPasses", Status.BUDGET_SPENT, reason, {"passes": self.passes})
+        reason = f"{_passes_text(self.passes)} {unit} allowed and made"
+        advice = (
+            "" if progress.step else "No update was made, and the model is the one at the start: allow more passes."
+        )
+        return Stop("MaxPasses", Status.BUDGET_SPENT, reason, {"passes": self.passes}, advice)
 
     def describe(self, state: int | None, progress: Progress) -> str:
         """How many passes were made."""
-        return f"has made {progress.passes:.3g} of {self.passes:g} passes"
+        return f"has made {_passes_text(progress.passes, 3)} of {_passes_text(self.passes)} passes"
 
 
 @final

@@ -70,7 +70,7 @@ class ProgressiveLoss(StopRule):
         evidence = {"gain": gain, "tol": self.tol, "loss_before": before, "loss": after}
         if gain >= -_RISE:
             return Stop("ProgressiveLoss", Status.CONVERGED, reason, evidence, assumes_scaled=True)
-        advice = 'The steps are too large: standardise the features, or use a smaller step or solver="aisgd".'
+        advice = "The steps are too large: standardise the features, or use a smaller step."
         return Stop("ProgressiveLoss", Status.STALLED, reason, evidence, advice)
 
     def describe(self, state: _Passes, progress: Progress) -> str:

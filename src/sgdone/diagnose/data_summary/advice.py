@@ -70,6 +70,9 @@ def _about_separation(shape: "Shape") -> Iterator[str]:
 
 
 def _about_scales(shape: "Shape") -> Iterator[str]:
+    if shape.columns is not None and shape.columns.too_large.size:
+        names = listed([shape.feature_names[k] for k in shape.columns.too_large])
+        yield f"Scale {names}: the squares of the values overflow, and the models do not accept them."
     if shape.spread is not None:
         spread = shape.spread.in_words(shape.feature_names)
         yield (

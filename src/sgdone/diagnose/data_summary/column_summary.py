@@ -1,5 +1,6 @@
 """Zero, constant and duplicate columns."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -32,6 +33,8 @@ class ColumnSummary:
         column counts as constant.
     duplicates : list of tuples
         Groups of identical columns, in ascending order; without constant columns.
+    too_large : array of int
+        Columns with values whose squares overflow.
     """
 
     nonzeros: int
@@ -39,6 +42,7 @@ class ColumnSummary:
     zero: Columns
     constant: Columns
     duplicates: list[tuple[int, ...]]
+    too_large: Columns
 
     def distinct(self, fit_intercept: bool) -> Columns:
         """Columns that are neither zero nor constant (except one without an intercept) nor a duplicate of another."""
@@ -61,15 +65,15 @@ def summarise_columns(X: Any) -> ColumnSummary:
     """
     by_columns: Any = sparse.csc_array(X) if is_sparse(X) else X
     nonzeros, lowest, highest = _sparse_extremes(by_columns) if is_sparse(X) else _dense_extremes(X)
+    largest = np.maximum(-lowest, highest)
+    too_large = np.flatnonzero(largest > math.sqrt(np.finfo(X.dtype).max))
     same = lowest == highest
     zero = np.flatnonzero(same & (highest == 0.0))
     if X.shape[0] < 2:
-        return ColumnSummary(nonzeros, np.maximum(-lowest, highest), zero, np.array([], dtype=np.intp), [])
+        return ColumnSummary(nonzeros, largest, zero, np.array([], dtype=np.intp), [], too_large)
     others = np.flatnonzero(~same)
     duplicates = identical_columns(by_columns, others, column_hashes(by_columns, BLOCK)[others])
-    return ColumnSummary(
-        nonzeros, np.maximum(-lowest, highest), zero, np.flatnonzero(same & (highest != 0.0)), duplicates
-    )
+    return ColumnSummary(nonzeros, largest, zero, np.flatnonzero(same & (highest != 0.0)), duplicates, too_large)
 
 
 def _dense_extremes(X: NDArray[Any]) -> tuple[int, Array, Array]:
