@@ -15,7 +15,7 @@ UNITS = pytest.mark.parametrize("unit", fast_first(1, [1.0, 1e-6, 1e6]))
 
 
 @UNITS
-@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array], upto=1))
 @pytest.mark.slow
 def test_huber(unit, form):
     """Whether all residuals are in its linear part or in its quadratic part."""

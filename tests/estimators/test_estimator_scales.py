@@ -37,7 +37,7 @@ def test_features_of_any_scale(method, scale, binary, numbers):
     assert_finite(SGDRegressor(solver=solver, random_state=0).fit(X.astype(dtype), y * scale))
 
 
-@pytest.mark.parametrize("solver", fast_first(1, SOLVERS))
+@pytest.mark.parametrize("solver", fast_first(1, SOLVERS, upto=2))
 def test_features_of_very_different_scales(solver, binary):
     X, y = binary
     X = X * [1e-8, 1e-4, 1.0, 1e4, 1e8]

@@ -25,7 +25,7 @@ from tiers import examples, fast_first
 
 HINGE = losses.Hinge()
 LOSSES = [losses.Logistic(), HINGE, losses.SquaredHinge()]
-FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array], upto=1))
 
 
 def fit(problem, solver, stop, loss=HINGE, *, as_csr=False, shuffle=False, **options):
@@ -62,7 +62,7 @@ def problem():
 # --- The method ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", fast_first(1, LOSSES), ids=lambda loss: loss.name)
+@pytest.mark.parametrize("loss", fast_first(1, LOSSES, upto=2), ids=lambda loss: loss.name)
 @examples(40)  # of each loss
 @given(
     seed=st.integers(0, 10**6),
