@@ -203,7 +203,7 @@ def test_weights_of_a_default_fit_are_frequencies(binary):
 def test_weights_beyond_floating_point_arithmetic(unit, extreme, binary):
     """Where the unit matters: in a named method, and in parts of a stream."""
     X, y = binary
-    message = f"the sample weights are too {extreme} for floating-point arithmetic: the largest is .*, for example the largest"
+    message = f"weights are too {extreme} for floating-point arithmetic: the largest is .*, for example the largest"
     with pytest.raises(ValueError, match=message):
         SGDClassifier().fit(X, y, sample_weight=np.full(300, unit))
     with pytest.raises(ValueError, match=message):

@@ -27,8 +27,8 @@ def read_svmlight(options: ReadOptions) -> Table:
     if options.label is not None and options.require_label:
         if options.features is not None:
             raise options.error(
-                f"svmlight files have no column names, such as the label {options.label!r}: use a file with the columns "
-                "of the training data"
+                f"svmlight files have no column names, such as the label {options.label!r}: use a file with the "
+                "columns of the training data"
             )
         raise options.error("svmlight files have no column names, and the label comes first: remove label=")
     first = 0 if options.zero_based else 1
