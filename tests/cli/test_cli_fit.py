@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import log_loss
 
 from cli.files import write_csv, write_svmlight
-from sgdone.cli.report_text import scores_text
 from sgdone import datasets, load
+from sgdone.cli.report_text import scores_text
 from sgdone.model_file import read_header
 from sgdone.stopping import MaxPasses, ProgressiveLoss
 
