@@ -34,7 +34,13 @@ BAD_USAGE = {
     "a penalty": (["fit", "{train}", "--alpha", "-1"], "'--alpha': alpha=-1 is negative: give 0 or more"),
     "a penalty's name": (["fit", "{train}", "--alpha", "large"],
                          "'--alpha': alpha must be a finite number of 0 or more, or auto; got"),
-    "a seed": (["fit", "{train}", "--seed", "-1"], "'--seed': Seed must be between 0"),
+    "a seed": (["fit", "{train}", "--seed", "-1"], "'--seed': -1 is not a whole number from 0 to 4,294,967,295"),
+    "a rule of one model": (["fit", "{train}", "--stop", "margin"],
+                            "'--stop': margin needs a named solver: add --solver asgd"),
+    "a rule of liblinear": (["fit", "{train}", "--solver", "liblinear", "--stop", "pflug"],
+                            "'--stop': liblinear ends by itself: remove --stop"),
+    "passes of liblinear": (["fit", "{train}", "--solver", "liblinear", "--passes", "1"],
+                            "'--passes': liblinear ends by itself: remove --passes"),
     "a task": (["fit", "{train}", "--task", "ranking"], "'ranking'"),
     "features": (["fit", "{train}", "--n-features", "0"], "'--n-features': 0 is not a positive number"),
     "another task's loss": (["fit", "{train}", "--label", "passed", "--loss", "huber", "--task", "classification"],
@@ -59,6 +65,9 @@ BAD_DATA = {
     "another label": (["fit", "{train}", "--label", "pass"], "no column is named 'pass' (did you mean 'passed'?)"),
     "a name too long": (["fit", "x" * 300 + ".csv"], "cannot be read (File name too long)"),
     "text to regress": (["fit", "{train}", "--label", "passed", "--task", "regression"], "is no number, as a"),
+    "numbers to classify": (["fit", "{folder}/half.csv", "--label", "a", "--loss", "hinge"],
+                            "of column 'a' is no class: use --task regression"),
+    "a full disk": (["predict", "{model}", "{train}", "--out", "/dev/full"], "No space left on device: '/dev/full'"),
     "a broken line": (["fit", "{folder}/broken.csv"], "broken.csv, line 3: found 1 field, but the header"),
     "a loss for a named solver": (["fit", "{train}", "--label", "passed", "--loss", "margin-distribution"],
                                   "'margin_distribution' is not convex: use --solver sgd, --solver asgd or "),
@@ -77,6 +86,7 @@ def places(train, model, tmp_path):
     (tmp_path / "broken.csv").write_text("a,y\n1,2\n3\n")
     (tmp_path / "one.csv").write_text("a,y\n1,x\n3,x\n")
     write_csv(tmp_path / "strange.csv", {"a": [1, 2], "b": [1, 2], "passed": [8, 9]})
+    (tmp_path / "half.csv").write_text("a,b\n0.5,1\n1,2\n")
     (tmp_path / "link").symlink_to(train)
     (tmp_path / "short").write_bytes(model.read_bytes()[:-1])
     return {"train": train, "model": model, "folder": tmp_path}

@@ -215,6 +215,7 @@ def test_number_of_features(file):
         (b"a,b,y\n1,2,\xff\n", r"line 2, column 'y': .*text must be UTF-8"),
         (b"a,b,y\n1,\xff,1\n", r"line 2, column 'b': .* is not a number"),
         (b"a,\xe9,y\n1,2,1\n", r"line 1: is not UTF-8"),
+        ("a,b,y\r1,2,1\r", r"t.csv: lines end in a carriage return alone: end them in a line feed"),
         ("a,b,y\n", r"t.csv: has column names but no rows"),
         ("a,b,y", r"t.csv: has column names but no rows"),
         ("a,b,y\n\n\n", r"t.csv: has column names but no rows"),

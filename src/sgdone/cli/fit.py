@@ -106,7 +106,15 @@ def _train(model: Model, train: InputData, line: ProgressLine) -> float:
 
 def _for_task(rows: InputData, task: Task) -> InputData:
     if task == "classification":
-        return replace(rows, y=as_classes(rows.labels))
+        classes = as_classes(rows.labels)
+        if classes.dtype.kind == "f" and np.any(classes != np.rint(classes)):
+            found = classes[classes != np.rint(classes)][0]
+            column = "" if rows.label_name is None else f" of column {rows.label_name!r}"
+            raise DataError(
+                f"{rows.name}: the label {found:g}{column} is no class: use --task regression with a loss for it, or "
+                "write classes as text or whole numbers"
+            )
+        return replace(rows, y=classes)
     if rows.labels.dtype.kind in "biuf":
         return rows
     try:

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
-from sklearn.utils import check_random_state
-
 from sgdone import losses, solvers, stopping
 from sgdone.cli.errors import usage
 from sgdone.data.learning_task import Task
 from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
 from sgdone.estimators.default_fit import rule_with_gain
-from sgdone.estimators.parameters import as_alpha, as_loss, as_rule, as_step
+from sgdone.estimators.parameters import as_alpha, as_loss, as_rule, as_solver, as_step
 from sgdone.interfaces.registry import by_name, did_you_mean, names
 from sgdone.losses.loss import Loss
 from sgdone.solvers import SingleModel
@@ -43,7 +41,8 @@ class Options:
             with usage("--loss"):
                 by_name(self.loss, Loss, losses, "loss")
         with usage("--seed"):
-            check_random_state(self.seed)
+            if not 0 <= self.seed < 2**32:
+                raise ValueError(f"{self.seed} is not a whole number from 0 to {2**32 - 1:,}")
         with usage("--alpha"):
             as_alpha(_number_or_name(self.alpha), 1)
         shared = {"alpha": _number_or_name(self.alpha), "stop": self._rule(), "random_state": self.seed}
@@ -54,6 +53,9 @@ class Options:
             with usage(option):
                 if given:
                     raise ValueError("it needs a named solver: add --solver asgd, for example")
+        with usage("--stop"):
+            if as_rule(_number_or_name(self.stop)).needs_iterate:
+                raise ValueError(f"{self.stop} needs a named solver: add --solver asgd, for example")
         with usage("--tol"):
             rule_with_gain(self._rule(), self.tol)
         return {"tol": self.tol}
@@ -63,10 +65,19 @@ class Options:
             _check_solver(self.solver)
         with usage("--step"):
             as_step(_number_or_name(self.step))
+        self._check_takes_stop()
         with usage("--tol"):
             if self.tol is not None:
                 raise ValueError("it is for --solver auto; a named solver takes --stop progressive, for example")
         return {"solver": self.solver, "step": _number_or_name(self.step)}
+
+    def _check_takes_stop(self) -> None:
+        """Raise a usage error for a limit on a method that ends by itself."""
+        method = as_solver(self.solver, average=None)
+        for option, given in (("--stop", self.stop != "auto"), ("--passes", self.passes is not None)):
+            with usage(option):
+                if given and not method.takes_stop:
+                    raise ValueError(f"{method} ends by itself: remove {option}")
 
     def _rule(self) -> Any:
         """The stopping rule, with at most ``--passes`` passes."""

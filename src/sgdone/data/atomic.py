@@ -39,21 +39,34 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     if given.is_dir():
         raise IsADirectoryError(f"{given}: is a folder; give the name of a file in it")
     if given.exists() and not given.is_file():
-        yield given
+        with _named(given):
+            yield given
         return
     target = given.resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{given}: the folder {target.parent} does not exist; create it first")
     temporary = target.with_name(f".{target.stem[:100]}.{secrets.token_hex(6)}{target.suffix}")
     try:
-        temporary.open("xb").close()
-        if target.exists():
-            shutil.copymode(target, temporary)
-        yield temporary
-        _flush(temporary)
-        temporary.replace(target)
+        with _named(given):
+            temporary.open("xb").close()
+            if target.exists():
+                shutil.copymode(target, temporary)
+            yield temporary
+            _flush(temporary)
+            temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file in an error that names none, such as a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _flush(path: Path) -> None:

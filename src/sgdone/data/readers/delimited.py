@@ -98,6 +98,8 @@ def _header(line: bytes, separator: str, number: int, options: ReadOptions) -> l
     except UnicodeDecodeError as error:
         raise options.error("is not UTF-8: convert it (iconv -t utf-8)", place=f"line {number}") from error
     except csv.Error as error:
+        if "\r" in text:
+            raise options.error("lines end in a carriage return alone: end them in a line feed") from error
         raise options.error(f"the header cannot be read: {error}", place=f"line {number}") from error
     if _is_data(names):
         raise options.error(
