@@ -7,6 +7,8 @@ from sgdone.data.reader import readers
 from .case_kind import kinds, modules_of
 from .running import mixed, run
 
+pytestmark = pytest.mark.slow
+
 #: Cases of each kind.
 COUNTS = {"models": 1400, "data": 300, "calls": 300}
 
@@ -21,7 +23,6 @@ def test_every_kind_of_case_and_every_format_is_known():
     }
 
 
-@pytest.mark.slow
 def test_nothing_dies_hangs_grows_or_raises_what_is_not_for_users():
     summary = run(mixed(COUNTS, first=0), few_forms=True)
     assert sum(summary.outcomes.values()) == sum(COUNTS.values())
