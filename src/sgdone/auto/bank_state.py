@@ -247,18 +247,18 @@ class BankState:
         """
         block, of_row = self._validation(block)
         lead = evaluation.candidates[evaluation.lead]
-        found = list[tuple[Models, Evaluation]]()
-        for group in (self._tied(evaluation), [lead]):
+        tied, found = self._tied(evaluation), list[tuple[Models, Evaluation]]()
+        for group in [tied] if tied == [lead] else [tied, [lead]]:
             models = self.models.mean_of(group)
-            losses = self._losses(models, block, of_row)
-            found.append((models, replace(evaluation, candidates=[lead], losses=losses)))
+            each, losses = models.losses(block, of_row)
+            raise_for_bad_row(block, each)
+            of_group = replace(evaluation, candidates=[lead], losses=losses)
+            found.append((models, self._of_all_rows(models, of_group, each.losses)))
         models, best = min(found, key=lambda each: float(each[1].means[0]))
-        return Model(*models.solution(0, self.units.scaling)), self._of_all_rows(models, best, block, of_row)
+        return Model(*models.solution(0, self.units.scaling)), best
 
-    def _of_all_rows(
-        self, models: Models, evaluation: Evaluation, block: Block, of_row: NDArray[np.uint8]
-    ) -> Evaluation:
-        """Losses of a model of all rows, from those of the models that lack a fold.
+    def _of_all_rows(self, models: Models, evaluation: Evaluation, each: NDArray[np.float64]) -> Evaluation:
+        """Losses of a model of all rows, from those of each model: those that lack a fold, and the one of all rows.
 
         The excess loss of a fit to n rows is about c/n. It raises the loss of new rows and lowers that of the rows
         trained on by as much: models that lack a share s of the rows differ from the model of all rows by
@@ -268,9 +268,8 @@ class BankState:
         validation = self.run.validation
         if models.folds[0] != ALL_ROWS or not validation.count:
             return evaluation
-        trained, _ = models.losses(block, of_row)
         share = validation.rows.size / validation.count / max(1, self.run.n_rows)
-        gap = evaluation.losses[:, 0] - trained.losses[:, 0]
+        gap = evaluation.losses[:, 0] - each[:, 0]
         return replace(evaluation, losses=evaluation.losses - (0.5 * share / (2.0 - share) * gap)[:, None])
 
     def losses_towards_constant(self, block: Block, window: NDArray[np.uint64], share: float) -> NDArray[np.float64]:
