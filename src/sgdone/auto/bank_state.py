@@ -247,15 +247,14 @@ class BankState:
         """
         block, of_row = self._validation(block)
         lead = evaluation.candidates[evaluation.lead]
-        tied, found = self._tied(evaluation), list[tuple[Models, Evaluation]]()
+        tied, found = self._tied(evaluation), list[tuple[Models, Evaluation, NDArray[np.float64]]]()
         for group in [tied] if tied == [lead] else [tied, [lead]]:
             models = self.models.mean_of(group)
             each, losses = models.losses(block, of_row)
             raise_for_bad_row(block, each)
-            of_group = replace(evaluation, candidates=[lead], losses=losses)
-            found.append((models, self._of_all_rows(models, of_group, each.losses)))
-        models, best = min(found, key=lambda each: float(each[1].means[0]))
-        return Model(*models.solution(0, self.units.scaling)), best
+            found.append((models, replace(evaluation, candidates=[lead], losses=losses), each.losses))
+        models, best, of_each = min(found, key=lambda each: float(each[1].means[0]))
+        return Model(*models.solution(0, self.units.scaling)), self._of_all_rows(models, best, of_each)
 
     def _of_all_rows(self, models: Models, evaluation: Evaluation, each: NDArray[np.float64]) -> Evaluation:
         """Losses of a model of all rows, from those of each model: those that lack a fold, and the one of all rows.
