@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sgdone.auto.comparison import clear_losers, grouped_error, means, standard_error, ties, worth_keeping
+from sgdone.auto.comparison import clear_losers, ties, worth_keeping
+from sgdone.interfaces.measured import grouped_error, means, standard_error
 
 
 def test_a_weighted_mean_and_its_standard_error(rng):

@@ -5,9 +5,10 @@ import pytest
 
 from running import objective_of
 from sgdone import LinearClassifier, LinearRegressor
-from sgdone.auto.start import best_constant, best_share
+from sgdone.auto.far_start import best_share
 from sgdone.interfaces.stop import Status
 from sgdone.losses import Hinge, Huber, Logistic, Quantile, Squared
+from sgdone.run.constant_prediction import best_constant
 
 N_ROWS = 1000
 
@@ -130,7 +131,7 @@ def test_a_stream_of_noise_is_not_started_again(chunk):
 
 def test_a_fit_that_is_worse_than_a_constant_has_not_converged(data, monkeypatch):
     """Losses of the constant are set to 0: then no model is good enough."""
-    monkeypatch.setattr("sgdone.auto.bank_state.BankState._losses_towards_constant", lambda *_: np.zeros(N_ROWS))
+    monkeypatch.setattr("sgdone.auto.bank_state.BankState._losses_of_constant", lambda *_: np.zeros(N_ROWS))
     verdict = LinearClassifier(random_state=0, stop=10).fit(*data[:2]).verdict_
     assert verdict.status is Status.BUDGET_SPENT
     assert "above the 0 of a constant prediction" in str(verdict)

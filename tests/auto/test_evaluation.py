@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdone.auto.candidates import CANDIDATES, Candidate
-from sgdone.auto.comparison import standard_error
 from sgdone.auto.evaluation import Evaluation, judge, limits, measure
+from sgdone.interfaces.measured import standard_error
 from sgdone.interfaces.progress import Judgement
 from tiers import examples
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from sgdone.auto.comparison import clear_losers, means, standard_errors
+from sgdone.auto.comparison import clear_losers
 from sgdone.auto.progressive_losses import ProgressiveLosses
+from sgdone.interfaces.measured import means, standard_errors
 
 
 @pytest.fixture

@@ -13,23 +13,20 @@ from scipy.sparse import csr_array
 from sgdone.auto import schedule
 from sgdone.auto.bank_state import BankState, RunState, raise_for_bad_row
 from sgdone.auto.candidates import CANDIDATES, PLAIN
-from sgdone.auto.comparison import grouped_error, is_worse_than_constant
 from sgdone.auto.constants import (
     BLIND_PASSES,
     ENOUGH_ROWS,
-    FEWEST_TO_LEAVE,
-    FIT_VARIANCE,
     GAIN_WORTH_ADVICE,
     LAST_BRANCH,
     LATE_IN_PASS,
-    LOST,
     WINDOW,
     Z_DOUBT,
 )
-from sgdone.auto.evaluation import judge, measure
+from sgdone.auto.evaluation import Evaluation, judge
+from sgdone.auto.far_start import is_lost, share_to_use, shorten
 from sgdone.auto.intercept import intercept_shift
 from sgdone.auto.label_order import drift_advice
-from sgdone.auto.start import best_share
+from sgdone.auto.returned_model import better_of_mean_and_leader, evaluated, loss_of, moved
 from sgdone.auto.state_checks import check_state
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.rows import Rows
@@ -120,12 +117,11 @@ class Bank(Method):
         )
         state = begin(start)
         if start is not None:
-            share, reason = best_share(partial(state.losses_towards_constant, block, window), block.weights_of(window))
+            share, run.start_note = share_to_use(state, block, window)
             if share == 0:
                 state = begin(None)
             elif share < 1:
-                state.move_towards_constant(block, window, share)
-            run.start_note = reason
+                shorten(state, block, window, share)
         state.run = run
         if run.small and not run.part_of_stream:
             state.hold_out(stream.set_aside(state.scaled(block).rows))
@@ -143,28 +139,12 @@ class Bank(Method):
                 f"the run to resume had {state.units.n_features} features, "
                 f"these rows have {stream.block.rows.n_features}"
             )
-        state.run = _run_state(stream)
-        if state.run.part_of_stream and self._is_lost(state, stream.block):
+        state.run, block = _run_state(stream), self.prepare(state, stream.block)
+        new = block.used(0, block.position_after(0, WINDOW))
+        if state.run.part_of_stream and is_lost(state, block, new):
             state = self.start(state.objective, stream, None, None)
             state.run.start_note = "the model so far was worse than a constant prediction: training started again"
         return state
-
-    def _is_lost(self, state: BankState, block: Block) -> bool:
-        """Whether a model is much worse on new rows than a constant prediction, as after a change of their units.
-
-        The constant is the best one for these rows, and also the model's own without its coefficients: of rows of
-        another mix of classes the latter is as wrong as the model.
-        """
-        rows = block.used(0, block.position_after(0, WINDOW))
-        if rows.size < FEWEST_TO_LEAVE:
-            return False
-        block, weights = self.prepare(state, block), block.weights_of(rows)
-        now = state.losses_towards_constant(block, rows, 1.0)
-        constants = state.losses_towards_constant(block, rows, 0.0), state.losses_without_coefficients(block, rows)
-        return any(
-            all(is_worse_than_constant(now, constant, weights, errors, factor) for constant in constants)
-            for errors, factor in LOST
-        )
 
     def prepare(self, state: BankState, block: Block) -> Block:
         """The block, dense or sparse as those that the units were estimated from."""
@@ -269,29 +249,25 @@ class Bank(Method):
         rows_after = stream.rows_read + held_out - run.passed
         if state.steps + held_out <= limit.step and rows_after <= limit.rows_read:
             self._release(state, stream)
-        model, best = evaluations.best_model, evaluations.best
-        if model is not None and best is not None:
-            if best is evaluations.last:
-                model, best = state.better_of_mean_and_leader(best, stream.block)
-            shift = np.zeros_like(model.intercept)
-            if stream.source.in_memory:
-                shift = intercept_shift(state.objective, model, stream.block, stream.rows_read, stream.draws)
-            run.solution = model._replace(intercept=model.intercept + shift)
-            measured = replace(measure(best), held_out=run.validation.count > 0)
-            error, different = grouped_error(best.losses[:, best.lead], best.weights, run.validation.groups)
-            # The loss of one fit varies around the mean loss of such fits, which validation estimates.
-            n_rows = max(1.0, run.n_rows * different / best.weights.size)
-            wider = np.sqrt(1.0 + FIT_VARIANCE * state.parameters / n_rows)
-            measured = replace(measured, loss_error=float(wider) * error)
-            known = evaluations.judgement
-            if known is not None:
-                measured = replace(
-                    measured, gain=known.gain, gain_error=known.gain_error, passes=known.passes, noise=known.noise
-                )
-            evaluations.judgement = measured
+        if evaluations.best is not None and evaluations.best_model is not None:
+            run.solution = self._solve(state, stream, evaluations.best, evaluations.best_model)
         state.models.drop_fold_models()
         if run.solution is not None:
             state.adopt(run.solution)
+
+    def _solve(self, state: BankState, stream: Stream, best: Evaluation, model: Model) -> Model:
+        """The model to return, with an exact intercept, and its loss as the last judgement."""
+        evaluations, block, models = state.run.evaluations, stream.block, None
+        if best is evaluations.last:
+            models = better_of_mean_and_leader(state, best, block)
+            model = Model(*models.solution(0, state.units.scaling))
+        shift = np.zeros_like(model.intercept)
+        if stream.source.in_memory:
+            shift = intercept_shift(state.objective, model, block, stream.rows_read, stream.draws)
+        if models is not None:
+            best = evaluated(state, moved(models, shift), best, block)
+        evaluations.judgement = loss_of(state, best)
+        return model._replace(intercept=model.intercept + shift)
 
     def solution(self, state: BankState) -> Model:
         """The best model once the run has ended, the leader's average before."""

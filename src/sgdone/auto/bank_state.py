@@ -14,7 +14,7 @@ from sgdone.auto.evaluation import Evaluation, Evaluations, limits
 from sgdone.auto.label_order import LabelOrder
 from sgdone.auto.models import Advance, Models
 from sgdone.auto.progressive_losses import ProgressiveLosses
-from sgdone.auto.start import best_constant, curvature, initial_intercept, is_robust
+from sgdone.auto.start import curvature
 from sgdone.auto.units import Units
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.preparation import InUnits
@@ -23,8 +23,9 @@ from sgdone.data.source import Block
 from sgdone.data.validation_rows import FEWEST, ValidationRows
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
-from sgdone.kernels.bank import ALL_ROWS, NO_FOLD, PENALTY
+from sgdone.kernels.bank import PENALTY
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
+from sgdone.run.constant_prediction import best_constant, initial_intercept, is_robust
 
 
 @dataclass
@@ -194,9 +195,10 @@ class BankState:
 
         The loss is convex: that of the mean is at most the mean of theirs, and usually below the least.
         """
-        return Model(*self.models.mean_of(self._tied(evaluation)).solution(0, self.units.scaling))
+        return Model(*self.models.mean_of(self.tied(evaluation)).solution(0, self.units.scaling))
 
-    def _tied(self, evaluation: Evaluation) -> list[Candidate]:
+    def tied(self, evaluation: Evaluation) -> list[Candidate]:
+        """The remaining candidates that an evaluation cannot tell apart from the best one."""
         alive = self.models.alive
         return [found for found in evaluation.tied if found in alive]
 
@@ -233,87 +235,34 @@ class BankState:
 
     def evaluate(self, block: Block) -> Evaluation:
         """Losses of all candidates on the validation rows, or on all rows of the block if there are none."""
-        block, of_row = self._validation(block)
-        losses = self._losses(self.models, block, of_row)
+        block, of_row = self.validation_rows(block)
+        losses = self.losses_of(self.models, block, of_row)
         constant, weights = self.run.evaluations.constant, block.weights_of(block.order)
         if constant.size != len(losses):
-            constant = self.run.evaluations.constant = self._losses_towards_constant(block, of_row, 0.0)
-        return Evaluation(self.models.steps, self.models.alive, losses, weights, constant, self._is_clipped)
+            constant = self.run.evaluations.constant = self._losses_of_constant(block, of_row)
+        return Evaluation(self.models.steps, self.models.alive, losses, weights, constant, is_robust(self.objective))
 
-    def better_of_mean_and_leader(self, evaluation: Evaluation, block: Block) -> tuple[Model, Evaluation]:
-        """The mean of the best candidates, or the leader if that is better on the validation rows, with its losses.
-
-        Where few rows carry most of the loss, candidates that cannot be told apart may differ much.
-        """
-        block, of_row = self._validation(block)
-        lead = evaluation.candidates[evaluation.lead]
-        tied, found = self._tied(evaluation), list[tuple[Models, Evaluation, NDArray[np.float64]]]()
-        for group in [tied] if tied == [lead] else [tied, [lead]]:
-            models = self.models.mean_of(group)
-            each, losses = models.losses(block, of_row)
-            raise_for_bad_row(block, each)
-            found.append((models, replace(evaluation, candidates=[lead], losses=losses), each.losses))
-        models, best, of_each = min(found, key=lambda each: float(each[1].means[0]))
-        return Model(*models.solution(0, self.units.scaling)), self._of_all_rows(models, best, of_each)
-
-    def _of_all_rows(self, models: Models, evaluation: Evaluation, each: NDArray[np.float64]) -> Evaluation:
-        """Losses of a model of all rows, from those of each model: those that lack a fold, and the one of all rows.
-
-        The excess loss of a fit to n rows is about c/n. It raises the loss of new rows and lowers that of the rows
-        trained on by as much: models that lack a share s of the rows differ from the model of all rows by
-        c/n·(2 − s)/(1 − s) on the rows that only the latter was trained on, and by c/n·s/(1 − s) on new rows. Fits with
-        a penalty gain less from more rows than that: about half.
-        """
-        validation = self.run.validation
-        if models.folds[0] != ALL_ROWS or not validation.count:
-            return evaluation
-        share = validation.rows.size / validation.count / max(1, self.run.n_rows)
-        gap = evaluation.losses[:, 0] - each[:, 0]
-        return replace(evaluation, losses=evaluation.losses - (0.5 * share / (2.0 - share) * gap)[:, None])
-
-    def losses_towards_constant(self, block: Block, window: NDArray[np.uint64], share: float) -> NDArray[np.float64]:
-        """Losses on some rows of ``share`` times the leader plus 1 − ``share`` times a constant prediction."""
-        block = replace(self.scaled(block), order=window, upcoming=window)
-        return self._losses_towards_constant(block, np.full(block.rows.n_rows, NO_FOLD, np.uint8), share)
-
-    def losses_without_coefficients(self, block: Block, window: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """Losses on some rows of the leader's intercept alone."""
-        block = replace(self.scaled(block), order=window, upcoming=window)
-        models = self.models.mean_of([self.lead])
-        models.weights[:] = 0.0
-        return self._losses(models, block, np.full(block.rows.n_rows, NO_FOLD, np.uint8))[:, 0]
-
-    def move_towards_constant(self, block: Block, window: NDArray[np.uint64], share: float) -> None:
-        """Replace all models, before any update, by such a mean."""
-        self.models.shrink(share, np.tile(self._constant(replace(block, order=window)), self.models.n_models))
-
-    def _losses_towards_constant(self, block: Block, of_row: NDArray[np.uint8], share: float) -> NDArray[np.float64]:
-        models = self.models.mean_of([self.lead])
-        folds = of_row[block.order]
-        # As the models, the constant of a fold is that of the rows of the others, if there are any.
-        others = [folds != fold if np.any(folds != fold) else folds == fold for fold in models.folds]
-        models.shrink(share, np.concatenate([self._constant(replace(block, order=block.order[k])) for k in others]))
-        return self._losses(models, block, of_row)[:, 0]
-
-    def _validation(self, block: Block) -> tuple[Block, NDArray[np.uint8]]:
+    def validation_rows(self, block: Block) -> tuple[Block, NDArray[np.uint8]]:
         """The validation rows in the units of training, and the fold of each row of their matrix."""
         validation = self.run.validation
         block = validation.block or block
         rows = validation.rows if validation.count else block.all_used()
         return replace(self.scaled(block), order=rows, upcoming=rows), validation.folds_of(block)
 
-    def _losses(self, models: Models, block: Block, of_row: NDArray[np.uint8]) -> NDArray[np.float64]:
+    def losses_of(self, models: Models, block: Block, of_row: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Losses of the candidates of some models (columns) on the rows of a block."""
         found, losses = models.losses(block, of_row)
         raise_for_bad_row(block, found)
         return losses
 
-    def _constant(self, block: Block) -> NDArray[np.float64]:
-        """Intercepts of the model that predicts the same for all rows of a block."""
-        return best_constant(self.objective, block.labels[block.order], block.weights_of(block.order))
-
-    @property
-    def _is_clipped(self) -> bool:
-        return is_robust(self.objective)
+    def _losses_of_constant(self, block: Block, of_row: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Losses of a constant prediction; that of a fold is the best one for the rows of the others, if there are."""
+        models, folds = self.models.mean_of([self.lead]), of_row[block.order]
+        labels, weights = block.labels[block.order], block.weights_of(block.order)
+        others = [folds != fold if np.any(folds != fold) else folds == fold for fold in models.folds]
+        constants = [best_constant(self.objective, labels[rows], weights[rows]) for rows in others]
+        models.shrink(0.0, np.concatenate(constants))
+        return self.losses_of(models, block, of_row)[:, 0]
 
     def drop_losers(self, before: Evaluation | None, now: Evaluation, most: int) -> None:
         """Find the leader of an evaluation; drop losers that will not catch up, and all but ``most`` candidates."""

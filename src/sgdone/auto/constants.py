@@ -46,9 +46,6 @@ FIT_VARIANCE = 3.0
 Z_DOUBT = 2.0
 #: Standard errors of the difference at which a candidate has lost, and the share of the best loss that it must exceed.
 Z_LOST, LOST_SHARE = 3.0, 0.003
-#: Standard errors of the difference at which a model is worse than a constant prediction: a fit that is has not
-#: converged, and a model to start from that is is not used.
-Z_CONSTANT = 3.0
 #: When a model that ``partial_fit`` continues is left: standard errors by which its loss on new rows must exceed that
 #: of a constant prediction, and the factor. The first rows of a stream may leave a model somewhat worse, and starting
 #: again each time would learn nothing; of a few rows only a very large factor is a sign, of fewer than five nothing is.

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.candidates import Candidate
-from sgdone.auto.comparison import is_worse_than_constant, mean, means, standard_error, ties
+from sgdone.auto.comparison import ties
 from sgdone.auto.constants import CHEAP_ROWS, LOSS_CLIP, Z_DOUBT
+from sgdone.interfaces.measured import mean, means, standard_error
 from sgdone.interfaces.progress import Judgement, Model
+from sgdone.run.constant_prediction import is_worse_than_constant
 
 
 @final

@@ -77,7 +77,7 @@ def memory_errors_explained(what: str, advice: str) -> Iterator[None]:
 
 
 def check_training_memory(n_bytes: float, n_features: int, n_outputs: int) -> None:
-    """Raise :class:`NotEnoughMemoryError` if weights for so many columns and outputs do not fit into memory."""
+    """Raise :class:`NotEnoughMemoryError` if the weights of a model do not fit into memory."""
     check_memory(n_bytes, training_text(n_features, n_outputs), FEWER_COLUMNS)
 
 

@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sgdone.data import ArraySource
-from sgdone.data.column_std import column_std
 from sgdone.data.csr_validation import check_csr
 from sgdone.data.learning_task import Task
 from sgdone.data.memory import FEWER_COLUMNS, memory_errors_explained, training_text
@@ -30,6 +29,10 @@ from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.loss import Loss
 from sgdone.run import Hook, Result, Trace, Verdict
 from sgdone.solvers.stretch import LARGEST
+from sgdone.sums.columns import moments_of
+
+#: Rows from which the spreads of columns are estimated if the method does not need them: enough for a digit or two.
+_ROWS_FOR_SPREADS = 1024
 
 
 class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
@@ -195,7 +198,12 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
     def _spreads(self, result: Result, X: Any, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
         """Standard deviations of the columns of ``X``, as the method measured them or from some of the rows."""
         known = self._method().spreads(result.state)
-        return column_std(X, weight) if known is None else known
+        if known is not None:
+            return known
+        used = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
+        with np.errstate(over="ignore", invalid="ignore"):
+            spreads = moments_of(X[used[:: -(-used.size // _ROWS_FOR_SPREADS)]]).spreads
+        return np.where(np.isfinite(spreads), spreads, 0.0)
 
     def _keep(self, attributes: dict[str, Any], *, partial_fit: bool) -> None:
         """Become fitted: nothing is set before everything is known."""

@@ -133,7 +133,7 @@ class Method(ABC):
         return 5
 
     def check_fits_in_memory(self, n_features: int, n_outputs: int) -> None:
-        """Raise a `NotEnoughMemoryError` if a run on so many columns does not fit into memory."""
+        """Raise a `NotEnoughMemoryError` if a run on ``n_features`` columns does not fit into memory."""
         check_training_memory(8.0 * self.n_vectors * n_features * n_outputs, n_features, n_outputs)
 
     @abstractmethod

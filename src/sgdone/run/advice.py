@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 
 from sgdone.data.spread import Spread
 from sgdone.data.stream import Stream
+from sgdone.interfaces.measured import mean, standard_error
 from sgdone.interfaces.method import Method, Report
-from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop import Status, Stop
+from sgdone.run.constant_prediction import Z_CONSTANT, best_constant, is_worse_than_constant
 from sgdone.run.trace import Trace
 from sgdone.steps.step_size import PRELIMINARY_ROWS
 
-#: Rows on which the model is compared with a constant prediction, fewer than which say nothing, and standard errors of
-#: the difference at which it is worse.
-_ROWS_COMPARED, _FEWEST_COMPARED, _CLEARLY = 512, 20, 3.0
+#: Rows on which the model is compared with a constant prediction, and fewer than which say nothing.
+_ROWS_COMPARED, _FEWEST_COMPARED = 512, 20
 
 
 def divergence_reason(report: Report) -> str:
@@ -39,8 +39,8 @@ def with_advice(
         return ended
     spread, worse = _spread(method, stream), _is_worse_than_zero(method, state, trace, pass_loss)
     losses = None if spread or worse else _losses_if_worse_than_constant(method, state, stream, trace)
+    default = "LinearRegressor" if method.objective(state).is_regression else "LinearClassifier"
     if losses is not None:
-        default = "LinearRegressor" if method.objective(state).is_regression else "LinearClassifier"
         advice = (
             f"The model is worse than the same prediction for all rows: its loss is {losses[0]:.3g}, that of a "
             f"constant {losses[1]:.3g}. Standardise the features, allow more passes, or use {default}, which "
@@ -53,7 +53,6 @@ def with_advice(
         # That nothing improves any more says nothing about columns that have hardly moved.
         doubtful = ended.status is Status.CONVERGED and ended.assumes_scaled
         status = Status.STALLED if doubtful else ended.status
-        default = "LinearRegressor" if method.objective(state).is_regression else "LinearClassifier"
         return replace(ended, status=status, advice=_scale_columns(spread, worse, default))
     if ended.status is Status.BUDGET_SPENT and ended.rule:
         still_falling = _still_falling(trace, stream.n_rows or 1)
@@ -123,30 +122,17 @@ def _losses_if_worse_than_constant(
         own = np.array([kernel.value(z, y, parameters) for z, y in zip(scores.tolist(), labels.tolist(), strict=True)])
     except OverflowError:
         return None
-    best = None
-    for constant in _constants(objective, labels):
-        found = np.array([kernel.value(constant, y, parameters) for y in labels.tolist()])
-        if best is None or found.mean() < best.mean():
-            best = found
-    if best is None or not np.all(np.isfinite(own)):
+    weights = block.weights_of(rows)
+    constant = float(best_constant(objective, labels, weights)[0])
+    best = np.array([kernel.value(constant, y, parameters) for y in labels.tolist()])
+    if not np.all(np.isfinite(own)):
         return None
-    difference, root = own - best, np.sqrt(rows.size)
-    if difference.mean() > _CLEARLY * difference.std() / root:
-        return float(own.mean()), float(best.mean())
-    last = _mean_loss(trace, trace["passes"] > trace[-1].passes - 1)
-    if objective.is_regression and last > best.mean() + _CLEARLY * best.std() / root:
-        return last, float(best.mean())
+    if is_worse_than_constant(own, best, weights):
+        return mean(own, weights), mean(best, weights)
+    last, least = _mean_loss(trace, trace["passes"] > trace[-1].passes - 1), mean(best, weights)
+    if objective.is_regression and last > least + Z_CONSTANT * standard_error(best, weights):
+        return last, least
     return None
-
-
-def _constants(objective: Objective, labels: NDArray[np.float64]) -> list[float]:
-    """Predictions among which the best constant is, or nearly is."""
-    if not objective.fit_intercept and not objective.center:
-        return [0.0]
-    if objective.is_regression:
-        return [float(labels.mean()), float(np.median(labels))]
-    positive = min(max(float(np.mean(labels > 0)), 0.5 / labels.size), 1.0 - 0.5 / labels.size)
-    return [-1.0, 0.0, 1.0, float(np.log(positive / (1.0 - positive)))]
 
 
 def _still_falling(trace: Trace, n_rows: int) -> str:

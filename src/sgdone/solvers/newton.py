@@ -40,7 +40,7 @@ class LineSearch:
     model: Array = field(default_factory=lambda: np.empty(0))
     direction: Array = field(default_factory=lambda: np.empty(0))
     share: float = 0.0
-    #: Objective there, and by how much it exceeds its minimum, to second order: sums over so many rows.
+    #: Objective there, and by how much it exceeds its minimum, to second order: sums over ``rows`` rows.
     value: float = 0.0
     decrement: float = 0.0
     rows: int = 0

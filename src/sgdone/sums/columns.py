@@ -44,7 +44,7 @@ class ColumnMoments:
 
 def column_moments(block: Block) -> ColumnMoments:
     """Moments of the columns over the rows of positive weight of a block's matrix, whatever their weights."""
-    return merged(_moments(part) for part, _, _ in pieces_of(block))
+    return merged(moments_of(part) for part, _, _ in pieces_of(block))
 
 
 def comparable_units(block: Block, *, centred: bool) -> Scaling:
@@ -54,12 +54,20 @@ def comparable_units(block: Block, *, centred: bool) -> Scaling:
     return Scaling(np.where(spreads > 0, spreads, np.inf), moments.means if centred else None)
 
 
-def _moments(part: NDArray[np.floating] | sparse.csr_array) -> ColumnMoments:
+def moments_of(part: NDArray[np.floating] | sparse.csr_array) -> ColumnMoments:
+    """Moments of the columns of a matrix.
+
+    Examples
+    --------
+    >>> moments_of(np.array([[1.0, 5.0], [3.0, 5.0]])).spreads
+    array([1., 0.])
+    """
     rows = part.shape[0]
     if sparse.issparse(part):
-        means = np.asarray(part.sum(axis=0, dtype=np.float64)).ravel() / rows
-        squares = np.asarray(part.multiply(part).sum(axis=0, dtype=np.float64)).ravel() - rows * means * means
+        values = part.astype(np.float64)
+        means = np.asarray(values.sum(axis=0)).ravel() / rows
+        squares = np.asarray(values.multiply(values).sum(axis=0)).ravel() - rows * means * means
         return ColumnMoments(rows, means, np.maximum(squares, 0.0))
-    values = np.asarray(part, dtype=np.float64)
-    means = values.mean(axis=0)
-    return ColumnMoments(rows, means, ((values - means) ** 2).sum(axis=0))
+    dense = np.asarray(part, dtype=np.float64)
+    means = dense.mean(axis=0)
+    return ColumnMoments(rows, means, ((dense - means) ** 2).sum(axis=0))
