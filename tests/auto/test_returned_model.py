@@ -87,3 +87,12 @@ def test_rare_positives_have_the_loss_of_their_exact_intercept():
     found = -model.predict_log_proba(X[30_000:])[np.arange(30_000), y[30_000:]].mean()
     evidence = model.verdict_.evidence
     assert abs(evidence["loss"] - found) < 4 * evidence["standard_error"]
+
+
+def test_the_verdict_reports_the_model_with_its_last_intercept(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N_ROWS, 4))
+    y = (X[:, 0] + rng.logistic(size=N_ROWS) > 0).astype(int)
+    plain = LinearClassifier(random_state=0).fit(X, y).verdict_.evidence["loss"]
+    monkeypatch.setattr("sgdone.auto.bank.intercept_shift", lambda *_: np.array([3.0]))
+    assert LinearClassifier(random_state=0).fit(X, y).verdict_.evidence["loss"] > plain + 0.5
