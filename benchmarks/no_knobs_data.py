@@ -12,33 +12,43 @@ from sklearn.model_selection import train_test_split
 
 from sgdone import datasets
 
-#: "own": the set's own test rows; "quarter": a stratified quarter of the rows, since the 414 test images that come with
-#: these classes of CIFAR-10 would make one image a quarter of a point; "repeated": 20 such quarters, for few rows.
-#: The 79 rows of endometrial are no set to be tested on.
-SETS: dict[str, Literal["own", "quarter", "repeated"]] = {
-    "a9a": "own",
-    "reuters-money-fx": "own",
-    "newsgroups20": "own",
-    "newsgroups20-sci.space-vs-rest": "own",
-    "mnist": "own",
-    "mnist-9-vs-rest": "own",
-    "mnist-7-vs-9": "own",
-    "covertype": "own",
-    "covertype-2-vs-rest": "own",
-    "cifar10": "quarter",
-    "cifar10-deer-vs-airplane": "quarter",
+#: All sets, the cheapest first. "own": the test rows that come with the set. "repeated": random stratified splits, a
+#: quarter of the rows for testing. "expensive": the same, but one split unless ``--splits`` says more; the 414 test
+#: images that come with these classes of CIFAR-10 are too few. The 79 rows of endometrial are too few to test on, and
+#: adult and flights have categories.
+SETS: dict[str, Literal["own", "repeated", "expensive"]] = {
+    "iris": "repeated",
+    "wine": "repeated",
     "breast-cancer": "repeated",
     "digits": "repeated",
-    "wine": "repeated",
     "diabetes": "repeated",
+    "colon": "repeated",
+    "spambase": "repeated",
+    "pendigits": "own",
+    "cpusmall": "repeated",
+    "bike-sharing": "repeated",
+    "sms-spam": "repeated",
+    "a9a": "own",
+    "reuters-money-fx": "own",
+    "newsgroups20-sci.space-vs-rest": "own",
+    "newsgroups20": "own",
+    "mnist-7-vs-9": "own",
+    "mnist-9-vs-rest": "own",
+    "covertype-2-vs-rest": "own",
+    "covertype": "own",
+    "cifar10-deer-vs-airplane": "expensive",
+    "mnist": "own",
+    "cifar10": "expensive",
 }
 _REPEATS = 20
 _SHARE = 0.25
+#: Sets of fewer rows, training and test together, are compared with cross-validation instead of the best of five C.
+SMALL = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows to learn from and rows to be judged by; ``number`` tells the splits of a set apart."""
+    """Training and test rows; ``number`` identifies the split."""
 
     X: Any
     y: NDArray[Any]
@@ -51,6 +61,16 @@ class Part:
         """Whether the labels are real numbers."""
         return bool(np.issubdtype(self.y.dtype, np.floating))
 
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The classes, sorted."""
+        return np.unique(self.y)
+
+    @property
+    def n_scores(self) -> int:
+        """Number of scores a row: one for regression and two classes, one per class for more."""
+        return 1 if self.is_regression or self.classes.size == 2 else self.classes.size
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -59,28 +79,39 @@ class Problem:
     name: str
     parts: tuple[Part, ...]
 
+    @property
+    def is_small(self) -> bool:
+        """Whether the set has fewer than 1,000 rows."""
+        return bool(self.parts[0].y.size + self.parts[0].y_test.size < SMALL)
+
+    @property
+    def splits(self) -> str:
+        """How the set was split, as the tables say it."""
+        return {"own": "own", "repeated": str(len(self.parts)), "expensive": f"{len(self.parts)} (expensive)"}[
+            SETS[self.name]
+        ]
+
     def __str__(self) -> str:
         first = self.parts[0]
         rows, features = first.X.shape
-        kind = "regression" if first.is_regression else f"{np.unique(first.y).size} classes"
-        splits = f", {len(self.parts)} splits" if len(self.parts) > 1 else ""
-        return f"{self.name}: {rows:,} + {first.X_test.shape[0]:,} rows, {features:,} features, {kind}{splits}"
+        kind = "regression" if first.is_regression else f"{first.classes.size} classes"
+        sizes = f"{rows:,} + {first.X_test.shape[0]:,} rows, {features:,} features"
+        return f"{self.name}: {sizes}, {kind}, splits: {self.splits}"
 
 
-def load(name: str) -> Problem:
-    """A set by its name in `SETS`.
+def load(name: str, splits: int | None = None) -> Problem:
+    """Load a set by its name in `SETS`; ``splits`` replaces the number of random splits.
 
     Raises
     ------
     sgdone.datasets.DatasetNotFound
-        If its files are nowhere to be had.
+        If its files are not available.
     """
     if SETS[name] == "own":
         train, test = (datasets.load(name, subset=subset) for subset in ("train", "test"))
         return Problem(name, (Part(train.X, train.y, test.X, test.y),))
     X, y = _rows(name)
-    count = _REPEATS if SETS[name] == "repeated" else 1
-    return Problem(name, tuple(_quarters(X, y, count)))
+    return Problem(name, tuple(_quarters(X, y, splits or (_REPEATS if SETS[name] == "repeated" else 1))))
 
 
 def _rows(name: str) -> tuple[Any, NDArray[Any]]:
@@ -88,7 +119,7 @@ def _rows(name: str) -> tuple[Any, NDArray[Any]]:
         # `sgdone.datasets` has the features as scikit-learn scales them.
         X, y = sklearn_datasets.load_diabetes(return_X_y=True, scaled=False)
         return X, y
-    # All rows of the small sets; of CIFAR-10 those to train with.
+    # The training rows of CIFAR-10, all rows of the others. The TF-IDF of sms-spam is that of its training texts.
     data = datasets.load(name, subset="all" if SETS[name] == "repeated" else "train")
     return data.X, data.y
 

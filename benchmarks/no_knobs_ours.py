@@ -8,16 +8,23 @@ from no_knobs_data import Part
 from no_knobs_measure import Measured, measured
 from sgdone import LinearClassifier, LinearRegressor
 
-#: Rows that compiled code is tried with first. A fit of many rows must not meet code that one of few has no use for.
+#: Rows for a first fit that compiles. A fit of many rows uses code that a fit of few does not.
 _FEW, _MANY = 200, 5000
 
 
 def ours(part: Part, seed: int) -> Measured:
-    """A fit with compiled code at hand."""
+    """Fit with code that is already compiled."""
     _model(part, seed).fit(*_some_rows(part))
     model = _model(part, seed)
-    found = measured(model, part)
-    return replace(found, passes=float(model.verdict_.passes), note=str(model.verdict_.status))
+    found = measured(model, part, both=True)
+    verdict = model.verdict_
+    decrement = verdict.evidence.get("decrement")
+    return replace(
+        found,
+        passes=float(verdict.passes),
+        decrement=float("nan") if decrement is None else float(decrement),
+        note=str(verdict.status),
+    )
 
 
 def _model(part: Part, seed: int) -> LinearClassifier | LinearRegressor:

@@ -1,18 +1,38 @@
-"""What came out on a set: each method's numbers, and whether ours are as good as the best of five C."""
+"""The results on one set: the numbers of each method, and the differences to ours."""
 
+from collections import Counter
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from no_knobs_cache import Fits
 from no_knobs_measure import Measured
+from no_knobs_worker import Fits
 
 OURS = "ours"
 FIVE = "five"
-#: What is asked of ours: its loss over that of the best C, its error less that of the best C, and its seconds over
-#: those of the five fits, if there are more rows than can be waited for anyway.
-LOSS_RATIO, ERROR_EXCESS, TIME_RATIO, MANY_ROWS = 1.02, 0.003, 0.1, 20_000
+CV = "cv"
+Quantity = Literal["loss", "error"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Ours less the reference: the mean, its standard error, and the reference's own mean."""
+
+    mean: float
+    error: float
+    reference: float
+
+    @property
+    def relative(self) -> float:
+        """The mean as a share of the reference."""
+        return self.mean / self.reference
+
+    @property
+    def relative_error(self) -> float:
+        """The standard error as a share of the reference."""
+        return self.error / self.reference
 
 
 @dataclass
@@ -22,83 +42,88 @@ class Outcome:
     name: str
     n_rows: int
     is_regression: bool
+    #: Fewer than 1,000 rows: the reference is cross-validation.
+    is_small: bool
+    splits: str
     fits: dict[str, Fits] = field(default_factory=dict)
     why_not: dict[str, str] = field(default_factory=dict)
     #: When kept results were made, by method.
     kept: dict[str, str] = field(default_factory=dict)
 
     @property
-    def n_splits(self) -> int:
-        """How often each method was fitted."""
-        return max((len(fits) for fits in self.fits.values()), default=0)
+    def reference(self) -> str:
+        """The method that ours is compared with."""
+        return CV if self.is_small else FIVE
 
     def of_splits(self, method: str, quantity: str, setting: int) -> NDArray[np.float64]:
         """A quantity, split by split."""
         return np.array([getattr(split[setting], quantity) for split in self.fits[method]])
 
     def means(self, method: str, quantity: str) -> NDArray[np.float64]:
-        """Means over the splits, one a setting."""
+        """Means over the splits, one for each setting."""
         return np.array([self.of_splits(method, quantity, k).mean() for k in range(len(self.fits[method][0]))])
 
     def least(self, method: str, quantity: str) -> float:
         """The least mean of a quantity: that of the best setting."""
         return float(self.means(method, quantity).min()) if method in self.fits else float("nan")
 
-    def best_setting(self, quantity: str = "loss") -> int:
-        """The one of the five C that is best on average: not each split's, which would be choosing by its noise."""
-        return int(np.argmin(self.means(FIVE, quantity)))
+    def best_setting(self, method: str, quantity: Quantity) -> int:
+        """The setting that is best on average; the best of each split would be chosen by noise."""
+        return int(np.argmin(self.means(method, quantity)))
 
     def seconds(self, method: str) -> float:
         """Seconds of all settings together, on average over the splits."""
         return float(self.means(method, "seconds").sum()) if method in self.fits else float("nan")
-
-    def difference(self, quantity: str) -> tuple[float, float]:
-        """Ours less the best of five C, split by split: the mean and its standard error."""
-        if not {OURS, FIVE} <= self.fits.keys():
-            return float("nan"), float("nan")
-        best = self.of_splits(FIVE, quantity, self.best_setting(quantity))
-        differences = self.of_splits(OURS, quantity, 0) - best
-        spread = differences.std(ddof=1) if differences.size > 1 else np.nan
-        return float(differences.mean()), float(spread / np.sqrt(differences.size))
-
-    @property
-    def loss_ratio(self) -> float:
-        """Our loss over that of the best C."""
-        return self.least(OURS, "loss") / self.least(FIVE, "loss")
 
     @property
     def time_ratio(self) -> float:
         """Our seconds over those of the five fits."""
         return self.seconds(OURS) / self.seconds(FIVE)
 
-    def criteria(self) -> dict[str, tuple[float, bool | None]]:
-        """Each criterion's number, and whether it is met; None if it is not asked for here."""
-        loss, error, time = self.loss_ratio, self.difference("error")[0], self.time_ratio
-        good_loss = loss <= LOSS_RATIO or self._within_noise("loss")
-        good_error = error <= ERROR_EXCESS or self._within_noise("error")
-        return {
-            "loss": (loss, None if np.isnan(loss) else good_loss),
-            "error": (error, None if self.is_regression or np.isnan(error) else good_error),
-            "time": (time, None if self.n_rows <= MANY_ROWS or np.isnan(time) else time <= TIME_RATIO),
-        }
+    def difference(self, quantity: Quantity) -> Difference | None:
+        """Ours less the reference, paired by split, or by test row if there is one split."""
+        if not {OURS, self.reference} <= self.fits.keys():
+            return None
+        setting = self.best_setting(self.reference, quantity)
+        reference = self.of_splits(self.reference, quantity, setting)
+        ours = self.of_splits(OURS, quantity, 0)
+        pairs = ours - reference
+        if pairs.size == 1:
+            pairs = _by_row(self.fits[OURS][0][0], self.fits[self.reference][0][setting], quantity)
+        error = pairs.std(ddof=1) / np.sqrt(pairs.size)
+        return Difference(float((ours - reference).mean()), float(error), float(reference.mean()))
 
-    def _within_noise(self, quantity: str) -> bool:
-        """Whether ours is above the best of five C by no more than a standard error, of a set that was split often."""
-        mean, error = self.difference(quantity)
-        return bool(mean <= error)
+    @property
+    def status(self) -> str:
+        """The statuses of our verdicts, with the number of splits if they differ."""
+        counts = Counter(split[0].note for split in self.fits[OURS])
+        return ", ".join(text if len(counts) == 1 else f"{text} ({k})" for text, k in counts.most_common())
+
+    @property
+    def decrement(self) -> float:
+        """The largest decrement in our verdicts; NaN if none has one."""
+        found = self.of_splits(OURS, "decrement", 0)
+        return float(np.nanmax(found)) if np.isfinite(found).any() else float("nan")
 
     def notes(self) -> list[str]:
-        """What is to be known beside the numbers."""
+        """What to know beside the numbers."""
         found = [f"{self.name}, {method}: {why}" for method, why in self.why_not.items()]
         for method, fits in self.fits.items():
-            told: dict[str, int] = {}
-            for fit in (one for split in fits for one in split if method != OURS and one.note):
-                told[_told(fit)] = told.get(_told(fit), 0) + 1
+            told = Counter(_told(one) for split in fits for one in split if method != OURS and one.note)
             for text, count in told.items():
                 of = f" ({count} of {len(fits)} splits)" if len(fits) > 1 else ""
                 found.append(f"{self.name}, {method}: {text}{of}")
         return found
 
 
+def _by_row(ours: Measured, theirs: Measured, quantity: Quantity) -> NDArray[np.float64]:
+    if ours.rows is None or theirs.rows is None:
+        raise ValueError("a single split needs the losses of its test rows")
+    row = 0 if quantity == "loss" else 1
+    pairs: NDArray[np.float64] = np.subtract(ours.rows[row], theirs.rows[row], dtype=np.float64)
+    return pairs
+
+
 def _told(fit: Measured) -> str:
-    return f"{fit.setting} {fit.note}".strip()
+    # Not the setting that cross-validation chose: each split has its own.
+    return f"{fit.setting if fit.setting.count('=') == 1 else ''} {fit.note}".strip()

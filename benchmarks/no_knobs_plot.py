@@ -7,13 +7,17 @@ from typing import Any
 import numpy as np
 
 from contenders.contender import MissingError
-from no_knobs_outcome import FIVE, LOSS_RATIO, OURS, Outcome
+from no_knobs_criteria import LOSS_EXCESS
+from no_knobs_outcome import FIVE, OURS, Outcome
 from no_knobs_report import HEADINGS
 
 _MARKS = {
     OURS: ("o", "black"),
     FIVE: ("D", "tab:orange"),
     "cv": ("s", "tab:green"),
+    "newton-cholesky": ("P", "tab:olive"),
+    "glum": ("<", "tab:brown"),
+    "snapml": (">", "tab:pink"),
     "sgd": ("v", "tab:red"),
     "sgd-scaled": ("^", "tab:purple"),
     "vw": ("X", "tab:blue"),
@@ -57,7 +61,7 @@ def draw(outcomes: Sequence[Outcome], methods: Sequence[str], path: Path) -> Non
                 fontsize=7,
                 color=_MARKS[method][1],
             )
-    losses.axvspan(1.0, LOSS_RATIO, color="0.8", zorder=0, label=f"within {100 * (LOSS_RATIO - 1):.0f} % of the best")
+    losses.axvspan(1.0, 1.0 + LOSS_EXCESS, color="0.8", zorder=0, label=f"within {100 * LOSS_EXCESS:.0f} % of the best")
     losses.set_xscale("log")
     losses.set_xlim(0.95 * least, 1.6 * _MOST)
     losses.set_xticks([1, 1.2, 1.5, 2, 3, 5, _MOST], ["1", "1.2", "1.5", "2", "3", "5", f"≥ {_MOST:g}"])
@@ -75,7 +79,7 @@ def draw(outcomes: Sequence[Outcome], methods: Sequence[str], path: Path) -> Non
     losses.set_yticks(lines, [one.name for one in outcomes])
     losses.invert_yaxis()
     legend = losses.get_legend_handles_labels()
-    figure.legend(*legend, loc="outside lower center", ncols=len(legend[0]), frameon=False)
+    figure.legend(*legend, loc="outside lower center", ncols=(len(legend[0]) + 1) // 2, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
     plt.close(figure)

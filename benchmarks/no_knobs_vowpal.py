@@ -1,6 +1,7 @@
 """Vowpal Wabbit with its defaults: one pass, its own step sizes, one against the rest for several classes."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,14 @@ from scipy.special import expit
 
 from contenders.contender import MissingError
 from no_knobs_data import Part
-from no_knobs_measure import Measured, judge_probabilities, judge_values, timed
+from no_knobs_measure import Measured, judge_probabilities, judge_values, time_fit
 
 
 def vowpal(part: Part, around: object) -> list[Measured]:
     """A fit from its own cache file, which is made outside the clock; it has no randomness."""
     _library()
-    classes = None if part.is_regression else np.unique(part.y)
-    n_models = 1 if classes is None or classes.size == 2 else classes.size
+    classes = None if part.is_regression else part.classes
+    n_models = part.n_scores
     several = n_models > 1
     # A place of its own to each weight, and to the constant's.
     bits = max(18, int(np.ceil(np.log2((part.X.shape[1] + 1) * n_models))))
@@ -32,18 +33,18 @@ def vowpal(part: Part, around: object) -> list[Measured]:
         _write(part.X, _labels(part.y, classes), place / "train.txt")
         _write(part.X_test, _labels(part.y_test, classes), place / "test.txt")
         _run(f"-d {place}/train.txt --cache_file {place}/cache {how}")
-        _, seconds, note = timed(lambda: _run(f"--cache_file {place}/cache -f {place}/model {how}"))
+        timed = time_fit(lambda threads: _run(f"--cache_file {place}/cache -f {place}/model {how}"))
         # Margins of two classes, since probabilities near 1 are written with six digits.
         output = "-p" if classes is None or several else "-r"
         probabilities = "--probabilities" if several else ""
         _run(f"-t -i {place}/model -d {place}/test.txt {output} {place}/predictions {probabilities}")
         predicted = _read(place / "predictions", several)
     if classes is None:
-        loss, error = judge_values(predicted, part.y_test)
+        found = judge_values(timed, predicted, part)
     else:
         p = predicted if several else np.column_stack([expit(-predicted), expit(predicted)])
-        loss, error = judge_probabilities(p / p.sum(axis=1, keepdims=True), classes, part.y_test)
-    return [Measured(seconds, loss, error, passes=1.0, note=note)]
+        found = judge_probabilities(timed, p / p.sum(axis=1, keepdims=True), part)
+    return [replace(found, passes=1.0)]
 
 
 def _library() -> Any:

@@ -60,13 +60,19 @@ def counts(data):
 def test_names():
     others = [
         "a9a",
+        "bike-sharing",
         "cifar10",
+        "colon",
         "covertype",
+        "cpusmall",
         "endometrial",
         "mnist",
         "newsgroups20",
+        "pendigits",
         "rcv1",
         "reuters-money-fx",
+        "sms-spam",
+        "spambase",
     ]
     assert datasets.names() == sorted(BUNDLED + others)
 
@@ -198,6 +204,54 @@ def test_endometrial(load):
         load("endometrial", "test")
 
 
+def test_spambase(load):
+    train, test = load("spambase"), load("spambase", "test")
+    assert (train.X.shape, test.X.shape) == ((3681, 57), (920, 57))
+    assert counts(load("spambase", "all")) == {0: 2788, 1: 1813}
+    assert load("spambase", "all").X.max() == 15_841
+    assert train.target_names == ["ham", "spam"]
+    assert "spam" not in train.feature_names
+
+
+def test_pendigits(load):
+    train, test = load("pendigits"), load("pendigits", "test")
+    assert (train.X.shape, test.X.shape) == ((7494, 16), (3498, 16))
+    assert (train.X.min(), train.X.max()) == (0, 100)
+    assert counts(train) == dict(enumerate([780, 779, 780, 719, 780, 720, 720, 778, 719, 719]))
+    assert counts(test) == dict(enumerate([363, 364, 364, 336, 364, 335, 336, 364, 336, 336]))
+
+
+def test_cpusmall(load):
+    data = load("cpusmall", "all")
+    assert data.X.shape == (8192, 12)
+    assert data.X.max() > 2e6
+    assert data.task == "regression"
+    assert data.y.dtype == np.float64
+    assert (data.y.min(), data.y.max()) == (0, 99)
+
+
+def test_colon(load):
+    data = load("colon", "all")
+    assert data.X.shape == (62, 2000)
+    assert counts(data) == {0: 40, 1: 22}
+
+
+def test_bike_sharing(load):
+    data = load("bike-sharing", "all")
+    assert data.X.shape == (17_379, 12)
+    assert not {"casual", "registered", "instant", "dteday"} & set(data.feature_names)
+    assert (data.y.min(), data.y.max()) == (1, 977)
+
+
+def test_sms_spam(load):
+    train, test, both = (load("sms-spam", subset) for subset in ("train", "test", "all"))
+    assert (train.X.shape[0], test.X.shape[0]) == (4460, 1114)
+    assert train.X.shape[1] == both.X.shape[1] == len(train.feature_names)
+    assert counts(both) == {0: 4827, 1: 747}
+    np.testing.assert_allclose(np.sqrt(train.X.multiply(train.X).sum(axis=1)).max(), 1, rtol=1e-5)
+    np.testing.assert_array_equal(both.X[[0]].toarray(), train.X[[0]].toarray())
+
+
 @pytest.mark.slow
 def test_newsgroups20_texts(load):
     load("newsgroups20-sci.med-vs-sci.space")
@@ -269,7 +323,7 @@ def test_unknown_name(name):
     with pytest.raises(datasets.DatasetNotFound, match="'<set>-<class>-vs-rest'") as caught:
         datasets.load(name)
     assert isinstance(caught.value, LookupError)
-    assert "mnist, newsgroups20, rcv1" in str(caught.value)
+    assert "mnist, newsgroups20, pendigits, rcv1" in str(caught.value)
     assert ("did you mean 'mnist'?" in str(caught.value)) == (name.startswith("mni") and len(name) < 12)
 
 
@@ -289,7 +343,7 @@ def test_not_found_but_fetchable(name, offline, tmp_path):
         datasets.load(name)
 
 
-@pytest.mark.parametrize("name", ["a9a", "cifar10", "endometrial", "reuters-money-fx"])
+@pytest.mark.parametrize("name", ["a9a", "cifar10", "endometrial", "pendigits", "reuters-money-fx", "sms-spam"])
 def test_not_found_and_no_fetcher(name, offline):
     with pytest.raises(
         datasets.DatasetNotFound,

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import numpy as np
 from sklearn.datasets import fetch_20newsgroups
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from sgdone.datasets.dataset import LabelledRows, Recipe, Split
+from sgdone.datasets.tfidf import tfidf
 
 _FILES = ("newsgroups20/20news-bydate.tar.xz",)
 
@@ -50,14 +50,6 @@ def _rows(documents: list[_Document], names: list[str]) -> LabelledRows:
     return LabelledRows(texts, groups)[np.random.default_rng(0).permutation(len(documents))]
 
 
-def _featurize(train: LabelledRows, rows: LabelledRows) -> tuple[Any, list[str]]:
-    vectorizer = TfidfVectorizer()
-    X = vectorizer.fit_transform(train.X)
-    if rows is not train:
-        X = vectorizer.transform(rows.X)
-    return X, vectorizer.get_feature_names_out().tolist()
-
-
 RECIPES = (
     Recipe(
         name="newsgroups20",
@@ -67,6 +59,6 @@ RECIPES = (
         files=_FILES,
         read=_read,
         fetch=_fetch,
-        featurize=_featurize,
+        featurize=tfidf,
     ),
 )

@@ -1,0 +1,85 @@
+"""Small dense data sets published as CSV files."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pyarrow import csv
+
+from sgdone.datasets.dataset import LabelledRows, Recipe, Split, split_at_random
+
+_SPAMBASE = ("spambase/spambase.csv.gz",)
+_PENDIGITS = ("pendigits/train.csv.gz", "pendigits/test.csv.gz")
+_CPUSMALL = ("cpusmall/cpusmall.csv.gz",)
+_COLON = ("colon/colon.csv.gz",)
+_BIKE_SHARING = ("bike-sharing/hour.csv.gz",)
+_SPLIT = "Split 4 : 1 at random."
+
+
+def _read(
+    folder: Path,
+    *,
+    files: tuple[str, ...],
+    target: str,
+    target_names: list[str] | None = None,
+    exclude: tuple[str, ...] = (),
+) -> Split:
+    """Read one file and split it at random, or read a file of training rows and one of test rows."""
+    tables = [csv.read_csv(str(folder / file)) for file in files]
+    names = [name for name in tables[0].column_names if name not in (target, *exclude)]
+    parts = [_rows(table, names, target) for table in tables]
+    train, test = parts if len(parts) == 2 else split_at_random(parts[0].X, parts[0].y)
+    return Split(train, test, feature_names=names, target_names=target_names)
+
+
+def _rows(table: Any, names: list[str], target: str) -> LabelledRows:
+    X: NDArray[Any] = np.column_stack([table[name].to_numpy() for name in names])
+    return LabelledRows(X, table[target].to_numpy())
+
+
+RECIPES = (
+    Recipe(
+        name="spambase",
+        description="Spambase: 4,601 e-mails, frequencies of 48 words and 6 characters and 3 lengths of runs of "
+        "capitals, whether they are spam. Hopkins, Reeber, Forman and Suermondt (1999); UCI Machine Learning "
+        f"Repository, CC BY 4.0. {_SPLIT}",
+        files=_SPAMBASE,
+        read=partial(_read, files=_SPAMBASE, target="spam", target_names=["ham", "spam"]),
+    ),
+    Recipe(
+        name="pendigits",
+        description="Pen-based recognition of handwritten digits: 7,494 + 3,498 digits, 8 points of the pen's path, "
+        "0–100. Alpaydin and Alimoglu (1998); UCI Machine Learning Repository, CC BY 4.0. Split by its authors, "
+        "with other writers in the test rows.",
+        files=_PENDIGITS,
+        read=partial(_read, files=_PENDIGITS, target="digit", target_names=[str(digit) for digit in range(10)]),
+    ),
+    Recipe(
+        name="cpusmall",
+        description="Computer activity (cpusmall): share of time that 8,192 snapshots of a computer spend in user "
+        "mode, in per cent, by 12 counts of system activity in very different units. DELVE, University of Toronto "
+        f"(1996), no licence stated. {_SPLIT}",
+        task="regression",
+        files=_CPUSMALL,
+        read=partial(_read, files=_CPUSMALL, target="usr"),
+    ),
+    Recipe(
+        name="colon",
+        description="Colon cancer: expression of 2,000 genes in 62 tissues, standardised. Alon et al. (1999), no "
+        "licence stated. The file has 40 tissues of class 0 and 22 of class 1; the authors describe 40 tumours and "
+        f"22 normal tissues. {_SPLIT}",
+        files=_COLON,
+        read=partial(_read, files=_COLON, target="tumour", target_names=["0", "1"]),
+    ),
+    Recipe(
+        name="bike-sharing",
+        description="Bike sharing: bikes rented in each of 17,379 hours in Washington, 12 numbers of the season, the "
+        "hour, the day and the weather, categories as integers. Fanaee-T and Gama (2013); UCI Machine Learning "
+        f"Repository, CC BY 4.0. {_SPLIT}",
+        task="regression",
+        files=_BIKE_SHARING,
+        read=partial(_read, files=_BIKE_SHARING, target="cnt", exclude=("instant", "dteday", "casual", "registered")),
+    ),
+)
