@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sgdone.auto import ExactFinish
+
 #: Where CI is set, as Hypothesis' own profile for it has it, the examples are the same in every run.
 settings.register_profile(
     "default",
@@ -20,3 +22,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def without_finish(monkeypatch):
+    """The default fit by the bank alone, as on large data."""
+    monkeypatch.setattr(ExactFinish, "suits", lambda *arguments: False)

@@ -72,6 +72,7 @@ def test_noise_is_no_reason_to_change_a_start():
 # ---- fits ----
 
 
+@pytest.mark.usefixtures("without_finish")
 @pytest.mark.parametrize("factor", [1e6, 1e3, 5.0, 3.0])
 def test_a_warm_start_from_other_units(factor, data):
     X, y, new, labels = data
@@ -90,6 +91,7 @@ def test_a_start_that_is_near_is_used(data):
     assert "start" not in str(model.verdict_)
 
 
+@pytest.mark.usefixtures("without_finish")
 def test_targets_with_a_start_from_far_away(data):
     X, *_ = data
     y = X @ [1.0, 2.0, 0.0, 0.0, -1.0] + np.random.default_rng(1).standard_normal(N_ROWS)

@@ -14,6 +14,9 @@ from sgdone.data import ArraySource
 from sgdone.data.validation_rows import ValidationRows
 from sgdone.losses import Logistic
 
+#: The bank is tested here: large data are left to it.
+pytestmark = pytest.mark.usefixtures("without_finish")
+
 N_ROWS = 400
 
 

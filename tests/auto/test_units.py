@@ -379,3 +379,78 @@ def test_a_tiny_column_that_grows(dense):
     units = units_of(X, dense, windows=3)
     expected = np.std(X[:, 0]) if dense else np.sqrt(np.mean(X[:, 0] ** 2))
     np.testing.assert_allclose(units.scale[0], expected, rtol=1e-12)
+
+
+# ---- units of all rows at once, a weight being a frequency ----
+
+
+def of_all_rows(X, dense=True, weights=None, **options):
+    return Units.of_all_rows(block_of(X, dense, weights), **{"centred": dense} | options)
+
+
+@dense_or_csr
+@examples(15)
+@given(seed=st.integers(0, 10**6))
+def test_all_rows_at_once_are_as_if_seen(dense, seed):
+    X = random_rows(seed, dense)
+    at_once, seen = of_all_rows(X, dense), units_of(X, dense)
+    np.testing.assert_allclose(at_once.scale, seen.scale, rtol=1e-9)
+    np.testing.assert_allclose(at_once.shift, seen.shift, rtol=1e-9)
+    assert (at_once.rows, at_once.made_from) == (seen.rows, seen.made_from)
+
+
+@dense_or_csr
+def test_all_rows_at_once_can_be_followed_by_others(dense):
+    """Each of them counts as one, whatever the weights were."""
+    X = random_rows(17, dense, 100)
+    units = of_all_rows(X[:40], dense, np.full(40, 1.0 if not dense else 3.0))
+    block = block_of(X, dense)
+    units.observe(block, block.used(40, 100))
+    assert units.renew()
+    np.testing.assert_allclose(units.scale, column_units(X, dense)[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("centred", [True, False])
+def test_a_weight_is_a_frequency(centred):
+    X, counts = random_rows(18, n_rows=60), np.tile([1, 2, 3, 0], 15)
+    weighted = of_all_rows(X, weights=counts.astype(float), centred=centred)
+    repeated = of_all_rows(np.repeat(X, counts, axis=0), centred=centred)
+    np.testing.assert_allclose(weighted.scale, repeated.scale, rtol=1e-10)
+    np.testing.assert_allclose(weighted.shift, repeated.shift, rtol=1e-12)
+    assert weighted.rows == 45
+
+
+@dense_or_csr
+@pytest.mark.parametrize("size", [1e-170, 1e-300])
+def test_tiny_columns_of_all_rows(dense, size):
+    X = random_rows(19, dense, 50)
+    expected = of_all_rows(X, dense).scale
+    X[:, 1] *= size
+    scale = of_all_rows(X, dense).scale
+    np.testing.assert_allclose(scale[1], expected[1] * size, rtol=1e-9)
+    np.testing.assert_allclose(np.delete(scale, 1), np.delete(expected, 1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e9, 1e-300])
+@pytest.mark.parametrize("weights", [None, np.tile([0.3, 1.7], 50)], ids=["equal", "unequal"])
+def test_constant_columns_of_all_rows_count_for_nothing(value, weights):
+    X = random_rows(20, n_rows=100)
+    X[:, 3] = value
+    assert of_all_rows(X, weights=weights).scaling.scale[3] == np.inf
+
+
+def test_known_moments_are_used():
+    X = random_rows(21, n_rows=80)
+    weights = np.tile([0.5, 1.5], 40)
+    means = np.average(X, axis=0, weights=weights)
+    known = of_all_rows(X, weights=weights, means=means, squares=weights @ (X - means) ** 2)
+    np.testing.assert_allclose(known.scale, of_all_rows(X, weights=weights).scale, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("bad", "words"), [(np.nan, "holds NaN"), (np.inf, "holds infinity"), (1e200, "too large")])
+@dense_or_csr
+def test_a_bad_row_among_all_rows_is_named(dense, bad, words):
+    X = random_rows(22, dense, 40)
+    X[17, 4] = bad
+    with pytest.raises(BadRowError, match=f"row 17 of X.*{words}"):
+        of_all_rows(X, dense)

@@ -128,10 +128,11 @@ def test_passes_cap_the_default_fit(sgdone, train):
     assert report["verdict"]["rule"] == "MaxPasses"
     assert report["passes"] == 3
     report = sgdone("fit", train, "--label", "passed", "--passes", 99, "--json").report
-    assert report["verdict"]["rule"] == "Gain"
+    assert report["verdict"]["rule"] == "Decrement"
     assert report["passes"] < 99
 
 
+@pytest.mark.usefixtures("without_finish")
 def test_a_smaller_tol_goes_on_for_longer(sgdone, train, tmp_path):
     path = tmp_path / "m"
     default, strict = (

@@ -24,7 +24,7 @@ def test_to_standard_output(sgdone, model, train, columns):
     expected = loaded.predict(np.column_stack([columns["a"], columns["b"]]))
     assert [row[0] for row in rows] == expected.tolist()
     accuracy = f"accuracy {np.mean(expected == columns['passed']):.2%}"
-    assert re.fullmatch(rf"80 rows · loss 0\.\d+ ± 0\.\d+ · {re.escape(accuracy)}\n", result.stderr)
+    assert re.fullmatch(rf"80 rows · loss [\d.e-]+ ± [\d.e-]+ · {re.escape(accuracy)}\n", result.stderr)
 
 
 def test_to_a_file_with_probabilities(sgdone, model, train, columns, tmp_path):

@@ -24,6 +24,7 @@ def test_too_many_columns_are_refused_before_anything_is_allocated(estimator, ca
     assert not hasattr(estimator, "coef_")
 
 
+@pytest.mark.usefixtures("without_finish")
 def test_models_that_a_fit_adds_are_checked_too(monkeypatch):
     X, y = wide(1000)
     monkeypatch.setattr(memory, "_SMALL", 0)

@@ -9,6 +9,9 @@ from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegresso
 from sgdone.interfaces.stop import Status
 from sgdone.stopping import Gain, MaxPasses, MaxSamples, MaxSeconds, Pflug, ProgressiveLoss
 
+#: The bank is tested here: large data are left to it.
+pytestmark = pytest.mark.usefixtures("without_finish")
+
 #: The candidate chosen, which every verdict has, and the judgement of `Gain`.
 CHOICE = {"alpha", "learning_rate_multiplier"}
 JUDGEMENT = {"loss", "standard_error", "constant_loss", "gain", "gain_standard_error", "tol"}

@@ -10,6 +10,9 @@ from sgdone import LinearClassifier, LinearRegressor, stopping
 from sgdone.auto import BankState
 from sgdone.interfaces.stop import Status
 
+#: The bank is tested here: large data are left to it.
+pytestmark = pytest.mark.usefixtures("without_finish")
+
 
 def pressing_at(call):
     """Make a hook that presses Ctrl-C at its call with this number."""

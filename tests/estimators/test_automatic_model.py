@@ -120,6 +120,7 @@ def test_noise_is_penalised_and_certainty_is_not():
     assert certain.predict_proba(X).max(axis=1).mean() > 0.9
 
 
+@pytest.mark.usefixtures("without_finish")
 @FORMS
 @pytest.mark.parametrize("task", TASKS)
 def test_a_start_predicts_the_first_row_as_it_would_have(task, form):

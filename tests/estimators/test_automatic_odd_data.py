@@ -79,7 +79,7 @@ def test_any_small_number_of_rows(rows, form, rng):
     y = np.arange(rows) % 2
     for model in (LinearClassifier(random_state=0).fit(form(X), y), LinearRegressor(random_state=0).fit(form(X), y)):
         assert np.isfinite(scores_of(model, form(X))).all()
-        assert np.isfinite(model._results[0].state.run.evaluations.judgement.loss)
+        assert np.isfinite(model.verdict_.evidence["loss"])
 
 
 @FORMS
@@ -196,11 +196,20 @@ def test_rows_of_weight_zero_do_not_count(rows, share, task):
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("unit", [1.0 / 600, 1e3])
-def test_the_unit_of_weights_does_not_matter(unit, task):
-    """Weights that sum to 1, for example: a penalty chosen by the fit is proportional to them."""
+def test_the_unit_of_weights_does_not_matter_to_a_given_penalty(unit, task):
     X, y = problem(task)
     make = LinearRegressor if task == "numbers" else LinearClassifier
-    weighted = make(random_state=0).fit(X, y, sample_weight=np.full(600, unit))
+    weighted = make(alpha=0.01).fit(X, y, sample_weight=np.full(600, unit))
+    assert_same_scores(scores_of(weighted, X), scores_of(fitted(task, X, y, alpha=0.01), X))
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("unit", [1e-5, 1e20])
+def test_weights_that_cannot_be_numbers_of_rows(unit, task):
+    X, y = problem(task)
+    make = LinearRegressor if task == "numbers" else LinearClassifier
+    weighted = make().fit(X, y, sample_weight=np.full(600, unit))
+    assert "were divided by their mean" in str(weighted.verdict_)
     assert_same_scores(scores_of(weighted, X), scores_of(fitted(task, X, y), X))
 
 

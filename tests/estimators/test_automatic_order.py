@@ -9,6 +9,9 @@ from sgdone import LinearRegressor
 from sgdone.interfaces.stop import Status
 from tiers import fast_first
 
+#: The bank is tested here: large data are left to it.
+pytestmark = pytest.mark.usefixtures("without_finish")
+
 
 def sorted_rows(task, n_rows=4000):
     X, y = problem(task, n_rows)

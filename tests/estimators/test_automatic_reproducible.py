@@ -29,6 +29,7 @@ COPIES = {
 DUPLICATES = pytest.mark.parametrize("duplicate", fast_first(1, COPIES.values()), ids=list(COPIES))
 
 
+@pytest.mark.usefixtures("without_finish")
 @FORMS
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("chunk", [None, 150], ids=["fit", "partial_fit"])
@@ -51,6 +52,7 @@ def test_streams_without_shuffling_do_not_depend_on_the_seed(task, form, same_mo
         same_model(first, other)
 
 
+@pytest.mark.usefixtures("without_finish")
 def test_without_shuffling_the_seed_draws_the_validation_rows(same_model):
     X, y = problem("two")
     first, again, other = (fitted("two", X, y, shuffle=False, random_state=seed) for seed in (0, 0, 1))
@@ -58,6 +60,7 @@ def test_without_shuffling_the_seed_draws_the_validation_rows(same_model):
     assert first.verdict_.evidence["loss"] != other.verdict_.evidence["loss"]
 
 
+@pytest.mark.usefixtures("without_finish")
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("columns", [3, 5, 6])
 def test_where_arrays_lie_in_memory_changes_no_bit(columns, task, monkeypatch, same_model):

@@ -102,6 +102,7 @@ def test_dense_and_sparse_rows_in_turn(first, task):
     assert model.score(X, y) > fitted(task, first(X), y, 100).score(X, y) - 0.05
 
 
+@pytest.mark.usefixtures("without_finish")
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("second", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_partial_fit_after_fit(second, task):

@@ -90,6 +90,7 @@ def test_passes_of_many_blocks(rng):
     assert recorder.events[2:-2] == passes(2)
 
 
+@pytest.mark.usefixtures("without_finish")
 def test_one_that_stops_the_fit(binary, same_model):
     model = LinearClassifier(tol=0, stop=50, random_state=0).set_callbacks(Recorder(stop_at=("pass", 4))).fit(*binary)
     assert model.verdict_.status == "stopped by a callback"

@@ -50,6 +50,7 @@ def test_quasi_complete_separation_names_the_feature(form, mode, quasi):
     assert ("(column 0)" if mode == "fast" else "(column 0 → +∞)") in verdict.reason
 
 
+@pytest.mark.usefixtures("without_finish")
 def test_without_a_penalty_the_check_goes_further_than_the_fit_did():
     """The fit still makes errors on these rows, which can be classified without any."""
     X, y = load_breast_cancer(return_X_y=True)

@@ -174,6 +174,7 @@ def test_parameters_are_checked_by_fit_not_before():
     assert "nonsense" in repr(model)
 
 
+@pytest.mark.usefixtures("without_finish")
 def test_verbose_prints_every_pass_also_the_last(binary, several, capsys):
     for stop in ({"tol": 0, "stop": 3}, {}):
         model = LinearClassifier(verbose=1, random_state=0, **stop).fit(*binary)

@@ -43,6 +43,7 @@ def test_stopped_in_the_middle_is_as_if_there_had_been_no_more_rows(binary, same
     same_model(stopped, SGDClassifier(stop=1, **options).fit(X[:123], y[:123]))
 
 
+@pytest.mark.usefixtures("without_finish")
 def test_a_budget_of_seconds(binary):
     model = LinearClassifier(tol=0, stop=stopping.MaxSeconds(0.05)).fit(*binary)
     assert model.verdict_.rule == "MaxSeconds"

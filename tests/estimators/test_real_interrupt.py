@@ -26,8 +26,8 @@ SEVERAL = "(X[:, 0] > 0).astype(int) + (X[:, 0] > 1)"
 @pytest.mark.parametrize(
     ("model", "labels", "options"),
     [
-        ("LinearClassifier", BINARY, "tol=0"),
-        ("LinearClassifier", SEVERAL, "tol=0"),
+        ("LinearClassifier", BINARY, "loss='hinge', tol=0"),
+        ("LinearClassifier", SEVERAL, "loss='hinge', tol=0"),
         ("SGDClassifier", SEVERAL, "solver='asgd', n_jobs=2"),
         ("SGDClassifier", BINARY, "solver=solvers.Halving(detector=stopping.MaxPasses(1000))"),
         ("SGDClassifier", BINARY, "solver=solvers.SVRG()"),

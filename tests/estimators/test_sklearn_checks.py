@@ -21,6 +21,9 @@ TEN_PASSES = STOCHASTIC | {
 
 
 def expected_failures(estimator):
+    """None of the defaults: there a row of weight 2 is the row twice."""
+    if isinstance(estimator, (LinearClassifier, LinearRegressor)):
+        return {}
     return TEN_PASSES if isinstance(estimator, SGDClassifier) else STOCHASTIC
 
 

@@ -9,18 +9,10 @@ from .problems import KINDS, problem_of
 
 #: Problems of each kind.
 COUNT = 9
-#: Kinds on which stochastic steps are too slow, and why.
-OPEN = {"collinear": "the loss falls more slowly than 1/t along nearly constant directions: needs exact steps"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param(kind, marks=pytest.mark.xfail(reason=OPEN[kind], strict=True)) if kind in OPEN else kind
-        for kind in KINDS
-    ],
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_converged_means_converged(kind):
     found = {number: compare(problem_of(kind, number)) for number in range(COUNT)}
     assert not {number: result for number, result in found.items() if result.is_dishonest}

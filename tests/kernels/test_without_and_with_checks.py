@@ -108,6 +108,32 @@ for matrix in (X, sparse.csr_array(X), sparse.csr_array(X[:, [0]])):
             out.extend((found.losses.ravel(), found.misses))
         for model in range(models.n_models):
             out.extend(part.ravel() for part in models.solution(model, units.scaling))
+
+# Optima by conjugate gradients, with folds, of one output and three.
+from sgdone.auto.fold_path import FoldPath
+from sgdone.data.validation_rows import ValidationRows
+from sgdone.sums.pieces import Pieces
+
+for labels, n_classes in ((y, 2), (rng.integers(0, 3, 150).astype(float), 3)):
+    objective = objective_of(losses.Logistic(), n_classes)
+    block = next(ArraySource(sparse.csr_array(X), labels, weights, shuffle=False).blocks(rng))
+    pieces = Pieces(block, Units.of_all_rows(block, centred=True).scaling)
+    drawn = ValidationRows.drawn(block, block.all_used(), rng)
+    path = FoldPath(objective, pieces, np.zeros((5, objective.n_free_outputs)), drawn)
+    for _ in path.evaluations():
+        pass
+    out.append(path.best.model.ravel())
+
+# Products of sparse rows for the exact finish.
+from sgdone.kernels.csr_gram import make_add_products, make_quadratic_forms
+
+for matrix in (sparse.csr_array(X), wide, sparse.csr_array((150, 4)), sparse.csr_array(X.astype(np.float32))):
+    arrays = matrix.data, matrix.indices, matrix.indptr
+    types = " ".join(str(array.dtype) for array in arrays)
+    products, forms = np.zeros((5, 5, 2)), np.zeros((150, 2))
+    make_add_products(types)(*arrays, np.column_stack([y, weights]), products)
+    make_quadratic_forms(types)(*arrays, products, forms)
+    out.extend((products.ravel(), forms.ravel()))
 np.savez(sys.argv[1], weights=np.concatenate(out), stops=np.array(stops))
 """
 

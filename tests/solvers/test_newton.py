@@ -151,7 +151,7 @@ def test_a_model_file(data, tmp_path):
         ({"loss": "hinge"}, "newton needs second derivatives of a convex loss, and 'hinge' has kinks"),
         ({"center": True}, "newton finds the intercept together with the coefficients: use center=False"),
         ({"step": 0.1}, "newton has no step size"),
-        ({"solver": "sgd", "stop": "decrement"}, 'use solver="newton", or another rule'),
+        ({"solver": "sgd", "stop": "decrement"}, r'SGDRegressor\(solver="newton"\), or another rule'),
     ],
 )
 def test_what_it_does_not_do(options, message, data):

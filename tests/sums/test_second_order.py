@@ -8,7 +8,7 @@ from running import objective_of
 from sgdone.data import ArraySource
 from sgdone.data.rows import Scaling
 from sgdone.losses import Exponential, Huber, Logistic, Squared, SquaredHinge
-from sgdone.sums.pieces import PIECE
+from sgdone.sums.pieces import PIECE, Pieces
 from sgdone.sums.second_order import curvature_products, second_order
 
 OBJECTIVES = {
@@ -33,22 +33,22 @@ def problem(name, n_rows=50, seed=0):
         y = rng.integers(0, 3, n_rows).astype(float)
     weights = rng.integers(0, 3, n_rows).astype(float)
     scaling = Scaling(np.array([1.0, 90.0, 0.02]), np.array([0.1, 1e4, 0.0]))
-    return objective, X, y, weights, scaling, 0.5 * rng.standard_normal((4, objective.n_outputs))
+    return objective, X, y, weights, scaling, 0.5 * rng.standard_normal((4, objective.n_free_outputs))
 
 
-def block_of(X, y, weights=None):
-    return next(ArraySource(X, y, weights).blocks(np.random.default_rng(0)))
+def pieces_of(X, y, weights, scaling):
+    return Pieces(next(ArraySource(X, y, weights).blocks(np.random.default_rng(0))), scaling)
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_derivatives_are_those_of_the_loss(name):
     objective, X, y, weights, scaling, model = problem(name)
-    block = block_of(X, y, weights)
-    found = second_order(objective, block, scaling, model)
+    pieces = pieces_of(X, y, weights, scaling)
+    found = second_order(objective, pieces, model)
     assert found.weight == weights.sum()
 
     def sums(flat):
-        return second_order(objective, block, scaling, flat.reshape(model.shape[::-1]).T, curvature=False)
+        return second_order(objective, pieces, flat.reshape(model.shape[::-1]).T, curvature="none")
 
     flat, step = model.T.ravel(), 1e-5
     for k, unit in enumerate(np.eye(flat.size)):
@@ -63,7 +63,7 @@ def test_sparse_rows_are_as_dense_ones(name):
     objective, X, y, weights, scaling, model = problem(name)
     X[np.random.default_rng(1).random(X.shape) < 0.5] = 0.0
     dense, csr = (
-        second_order(objective, block_of(form(X), y, weights), scaling, model)
+        second_order(objective, pieces_of(form(X), y, weights, scaling), model)
         for form in (np.asarray, sparse.csr_array)
     )
     np.testing.assert_allclose(csr.curvature, dense.curvature, rtol=1e-12, atol=1e-9)
@@ -73,17 +73,17 @@ def test_sparse_rows_are_as_dense_ones(name):
 def test_rows_of_weight_0_are_not_there():
     objective, X, y, weights, scaling, model = problem("softmax")
     used = weights > 0
-    whole = second_order(objective, block_of(X, y, weights), scaling, model)
-    part = second_order(objective, block_of(X[used], y[used], weights[used]), scaling, model)
+    whole = second_order(objective, pieces_of(X, y, weights, scaling), model)
+    part = second_order(objective, pieces_of(X[used], y[used], weights[used], scaling), model)
     assert np.array_equal(whole.curvature, part.curvature)
     assert whole.loss == part.loss
 
 
 def test_parts_add_up():
     objective, X, y, weights, scaling, model = problem("two classes", 2 * PIECE + 100)
-    whole = second_order(objective, block_of(X, y, weights), scaling, model)
+    whole = second_order(objective, pieces_of(X, y, weights, scaling), model)
     parts = [
-        second_order(objective, block_of(X[part], y[part], weights[part]), scaling, model)
+        second_order(objective, pieces_of(X[part], y[part], weights[part], scaling), model)
         for part in np.array_split(np.arange(len(y)), 3)
     ]
     merged = parts[0].merge(parts[1]).merge(parts[2])
@@ -95,10 +95,10 @@ def test_parts_add_up():
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_products_and_the_diagonal_are_those_of_the_curvature(name, form):
     objective, X, y, weights, scaling, model = problem(name)
-    block = block_of(form(X), y, weights)
-    curvature = second_order(objective, block, scaling, model).curvature
-    diagonal = second_order(objective, block, scaling, model, curvature=False).diagonal
+    pieces = pieces_of(form(X), y, weights, scaling)
+    curvature = second_order(objective, pieces, model).curvature
+    diagonal = second_order(objective, pieces, model, curvature="diagonal").diagonal
     np.testing.assert_allclose(diagonal.T.ravel(), np.diag(curvature), rtol=1e-7)
     direction = np.random.default_rng(2).standard_normal(model.shape)
-    found = curvature_products(objective, block, scaling, model)(direction)
+    found = curvature_products(objective, pieces, model)(direction)
     np.testing.assert_allclose(found.T.ravel(), curvature @ direction.T.ravel(), rtol=1e-8, atol=1e-8)

@@ -3,5 +3,6 @@
 from sgdone.auto.bank import Bank
 from sgdone.auto.bank_state import BankState
 from sgdone.auto.candidates import CANDIDATES, Candidate
+from sgdone.auto.finish import ExactFinish
 
-__all__ = ["CANDIDATES", "Bank", "BankState", "Candidate"]
+__all__ = ["CANDIDATES", "Bank", "BankState", "Candidate", "ExactFinish"]

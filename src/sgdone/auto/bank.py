@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sgdone.auto import schedule
+from sgdone.auto import schedule, work
 from sgdone.auto.bank_state import BankState, RunState, raise_for_bad_row
 from sgdone.auto.candidates import CANDIDATES, PLAIN
 from sgdone.auto.constants import (
@@ -28,6 +28,7 @@ from sgdone.auto.intercept import intercept_shift
 from sgdone.auto.label_order import drift_advice
 from sgdone.auto.returned_model import better_of_mean_and_leader, evaluated, loss_of, moved
 from sgdone.auto.state_checks import check_state
+from sgdone.auto.units import Units
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.rows import Rows
 from sgdone.data.source import Block
@@ -186,6 +187,8 @@ class Bank(Method):
         folds = run.folds_of(block)
         found = state.models.advance(state.scaled(block), folds, first, last)
         raise_for_bad_row(block, found)
+        outputs = state.models.n_models * state.objective.n_outputs
+        run.work += work.of_training(found.position - first, block.rows.typical_length, outputs)
         if state.models.holds_out:
             run.passed += int(np.count_nonzero(folds[block.order[first : found.position]] != NO_FOLD))
         weights = block.weights_of(block.used(first, found.position))
@@ -269,6 +272,30 @@ class Bank(Method):
         evaluations.judgement = loss_of(state, best)
         return model._replace(intercept=model.intercept + shift)
 
+    def work(self, state: BankState) -> float:
+        """Rows times outputs of the models trained on them."""
+        return state.run.work
+
+    def expects_gain(self, state: BankState, tol: float) -> bool:
+        """If further passes would help, or if the best penalty is the largest that was tried."""
+        judgement = state.run.evaluations.judgement
+        if judgement is None or judgement.gain_in_errors > tol:
+            return True
+        largest = max(other.penalty for other in (*CANDIDATES, *state.tried))
+        at_end = state.lead.penalty == largest and state.objective.alpha is None
+        return at_end and self._may_overfit(state)
+
+    def estimated_loss(self, state: BankState) -> float:
+        """The validation loss of the model returned."""
+        judgement = state.run.evaluations.judgement
+        return float("nan") if judgement is None else judgement.loss
+
+    def state_at(self, model: Model, objective: Objective, alpha: float, stream: Stream, units: Units) -> BankState:
+        """A single candidate at the model, as if it had been trained in one pass."""
+        state = BankState.trained(stream.block, objective, alpha, model, units, stream.source.frequency)
+        state.run = _run_state(stream)
+        return state
+
     def solution(self, state: BankState) -> Model:
         """The best model once the run has ended, the leader's average before."""
         model = state.run.solution or state.solution()
@@ -338,10 +365,10 @@ class Bank(Method):
         if run.ordered:
             state.order.observe(block.labels[window], state.objective.n_outputs)
 
-    def _rows_of_penalty(self, state: BankState) -> int:
+    def _rows_of_penalty(self, state: BankState) -> float:
         """The number of rows that the penalties are for: those of a pass or, of a stream, those seen so far."""
         run = state.run
-        return state.units.rows if run.part_of_stream or not run.n_rows else run.n_rows
+        return run.frequency * (state.units.rows if run.part_of_stream or not run.n_rows else run.n_rows)
 
     def _evaluate(self, state: BankState, stream: Stream) -> Judgement | None:
         """Evaluate the candidates, drop losers, and decide whether to try others beside the leader."""
@@ -355,7 +382,7 @@ class Bank(Method):
         judgement = None
         if before is not None and now.steps > before.steps:
             judgement = judge(before, now, run.n_rows or now.steps)
-            judgement = evaluations.judgement = replace(judgement, held_out=run.validation.count > 0)
+            judgement = evaluations.judgement = replace(judgement, estimated_by=run.estimated_by)
             known = now.candidates[now.lead] in before.candidates
             # Without validation rows the training loss must have been followed for many passes.
             if not known or not (run.validation.count or passes >= BLIND_PASSES):
@@ -402,6 +429,7 @@ def _run_state(stream: Stream) -> RunState:
         small=source.in_memory and n_rows <= WINDOW,
         ordered=source.part_of_stream or not source.shuffle,
         part_of_stream=source.part_of_stream,
+        frequency=source.frequency,
         first_pass=stream.in_first_pass,
     )
 

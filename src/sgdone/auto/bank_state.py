@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sgdone.auto.candidates import Candidate
 from sgdone.auto.comparison import clear_losers, worth_keeping
-from sgdone.auto.constants import LARGER_STEP, LARGEST_STEP, LATER_PENALTIES, MAX_BYTES, ROWS_FOR_STEPS
+from sgdone.auto.constants import LARGER_STEP, LARGEST_STEP, LATER_PENALTIES, MAX_BYTES, ROWS_FOR_STEPS, WINDOW
 from sgdone.auto.evaluation import Evaluation, Evaluations, limits
 from sgdone.auto.label_order import LabelOrder
 from sgdone.auto.models import Advance, Models
@@ -22,8 +22,8 @@ from sgdone.data.row_norms import squared_norms, typical
 from sgdone.data.source import Block
 from sgdone.data.validation_rows import FEWEST, ValidationRows
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
-from sgdone.kernels.bank import PENALTY
+from sgdone.interfaces.progress import Estimate, Model
+from sgdone.kernels.bank import PENALTY, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
 from sgdone.run.constant_prediction import best_constant, initial_intercept, is_robust
 
@@ -39,6 +39,8 @@ class RunState:
     #: Whether the rows keep the user's order.
     ordered: bool = False
     part_of_stream: bool = False
+    #: How many rows a row of weight 1 stands for.
+    frequency: float = 1.0
     first_pass: bool = True
     #: Position in the block up to which columns were measured, and whether that was just done.
     seen: int = 0
@@ -51,6 +53,8 @@ class RunState:
     pass_loss: float = 0.0
     pass_weight: float = 0.0
     passes: int = 0
+    #: Counted work of training (`sgdone.auto.work`).
+    work: float = 0.0
     #: Whether to add candidates before the next row, and whether larger penalties are among them.
     branch: bool = False
     branch_penalties: bool = False
@@ -74,6 +78,11 @@ class RunState:
         if self.folds is None or self.folds[0] is not block.labels or self.folds[1] is not self.validation:
             self.folds = block.labels, self.validation, self.validation.folds_of(block)
         return self.folds[2]
+
+    @property
+    def estimated_by(self) -> Estimate:
+        """Whose loss evaluations measure."""
+        return "validation" if self.validation.count else "training"
 
     @property
     def mean_pass_loss(self) -> float:
@@ -135,6 +144,27 @@ class BankState:
         state._set_step_sizes(state.scaled(block), window)
         return state
 
+    @classmethod
+    def trained(
+        cls, block: Block, objective: Objective, alpha: float, model: Model, units: Units, frequency: float
+    ) -> "BankState":
+        """A state after one pass that ended at a model in the user's units, with the penalty ``alpha``."""
+        rows = block.n_used
+        smoothness = curvature(objective, block.labels[block.used(0, WINDOW)])
+        unit = smoothness if objective.is_regression else 1.0
+        candidate = Candidate(1.0, alpha * rows * frequency / unit)
+        coef, intercept = np.zeros((objective.n_outputs, units.n_features)), np.zeros(objective.n_outputs)
+        models = Models.at(objective, [candidate], block.rows.dtype, coef, intercept)
+        state = cls(objective, units, models, candidate, smoothness=smoothness)
+        known = units.scale > 0
+        sizes = np.divide(units.squares, (units.lift * units.scale) ** 2, out=np.zeros(known.size), where=known)
+        state.energy = float(sizes.sum()) / max(1, units.rows) + float(objective.fit_intercept) or 1.0
+        state.weight = block.total_weight / rows
+        state.adopt(model)
+        models.numbers[:, STEPS] = rows
+        state.set_penalties(rows * frequency)
+        return state
+
     def scaled(self, block: Block) -> Block:
         """The block in the units of training."""
         if self.in_units is None or self.in_units[0] != self.units.version:
@@ -151,7 +181,7 @@ class BankState:
             if window.size >= FEWEST:
                 self.smoothness = curvature(self.objective, block.labels[window])
 
-    def set_penalties(self, n_rows: int) -> None:
+    def set_penalties(self, n_rows: float) -> None:
         """Set step sizes, and penalties for a fit on ``n_rows`` rows."""
         unit = self.weight * (self.smoothness if self.objective.is_regression else 1.0)
         given = self.objective.alpha
@@ -275,7 +305,7 @@ class BankState:
         best = set(np.argsort(heading)[:most].tolist()) | {now.lead}
         self._keep([c for k, c in enumerate(now.candidates) if k in best and not (losers[k] and hopeless[k])])
 
-    def branch(self, n_rows: int, *, larger_steps: bool, penalties: bool) -> None:
+    def branch(self, n_rows: float, *, larger_steps: bool, penalties: bool) -> None:
         """Add candidates beside the leader that were not tried yet: larger steps, larger penalties.
 
         Penalties begin to matter after the first pass; and steps that were too large for the first rows may be the best

@@ -61,7 +61,7 @@ def loss_of(state: BankState, evaluation: Evaluation) -> Judgement:
     error, different = grouped_error(evaluation.losses[:, evaluation.lead], evaluation.weights, run.validation.groups)
     n_rows = max(1.0, run.n_rows * different / evaluation.weights.size)
     wider = float(np.sqrt(1.0 + FIT_VARIANCE * state.parameters / n_rows))
-    found = replace(measure(evaluation), loss_error=wider * error, held_out=run.validation.count > 0)
+    found = replace(measure(evaluation), loss_error=wider * error, estimated_by=run.estimated_by)
     last = run.evaluations.judgement
     if last is None:
         return found

@@ -11,6 +11,9 @@ from sgdone.data.bad_rows import check_rows
 from sgdone.data.rows import Scaling
 from sgdone.data.source import Block
 from sgdone.kernels.column_statistics import make_csr_statistics, make_dense_statistics
+from sgdone.sums.columns import column_moments, entry_moments
+
+Array = NDArray[np.float64]
 
 #: A column counts as constant if its spread is below 64 units in the last place of its values.
 _ROUNDING = 64 * np.finfo(np.float64).eps
@@ -51,6 +54,52 @@ class Units:
     #: Whether the rows keep the user's order: then groups of them are compared (dense columns only).
     ordered: bool = False
     groups: GroupMeans = field(default_factory=GroupMeans)
+
+    @classmethod
+    def of_all_rows(
+        cls,
+        block: Block,
+        *,
+        centred: bool,
+        frequency: float = 1.0,
+        means: Array | None = None,
+        squares: Array | None = None,
+    ) -> "Units":
+        """Units of all rows of a block's matrix, a weight being a frequency; raise for rows that are not finite.
+
+        ``frequency`` is what a weight of 1 stands for. ``means`` and ``squares``, weighted sums of squared deviations
+        from them, are those of dense columns if known.
+        """
+        dense, rows = block.rows.access.vectors_first, block.n_used
+        units = cls(dense, dense and centred, block.rows.n_features)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not dense:
+                entries = entry_moments(block)
+                weight, units.firsts = frequency * entries.rows, frequency * entries.counts
+                squares = frequency * entries.squares
+            elif means is None or squares is None:
+                moments = column_moments(block, weighted=True)
+                weight, means, squares = moments.rows, moments.means, moments.squares
+                if not centred:
+                    squares = squares + weight * means * means
+            else:
+                weight = block.total_weight
+        if not np.isfinite(squares.sum()) or _any_tiny(block, squares, units.firsts):
+            # The sums above cannot tell such columns from constant ones; or there are rows that cannot be used.
+            units = cls(dense, dense and centred, block.rows.n_features)
+            units.observe(block, block.all_used())
+            units.renew()
+            return units
+        none = np.zeros(units.n_features)
+        units.squares, units.lift = squares, none + 1.0
+        units.firsts = none if dense else units.firsts
+        units.pivot = np.asarray(means).copy() if units.centred else none[: units.n_features if dense else 0]
+        units.scale, units.shift = units._of_rows(weight)
+        # Further rows count one each.
+        units.squares, units.firsts = squares * (rows / weight), units.firsts * (rows / weight)
+        units.rows = units.made_from = rows
+        units.version = 1
+        return units
 
     def copy(self) -> "Units":
         """A copy that shares nothing that changes."""
@@ -143,13 +192,26 @@ class Units:
             self.firsts[columns] = values.sum(axis=0)
 
     def _of_rows_seen(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self._of_rows(max(1, self.rows))
+
+    def _of_rows(self, rows: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Scale and shift if the sums are those of ``rows`` rows."""
         if not self.dense:
-            size = np.sqrt(self.squares / np.maximum(self.firsts, 1.0)) / self.lift
-            return size / (1.0 + np.log((1.0 + self.rows) / (1.0 + self.firsts))), np.empty(0)
-        rows = max(1, self.rows)
+            count = np.where(self.firsts > 0, self.firsts, 1.0)
+            size = np.sqrt(self.squares / count) / self.lift
+            return size / (1.0 + np.log((1.0 + rows) / (1.0 + self.firsts))), np.empty(0)
         if not self.centred:
             return np.sqrt(self.squares / rows) / self.lift, np.empty(0)
         mean = self.firsts / rows
         spread = np.sqrt(np.maximum(self.squares / rows - mean * mean, 0.0)) / self.lift
         centre = self.pivot + mean / self.lift
         return np.where(spread > _ROUNDING * np.abs(centre), spread, 0.0), centre
+
+
+def _any_tiny(block: Block, squares: Array, counts: Array) -> bool:
+    """Whether the squares of a column that is not constant underflow."""
+    columns = np.flatnonzero(squares < _TINY * _TINY)
+    if not columns.size or not block.rows.access.vectors_first:
+        return bool(np.any(counts[columns] > 0)) if columns.size else False
+    values = block.rows.whole()[:, columns][block.all_used()]
+    return bool(np.any(values != values[0]))

@@ -35,6 +35,8 @@ class ArraySource(Source):
         Scaling applied to the rows.
     part_of_stream : bool
         Whether more rows may follow in later calls. The total number of rows is then unknown.
+    frequency : float
+        How many rows a row of weight 1 stands for.
     feature_names : sequence of str, optional
         Names of the columns, for messages.
 
@@ -54,6 +56,7 @@ class ArraySource(Source):
         shuffle: bool = True,
         scaling: Scaling | None = None,
         part_of_stream: bool = False,
+        frequency: float = 1.0,
         feature_names: Sequence[str] | None = None,
     ) -> None:
         _check(X, labels, sample_weight)
@@ -64,6 +67,7 @@ class ArraySource(Source):
         self.shuffle = shuffle
         self.scaling = scaling
         self.part_of_stream = part_of_stream
+        self.frequency = frequency
         self.feature_names = feature_names
 
     @property

@@ -54,8 +54,16 @@ class Block:
 
     def weights_of(self, rows: NDArray[np.uint64]) -> NDArray[np.float64]:
         """Sample weights of the given rows."""
-        weights: NDArray[np.float64] = self.sample_weight[rows * self.weight_stride]
+        if self.sample_weight.size == 1:
+            return np.full(rows.size, self.sample_weight[0])
+        weights: NDArray[np.float64] = self.sample_weight[rows]
         return weights
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of all rows of the matrix."""
+        sums = float(self.sample_weight.sum())
+        return sums * self.rows.n_rows if self.sample_weight.size == 1 else sums
 
 
 class Source(ABC):
@@ -69,6 +77,8 @@ class Source(ABC):
     in_memory: bool = False
     #: Whether more rows will come in other calls: then a run ends after one pass.
     part_of_stream: bool = False
+    #: How many rows a row of weight 1 stands for.
+    frequency: float = 1.0
     #: Names of the columns, if known.
     feature_names: Sequence[str] | None = None
 

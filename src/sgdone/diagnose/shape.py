@@ -15,13 +15,14 @@ from sgdone.data.learning_task import Task, task_of
 from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.rows import Rows
 from sgdone.data.spread import Spread
+from sgdone.data.threads import single_thread
 from sgdone.diagnose.data_summary.advice import advice_for
 from sgdone.diagnose.data_summary.column_summary import ColumnSummary, summarise_columns
 from sgdone.diagnose.data_summary.missing import Missing, missing_values
 from sgdone.diagnose.data_summary.rank import Rank, numerical_rank
 from sgdone.diagnose.data_summary.summary_text import facts_about, shown_label, summary_text
 from sgdone.diagnose.separability import Check, Separation, SeparationByClass, separation
-from sgdone.diagnose.separability.least_squares import is_sparse, single_thread
+from sgdone.diagnose.separability.least_squares import is_sparse
 from sgdone.diagnose.separability.validation import feature_names as names_of
 
 #: Number of rows used to estimate the scales of the columns.

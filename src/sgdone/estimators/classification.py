@@ -15,7 +15,13 @@ from sgdone.estimators.labels import check_classes, encode, encode_known, known_
 from sgdone.estimators.linear_model import LinearModel
 from sgdone.estimators.optimum import as_check_optimum, with_optimum_check
 from sgdone.estimators.probabilities import estimates_probabilities, log_probabilities, probabilities
-from sgdone.estimators.sample_weights import check_sample_weight, count_positive, refuse_balanced, with_class_weight
+from sgdone.estimators.sample_weights import (
+    Frequencies,
+    check_sample_weight,
+    count_positive,
+    refuse_balanced,
+    with_class_weight,
+)
 from sgdone.estimators.training import Start
 from sgdone.interfaces.progress import Model
 
@@ -57,12 +63,12 @@ class Classification(LinearModel):
         rows, y = check_rows_and_labels(self, X, y, reset=True, numeric=False)
         classes, numbers = encode(y)
         own_weight = check_sample_weight(sample_weight, rows.shape[0])
-        weight = self._scaled_weight(with_class_weight(self.class_weight, own_weight, classes, numbers))
-        check_classes(classes, numbers, weight)
+        weights = self._frequencies(with_class_weight(self.class_weight, own_weight, classes, numbers))
+        check_classes(classes, numbers, weights.weights)
         self._n_outputs = _n_outputs(classes)
-        start = self._start_model(coef_init, intercept_init, rows, weight)
+        start = self._start_model(coef_init, intercept_init, rows, weights.weights)
         data = fit_data(X, y, own_weight)
-        return self._fit_classes(rows, classes, numbers, weight, self._starts(start), data=data)
+        return self._fit_classes(rows, classes, numbers, weights, self._starts(start), data=data)
 
     def partial_fit(
         self,
@@ -99,7 +105,7 @@ class Classification(LinearModel):
         weight = with_class_weight(self.class_weight, weight, known, numbers)
         self._n_outputs = _n_outputs(known)
         starts = self._starts(self._start_model(None, None, X, weight)) if first else self._resumed(resume)
-        return self._fit_classes(X, known, numbers, weight, starts, resume=resume)
+        return self._fit_classes(X, known, numbers, Frequencies(weight), starts, resume=resume)
 
     def _shapes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return (self._n_outputs, n_features), (self._n_outputs,)
@@ -115,13 +121,14 @@ class Classification(LinearModel):
         X: Any,
         classes: NDArray[Any],
         numbers: NDArray[np.integer[Any]],
-        weight: NDArray[np.float64] | None,
+        frequencies: Frequencies,
         starts: list[Start],
         *,
         resume: bool = False,
         data: dict[str, Any] | None = None,
     ) -> Self:
         """Train the models and become fitted; ``data`` is what callbacks see, None in ``partial_fit``."""
+        weight = frequencies.weights
         check = as_check_optimum(self.check_optimum) if data is not None else False
         objective = self._objective(count_positive(weight, X.shape[0]), classes.size)
         single = len(starts) == 1
@@ -132,7 +139,7 @@ class Classification(LinearModel):
         results = self._train(
             X,
             labels,
-            weight,
+            frequencies,
             objective,
             starts,
             names,

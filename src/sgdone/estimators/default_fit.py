@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto import Bank
+from sgdone.auto import Bank, ExactFinish
 from sgdone.estimators.linear_model import LinearModel
 from sgdone.estimators.parameters import as_alpha, as_bool, as_rule, is_auto
-from sgdone.estimators.sample_weights import with_mean_one
+from sgdone.estimators.sample_weights import Frequencies
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.stopping import Gain
@@ -24,8 +24,11 @@ class DefaultFit(LinearModel):
     def _rule(self) -> StopRule:
         return rule_with_gain(self.stop, self.tol)
 
-    def _scaled_weight(self, weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-        return with_mean_one(weight)
+    def _run_options(self) -> dict[str, Any]:
+        return {"finish": ExactFinish(self._method().tol, one_pass=self._rule().max_passes == 1)}
+
+    def _frequencies(self, weight: NDArray[np.float64] | None) -> Frequencies:
+        return Frequencies.of(weight)
 
     def _objective(self, n_rows: int, n_classes: int | None) -> Objective:
         alpha = None if is_auto(self.alpha) else as_alpha(self.alpha, n_rows)

@@ -20,6 +20,7 @@ from sgdone.data.memory import FEWER_COLUMNS, memory_errors_explained, training_
 from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin, FitTask, Snapshot
 from sgdone.estimators.continuing import resumed, rule_for_rows
 from sgdone.estimators.parameters import as_bool, as_loss, as_n_jobs, as_verbose, is_auto
+from sgdone.estimators.sample_weights import Frequencies
 from sgdone.estimators.training import PassPrinter, Start, train
 from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Objective
@@ -65,9 +66,9 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
     def _objective(self, n_rows: int, n_classes: int | None) -> Objective:
         """The objective over ``n_rows`` rows of positive weight."""
 
-    def _scaled_weight(self, weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    def _frequencies(self, weight: NDArray[np.float64] | None) -> Frequencies:
         """Sample weights as a fit uses them; a named method uses them as they are."""
-        return weight
+        return Frequencies(weight)
 
     def _run_options(self) -> dict[str, Any]:
         """Further options of `sgdone.run.run`."""
@@ -111,7 +112,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         self,
         X: Any,
         labels: Sequence[Callable[[], NDArray[np.float64]]],
-        weight: NDArray[np.float64] | None,
+        frequencies: Frequencies,
         objective: Objective,
         starts: Sequence[Start],
         names: Sequence[str],
@@ -126,7 +127,8 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         source = partial(
             ArraySource,
             X,
-            sample_weight=weight,
+            sample_weight=frequencies.weights,
+            frequency=frequencies.mean,
             shuffle=as_bool("shuffle", self.shuffle),
             part_of_stream=partial_fit,
             feature_names=self._names_of_columns(),
@@ -154,7 +156,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             )
         for printer in printers:
             printer.end()
-        return results
+        return [_with_note(result, frequencies.note) for result in results]
 
     def _resumed(self, resume: bool) -> list[Start]:
         """Where ``partial_fit`` continues, with the same objective and method as before."""
@@ -227,6 +229,13 @@ def refuse_change(what: str, before: Any, now: Any) -> None:
     """Raise if a parameter differs from the call that ``partial_fit`` continues."""
     if before != now:
         raise ValueError(f"{what} was {before} and is {now} now: partial_fit cannot continue, call fit again")
+
+
+def _with_note(result: Result, note: str) -> Result:
+    """The result with a remark in its verdict."""
+    if not note:
+        return result
+    return replace(result, verdict=replace(result.verdict, reason=f"{result.verdict.reason}; {note}"))
 
 
 def _with_label(trace: Trace, label: Any) -> Trace:

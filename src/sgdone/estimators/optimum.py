@@ -26,6 +26,8 @@ _SIGNS = {-1: "−", 1: "+", 2: "±"}
 _MOST_SIGNS = 200
 #: Largest cost of the check as a share of the fit; more if there is no penalty.
 _SHARE_OF_FIT, _SHARE_OF_UNPENALISED_FIT = 0.1, 1.0
+#: Entries up to which the check takes a small share of an exact fit.
+_MOST_ENTRIES = 20_000
 #: Largest number of coefficients that are named.
 _NAMED = 5
 #: A direction's entry beside its largest, both times the size of their columns, below which it is rounding.
@@ -85,20 +87,25 @@ def _checked(
     cost_per_pass: float,
 ) -> Result:
     objective, verdict = result.objective, result.verdict
-    n_outputs, unpenalised = len(result.model.coef), _is_unpenalised(objective, X.shape[0])
+    n_outputs, unpenalised = len(result.model.coef), _is_unpenalised(result, X.shape[0])
     # The intercept of centred rows is determined elsewhere.
     if mode is False or objective.center or not objective.loss.fades or verdict.status in _ON_THE_WAY:
         return result
     # A fit that has not read all rows leaves the question to the penalty.
     if mode == "fast" and not unpenalised and (n_outputs > 1 or verdict.passes < 1):
         return result
+    # An exact fit of many entries takes less time than the check, which is only a remark if there is a penalty.
+    large = verdict.finish_passes > 0 and not unpenalised and X.shape[0] * X.shape[1] > _MOST_ENTRIES
+    if mode == "fast" and (large or verdict.evidence.get("has_finite_optimum")):
+        return result
     effort = verdict.passes * (cost_per_pass if unpenalised else 1.0)
     for k in range(n_outputs):
         signs = labels() if n_outputs == 1 else np.where(labels() == k, 1.0, -1.0)
         start = (result.model.coef[k], float(result.model.intercept[k]))
-        found = _separation(mode, start, objective, X, signs, weight, effort, feature_names)
+        share = _SHARE_OF_UNPENALISED_FIT if unpenalised else _SHARE_OF_FIT
+        found = _separation(mode, start, objective, X, signs, weight, share * effort, feature_names)
         if found is not None:
-            return replace(result, verdict=_with(verdict, objective, found))
+            return replace(result, verdict=_with(verdict, found, unpenalised))
     return result
 
 
@@ -126,7 +133,7 @@ def _separation(
         *start,
         fit_intercept=fit_intercept,
         sample_weight=weight,
-        passes=_allowed(objective, used) * effort,
+        passes=effort,
     )
     if found.separable_rows is None or found.kind not in ("complete", "quasi-complete"):
         return None
@@ -147,12 +154,10 @@ def _runaways(shape: Separation, feature_names: Sequence[str] | None) -> list[st
     ]
 
 
-def _is_unpenalised(objective: Objective, n_rows: int) -> bool:
-    return objective.penalty * n_rows < _TINY
-
-
-def _allowed(objective: Objective, n_rows: int) -> float:
-    return _SHARE_OF_UNPENALISED_FIT if _is_unpenalised(objective, n_rows) else _SHARE_OF_FIT
+def _is_unpenalised(result: Result, n_rows: int) -> bool:
+    """Whether a penalty that the user gave has no effect; one that was chosen has."""
+    given = result.state.objective.alpha
+    return given is not None and given * n_rows < _TINY
 
 
 def _names(known: Sequence[str] | None, columns: NDArray[np.intp]) -> list[str]:
@@ -169,7 +174,7 @@ def _entries(direction: NDArray[np.float64] | None, X: Any) -> NDArray[np.intp]:
     return np.flatnonzero(sizes > _ROUNDING * sizes.max(initial=0.0))
 
 
-def _with(verdict: Verdict, objective: Objective, answer: _Answer) -> Verdict:
+def _with(verdict: Verdict, answer: _Answer, unpenalised: bool) -> Verdict:
     """The verdict with the separation that was found."""
     if answer.kind == "complete":
         found = f"complete separation: some direction classifies all {answer.n_rows:,} rows without error"
@@ -180,11 +185,14 @@ def _with(verdict: Verdict, objective: Objective, answer: _Answer) -> Verdict:
         )
     whose = f" ({_listed(answer.runaways)})" if answer.runaways else ""
     evidence = verdict.evidence | {"separation": answer.kind, "separable_rows": answer.n_separable}
-    if _is_unpenalised(objective, answer.n_rows):
+    if unpenalised:
         fit_itself = f"the fit itself: {verdict.status}, {verdict.reason}"
+        if verdict.finish_passes:
+            fit_itself = "the fit ended where further steps hardly change the loss"
         reason = f"{found}, and the loss decreases for ever along it{whose}; {fit_itself}"
         advice = (
-            "Use a penalty (alpha > 0). sgdone.diagnose.separation(X, y) names the coefficients without a finite value."
+            "Use a larger penalty, alpha=0.01 for example. sgdone.diagnose.separation(X, y) names the coefficients "
+            "without a finite value."
         )
         return replace(verdict, status=Status.NO_OPTIMUM, reason=reason, evidence=evidence, advice=advice)
     held = f"{found.capitalize()}: only the penalty keeps the coefficients{whose} finite."

@@ -10,7 +10,7 @@ from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
 from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
 from sgdone.estimators.linear_model import LinearModel
-from sgdone.estimators.sample_weights import check_sample_weight, count_positive
+from sgdone.estimators.sample_weights import Frequencies, check_sample_weight, count_positive
 from sgdone.estimators.training import Start
 from sgdone.interfaces.progress import Model
 
@@ -36,7 +36,7 @@ class Regression(LinearModel):
         rows, y = check_rows_and_labels(self, X, y, reset=True, numeric=True)
         weight = check_sample_weight(sample_weight, rows.shape[0])
         starts = [Start(self._start_model(coef_init, intercept_init, rows, weight))]
-        return self._fit_targets(rows, y, self._scaled_weight(weight), starts, data=fit_data(X, y, weight))
+        return self._fit_targets(rows, y, self._frequencies(weight), starts, data=fit_data(X, y, weight))
 
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, resume: bool = False) -> Self:
         """Train on some rows of a stream in one pass; step sizes continue from call to call."""
@@ -45,7 +45,7 @@ class Regression(LinearModel):
         X, y = check_rows_and_labels(self, X, y, dtype=dtype, reset=first, numeric=True)
         weight = check_sample_weight(sample_weight, X.shape[0])
         starts = [Start(self._start_model(None, None, X, weight))] if first else self._resumed(resume)
-        return self._fit_targets(X, y, weight, starts, resume=resume)
+        return self._fit_targets(X, y, Frequencies(weight), starts, resume=resume)
 
     def _shapes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return (n_features,), (1,)
@@ -54,7 +54,7 @@ class Regression(LinearModel):
         self,
         X: Any,
         y: NDArray[Any],
-        weight: NDArray[np.float64] | None,
+        frequencies: Frequencies,
         starts: list[Start],
         *,
         resume: bool = False,
@@ -68,11 +68,12 @@ class Regression(LinearModel):
         task = None if data is None else FitTask(self, 1, self._rule().max_passes, data)
         targets = np.ascontiguousarray(y, dtype=np.float64)
         _check_size(targets)
+        weight = frequencies.weights
         objective = self._objective(count_positive(weight, X.shape[0]), None)
         results = self._train(
             X,
             [lambda: targets],
-            weight,
+            frequencies,
             objective,
             starts,
             [""],

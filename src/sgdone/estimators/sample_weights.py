@@ -1,6 +1,7 @@
 """The weights of rows, checked and combined."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,6 +9,9 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from sgdone.data.masked_arrays import refuse_masked
 from sgdone.losses.loss import real_or_nan
+
+#: The sum of sample weights that can be numbers of rows.
+_LEAST_ROWS, _MOST_ROWS = 1.0, 1e15
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
@@ -74,21 +78,50 @@ def with_class_weight(
     return check_sample_weight(combined, numbers.size)
 
 
-def with_mean_one(weight: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-    """Weights divided by their mean over the rows of positive weight, where only their ratios matter.
+@final
+@dataclass(frozen=True)
+class Frequencies:
+    """Sample weights of a fit in which a weight of 2 is the same as the row twice.
 
-    A weight too small beside the largest for any float becomes 0: its row has no influence.
-
-    Examples
-    --------
-    >>> with_mean_one(np.array([1e-310, 3e-310, 0.0]))
-    array([0.5, 1.5, 0. ])
+    Parameters
+    ----------
+    weights : ndarray or None
+        Divided by their mean over the rows of positive weight; None if all are equal to 1.
+    mean : float
+        That mean: what a weight of 1 stands for.
+    note : str
+        What the verdict says about them; empty if there is nothing to say.
     """
-    if weight is None:
-        return None
-    # By a power of two first, which is exact: the sum of large weights would overflow.
-    weight = np.ldexp(weight, -int(np.frexp(weight.max())[1]))
-    return np.asarray(weight / weight[weight > 0].mean())
+
+    weights: NDArray[np.float64] | None
+    mean: float = 1.0
+    note: str = ""
+
+    @classmethod
+    def of(cls, weight: NDArray[np.float64] | None) -> "Frequencies":
+        """Weights whose sum is not between 1 and 1e15 cannot be numbers of rows: only their ratios are used.
+
+        A weight too small beside the largest for any float becomes 0: its row has no influence.
+
+        Examples
+        --------
+        >>> Frequencies.of(np.array([1.0, 3.0, 0.0]))
+        Frequencies(weights=array([0.5, 1.5, 0. ]), mean=2.0, note='')
+        >>> Frequencies.of(np.array([1e-310, 3e-310, 0.0])).mean
+        1.0
+        """
+        if weight is None:
+            return cls(None)
+        # By a power of two first, which is exact: the sum of large weights would overflow.
+        power = int(np.frexp(weight.max())[1])
+        scaled = np.ldexp(weight, -power)
+        mean, total = float(scaled[scaled > 0].mean()), float(scaled.sum())
+        with np.errstate(over="ignore", under="ignore"):
+            total, unit = float(np.ldexp(total, power)), float(np.ldexp(mean, power))
+        if _LEAST_ROWS <= total <= _MOST_ROWS:
+            return cls(scaled / mean, unit)
+        note = f"the sample weights, which sum to {total:.3g}, are no numbers of rows and were divided by their mean"
+        return cls(scaled / mean, 1.0, note)
 
 
 def _given(class_weight: dict[Any, Any], classes: list[Any]) -> NDArray[np.float64]:

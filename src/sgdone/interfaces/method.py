@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.memory import check_training_memory
-from sgdone.data.source import Block
+from sgdone.data.source import Block, Source
 from sgdone.data.stream import Stream
 from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Judgement, Model, Pause
 from sgdone.interfaces.stop import Stop
-from sgdone.interfaces.stop_rule import Watch
+from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
 from sgdone.losses.loss import Loss
 from sgdone.steps.step_size import StepSize
@@ -168,6 +168,22 @@ class Method(ABC):
     def end(self, state: Any, stream: Stream, limit: Pause) -> None:  # noqa: B027  # most methods have nothing to do
         """The run ends: do what is left to do with the rows, without passing the rule's limit."""
 
+    def work(self, state: Any) -> float:
+        """Work done so far, as `Finish.pays` counts it."""
+        return 0.0
+
+    def expects_gain(self, state: Any, tol: float) -> bool:
+        """Whether the run ended where a better model is expected, by more than ``tol`` standard errors of the loss."""
+        return False
+
+    def estimated_loss(self, state: Any) -> float:
+        """The loss of new rows as far as the method knows; NaN if it does not."""
+        return float("nan")
+
+    def state_at(self, model: Model, objective: Objective, alpha: float, stream: Stream, units: Any) -> Any:
+        """The state of a run that has ended at a model that a finish found, with the penalty ``alpha``."""
+        raise TypeError(f"{self!r} cannot be followed by a finish")
+
     @abstractmethod
     def solution(self, state: Any) -> Model:
         """The model so far in the user's units."""
@@ -206,3 +222,31 @@ class Method(ABC):
     def evidence(self, state: Any) -> dict[str, Any]:
         """The numbers behind it."""
         return {}
+
+
+class Finish(Method):
+    """A method that can end a run that another method began, or take its place."""
+
+    @abstractmethod
+    def suits(self, objective: Objective, source: Source, stop: StopRule) -> bool:
+        """Whether it can be used at all."""
+
+    @abstractmethod
+    def comes_first(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
+        """Whether it costs less than the method that it would follow, which is then not needed."""
+
+    @abstractmethod
+    def pays(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
+        """Whether it gains more than it costs after a method has ended."""
+
+    def is_better(self, state: Any, loss: float) -> bool:
+        """Whether the model is to be returned instead of one with this estimated loss."""
+        return True
+
+    @abstractmethod
+    def rule(self, stop: StopRule) -> StopRule:
+        """What ends it: its own rule, and the budgets of the run."""
+
+    @abstractmethod
+    def units(self, state: Any) -> Any:
+        """The units that it measured, for the method to continue in."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, final
+from typing import Literal, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from sgdone.interfaces.measured import measured
 
 NEVER = 2**62
+
+Estimate = Literal["validation", "training", "leave-one-out", "cross-validation"]
 
 
 class Model(NamedTuple):
@@ -36,8 +38,9 @@ class Judgement:
     noise : float
         Standard error of a mean loss over as many rows as were trained on. Smaller differences do not matter: another
         sample of as many rows would change the loss by more.
-    held_out : bool
-        Whether the loss is that of validation rows; with too few rows to set some aside it is the training loss.
+    estimated_by : {"validation", "training", "leave-one-out", "cross-validation"}
+        Whose loss it is: that of validation rows, that of rows as if each had been left out of training, an estimate of
+        the latter, or, if there are too few rows to set some aside, that of the rows trained on.
     constant_loss : float
         Loss, on the same rows, of the model that predicts the same for all rows.
     beats_constant : bool
@@ -53,7 +56,7 @@ class Judgement:
     gain_error: float
     passes: float
     noise: float
-    held_out: bool = True
+    estimated_by: Estimate = "validation"
     constant_loss: float = float("nan")
     beats_constant: bool = True
     decrement: float = float("nan")
@@ -68,8 +71,7 @@ class Judgement:
     @property
     def loss_text(self) -> str:
         """The loss as a clause of a sentence."""
-        kind = "validation" if self.held_out else "training"
-        text = f"the {kind} loss is {measured(self.loss, self.loss_error)}"
+        text = f"the {self.estimated_by} loss is {measured(self.loss, self.loss_error)}"
         return text if self.beats_constant else f"{text}, above the {self.constant_loss:.3g} of a constant prediction"
 
 

@@ -24,10 +24,12 @@ class ActiveRule:
         Where rows are held out for the rule.
     state : Any
         The state that another run left; None starts the rule.
+    bounded : bool
+        Whether the method is certain to end by itself.
     """
 
-    def __init__(self, rule: StopRule, stream: Stream, state: Any = None) -> None:
-        self._has_budget = not (rule.bounded or stream.source.part_of_stream)
+    def __init__(self, rule: StopRule, stream: Stream, state: Any = None, *, bounded: bool = False) -> None:
+        self._has_budget = not (bounded or rule.bounded or stream.source.part_of_stream)
         self.rule = rule | _Safeguard() if self._has_budget else rule
         if state is None:
             self.state = self.rule.start(stream.n_rows)

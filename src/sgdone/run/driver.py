@@ -10,7 +10,7 @@ import numpy as np
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.source import Block, Source
 from sgdone.data.stream import Stream
-from sgdone.interfaces.method import Method, Report
+from sgdone.interfaces.method import Finish, Method, Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model, Pause, Progress
 from sgdone.interfaces.stop import Status, Stop
@@ -70,6 +70,7 @@ def run(
     method: Method,
     stop: StopRule,
     *,
+    finish: Finish | None = None,
     step: StepSize | None = None,
     rng: np.random.Generator | None = None,
     start: Model | None = None,
@@ -87,6 +88,8 @@ def run(
     objective, method, stop, step : Objective, Method, StopRule, StepSize
         What to minimise, how, until when, and with which step sizes (by default the method's own). A rule that may
         never fire gets a budget of 100 passes.
+    finish : Finish, optional
+        A second method that ends the run, or takes the place of the first, where that costs less than it gains.
     rng : numpy.random.Generator
         Source of all randomness.
     start : Model, optional
@@ -118,76 +121,30 @@ def run(
     check_needs(method, objective, stop, source, step, monitors)
     method.check_fits_in_memory(source.n_features, objective.n_outputs)
     rng = np.random.default_rng(0) if rng is None else rng
+    stream = Stream(source, rng) if resume is None else Stream(source, rng, resume.passes_begun, resume.rows_read)
     if resume is None:
-        stream = Stream(source, rng)
         stream.skip_unused()
-        rule = ActiveRule(stop, stream)
-        state = method.start(objective, stream, start, step)
-    else:
-        stream = Stream(source, rng, resume.passes_begun, resume.rows_read)
-        same_rule = resume.rule in ("", stop.state_key)
-        rule = ActiveRule(stop, stream, resume.rule_state if same_rule else None)
-        state = method.resume(resume.state, stream)
+    same_rule = resume is not None and resume.rule in ("", stop.state_key)
+    rule = ActiveRule(stop, stream, resume.rule_state if resume is not None and same_rule else None)
+    course = _Course(source, stream, Trace(task=objective.task), hooks, monitors, block_size)
+    finish = finish if resume is None and finish is not None and finish.suits(objective, source, stop) else None
+    if finish is not None and finish.comes_first(objective, stream, stop):
+        result = _finished(finish, objective, method, None, course, rule, stop, None)
+        if result is None:  # it did not reach an optimum
+            return run(source, objective, method, stop, rng=rng, start=start, hooks=hooks, block_size=block_size)
+        return result
+    state = method.start(objective, stream, start, step) if resume is None else method.resume(resume.state, stream)
     beginning = state.copy() if method.can_diverge else None
     method.begin_pass(state)
-    trace = Trace(task=objective.task)
-    clock = time.perf_counter()
-    stretch = block_size or max(1, _ENTRIES_IN_STRETCH // max(1, stream.block.rows.typical_length))
-    ended: Stop | None = None
-    pass_loss, pause = float("nan"), Pause()
-    try:
-        while ended is None:
-            block, first = method.prepare(state, stream.block), stream.position
-            pause, own_pause = rule.next_pause(), method.next_pause(state)
-            # A method that reads all rows in each update makes several of them between two calls, if the rule allows.
-            ahead = block.order.size - first if not method.whole_passes else stretch if rule.rule.is_budget else 1
-            last = first + min(ahead, stretch, max(0, min(pause.rows_read, own_pause.rows_read) - stream.rows_read))
-            allowed = max(0, min(pause.step, own_pause.step) - method.steps(state))
-            report = method.advance(state, block, first, last, allowed, rule.watches(block.rows))
-            stream.advance(report.position, report.further_reads, report.passes)
-            pass_loss = report.pass_loss
-            judgement = method.between(state, stream) if report.ending == "used" else None
-            progress = Progress(
-                method.steps(state),
-                stream.rows_read,
-                source.n_rows,
-                stream.begun,
-                report.passes > 0 or stream.pass_ended,
-                report.pass_loss,
-                time.perf_counter() - clock,
-                report.predictions,
-                report.slopes,
-                lambda: method.iterate(state),
-                lambda: method.solution(state),
-                judgement,
-            )
-            if report.updates:
-                row = TraceRow(
-                    progress.step, progress.passes, report.loss, report.error, report.step_size, progress.seconds
-                )
-                if "margins" in monitors:
-                    row = replace(row, margins=method.margins(state, block, report, first))
-                trace.append(row)
-            if report.ending != "used":
-                _raise_for_bad_row(block, report)
-                ended = Stop("", Status.DIVERGED, divergence_reason(report))
-                break
-            fired = rule.observe(progress)
-            # A method that has ended by itself says why: a budget spent on the way does not matter.
-            ended = report.finished or fired
-            wishes = [hook(progress) for hook in hooks]
-            if ended is None:
-                ended = _stop_from_outside(wishes, source, progress)
-            moved = report.position > first or report.fired or report.further_reads
-            if ended is None and not moved and (rule.next_pause(), method.next_pause(state)) == (pause, own_pause):
-                raise RuntimeError(f"{stop!r} asked for a pause at {pause} but did not fire there")
-            if stream.block_ended and ended is None:
-                if stream.pass_ended:
-                    method.begin_pass(state)
-                stream.next_block()
-    except KeyboardInterrupt:
-        ended = Stop("", Status.INTERRUPTED, "the model so far is kept")
-    method.end(state, stream, pause)
+    ended = course.follow(method, state, rule)
+    method.end(state, stream, course.pause)
+    # A budget that the user did not give may have ended a run that has not converged.
+    spent = ended.status is Status.BUDGET_SPENT and not stop.bounded
+    may_finish = finish is not None and (ended.status is Status.CONVERGED or spent)
+    if finish is not None and may_finish and finish.pays(objective, stream, method, state):
+        result = _finished(finish, objective, method, state, course, rule, stop, method.solution(state))
+        if result is not None:
+            return result
     updates = method.steps(state)
     with np.errstate(over="ignore", invalid="ignore"):
         model = method.solution(state)
@@ -196,7 +153,7 @@ def run(
         model = method.solution(state)
         ended = Stop("", Status.DIVERGED, "weights exceeded the largest float; those of the start are kept")
     ended = method.review(state, ended, source.feature_names)
-    ended = with_advice(ended, method, state, trace, stream, pass_loss, step is None)
+    ended = with_advice(ended, method, state, course.trace, stream, course.pass_loss, step is None)
     verdict = Verdict(
         ended.status,
         ended.rule,
@@ -208,9 +165,144 @@ def run(
         counts=method.counts,
         streamed=source.part_of_stream,
     )
-    trace.verdict = verdict
-    done = method.objective(state)
-    return Result(model, trace, verdict, done, state, rule.own_state, stream.rows_read, stream.begun, stop.state_key)
+    return course.result(model, verdict, method.objective(state), state, rule, stop)
+
+
+def _finished(
+    finish: Finish,
+    objective: Objective,
+    method: Method,
+    state: Any,
+    course: "_Course",
+    rule: ActiveRule,
+    stop: StopRule,
+    start: Model | None,
+) -> Result | None:
+    """Run the finish, after a method or instead of it; the state to continue from is that of the method.
+
+    None if it did not reach an optimum or, after a method, if a budget or a person ended it early, or if its model is
+    worse: then the model of the method stands.
+    """
+    stream = course.stream
+    updates, passes = (0, 0.0) if state is None else (method.steps(state), stream.passes)
+    if state is not None:
+        stream.next_block()
+    own = finish.start(objective, stream, start, None)
+    ended = course.follow(finish, own, ActiveRule(finish.rule(stop), stream, bounded=True))
+    if ended.status is Status.BUDGET_SPENT and course.progress is not None:
+        rule.observe(course.progress)  # a budget that is spent stays spent
+    if ended.status is Status.STALLED or (state is not None and ended.status is not Status.CONVERGED):
+        return None
+    finish.end(own, stream, course.pause)
+    if state is not None and not finish.is_better(own, method.estimated_loss(state)):
+        return None
+    model, done = finish.solution(own), finish.objective(own)
+    ended = finish.review(own, ended, stream.source.feature_names)
+    ended = with_advice(ended, finish, own, course.trace, stream, course.pass_loss, automatic_step=True)
+    verdict = Verdict(
+        ended.status,
+        ended.rule,
+        updates + finish.steps(own),
+        stream.passes,
+        "; ".join(filter(None, (ended.reason, finish.summary(own)))),
+        ended.evidence | finish.evidence(own),
+        ended.advice,
+        counts=method.counts if updates else finish.counts,
+        finish_passes=stream.passes - passes,
+    )
+    state = method.state_at(model, objective, done.penalty, stream, finish.units(own))
+    return course.result(model, verdict, done, state, rule, stop)
+
+
+@final
+class _Course:
+    """The loop of a run, and what outlives a change of method: the stream, the trace and the clock."""
+
+    def __init__(
+        self,
+        source: Source,
+        stream: Stream,
+        trace: Trace,
+        hooks: Sequence[Hook],
+        monitors: Sequence[Monitor],
+        block_size: int | None,
+    ) -> None:
+        self.source, self.stream, self.trace = source, stream, trace
+        self._hooks, self._monitors = hooks, monitors
+        self._clock = time.perf_counter()
+        self._stretch = block_size or max(1, _ENTRIES_IN_STRETCH // max(1, stream.block.rows.typical_length))
+        self.pass_loss, self.pause = float("nan"), Pause()
+        self.progress: Progress | None = None
+
+    def follow(self, method: Method, state: Any, rule: ActiveRule) -> Stop:
+        """Train until the rule stops it."""
+        source, stream, stretch = self.source, self.stream, self._stretch
+        ended: Stop | None = None
+        try:
+            while ended is None:
+                block, first = method.prepare(state, stream.block), stream.position
+                pause, own_pause = rule.next_pause(), method.next_pause(state)
+                self.pause = pause
+                # A method that reads all rows in each update makes several of them between two calls, if the rule
+                # allows.
+                ahead = block.order.size - first if not method.whole_passes else stretch if rule.rule.is_budget else 1
+                last = first + min(ahead, stretch, max(0, min(pause.rows_read, own_pause.rows_read) - stream.rows_read))
+                allowed = max(0, min(pause.step, own_pause.step) - method.steps(state))
+                report = method.advance(state, block, first, last, allowed, rule.watches(block.rows))
+                stream.advance(report.position, report.further_reads, report.passes)
+                self.pass_loss = report.pass_loss
+                judgement = method.between(state, stream) if report.ending == "used" else None
+                progress = self.progress = Progress(
+                    method.steps(state),
+                    stream.rows_read,
+                    source.n_rows,
+                    stream.begun,
+                    report.passes > 0 or stream.pass_ended,
+                    report.pass_loss,
+                    time.perf_counter() - self._clock,
+                    report.predictions,
+                    report.slopes,
+                    lambda: method.iterate(state),
+                    lambda: method.solution(state),
+                    judgement,
+                )
+                if report.updates:
+                    self._append(method, state, block, report, first, progress)
+                if report.ending != "used":
+                    _raise_for_bad_row(block, report)
+                    return Stop("", Status.DIVERGED, divergence_reason(report))
+                fired = rule.observe(progress)
+                # A method that has ended by itself says why: a budget spent on the way does not matter.
+                ended = report.finished or fired
+                wishes = [hook(progress) for hook in self._hooks]
+                if ended is None:
+                    ended = _stop_from_outside(wishes, source, progress)
+                moved = report.position > first or report.fired or report.further_reads
+                if ended is None and not moved and (rule.next_pause(), method.next_pause(state)) == (pause, own_pause):
+                    raise RuntimeError(f"{rule.rule!r} asked for a pause at {pause} but did not fire there")
+                if stream.block_ended and ended is None:
+                    if stream.pass_ended:
+                        method.begin_pass(state)
+                    stream.next_block()
+        except KeyboardInterrupt:
+            ended = Stop("", Status.INTERRUPTED, "the model so far is kept")
+        return ended
+
+    def result(
+        self, model: Model, verdict: Verdict, objective: Objective, state: Any, rule: ActiveRule, stop: StopRule
+    ) -> Result:
+        """All that the run leaves."""
+        self.trace.verdict = verdict
+        stream = self.stream
+        return Result(
+            model, self.trace, verdict, objective, state, rule.own_state, stream.rows_read, stream.begun, stop.state_key
+        )
+
+    def _append(self, method: Method, state: Any, block: Block, report: Report, first: int, progress: Progress) -> None:
+        row = TraceRow(progress.step, progress.passes, report.loss, report.error, report.step_size, progress.seconds)
+        if "margins" in self._monitors:
+            row = replace(row, margins=method.margins(state, block, report, first))
+        self.trace.append(row)
 
 
 def _stop_from_outside(wishes: list[str | None], source: Source, progress: Progress) -> Stop | None:

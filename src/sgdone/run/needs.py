@@ -85,8 +85,8 @@ def _check_rule(method: Method, objective: Objective, stop: StopRule) -> None:
         )
     if stop.needs_decrement and not method.gives_decrement:
         raise ValueError(
-            f"{stop!r} needs a method that knows how far it is from the minimum, and {method} does not: "
-            'use solver="newton", or another rule'
+            f"{stop!r} needs a method that knows how far it is from the minimum, and {method} does not: use "
+            'SGDClassifier(solver="newton") or SGDRegressor(solver="newton"), or another rule'
         )
     if stop.needs_iterate and not method.has_iterate:
         raise ValueError(

@@ -37,6 +37,8 @@ class Verdict:
         What ``step`` counts: an update that uses one row is called a sample.
     streamed : bool
         Whether the rows came by ``partial_fit``.
+    finish_passes : float
+        Passes of the exact finish, which ``passes`` includes.
 
     Examples
     --------
@@ -54,11 +56,13 @@ class Verdict:
     per_class: "dict[Any, Verdict]" = field(default_factory=dict)
     counts: Literal["sample", "update"] = "sample"
     streamed: bool = False
+    finish_passes: float = 0.0
 
     def __str__(self) -> str:
         unit = "pass" if self.passes == 1 else "passes"
         passes = f"{self.passes:.3g}" if self.passes < 100 else f"{self.passes:,.0f}"
-        read = "" if self.streamed else f" ({passes} {unit})"
+        finish = f", {self.finish_passes:.3g} of them exact" if 0 < self.finish_passes < self.passes else ""
+        read = "" if self.streamed else f" ({passes} {unit}{finish})"
         where = f"after {self.step:,} {self.counts}{'' if self.step == 1 else 's'}{read}"
         sentence = f"{self.status.capitalize()} {where}: {self.reason}."
         return f"{sentence} {self.advice}".rstrip()
@@ -79,4 +83,5 @@ class Verdict:
             dict(verdicts),
             worst.counts,
             worst.streamed,
+            worst.finish_passes,
         )

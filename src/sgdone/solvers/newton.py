@@ -14,17 +14,16 @@ from sgdone.interfaces.progress import Judgement
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
 from sgdone.solvers.batch import BatchSolver, Descended
-from sgdone.solvers.newton_step import Penalised, direction_by_factors, direction_by_products
+from sgdone.solvers.newton_step import MOST_FACTORISED, Factors, Penalised, direction_by_products
 from sgdone.solvers.state import State
 from sgdone.steps import Constant
 from sgdone.steps.step_size import StepSize
 from sgdone.sums.columns import comparable_units
+from sgdone.sums.pieces import Pieces
 from sgdone.sums.second_order import SecondOrder, curvature_products, second_order
 
 Array = NDArray[np.float64]
 
-#: Largest number of coefficients whose curvature is factorised: beyond, its memory and its time grow too large.
-MOST_FACTORISED = 4000
 #: Share of the decrease that the gradient promises which a step must reach, and rounding of the objective.
 _ENOUGH, _ROUNDING = 1e-4, 1e-13
 
@@ -105,7 +104,9 @@ class Newton(BatchSolver):
         if not search.rows:
             return None
         mean, left, unknown = search.value / search.rows, search.decrement / search.rows, float("nan")
-        return Judgement(mean, unknown, left, 0.0, unknown, unknown, held_out=False, decrement=search.decrement)
+        return Judgement(
+            mean, unknown, left, 0.0, unknown, unknown, estimated_by="training", decrement=search.decrement
+        )
 
     def check_memory(self, state: State) -> None:
         """Shapes of what it keeps."""
@@ -123,7 +124,8 @@ class Newton(BatchSolver):
         objective, tried = state.objective, search.model + search.share * search.direction
         scaling = Scaling(search.scale, search.shift if search.shift.size else None)
         factorise = tried.size <= MOST_FACTORISED
-        sums = second_order(objective, block, scaling, tried[:, None], curvature=factorise)
+        pieces = Pieces(block, scaling)
+        sums = second_order(objective, pieces, tried[:, None], curvature="full" if factorise else "diagonal")
         own = 0.0 if objective.fit_intercept else np.inf
         penalties = np.append(objective.penalty * block.n_used / search.scale**2, own)
         penalties[:-1][~np.isfinite(search.scale)] = np.inf
@@ -137,9 +139,9 @@ class Newton(BatchSolver):
         if not (np.isfinite(at.value) and np.all(np.isfinite(at.gradient))):
             return False
         if factorise:
-            direction = direction_by_factors(at, sums.curvature, softmax=False)
+            direction = -Factors.of(sums.curvature, penalties, 1).solve(at.gradient)
         else:
-            product = curvature_products(objective, block, scaling, tried[:, None])
+            product = curvature_products(objective, pieces, tried[:, None])
             direction = direction_by_products(at, product, sums.diagonal)
         search.model, search.value, search.rows = tried, at.value, block.n_used
         search.direction, search.share, search.decrement = direction[:, 0], 1.0, at.decrement(direction)

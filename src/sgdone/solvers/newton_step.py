@@ -2,18 +2,24 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from functools import lru_cache
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import eigh
+from scipy.linalg.lapack import get_lapack_funcs
 
 from sgdone.sums.second_order import SecondOrder
 
 Array = NDArray[np.float64]
 
+#: Largest number of coefficients whose curvature is factorised: beyond, its memory and its time grow too large.
+MOST_FACTORISED = 4000
 #: Eigenvalues below this share of the largest are taken for 0: along such directions the loss does not change.
 _FLAT = 1e-12
+#: The same, as a ratio of the diagonals of a Cholesky factor in single precision.
+_FLAT_SINGLE = 1e-3
 #: Residual of conjugate gradients, relative to the gradient, and the largest number of products of a step.
 _RESIDUAL, _MOST_PRODUCTS = 1e-6, 500
 
@@ -28,7 +34,7 @@ class Penalised:
     value : float
         The objective.
     gradient : ndarray
-        Its gradient, (features + 1) × outputs.
+        Its gradient, (features + 1) × columns of the model.
     penalties : ndarray
         λ of each row of the model; 0 for that of the intercepts, infinite for one that stays 0.
     """
@@ -40,60 +46,117 @@ class Penalised:
     @classmethod
     def of(cls, sums: SecondOrder, model: Array, penalties: Array) -> "Penalised":
         """Add the penalty to sums over rows."""
-        known = np.where(np.isfinite(penalties), penalties, 0.0)[:, None]
-        gradient = np.where(np.isfinite(penalties)[:, None], sums.gradient + known * model, 0.0)
-        return cls(sums.loss + 0.5 * float((known * model * model).sum()), gradient, penalties)
+        free = np.isfinite(penalties)
+        if free.all():
+            pull = penalties[:, None] * model
+            return cls(sums.loss + 0.5 * float(np.vdot(pull, model)), sums.gradient + pull, penalties)
+        pull = np.where(free, penalties, 0.0)[:, None] * model
+        gradient = np.where(free[:, None], sums.gradient + pull, 0.0)
+        return cls(sums.loss + 0.5 * float(np.vdot(pull, model)), gradient, penalties)
 
     def decrement(self, direction: Array) -> float:
         """gᵀH⁻¹g/2: to second order, by how much the objective exceeds its minimum."""
-        return max(0.0, -0.5 * float((self.gradient * direction).sum()))
+        return max(0.0, -0.5 * float(np.vdot(self.gradient, direction)))
 
 
-def direction_by_factors(at: Penalised, curvature: Array, *, softmax: bool) -> Array:
-    """−H⁻¹g by a Cholesky factorisation; where H is singular, the shortest solution.
+@final
+@dataclass(frozen=True)
+class Factors:
+    """H = XᵀDX + λ by its Cholesky factor or, where H is singular, by its eigenvectors."""
 
-    A softmax does not depend on a constant added to all intercepts: their sum does not change.
-    """
-    width, outputs = at.gradient.shape
-    matrix = curvature.copy()
-    matrix[np.diag_indices(len(matrix))] += np.tile(np.where(np.isfinite(at.penalties), at.penalties, 0.0), outputs)
-    if softmax:
-        intercepts = np.arange(1, outputs + 1) * width - 1
-        matrix[np.ix_(intercepts, intercepts)] += max(1.0, float(np.diag(matrix).mean())) / outputs
-    fixed = np.flatnonzero(np.tile(~np.isfinite(at.penalties), outputs))
-    matrix[fixed, :] = matrix[:, fixed] = 0.0
-    matrix[fixed, fixed] = 1.0
-    right = -at.gradient.T.ravel()
-    try:
-        solution = cho_solve(cho_factor(matrix, lower=True, check_finite=False), right, check_finite=False)
-    except LinAlgError:
-        values, vectors = eigh(matrix, check_finite=False)
+    shape: tuple[int, int]
+    fixed: NDArray[np.intp]
+    cholesky: NDArray[np.floating] | None
+    pseudo_inverse: Array
+
+    @classmethod
+    def of(cls, curvature: Array, penalties: Array, columns: int, *, single: bool = False) -> "Factors":
+        """Factorise; coefficients with an infinite penalty have a row and a column of 0 in the inverse.
+
+        In single precision if ``single``, for preconditioning.
+        """
+        matrix = curvature.copy()
+        free = np.isfinite(penalties)
+        matrix.flat[:: len(matrix) + 1] += np.tile(np.where(free, penalties, 0.0), columns)
+        fixed = np.flatnonzero(np.tile(~free, columns))
+        matrix[fixed, :] = matrix[:, fixed] = 0.0
+        matrix[fixed, fixed] = 1.0
+        shape, nothing = (len(penalties), columns), np.empty(0)
+        for dtype in (np.float32, np.float64) if single else (np.float64,):
+            given = np.asfortranarray(matrix, dtype=dtype)
+            factor, failed = _lapack("potrf", dtype)(given, lower=1, clean=0, overwrite_a=single)
+            diagonal = np.diagonal(factor)
+            flat = np.sqrt(_FLAT) if dtype is np.float64 else _FLAT_SINGLE
+            if not failed and diagonal.min() > flat * diagonal.max():
+                return cls(shape, fixed, factor, nothing)
+        # Units of the columns may differ by any factor: a direction is flat relative to its own columns.
+        size = np.sqrt(np.maximum(np.diagonal(matrix), np.finfo(np.float64).tiny))
+        values, vectors = eigh(matrix / size[:, None] / size, check_finite=False)
         inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > _FLAT * values.max())
-        solution = vectors @ (inverse * (vectors.T @ right))
-    return np.asarray(solution).reshape(outputs, width).T
+        pseudo_inverse = (vectors * inverse) @ vectors.T / size[:, None] / size
+        pseudo_inverse[fixed, fixed] = 0.0
+        return cls(shape, fixed, None, pseudo_inverse)
+
+    def solve(self, right: Array) -> Array:
+        """H⁻¹ times an array that is shaped like the model."""
+        flat = right.T.ravel()
+        if self.cholesky is None:
+            found = self.pseudo_inverse @ flat
+        else:
+            found = _lapack("potrs", self.cholesky.dtype)(self.cholesky, flat, lower=1)[0]
+        return np.asarray(found, dtype=np.float64).reshape(self.shape[::-1]).T
+
+    def inverse(self) -> Array:
+        """H⁻¹."""
+        if self.cholesky is None:
+            return self.pseudo_inverse
+        lower = _lapack("potri", self.cholesky.dtype)(self.cholesky, lower=1)[0]
+        found = np.tril(lower)
+        found += np.tril(lower, -1).T
+        found[self.fixed, self.fixed] = 0.0
+        return np.asarray(found, dtype=np.float64)
+
+
+@lru_cache(maxsize=8)
+def _lapack(name: str, dtype: Any) -> Any:
+    return get_lapack_funcs(name, dtype=dtype)
 
 
 def direction_by_products(at: Penalised, product: Callable[[Array], Array], diagonal: Array) -> Array:
     """−H⁻¹g by conjugate gradients with products Hu, preconditioned by the diagonal of H."""
     free = np.isfinite(at.penalties)[:, None]
-    penalties = np.where(free, at.penalties[:, None], 0.0)
-    scale = diagonal + penalties
+    scale = diagonal + np.where(free, at.penalties[:, None], 0.0)
     inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=free & (scale > 0))
+    return conjugate_gradients(at, product, lambda residual: inverse * residual, _RESIDUAL, _MOST_PRODUCTS)[0]
+
+
+def conjugate_gradients(
+    at: Penalised,
+    product: Callable[[Array], Array],
+    precondition: Callable[[Array], Array],
+    residual_wanted: float,
+    most_products: int,
+) -> tuple[Array, bool]:
+    """−H⁻¹g by products of the curvature without the penalty, and whether the residual became small enough.
+
+    ``precondition`` multiplies by an approximate H⁻¹.
+    """
+    free = np.isfinite(at.penalties)[:, None]
+    penalties = np.where(free, at.penalties[:, None], 0.0)
     solution, residual = np.zeros_like(at.gradient), -at.gradient
-    towards = inverse * residual
-    reduced = float((residual * towards).sum())
-    first = reduced
-    for _ in range(_MOST_PRODUCTS):
-        if reduced <= _RESIDUAL**2 * first or reduced == 0.0:
-            break
+    towards = precondition(residual)
+    first = reduced = float(np.vdot(residual, towards))
+    for _ in range(most_products):
+        if reduced <= residual_wanted**2 * first:
+            return solution, True
         curved = np.where(free, product(towards), 0.0) + penalties * towards
-        bent = float((towards * curved).sum())
+        bent = float(np.vdot(towards, curved))
         if bent <= 0.0:
-            break
+            return solution, True
         step = reduced / bent
         solution = solution + step * towards
         residual = residual - step * curved
-        preconditioned = inverse * residual
-        before, reduced = reduced, float((residual * preconditioned).sum())
-        towards = preconditioned + (reduced / before) * towards
-    return solution
+        conditioned = precondition(residual)
+        before, reduced = reduced, float(np.vdot(residual, conditioned))
+        towards = conditioned + (reduced / before) * towards
+    return solution, reduced <= residual_wanted**2 * first

@@ -69,8 +69,10 @@ class Decrement(StopRule):
         state.last = progress.judgement.decrement
         if not state.last <= self.tol:
             return None
-        reason = f"the training objective, {progress.judgement.loss:.6g}, is at its minimum ({_text(state.last)})"
-        evidence = {"decrement": state.last, "objective": progress.judgement.loss, "tol": self.tol}
+        evidence, value = {"decrement": state.last, "tol": self.tol}, ""
+        if progress.judgement.estimated_by == "training":
+            evidence["objective"], value = progress.judgement.loss, f", {progress.judgement.loss:.6g},"
+        reason = f"the training objective{value} is at its minimum ({_text(state.last)})"
         return Stop("Decrement", Status.CONVERGED, reason, evidence)
 
     def describe(self, state: DecrementState, progress: Progress) -> str:

@@ -41,7 +41,7 @@ class Gain(StopRule):
     >>> from sgdone.stopping import MaxPasses
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = LinearClassifier(stop=Gain(tol=0.5) | MaxPasses(20), random_state=0).fit(X, y)
+    >>> model = LinearClassifier("hinge", stop=Gain(tol=0.5) | MaxPasses(20), random_state=0).fit(X, y)
     >>> model.verdict_.rule
     'Gain'
     """

@@ -21,7 +21,7 @@ _ROUNDING = 64 * np.finfo(np.float64).eps
 @final
 @dataclass(frozen=True)
 class ColumnMoments:
-    """Number of rows, means of columns, and sums of squared deviations from them (Chan, Golub & LeVeque 1983)."""
+    """Total weight of rows, means of columns, and sums of squared deviations (Chan, Golub & LeVeque 1983)."""
 
     rows: float
     means: Array
@@ -42,9 +42,38 @@ class ColumnMoments:
         return np.asarray(np.where(spreads > _ROUNDING * np.abs(self.means), spreads, 0.0))
 
 
-def column_moments(block: Block) -> ColumnMoments:
-    """Moments of the columns over the rows of positive weight of a block's matrix, whatever their weights."""
-    return merged(moments_of(part) for part, _, _ in pieces_of(block))
+@final
+@dataclass(frozen=True)
+class EntryMoments:
+    """Total weight of sparse rows, and of each column the weight of its entries that are not 0, and their squares."""
+
+    rows: float
+    counts: Array
+    squares: Array
+
+    def merge(self, other: "EntryMoments") -> "EntryMoments":
+        """The moments of the rows of both."""
+        return EntryMoments(self.rows + other.rows, self.counts + other.counts, self.squares + other.squares)
+
+
+def column_moments(block: Block, *, weighted: bool = False) -> ColumnMoments:
+    """Moments of the columns over the rows of positive weight of a block's matrix."""
+    return merged(moments_of(part, weights if weighted else None) for part, _, weights in pieces_of(block))
+
+
+def entry_moments(block: Block) -> EntryMoments:
+    """Weighted moments of the entries of a sparse matrix that are not 0."""
+    return merged(_entries(part, weights) for part, _, weights in pieces_of(block))
+
+
+def _entries(part: sparse.csr_array, weights: Array) -> EntryMoments:
+    width, values = part.shape[1], part.data.astype(np.float64)
+    of_rows = np.repeat(weights, np.diff(part.indptr))
+    counts, squares = (
+        np.asarray(np.bincount(part.indices, of_rows * of_entries, minlength=width), dtype=np.float64)
+        for of_entries in (values != 0, values**2)
+    )
+    return EntryMoments(float(weights.sum()), counts, squares)
 
 
 def comparable_units(block: Block, *, centred: bool) -> Scaling:
@@ -54,8 +83,8 @@ def comparable_units(block: Block, *, centred: bool) -> Scaling:
     return Scaling(np.where(spreads > 0, spreads, np.inf), moments.means if centred else None)
 
 
-def moments_of(part: NDArray[np.floating] | sparse.csr_array) -> ColumnMoments:
-    """Moments of the columns of a matrix.
+def moments_of(part: NDArray[np.floating] | sparse.csr_array, weights: Array | None = None) -> ColumnMoments:
+    """Moments of the columns of a matrix, its rows weighted if ``weights`` are given.
 
     Examples
     --------
@@ -69,5 +98,10 @@ def moments_of(part: NDArray[np.floating] | sparse.csr_array) -> ColumnMoments:
         squares = np.asarray(values.multiply(values).sum(axis=0)).ravel() - rows * means * means
         return ColumnMoments(rows, means, np.maximum(squares, 0.0))
     dense = np.asarray(part, dtype=np.float64)
-    means = dense.mean(axis=0)
-    return ColumnMoments(rows, means, ((dense - means) ** 2).sum(axis=0))
+    if weights is None or weights.min() == weights.max():
+        means = dense.mean(axis=0)
+        unit = 1.0 if weights is None else float(weights[0])
+        return ColumnMoments(unit * rows, means, unit * np.square(dense - means).sum(axis=0))
+    total = float(weights.sum())
+    means = weights @ dense / total
+    return ColumnMoments(total, means, weights @ np.square(dense - means))

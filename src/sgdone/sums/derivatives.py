@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_softmax
+from scipy.special import log_softmax
 
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic, Squared
@@ -34,7 +34,8 @@ def derivatives(objective: Objective, scores: Array, labels: Array) -> Derivativ
     if objective.predicts == "one_vs_rest":
         parts = [_single(objective, scores[:, k], np.where(labels == k, 1.0, -1.0)) for k in range(scores.shape[1])]
     else:
-        parts = [_single(objective, scores[:, 0], labels)]
+        found = _single(objective, scores[:, 0], labels)
+        return Derivatives(found[0], found[1][:, None], found[2][:, None])
     losses, slopes, curvatures = zip(*parts, strict=True)
     return Derivatives(np.sum(losses, axis=0), np.column_stack(slopes), np.column_stack(curvatures))
 
@@ -42,8 +43,11 @@ def derivatives(objective: Objective, scores: Array, labels: Array) -> Derivativ
 def _single(objective: Objective, z: Array, y: Array) -> tuple[Array, Array, Array]:
     loss = objective.loss
     if isinstance(loss, Logistic):
-        wrong = expit(-y * z)
-        return np.logaddexp(0.0, -y * z), -y * wrong, wrong * (1.0 - wrong)
+        margins = y * z
+        small = np.exp(-np.abs(margins))
+        likely = 1.0 / (1.0 + small)
+        wrong = np.where(margins > 0, small * likely, likely)
+        return np.log1p(small) - np.minimum(margins, 0.0), -y * wrong, small * likely * likely
     if isinstance(loss, Squared):
         return 0.5 * (z - y) ** 2, z - y, np.ones_like(z)
     return loss.value(z, y), loss.slope(z, y), loss.curvature(z, y)

@@ -1,14 +1,11 @@
 """Least squares by dense factorisations, or by conjugate gradients for large matrices."""
 
 from abc import ABC, abstractmethod
-from contextlib import AbstractContextManager
-from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no types
 
 Array = NDArray[np.float64]
 
@@ -145,15 +142,3 @@ def row_space(B: Array) -> Array:
     _, sizes, rows = linalg.svd(B, full_matrices=False, check_finite=False)
     rank = int((sizes > RANK_TOLERANCE * sizes[0]).sum()) if sizes.size and sizes[0] > 0 else 0
     return np.asarray(rows[:rank].T)
-
-
-def single_thread() -> AbstractContextManager[Any]:
-    """Context in which BLAS uses one thread; on small matrices, several threads are slower."""
-    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limited
-
-
-@lru_cache(maxsize=1)
-def _controller() -> Any:
-    # Cached: searching for the libraries takes longer than a small fit.
-    return ThreadpoolController()

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sgdone.data.threads import single_thread
 from sgdone.diagnose.separability.certificate import Certificate, Kind
 from sgdone.diagnose.separability.design import Design
 from sgdone.diagnose.separability.exact_certificate import exact_proof
 from sgdone.diagnose.separability.finite_part import LossName
-from sgdone.diagnose.separability.least_squares import single_thread
 from sgdone.diagnose.separability.partition import partition
 from sgdone.diagnose.separability.separation_result import Separation, SeparationByClass
 from sgdone.diagnose.separability.split import TOLERANCE, Split, Undecided

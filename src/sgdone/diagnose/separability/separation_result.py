@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sgdone.data.threads import single_thread
 from sgdone.diagnose.separability import coefficient_signs, max_margin, subspaces
 from sgdone.diagnose.separability.certificate import Certificate, Kind
 from sgdone.diagnose.separability.design import Design
 from sgdone.diagnose.separability.finite_part import LossName, find_finite_part, find_finite_part_large
-from sgdone.diagnose.separability.least_squares import single_thread
 from sgdone.diagnose.separability.separation_text import separation_text
 from sgdone.diagnose.separability.split import Split
 

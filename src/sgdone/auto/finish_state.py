@@ -1,0 +1,141 @@
+"""The state of the exact finish, and how it begins."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.auto import work
+from sgdone.auto.exact_path import ExactPath
+from sgdone.auto.fold_path import FoldPath
+from sgdone.auto.penalty_path import PenaltyPath
+from sgdone.auto.ridge_path import RidgePath
+from sgdone.auto.row_span import RowSpan, is_smaller
+from sgdone.auto.units import Units
+from sgdone.data.rows import Scaling
+from sgdone.data.source import Block
+from sgdone.data.stream import Stream
+from sgdone.data.validation_rows import ValidationRows
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import Judgement, Model
+from sgdone.run.constant_prediction import initial_intercept
+from sgdone.sums.gram import Gram, gram
+from sgdone.sums.pieces import Pieces, in_units, is_extreme
+from sgdone.sums.second_order import contrasts
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class FinishState:
+    """Where the path of penalties is."""
+
+    objective: Objective
+    block: Block
+    units: Units
+    pieces: Pieces
+    path: PenaltyPath
+    evaluations: Iterator[None]
+    start: Array
+    span: RowSpan | None = None
+    steps: int = 0
+    done: bool = False
+    judgement: Judgement | None = None
+
+    @property
+    def weight(self) -> float:
+        """Sum of the frequencies of all rows."""
+        return self.pieces.frequency * self.block.total_weight
+
+
+def start_path(
+    objective: Objective, stream: Stream, start: Model | None, threads: int, *, one_pass: bool
+) -> FinishState:
+    """Measure the columns, and choose the path: least squares, factors or conjugate gradients."""
+    block, frequency = stream.block, stream.source.frequency
+    if not block.rows.access.vectors_first:
+        block.rows.check_indices()
+    if not work.factorises(objective, block):
+        return _start_folds(objective, stream, threads)
+    sums = None
+    if work.is_least_squares(objective) and not is_smaller(block.n_used, block.rows.n_features):
+        units, sums = _units_and_sums(objective, block, frequency, threads)
+    else:
+        units = Units.of_all_rows(block, centred=objective.fit_intercept, frequency=frequency)
+    block.rows.in_units(units.scaling)  # raises for columns too small for their coefficients
+    pieces = Pieces(block, units.scaling, frequency, threads)
+    if is_extreme(units.scaling):
+        pieces, sums = Pieces(in_units(block, units.scaling), _unscaled(units.scaling), frequency, threads), None
+    span = None
+    if is_smaller(block.n_used, block.rows.n_features):
+        span = RowSpan.of(pieces)
+    rows = pieces if span is None else span.pieces
+    if work.is_least_squares(objective):
+        path: PenaltyPath = RidgePath(objective, rows, sums, one_pass=one_pass)
+        begin = _constant_model(objective, block, rows.width)
+    else:
+        begin = _constant_model(objective, block, rows.width)
+        if start is not None and span is None:
+            begin = _in_units(start, units, objective)
+        path = ExactPath(objective, rows, begin)
+    return _state(objective, block, units, pieces, path, begin, span)
+
+
+def _start_folds(objective: Objective, stream: Stream, threads: int) -> FinishState:
+    block, frequency = stream.block, stream.source.frequency
+    units = Units.of_all_rows(block, centred=objective.fit_intercept, frequency=frequency)
+    pieces = Pieces(block, units.scaling, frequency, threads)
+    scaled = replace(block, rows=block.rows.in_units(units.scaling))
+    folds = replace(ValidationRows.drawn(scaled, block.all_used(), stream.draws), block=block)
+    begin = _constant_model(objective, block, pieces.width)
+    path = FoldPath(objective, pieces, begin, folds)
+    return _state(objective, block, units, pieces, path, begin)
+
+
+def _state(
+    objective: Objective,
+    block: Block,
+    units: Units,
+    pieces: Pieces,
+    path: PenaltyPath,
+    begin: Array,
+    span: RowSpan | None = None,
+) -> FinishState:
+    """A state before the first evaluation."""
+    evaluations = path.evaluations()
+    next(evaluations)
+    return FinishState(objective, block, units, pieces, path, evaluations, begin, span)
+
+
+def _constant_model(objective: Objective, block: Block, width: int) -> Array:
+    """The model that predicts the same for all rows."""
+    used = block.all_used()
+    intercept, basis = initial_intercept(objective, block.labels[used], block.weights_of(used)), contrasts(objective)
+    model = np.zeros((width, objective.n_free_outputs))
+    model[-1] = intercept if basis is None else intercept @ basis
+    return model
+
+
+def _in_units(model: Model, units: Units, objective: Objective) -> Array:
+    """A model in the user's units in those of training."""
+    scaling, basis, coef = units.scaling, contrasts(objective), model.coef.astype(np.float64)
+    intercept = model.intercept + (0.0 if scaling.shift is None else coef @ scaling.shift)
+    found = np.vstack([(coef * np.where(np.isfinite(scaling.scale), scaling.scale, 0.0)).T, intercept[None, :]])
+    return found if basis is None else found @ basis
+
+
+def _unscaled(scaling: Scaling) -> Scaling:
+    """Units of rows that are scaled; constant columns stay as they are."""
+    return Scaling(np.where(np.isfinite(scaling.scale), 1.0, np.inf))
+
+
+def _units_and_sums(objective: Objective, block: Block, frequency: float, threads: int) -> tuple[Units, Gram | None]:
+    """Units of the columns, and sums for least squares, in one pass if the columns are dense."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = gram(block, centred=objective.fit_intercept, frequency=frequency, threads=threads)
+        squares = np.diagonal(sums.products)[:-1] / frequency
+    if not block.rows.access.vectors_first:
+        return Units.of_all_rows(block, centred=False, frequency=frequency), sums
+    units = Units.of_all_rows(block, centred=objective.fit_intercept, means=sums.means[:-1], squares=squares)
+    return units, sums if np.all(np.isfinite(sums.products)) else None

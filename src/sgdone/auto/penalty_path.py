@@ -1,0 +1,88 @@
+"""A path of penalties: the optimum at one penalty after the other, and the best of them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.auto.penalty_grid import PenaltyGrid
+from sgdone.auto.units import Units
+
+Array = NDArray[np.float64]
+
+
+class Evaluated(NamedTuple):
+    """What one reading of all rows found at a model: mean loss, and share of errors or mean squared error."""
+
+    loss: float
+    error: float
+
+
+@final
+@dataclass(frozen=True)
+class Optimum:
+    """The optimum at a penalty.
+
+    Parameters
+    ----------
+    model : ndarray
+        (features + 1) × free outputs, in the units of the pieces.
+    penalty : float
+        λ = α·Σv.
+    losses : ndarray
+        Estimated losses of the rows, had they not been used; empty before they are known.
+    decrement : float
+        By how much Σvℓ + ½λ‖w‖² exceeds its minimum, to second order; in regression, over the variance of residuals.
+    rows : ndarray or None
+        Numbers, among the rows of positive weight, of those that ``losses`` are of; None for all.
+    """
+
+    model: Array
+    penalty: float
+    losses: Array
+    decrement: float
+    rows: NDArray[np.intp] | None = None
+
+
+class PenaltyPath(ABC):
+    """The optima along a path of penalties. Of the attributes, ``best`` and ``loss`` are those of the best penalty."""
+
+    @property
+    @abstractmethod
+    def grid(self) -> PenaltyGrid:
+        """The penalties that were tried."""
+
+    @property
+    @abstractmethod
+    def best(self) -> Optimum | None:
+        """The optimum of the best penalty so far; None if there is no model yet."""
+
+    @property
+    @abstractmethod
+    def loss(self) -> float:
+        """The estimated loss of new rows at the best penalty."""
+
+    @property
+    @abstractmethod
+    def evaluated(self) -> Evaluated:
+        """What the last reading of the rows found."""
+
+    @abstractmethod
+    def evaluations(self) -> Iterator[None]:
+        """Find the optima; stops before each reading of the rows."""
+
+    def has_finite_optimum(self) -> bool:
+        """Whether a finite optimum without a penalty was proved to exist."""
+        return False
+
+    def units(self, units: Units) -> Units:
+        """The units in which the penalty acts on the best model, if not in those given."""
+        return units
+
+    @property
+    def remark(self) -> str:
+        """What the verdict says about it; empty for most."""
+        return ""

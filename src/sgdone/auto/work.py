@@ -1,0 +1,75 @@
+"""Counted work: what the finish and the bank cost, in nanoseconds of one core of the machine they were measured on.
+
+Choices depend on these numbers only, never on a clock, and only their ratio matters. ``benchmarks/finish_cost.py``
+measures both beside what is counted here.
+"""
+
+from sgdone.data.source import Block
+from sgdone.interfaces.objective import Objective
+from sgdone.solvers.newton_step import MOST_FACTORISED
+
+#: Nanoseconds for each product of a curvature or a leverage (dense, one or several outputs, and sparse), and for each
+#: product of a factorisation.
+_DENSE, _DENSE_PAIRS, _SPARSE, _FACTOR = 0.04, 0.03, 3.0, 0.015
+#: Nanoseconds for each entry of an evaluation (dense and sparse), for each row, and for calling NumPy.
+_ENTRY, _SPARSE_ENTRY, _ROW, _CALLS = 1.0, 4.0, 60.0, 1.7e5
+#: Curvatures and other evaluations of a path of penalties from nothing, and from a model that is close; leverages of
+#: either.
+_COLD, _WARM, _LEVERAGES = (6, 4), (3, 4), 3
+#: Nanoseconds of the bank: for calling its loops; for each row and each entry of it in every output; and for each
+#: output and entry of the first rows, which several folds and candidates are trained on many times.
+_BANK_CALLS, _BANK_ROW, _BANK_ENTRY = 8e6, 500.0, 10.0
+_BANK_FIRST, _FIRST_OUTPUT, _FIRST_ENTRY = 4096, 2500.0, 150.0
+#: Nanoseconds of the bank for each entry of a row and an output of a model that trains on it, and for the output.
+_TRAINING_ENTRY, _TRAINING_OUTPUT = 0.7, 60.0
+
+
+def is_least_squares(objective: Objective) -> bool:
+    """Whether one pass gives the optima of all penalties."""
+    return objective.loss.quadratic and objective.is_regression
+
+
+def factorises(objective: Objective, block: Block) -> bool:
+    """Whether the curvature has a size that can be factorised, in the form of columns or in that of rows."""
+    return (min(block.rows.n_features, block.n_used) + 1) * objective.n_free_outputs <= MOST_FACTORISED
+
+
+def of_training(rows: int, length: int, outputs: int) -> float:
+    """Work of the bank for some rows, with ``outputs`` scores of all models together."""
+    return rows * outputs * (_TRAINING_ENTRY * length + _TRAINING_OUTPUT)
+
+
+def of_bank(objective: Objective, block: Block) -> float:
+    """Work that the bank is expected to take."""
+    rows, outputs, length = block.n_used, objective.n_outputs, block.rows.typical_length
+    first = min(rows, _BANK_FIRST) * outputs * (_FIRST_OUTPUT + _FIRST_ENTRY * length)
+    return _BANK_CALLS + first + rows * (_BANK_ROW + _BANK_ENTRY * outputs * length)
+
+
+def of_finish(objective: Objective, block: Block, *, warm: bool = False) -> float:
+    """Work of a finish from nothing, or from a model that is close."""
+    rows, columns = block.n_used, objective.n_free_outputs
+    span = rows < block.rows.n_features
+    width = (rows if span else block.rows.n_features) + 1
+    dense = block.rows.access.vectors_first or span
+    length = width if dense else block.rows.typical_length
+    products = _products(objective, rows, width, length, dense)
+    evaluation = _CALLS + rows * ((_ENTRY if dense else _SPARSE_ENTRY) * length + _ROW * columns)
+    factors = _FACTOR * (width * columns) ** 3
+    if is_least_squares(objective):
+        return evaluation + products + 40.0 * factors
+    curvatures, others = _WARM if warm else _COLD
+    total = (curvatures + others + _LEVERAGES) * evaluation + (curvatures + _LEVERAGES) * products
+    total += (curvatures + 3 * _LEVERAGES) * factors
+    if span:
+        total += _DENSE * rows**2 * block.rows.typical_length + 40.0 * _FACTOR * rows**3
+    return total
+
+
+def _products(objective: Objective, rows: int, width: int, length: int, dense: bool) -> float:
+    """Work of a curvature, or of the leverages of all rows."""
+    columns = objective.n_free_outputs
+    pairs = columns * (columns + 1) // 2 if objective.predicts == "softmax" else columns
+    if not dense:
+        return _SPARSE * rows * pairs * length**2 / 2
+    return rows * width**2 * (_DENSE if pairs == 1 else _DENSE_PAIRS * pairs)

@@ -1,0 +1,157 @@
+"""Products of all rows with the columns of several models at once."""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.source import Block
+from sgdone.kernels.csr_columns import lanes_of, make_adds, make_curved, make_dots, padded
+from sgdone.sums.pieces import PIECE, Pieces
+
+Array = NDArray[np.float64]
+
+
+class Outputs(NamedTuple):
+    """Scores of a row that a model has, and whether a softmax couples them."""
+
+    per_model: int
+    coupled: bool
+
+
+class FoldRows(ABC):
+    """Rows of positive weight, to be multiplied by several columns.
+
+    Columns are in the rows' own units: those of scaled rows times ``inverse``.
+    """
+
+    n_rows: int
+    n_features: int
+    inverse: Array
+
+    @abstractmethod
+    def width(self, n_columns: int) -> int:
+        """Columns that arrays must have for this many: further ones are 0."""
+
+    @abstractmethod
+    def dots(self, columns: Array, intercepts: Array) -> Array:
+        """Scores of the rows, rows × columns."""
+
+    @abstractmethod
+    def adds(self, values: Array, found: Array, *, squared: bool = False) -> None:
+        """Add Σ x·values over the rows, or Σ x²·values, to ``found``: features × columns."""
+
+    @abstractmethod
+    def curved(
+        self,
+        columns: Array,
+        intercepts: Array,
+        shares: Array,
+        weights: Array,
+        outputs: Outputs,
+        scores: Array,
+        changes: Array,
+        totals: Array,
+        found: Array,
+    ) -> None:
+        """Multiply curvatures by directions; see `sgdone.kernels.csr_columns.make_curved`."""
+
+
+@final
+class SparseFoldRows(FoldRows):
+    """Sparse rows as they are; compiled loops."""
+
+    def __init__(self, block: Block, scale: Array) -> None:
+        self._arrays, self._types, self._rows = block.rows.arrays[:3], block.rows.types, block.all_used()
+        self.n_rows, self.n_features, self.inverse = self._rows.size, block.rows.n_features, 1.0 / scale
+
+    def width(self, n_columns: int) -> int:
+        """Groups of four."""
+        return padded(n_columns)
+
+    def dots(self, columns: Array, intercepts: Array) -> Array:
+        """One pass."""
+        found = np.tile(intercepts, (self.n_rows, 1))
+        make_dots(self._types, lanes_of(intercepts.size))(*self._arrays, self._rows, columns, found)
+        return found
+
+    def adds(self, values: Array, found: Array, *, squared: bool = False) -> None:
+        """One pass."""
+        add = make_adds(self._types, lanes_of(values.shape[1]), 2 if squared else 1)
+        add(*self._arrays, self._rows, values, found)
+
+    def curved(
+        self,
+        columns: Array,
+        intercepts: Array,
+        shares: Array,
+        weights: Array,
+        outputs: Outputs,
+        scores: Array,
+        changes: Array,
+        totals: Array,
+        found: Array,
+    ) -> None:
+        """One pass, in which each row is read once."""
+        multiply = make_curved(self._types, lanes_of(shares.shape[1]))
+        multiply(
+            *self._arrays, self._rows, columns, intercepts, shares, weights, *outputs, scores, changes, totals, found
+        )
+
+
+@final
+class DenseFoldRows(FoldRows):
+    """Pieces of dense rows in scaled units; products by BLAS."""
+
+    def __init__(self, pieces: Pieces) -> None:
+        self._pieces = pieces
+        self.n_rows, self.n_features, self.inverse = pieces.n_rows, pieces.n_features, np.ones(pieces.n_features)
+
+    def width(self, n_columns: int) -> int:
+        """No further columns."""
+        return n_columns
+
+    def dots(self, columns: Array, intercepts: Array) -> Array:
+        """One product a piece."""
+        model = np.vstack([columns, intercepts])
+        return np.concatenate([piece.rows.times(model) for piece in self._pieces])
+
+    def adds(self, values: Array, found: Array, *, squared: bool = False) -> None:
+        """One product a piece."""
+        for k, piece in enumerate(self._pieces):
+            part = values[k * PIECE : (k + 1) * PIECE]
+            sums = piece.rows.squared_transposed_times(part) if squared else piece.rows.transposed_times(part)
+            found += sums[:-1]
+
+    def curved(
+        self,
+        columns: Array,
+        intercepts: Array,
+        shares: Array,
+        weights: Array,
+        outputs: Outputs,
+        scores: Array,
+        changes: Array,
+        totals: Array,
+        found: Array,
+    ) -> None:
+        """Two products a piece."""
+        model = np.vstack([columns, intercepts])
+        shape = (-1, weights.shape[1], outputs.per_model)
+        for k, piece in enumerate(self._pieces):
+            here = slice(k * PIECE, (k + 1) * PIECE)
+            scores[here] = piece.rows.times(model)
+            share, score = shares[here].reshape(shape), scores[here].reshape(shape)
+            if outputs.coupled:
+                score = score - (share * score).sum(axis=2, keepdims=True)
+            changes[here] = (weights[here][:, :, None] * share * score).reshape(changes[here].shape)
+            found += piece.rows.transposed_times(changes[here])[:-1]
+        totals[0], totals[1] = np.einsum("ij,ij->j", scores, changes), changes.sum(axis=0)
+
+
+def fold_rows(pieces: Pieces) -> FoldRows:
+    """Rows in the units of pieces."""
+    if pieces.block.rows.access.vectors_first:
+        return DenseFoldRows(pieces)
+    return SparseFoldRows(pieces.block, pieces.scaling.scale)

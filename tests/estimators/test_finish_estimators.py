@@ -1,0 +1,354 @@
+"""The default fit on small data: the exact optimum of a stated objective, whatever the seed or the storage."""
+
+import pickle
+
+import numpy as np
+import pytest
+from automatic_problems import assert_same_scores, problem, scores_of
+from scipy import sparse
+from sklearn.linear_model import Ridge
+from threadpoolctl import threadpool_limits
+
+from exact_problems import logistic
+from sgdone import LinearClassifier, LinearRegressor, load, save
+from sgdone.auto import BankState, ExactFinish
+from sgdone.interfaces.stop import Status
+from sgdone.stopping import MaxPasses, MaxSeconds
+
+TASKS = pytest.mark.parametrize("task", ["two", "three", "numbers"])
+FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
+
+
+def estimator(task, **options):
+    return (LinearRegressor if task == "numbers" else LinearClassifier)(**options)
+
+
+def fitted(task, X, y, weights=None, **options):
+    return estimator(task, **options).fit(X, y, sample_weight=weights)
+
+
+def in_units(X, weights=None):
+    """Columns of mean 0 and spread 1; constant ones are 0."""
+    mean = np.average(X, axis=0, weights=weights)
+    spread = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
+    return (X - mean) / np.where(spread > 1e-12, spread, np.inf)
+
+
+def optimum(task, X, y, strength, weights=None):
+    """What scikit-learn finds."""
+    if task == "numbers":
+        return Ridge(strength, solver="cholesky").fit(X, y, sample_weight=weights)
+    return logistic(X, y, strength, weights)
+
+
+def predicted(task, model, X):
+    return model.predict(X) if task == "numbers" else model.decision_function(X)
+
+
+# ---- the optimum ----
+
+
+@TASKS
+def test_the_model_is_the_optimum_that_scikit_learn_finds(task):
+    X, y = problem(task, 200)
+    model = fitted(task, X, y)
+    exact = optimum(task, in_units(X), y, model.alpha_ * 200)
+    found = predicted(task, exact, in_units(X))
+    np.testing.assert_allclose(scores_of(model, X), found, atol=1e-4)
+    assert (model.verdict_.status, model.verdict_.rule) == (Status.CONVERGED, "Decrement")
+    assert model.verdict_.evidence["decrement"] <= 5e-9
+
+
+@TASKS
+@FORMS
+def test_neither_the_penalty_nor_a_coefficient_depends_on_the_seed(form, task, same_model):
+    X, y = problem(task, 200)
+    first, *others = (fitted(task, form(X), y, random_state=seed) for seed in range(10))
+    for other in others:
+        same_model(other, first)
+        assert other.alpha_ == first.alpha_
+
+
+@TASKS
+def test_nor_on_the_number_of_threads(task, same_model):
+    X, y = problem(task, 4200)
+    X = np.column_stack([X] * 6) + np.random.default_rng(0).standard_normal((4200, 36))
+    models = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, "blas"):
+            models.append(fitted(task, X, y, stop=MaxPasses(60)))
+    same_model(*models)
+    assert models[0].verdict_.finish_passes > 0
+
+
+@TASKS
+def test_sparse_rows_are_as_dense_ones_in_the_same_units(task):
+    """Rows whose columns have mean 0 and are never 0 are scaled alike."""
+    X, y = problem(task, 200)
+    X = np.sign(X)
+    X = np.vstack([X, -X])
+    y = np.r_[y, y]
+    dense, csr = (fitted(task, form(X), y) for form in (np.asarray, sparse.csr_array))
+    assert dense.alpha_ == csr.alpha_
+    np.testing.assert_allclose(csr.coef_, dense.coef_, atol=1e-7)
+
+
+@TASKS
+def test_columns_that_are_there_twice_share_the_coefficient(task):
+    X, y = problem(task, 200)
+    model, plain = fitted(task, np.column_stack([X, X]), y, alpha=0.01), fitted(task, X, y, alpha=0.005)
+    np.testing.assert_allclose(model.coef_[..., :6], model.coef_[..., 6:], rtol=1e-9)
+    np.testing.assert_allclose(2.0 * model.coef_[..., :6], plain.coef_, rtol=1e-4, atol=1e-5)
+
+
+@TASKS
+@FORMS
+def test_fewer_rows_than_columns(form, task):
+    """Coefficients are a combination of the rows, and the penalty is that of the columns."""
+    X, y = problem(task, 30)
+    X = np.sign(np.column_stack([X, np.random.default_rng(1).standard_normal((30, 60))]))
+    model = fitted(task, form(X), y, alpha=0.1)
+    scaled = X if form is sparse.csr_array else in_units(X)
+    exact = predicted(task, optimum(task, scaled, y, 3.0), scaled)
+    np.testing.assert_allclose(scores_of(model, form(X)), exact, atol=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e150])
+@TASKS
+def test_columns_whose_squares_leave_little_room(task, size):
+    X, y = problem(task, 200)
+    other = X * [size, 1.0, 1.0, 1.0, 1.0, 1.0]
+    assert_same_scores(scores_of(fitted(task, other, y), other), scores_of(fitted(task, X, y), X))
+
+
+@TASKS
+def test_single_precision(task):
+    X, y = problem(task, 200)
+    model = fitted(task, X.astype(np.float32), y)
+    assert model.coef_.dtype == np.float32
+    np.testing.assert_allclose(model.coef_, fitted(task, X, y).coef_, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["huber", "squared_hinge"])
+def test_losses_with_kinks_in_their_slopes_have_a_finish(loss):
+    task = "numbers" if loss == "huber" else "two"
+    model = fitted(task, *problem(task, 200), loss=loss)
+    assert model.verdict_.finish_passes > 0
+    assert model.verdict_.evidence["decrement"] <= 5e-9
+
+
+# ---- what the verdict says ----
+
+
+@TASKS
+def test_the_verdict_states_the_loss_of_rows_left_out(task):
+    verdict = fitted(task, *problem(task, 200)).verdict_
+    assert "the leave-one-out loss is" in str(verdict)
+    assert verdict.finish_passes == verdict.passes == verdict.step
+    assert 0 < verdict.evidence["loss"] < verdict.evidence["constant_loss"]
+
+
+@pytest.mark.parametrize("task", ["two", "three"])
+def test_a_penalty_that_is_the_largest_is_named(task):
+    """Every row is there once with each label."""
+    count = 3 if task == "three" else 2
+    X = np.repeat(np.random.default_rng(0).standard_normal((30, 3)), count, axis=0)
+    model = fitted(task, X, np.tile(np.arange(count), 30))
+    assert "the best penalty is the largest" in str(model.verdict_)
+    np.testing.assert_allclose(model.coef_, 0.0, atol=1e-3)
+
+
+def test_a_penalty_that_is_the_smallest_is_named():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    model = LinearRegressor().fit(X, X @ [1.0, 2.0, 3.0])
+    assert "the best penalty is the smallest that makes a difference" in str(model.verdict_)
+
+
+@pytest.mark.parametrize("task", ["two", "three"])
+def test_separable_rows_without_a_penalty_have_no_finite_optimum(task):
+    X = np.repeat(np.arange(3.0 if task == "three" else 2.0), 10)[:, None] ** [1, 2]
+    X = X + 0.01 * np.random.default_rng(0).standard_normal(X.shape)
+    model = fitted(task, X, np.repeat(np.arange(len(X) // 10), 10), alpha=0)
+    assert model.verdict_.status is Status.NO_OPTIMUM
+    assert np.isfinite(model.coef_).all()
+
+
+def test_one_pass_is_enough_for_least_squares():
+    X, y = problem("numbers", 200)
+    model = LinearRegressor(stop=1).fit(X, y)
+    exact = Ridge(model.alpha_ * 200).fit(in_units(X), y)
+    assert (model.verdict_.passes, model.verdict_.status) == (1.0, Status.CONVERGED)
+    assert "the cross-validation loss is" in str(model.verdict_)
+    np.testing.assert_allclose(model.predict(X), exact.predict(in_units(X)), atol=1e-8)
+
+
+# ---- weights ----
+
+
+@TASKS
+@FORMS
+def test_a_row_of_weight_2_is_the_row_twice(form, task):
+    X, y = problem(task, 100)
+    counts = np.tile([1, 2, 1, 3, 0], 20)
+    weighted = fitted(task, form(X), y, counts)
+    repeated = fitted(task, form(np.repeat(X, counts, axis=0)), np.repeat(y, counts))
+    assert weighted.alpha_ == pytest.approx(repeated.alpha_, rel=1e-12)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-8)
+    np.testing.assert_allclose(weighted.intercept_, repeated.intercept_, atol=1e-8)
+    assert weighted.verdict_.evidence["loss"] == pytest.approx(repeated.verdict_.evidence["loss"], rel=1e-8)
+
+
+@TASKS
+def test_a_row_of_weight_2_is_the_row_twice_among_fewer_rows_than_columns(task):
+    X, y = problem(task, 30)
+    X = np.column_stack([X, np.random.default_rng(1).standard_normal((30, 90))])
+    counts = np.tile([1, 2, 3], 10)
+    weighted = fitted(task, X, y, counts)
+    repeated = fitted(task, np.repeat(X, counts, axis=0), np.repeat(y, counts))
+    assert weighted.alpha_ == pytest.approx(repeated.alpha_, rel=1e-12)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-6)
+
+
+@TASKS
+def test_ten_times_the_weights_change_nothing_if_the_penalty_is_given(task):
+    X, y = problem(task, 100)
+    weights = np.tile([0.5, 1.0, 2.0, 7.0], 25)
+    once, tenfold = (fitted(task, X, y, unit * weights, alpha=0.01) for unit in (1.0, 10.0))
+    np.testing.assert_allclose(tenfold.coef_, once.coef_, atol=1e-6)
+
+
+@TASKS
+def test_weights_over_twelve_orders_of_magnitude(task):
+    X, y = problem(task, 200)
+    weights = 10.0 ** np.random.default_rng(1).uniform(-6.0, 6.0, 200)
+    model = fitted(task, X, y, weights, alpha=0.01)
+    exact = optimum(task, in_units(X, weights), y, 0.01 * weights.sum(), weights)
+    np.testing.assert_allclose(scores_of(model, X), predicted(task, exact, in_units(X, weights)), rtol=1e-3, atol=1e-3)
+    assert np.isfinite(fitted(task, X, y, weights).coef_).all()
+
+
+# ---- what follows a finish ----
+
+
+@TASKS
+@pytest.mark.parametrize(("chunk", "rows"), [(1, 30), (50, 200)])
+def test_partial_fit_stays_near_the_optimum(chunk, rows, task):
+    X, y = problem(task, 300)
+    model = fitted(task, X[:200], y[:200], random_state=0)
+    before = model.score(X[200:], y[200:])
+    for first in range(0, rows, chunk):
+        model.partial_fit(X[first : first + chunk], y[first : first + chunk])
+    assert model.score(X[200:], y[200:]) > before - 0.08
+    assert isinstance(model._results[0].state, BankState)
+
+
+@TASKS
+def test_a_second_fit_with_a_warm_start_gives_the_same_model(task):
+    X, y = problem(task, 200)
+    model = fitted(task, X, y, warm_start=True)
+    before, alpha = model.coef_.copy(), model.alpha_
+    model.fit(X, y)
+    assert model.alpha_ == alpha
+    np.testing.assert_allclose(model.coef_, before, atol=1e-5)
+
+
+@TASKS
+def test_a_budget_of_no_time_leaves_a_finite_model(task):
+    X, y = problem(task, 200)
+    model = fitted(task, X, y, stop=MaxSeconds(1e-9), random_state=0)
+    assert (model.verdict_.status, model.verdict_.rule) == (Status.BUDGET_SPENT, "MaxSeconds")
+    assert np.isfinite(model.coef_).all()
+    model.partial_fit(X, y, resume=True)
+    assert np.isfinite(model.coef_).all()
+
+
+def pressing_at(call):
+    """Make a hook that presses Ctrl-C at its call with this number."""
+    calls = []
+
+    def hook(progress):
+        calls.append(progress)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+
+    return lambda number: hook
+
+
+@pytest.mark.parametrize(
+    ("task", "call"), [("two", 1), ("two", 2), ("two", 6), ("three", 1), ("three", 2), ("three", 6), ("numbers", 1)]
+)
+def test_an_interrupt_keeps_the_model_so_far(task, call):
+    X, y = problem(task, 200)
+    model = estimator(task, random_state=0)
+    model._progress_hook = pressing_at(call)
+    model.fit(X, y)
+    assert (model.verdict_.status, model.verdict_.step) == (Status.INTERRUPTED, call)
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.alpha_)
+    if call == 6:
+        assert model.score(X, y) > 0.6
+    del model._progress_hook
+    assert np.isfinite(model.partial_fit(X, y).coef_).all()
+
+
+@pytest.mark.parametrize("duplicate", ["pickle", "file"])
+def test_copies_predict_and_continue_with_the_same_bits(duplicate, tmp_path, same_model):
+    X, y = problem("three", 200)
+    model = fitted("three", X, y, random_state=0)
+    if duplicate == "file":
+        save(model, tmp_path / "model.safetensors")
+        again = load(tmp_path / "model.safetensors")
+    else:
+        again = pickle.loads(pickle.dumps(model))
+    assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+    assert again.verdict_ == model.verdict_
+    same_model(again.partial_fit(X, y), model.partial_fit(X, y))
+
+
+# ---- after the bank ----
+
+
+@pytest.fixture
+def bank_first(monkeypatch):
+    monkeypatch.setattr(ExactFinish, "comes_first", lambda *arguments: False)
+    monkeypatch.setattr(ExactFinish, "pays", lambda *arguments: True)
+
+
+@pytest.mark.usefixtures("bank_first")
+@pytest.mark.parametrize("task", ["two", "three"])
+def test_a_finish_after_the_bank_finds_the_same_optimum(task):
+    X, y = problem(task, 200)
+    model = fitted(task, X, y, random_state=0)
+    verdict, exact = model.verdict_, optimum(task, in_units(X), y, model.alpha_ * 200)
+    assert 0 < verdict.finish_passes < verdict.passes
+    assert "of them exact" in str(verdict)
+    np.testing.assert_allclose(scores_of(model, X), predicted(task, exact, in_units(X)), atol=1e-4)
+
+
+@pytest.mark.usefixtures("bank_first")
+def test_a_budget_that_ends_the_finish_keeps_the_model_of_the_bank(monkeypatch, same_model):
+    X, y = problem("two", 600)
+    passes = LinearClassifier(random_state=0).fit(X, y).verdict_
+    allowed = int(passes.passes - passes.finish_passes) + 2
+    model = LinearClassifier(stop=allowed, random_state=0).fit(X, y)
+    monkeypatch.setattr(ExactFinish, "suits", lambda *arguments: False)
+    same_model(model, LinearClassifier(stop=allowed, random_state=0).fit(X, y))
+    assert model.verdict_.finish_passes == 0
+
+
+@pytest.mark.usefixtures("bank_first")
+def test_so_does_an_interrupt(monkeypatch, same_model):
+    X, y = problem("two", 600)
+    begun, start = [], ExactFinish.start
+    monkeypatch.setattr(ExactFinish, "start", lambda *arguments: begun.append(True) or start(*arguments))
+
+    def hook(progress):
+        if begun:
+            raise KeyboardInterrupt
+
+    model = LinearClassifier(random_state=0)
+    model._progress_hook = lambda number: hook
+    model.fit(X, y)
+    assert begun
+    monkeypatch.setattr(ExactFinish, "suits", lambda *arguments: False)
+    same_model(model, LinearClassifier(random_state=0).fit(X, y))
