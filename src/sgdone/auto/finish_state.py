@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto import work
+from sgdone.auto.both_units import BothUnits
 from sgdone.auto.exact_path import ExactPath
-from sgdone.auto.fold_path import FoldPath
+from sgdone.auto.fold_path import FoldPath, has_unit_norms
 from sgdone.auto.penalty_path import PenaltyPath
 from sgdone.auto.ridge_path import RidgePath
 from sgdone.auto.row_span import RowSpan, is_smaller
@@ -67,19 +68,37 @@ def start_path(
     pieces = Pieces(block, units.scaling, frequency, threads)
     if is_extreme(units.scaling):
         pieces, sums = Pieces(in_units(block, units.scaling), _unscaled(units.scaling), frequency, threads), None
-    span = None
-    if is_smaller(block.n_used, block.rows.n_features):
-        span = RowSpan.of(pieces)
+    path, begin, span = _path(objective, pieces, sums, _start_in(units, start, objective), one_pass)
+    if objective.alpha is not None or not has_unit_norms(pieces):
+        return _state(objective, block, units, pieces, path, begin, span)
+    given, _, span_given = _path(
+        objective, Pieces(block, _unscaled(units.scaling), frequency, threads), None, None, one_pass
+    )
+    scale = np.append(np.where(np.isfinite(units.scaling.scale), units.scaling.scale, 0.0), 1.0)[:, None]
+
+    def of_given(model: Array) -> Array:
+        return scale * (model if span_given is None else span_given.model(model))
+
+    both = BothUnits(path, given, ((lambda model: model) if span is None else span.model, of_given))
+    return _state(objective, block, units, pieces, both, _constant_model(objective, block, pieces.width))
+
+
+def _path(
+    objective: Objective, pieces: Pieces, sums: Gram | None, start: Array | None, one_pass: bool
+) -> tuple[PenaltyPath, Array, RowSpan | None]:
+    """The path for rows in some units, where it begins, and the span of the rows if it is followed there."""
+    span = RowSpan.of(pieces) if is_smaller(pieces.n_rows, pieces.n_features) else None
     rows = pieces if span is None else span.pieces
+    begin = _constant_model(objective, pieces.block, rows.width)
     if work.is_least_squares(objective):
-        path: PenaltyPath = RidgePath(objective, rows, sums, one_pass=one_pass)
-        begin = _constant_model(objective, block, rows.width)
-    else:
-        begin = _constant_model(objective, block, rows.width)
-        if start is not None and span is None:
-            begin = _in_units(start, units, objective)
-        path = ExactPath(objective, rows, begin)
-    return _state(objective, block, units, pieces, path, begin, span)
+        return RidgePath(objective, rows, sums, one_pass=one_pass), begin, span
+    if start is not None and span is None:
+        begin = start
+    return ExactPath(objective, rows, begin), begin, span
+
+
+def _start_in(units: Units, start: Model | None, objective: Objective) -> Array | None:
+    return None if start is None else _in_units(start, units, objective)
 
 
 def _start_folds(objective: Objective, stream: Stream, threads: int) -> FinishState:

@@ -11,6 +11,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.auto.both_units import GIVEN_UNITS, as_given
 from sgdone.auto.fold_newton import FoldNewton, Position
 from sgdone.auto.minimisation import EXACT
 from sgdone.auto.penalty_grid import FIRST, PenaltyGrid, penalty
@@ -100,7 +101,7 @@ class FoldPath(PenaltyPath):
         """Which units were better."""
         if not self.uses_given_units:
             return ""
-        return "all rows have norm 1: their own units were better than scaled ones, and alpha refers to them"
+        return GIVEN_UNITS
 
     @property
     def uses_given_units(self) -> bool:
@@ -132,9 +133,7 @@ class FoldPath(PenaltyPath):
         """Units to continue in: the given ones if these were better."""
         if not self.uses_given_units:
             return units
-        given = units.copy()
-        given.scale = np.where(units.scale > 0.0, 1.0, 0.0)
-        return given
+        return as_given(units)
 
     def _optimum(self) -> Iterator[None]:
         """The exact optimum of all rows, from the mean of the fold models."""

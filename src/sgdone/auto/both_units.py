@@ -1,0 +1,84 @@
+"""Two paths of penalties, in the units of the default fit and in the given ones: the better is used."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.auto.penalty_grid import PenaltyGrid
+from sgdone.auto.penalty_path import Evaluated, Optimum, PenaltyPath
+from sgdone.auto.units import Units
+
+Array = NDArray[np.float64]
+
+#: What the verdict says.
+GIVEN_UNITS = "all rows have norm 1: their own units were better than scaled ones, and alpha refers to them"
+
+
+@final
+class BothUnits(PenaltyPath):
+    """For sparse rows that all have norm 1: their units were chosen on purpose, and compete with ours.
+
+    Parameters
+    ----------
+    ours, given : PenaltyPath
+        Paths in our units, and in the given ones.
+    to_ours : pair of callables
+        What turns a model of either path into a model of the features in our units.
+    """
+
+    def __init__(
+        self, ours: PenaltyPath, given: PenaltyPath, to_ours: tuple[Callable[[Array], Array], Callable[[Array], Array]]
+    ) -> None:
+        self._paths, self._to_ours = (ours, given), to_ours
+        self._chosen = self._running = 0
+
+    @property
+    def grid(self) -> PenaltyGrid:
+        """The penalties that were tried in the better units."""
+        return self._paths[self._chosen].grid
+
+    @property
+    def best(self) -> Optimum | None:
+        """The optimum of the better path, in our units."""
+        found = self._paths[self._chosen].best
+        return None if found is None else replace(found, model=self._to_ours[self._chosen](found.model))
+
+    @property
+    def loss(self) -> float:
+        """The estimated loss of new rows of the better path."""
+        return self._paths[self._chosen].loss
+
+    @property
+    def evaluated(self) -> Evaluated:
+        """What the last reading of the rows found."""
+        return self._paths[self._running].evaluated
+
+    def evaluations(self) -> Iterator[None]:
+        """Follow one path, then the other."""
+        yield from self._paths[0].evaluations()
+        self._running = 1
+        yield from self._paths[1].evaluations()
+        self._chosen = int(self._paths[1].loss < self._paths[0].loss)
+
+    def has_finite_optimum(self) -> bool:
+        """Whether that was proved in our units."""
+        return self._paths[0].has_finite_optimum()
+
+    def units(self, units: Units) -> Units:
+        """The units to continue in."""
+        return as_given(units) if self._chosen else units
+
+    @property
+    def remark(self) -> str:
+        """Which units were better."""
+        return GIVEN_UNITS if self._chosen else ""
+
+
+def as_given(units: Units) -> Units:
+    """The same columns in the given units."""
+    given = units.copy()
+    given.scale = np.where(units.scale > 0.0, 1.0, 0.0)
+    return given
