@@ -183,12 +183,12 @@ class ExactPath(PenaltyPath):
         if self.grid.lowest == -math.inf:
             largest = max(_largest_eigenvalue(search.sums.curvature), np.finfo(np.float64).tiny)
             self.grid.lowest = 2.0 * math.log10(_NO_PENALTY * largest)
-        if search.sums.loss < _AS_GOOD * self._constant_loss:
-            return
         coef = search.model.copy()
         coef[-1] = 0.0
         flat = coef.T.ravel()
-        if flat @ (search.sums.curvature @ flat) <= _NO_COEFFICIENT**2 * search.dispersion:
+        vanished = flat @ (search.sums.curvature @ flat) <= _NO_COEFFICIENT**2 * search.dispersion
+        # Where rows are separated there is no curvature either.
+        if vanished and search.sums.loss >= _AS_GOOD * self._constant_loss:
             self.grid.highest = min(self.grid.highest, k)
 
 

@@ -1,7 +1,5 @@
 """Where to begin the search of a penalty."""
 
-import math
-
 import numpy as np
 from scipy.linalg import eigh
 
@@ -27,15 +25,16 @@ def best_of_least_squares(sums: SecondOrder, shape: tuple[int, ...]) -> int:
     spectrum = np.maximum(values[:, None] * of_scores, 0.0)
     targets = vectors.T @ sums.gradient[:-1] @ turn
     known = spectrum > _FLAT * spectrum.max(initial=0.0)
-    energy, found = sums.weight * columns, dict[int, float]()
+    energy, ks = sums.weight * columns, np.arange(_FIRST_LOWEST, _FIRST_HIGHEST + 1)
     # Differences of large numbers would be rounding errors where there are fewer rows than columns.
-    squares = np.divide(targets**2, spectrum, out=np.zeros_like(targets), where=known)
+    spectrum, targets = spectrum[known], targets[known]
+    squares = targets**2 / spectrum
     unexplained = max(energy - float(squares.sum()), 0.0)
-    freedom = max(energy - columns - float(np.count_nonzero(known)), 0.0)
-    for k in range(_FIRST_LOWEST, _FIRST_HIGHEST + 1):
-        shares = np.where(known, penalty(k) / (spectrum + penalty(k)), 0.0)
-        left = freedom + float(shares.sum())
-        found[k] = (unexplained + float((squares * shares**2).sum())) / left**2 if left > 0 else math.inf
+    freedom = max(energy - columns - spectrum.size, 0.0)
+    strengths = np.array([penalty(k) for k in ks.tolist()])
+    shares = strengths / (spectrum[:, None] + strengths)
+    left = np.maximum(freedom + shares.sum(axis=0), np.finfo(np.float64).tiny)
+    found = (unexplained + squares @ shares**2) / left**2
     # With few rows for each column scores hardly differ: it is easier to leave penalties that are too large.
     tied = _TIED if freedom < _FEW_ROWS * energy else 0.0
-    return max((k for k, score in found.items() if score <= (1.0 + tied) * min(found.values())), default=FIRST)
+    return int(ks[found <= (1.0 + tied) * found.min()].max(initial=_FIRST_LOWEST)) if spectrum.size else FIRST

@@ -75,16 +75,17 @@ class Factors:
 
         In single precision if ``single``, for preconditioning.
         """
-        matrix = curvature.copy()
-        free = np.isfinite(penalties)
-        matrix.flat[:: len(matrix) + 1] += np.tile(np.where(free, penalties, 0.0), columns)
-        fixed = np.flatnonzero(np.tile(~free, columns))
-        matrix[fixed, :] = matrix[:, fixed] = 0.0
-        matrix[fixed, fixed] = 1.0
+        matrix, free = curvature.copy(), np.isfinite(penalties)
+        known = penalties if free.all() else np.where(free, penalties, 0.0)
+        matrix.flat[:: len(matrix) + 1] += known if columns == 1 else np.tile(known, columns)
+        fixed = np.empty(0, np.intp) if free.all() else np.flatnonzero(np.tile(~free, columns))
+        if fixed.size:
+            matrix[fixed, :] = matrix[:, fixed] = 0.0
+            matrix[fixed, fixed] = 1.0
         shape, nothing = (len(penalties), columns), np.empty(0)
         for dtype in (np.float32, np.float64) if single else (np.float64,):
-            given = np.asfortranarray(matrix, dtype=dtype)
-            factor, failed = _lapack("potrf", dtype)(given, lower=1, clean=0, overwrite_a=single)
+            # Symmetric: the transpose is the same matrix, in the order that LAPACK wants.
+            factor, failed = _lapack("potrf", dtype)(matrix.T.astype(dtype, copy=True), lower=1, clean=0, overwrite_a=1)
             diagonal = np.diagonal(factor)
             flat = np.sqrt(_FLAT) if dtype is np.float64 else _FLAT_SINGLE
             if not failed and diagonal.min() > flat * diagonal.max():
