@@ -32,8 +32,8 @@ Array = NDArray[np.float64]
 
 #: Passes that a budget must allow for the finish to come first: a path of penalties seldom needs more.
 _PASSES = 50.0
-#: Largest cost of a finish instead of the bank, relative to that: it gives exact coefficients.
-_HEAD_START = 1.5
+#: Largest cost of a finish instead of the bank, relative to that, on small data: it gives exact coefficients.
+_HEAD_START, _SMALL = 1.5, 20_000
 #: Largest cost of a finish after another method, relative to what was spent.
 _MOST_WORK = 10.0
 #: Rows from which the error of the loss is estimated.
@@ -86,7 +86,8 @@ class ExactFinish(Finish):
         needed = 1.0 if work.is_least_squares(objective) else _PASSES
         if _passes_allowed(stop, block.rows.n_rows) < needed:
             return False
-        return work.of_finish(objective, block) <= _HEAD_START * work.of_bank(objective, block)
+        head_start = _HEAD_START if block.n_used <= _SMALL else 1.0
+        return work.of_finish(objective, block) <= head_start * work.of_bank(objective, block)
 
     def pays(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
         """Where it costs less than was spent, or the method expects a gain that matters."""
