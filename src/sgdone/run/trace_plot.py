@@ -22,7 +22,7 @@ _MOST_CLASSES = 10
 
 
 def plot_trace(trace: Trace) -> "NDArray[Any]":
-    """Draw progressive loss, error and step size against the number of samples, with the stop marked.
+    """Draw loss, error and step size against the number of samples or updates, with the stop marked.
 
     Each point is one block of rows, drawn at its last sample, without smoothing. Thin lines mark the ends of passes.
 
@@ -41,7 +41,8 @@ def plot_trace(trace: Trace) -> "NDArray[Any]":
             "the trace is empty, because the fit stopped before its first update: there is nothing to plot"
         )
     share = trace.task == "classification"
-    axes = _panels("progressive loss", "error (%)" if share else "error (RMSE)", "step size")
+    updates = trace.verdict is not None and trace.verdict.counts == "update"
+    axes = _panels("loss" if updates else "progressive loss", "error (%)" if share else "error (RMSE)", "step size")
     labels = trace.labels()
     for label, colour in zip(labels, _colours(len(labels)), strict=True):
         _draw(axes, [row for row in trace if row.label == label], color=colour, label=str(label))
@@ -52,6 +53,11 @@ def plot_trace(trace: Trace) -> "NDArray[Any]":
     _mark_stop(axes, trace)
     if 1 < len(labels) <= _MOST_CLASSES:
         _legend(axes[0], "class")
+    axes[2].set_xlabel("updates" if updates else "samples")
+    if not np.isfinite(trace["step_size"]).any():  # an exact fit has none
+        axes[2].set_visible(False)
+        axes[1].tick_params(labelbottom=True)
+        axes[1].set_xlabel(axes[2].get_xlabel())
     return axes
 
 
