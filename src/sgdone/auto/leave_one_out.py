@@ -49,6 +49,12 @@ def losses_of_constant(objective: Objective, labels: Array, weights: Array, *, l
     model = np.asarray(constant if basis is None else constant @ basis)[None, :]
     if not left_out or not objective.fit_intercept:
         return derivatives(objective, np.tile(constant, (labels.size, 1)), labels).losses
+    if objective.loss.probabilistic and objective.predicts != "one_vs_rest":
+        # Its probabilities are the frequencies of the classes; those of a class with one row are not 0.
+        classes = (labels > 0).astype(np.intp) if basis is None else labels.astype(np.intp)
+        removed = np.minimum(weights, 1.0)
+        left = np.maximum(np.bincount(classes, weights)[classes] - removed, 0.5 * removed)
+        return np.asarray(np.log(weights.sum() - removed) - np.log(left))
     order = np.arange(labels.size, dtype=np.uint64)
     block = Block(Rows.of(np.empty((labels.size, 0))), frozen(labels), frozen(weights), order, order)
     pieces = Pieces(block, Scaling(np.empty(0)))
