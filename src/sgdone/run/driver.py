@@ -154,17 +154,7 @@ def run(
         ended = Stop("", Status.DIVERGED, "weights exceeded the largest float; those of the start are kept")
     ended = method.review(state, ended, source.feature_names)
     ended = with_advice(ended, method, state, course.trace, stream, course.pass_loss, step is None)
-    verdict = Verdict(
-        ended.status,
-        ended.rule,
-        updates,
-        1.0 if source.part_of_stream else stream.passes,
-        "; ".join(filter(None, (ended.reason, method.summary(state)))),
-        ended.evidence | method.evidence(state),
-        ended.advice,
-        counts=method.counts,
-        streamed=source.part_of_stream,
-    )
+    verdict = course.verdict(ended, method, state, updates)
     return course.result(model, verdict, method.objective(state), state, rule, stop)
 
 
@@ -199,17 +189,8 @@ def _finished(
     model, done = finish.solution(own), finish.objective(own)
     ended = finish.review(own, ended, stream.source.feature_names)
     ended = with_advice(ended, finish, own, course.trace, stream, course.pass_loss, automatic_step=True)
-    verdict = Verdict(
-        ended.status,
-        ended.rule,
-        updates + finish.steps(own),
-        stream.passes,
-        "; ".join(filter(None, (ended.reason, finish.summary(own)))),
-        ended.evidence | finish.evidence(own),
-        ended.advice,
-        counts=method.counts if updates else finish.counts,
-        finish_passes=stream.passes - passes,
-    )
+    verdict = course.verdict(ended, finish, own, updates + finish.steps(own))
+    verdict = replace(verdict, counts=method.counts if updates else finish.counts, finish_passes=stream.passes - passes)
     state = method.state_at(model, objective, done.penalty, stream, finish.units(own))
     return course.result(model, verdict, done, state, rule, stop)
 
@@ -287,6 +268,21 @@ class _Course:
         except KeyboardInterrupt:
             ended = Stop("", Status.INTERRUPTED, "the model so far is kept")
         return ended
+
+    def verdict(self, ended: Stop, method: Method, state: Any, updates: int) -> Verdict:
+        """Why and where the run ended, with what the method adds."""
+        streamed = self.source.part_of_stream
+        return Verdict(
+            ended.status,
+            ended.rule,
+            updates,
+            1.0 if streamed else self.stream.passes,
+            "; ".join(filter(None, (ended.reason, method.summary(state)))),
+            ended.evidence | method.evidence(state),
+            ended.advice,
+            counts=method.counts,
+            streamed=streamed,
+        )
 
     def result(
         self, model: Model, verdict: Verdict, objective: Objective, state: Any, rule: ActiveRule, stop: StopRule

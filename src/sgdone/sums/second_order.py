@@ -18,7 +18,8 @@ from scipy.linalg import helmert
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.derivatives import Derivatives, derivatives
 from sgdone.sums.merging import merged
-from sgdone.sums.pieces import Piece, Pieces, ScaledRows
+from sgdone.sums.pieces import Piece, Pieces
+from sgdone.sums.scaled_rows import ScaledRows
 
 Array = NDArray[np.float64]
 Curvature = Literal["full", "single", "diagonal", "none"]

@@ -1,0 +1,237 @@
+"""Rows in other units, and the products that sums over them need: dense copies, dense rows as they are, sparse rows."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.rows import Scaling
+from sgdone.data.threads import mapped
+from sgdone.kernels.csr_gram import make_add_products, make_quadratic_forms
+
+Array = NDArray[np.float64]
+
+
+class ScaledRows(ABC):
+    """Rows (x̃, 1) with x̃ = (x − shift)/scale."""
+
+    @abstractmethod
+    def times(self, model: Array) -> Array:
+        """The scores of a model, (features + 1) × outputs."""
+
+    @abstractmethod
+    def transposed_times(self, values: Array) -> Array:
+        """Σ (x̃, 1)·values over the rows: (features + 1) × columns of ``values``."""
+
+    @abstractmethod
+    def squared_transposed_times(self, values: Array) -> Array:
+        """Σ (x̃², 1)·values, the squares taken of each entry."""
+
+    @abstractmethod
+    def products(self, values: Array, *, single: bool = False) -> Array:
+        """Σ (x̃, 1)(x̃, 1)ᵀ·values: one square matrix for each column of ``values``.
+
+        Single precision is enough if ``single``; not all rows make use of that.
+        """
+
+    @abstractmethod
+    def quadratic_forms(self, matrices: Array, *, single: bool = False) -> Array:
+        """(x̃, 1)ᵀM(x̃, 1) of each row (rows) and matrix (columns)."""
+
+    @abstractmethod
+    def inner_products(self) -> Array:
+        """x̃ᵀx̃ of all pairs of rows, the last column left out."""
+
+
+@final
+class DenseRows(ScaledRows):
+    """A scaled copy: columns far from 0 keep their digits."""
+
+    def __init__(self, part: NDArray[np.floating], scaling: Scaling, threads: int = 1) -> None:
+        self._threads = threads
+        self._rows = np.ones((part.shape[0], part.shape[1] + 1))
+        scaled = self._rows[:, :-1]
+        scaled[:] = part
+        if scaling.shift is not None:
+            scaled -= scaling.shift
+        scaled *= 1.0 / scaling.scale
+
+    def times(self, model: Array) -> Array:
+        """One product."""
+        return np.asarray(self._rows @ model)
+
+    def transposed_times(self, values: Array) -> Array:
+        """One product."""
+        return np.asarray(self._rows.T @ values)
+
+    def squared_transposed_times(self, values: Array) -> Array:
+        """One product of squares."""
+        return np.asarray((self._rows * self._rows).T @ values)
+
+    @cached_property
+    def _single(self) -> Any:
+        return self._rows.astype(np.float32)
+
+    def products(self, values: Array, *, single: bool = False) -> Array:
+        """One product each; half of the work where no value is negative."""
+        rows = self._single if single else self._rows
+
+        def one(column: Any) -> Any:
+            if column.min(initial=0.0) < 0.0:
+                return rows.T @ (column[:, None] * rows)
+            weighted = np.sqrt(column)[:, None] * rows
+            return weighted.T @ weighted
+
+        columns = values.T.astype(rows.dtype)
+        return np.array(list(mapped(one, columns, min(self._threads, len(columns)))), dtype=np.float64)
+
+    def quadratic_forms(self, matrices: Array, *, single: bool = False) -> Array:
+        """One product each."""
+        rows = self._single if single else self._rows
+
+        def one(matrix: Any) -> Any:
+            return np.einsum("ij,ij->i", rows @ matrix, rows)
+
+        given = matrices.astype(rows.dtype)
+        found = np.empty((len(rows), len(given)))
+        for k, column in enumerate(mapped(one, given, min(self._threads, len(given)))):
+            found[:, k] = column
+        return found
+
+    def inner_products(self) -> Array:
+        """One product."""
+        rows = self._rows[:, :-1]
+        return np.asarray(rows @ rows.T)
+
+
+@dataclass(frozen=True)
+class RowsAsTheyAre(ScaledRows):
+    """Rows in the user's units; units and origin are accounted for in the sums."""
+
+    part: Any
+    scaling: Scaling
+
+    def times(self, model: Array) -> Array:
+        """Units divide the model, and the origin moves the intercept."""
+        coef = model[:-1] / self.scaling.scale[:, None]
+        intercept = model[-1] if self.scaling.shift is None else model[-1] - self.scaling.shift @ coef
+        return np.asarray(self.part @ coef + intercept)
+
+    def transposed_times(self, values: Array) -> Array:
+        """Units divide the sums, and the origin is taken off as often as there are rows."""
+        sums, total = self.part.T @ values, values.sum(axis=0)
+        if self.scaling.shift is not None:
+            sums = sums - self.scaling.shift[:, None] * total
+        return np.vstack([sums / self.scaling.scale[:, None], total])
+
+    def products(self, values: Array, *, single: bool = False) -> Array:
+        """P = Σ(x, 1)(x, 1)ᵀ·values of the rows as they are, in other units: BPBᵀ with (x̃, 1) = B(x, 1)."""
+        found, inverse = self._products(values), 1.0 / self.scaling.scale
+        if self.scaling.shift is not None:
+            shift, sums, total = self.scaling.shift, found[:, -1, :-1].copy(), found[:, -1, -1]
+            mixed = sums[:, :, None] * shift
+            found[:, :-1, :-1] -= mixed + mixed.transpose(0, 2, 1) - total[:, None, None] * np.outer(shift, shift)
+            found[:, -1, :-1] -= total[:, None] * shift
+            found[:, :-1, -1] = found[:, -1, :-1]
+        found[:, :-1] *= inverse[:, None]
+        found[:, :, :-1] *= inverse
+        return found
+
+    def quadratic_forms(self, matrices: Array, *, single: bool = False) -> Array:
+        """The forms BᵀMB of the rows as they are."""
+        inverse = np.append(1.0 / self.scaling.scale, 1.0)
+        turned = matrices * inverse[:, None] * inverse
+        if self.scaling.shift is not None:
+            along = turned[:, :-1, :-1] @ self.scaling.shift
+            turned[:, -1, -1] += along @ self.scaling.shift - 2.0 * turned[:, -1, :-1] @ self.scaling.shift
+            turned[:, -1, :-1] -= along
+            turned[:, :-1, -1] = turned[:, -1, :-1]
+        return self._quadratic_forms(turned)
+
+    @abstractmethod
+    def _products(self, values: Array) -> Array:
+        """Σ(x, 1)(x, 1)ᵀ·values, a matrix for each column of ``values``."""
+
+    @abstractmethod
+    def _quadratic_forms(self, matrices: Array) -> Array:
+        """(x, 1)ᵀM(x, 1) of each row and matrix."""
+
+
+@final
+@dataclass(frozen=True)
+class RawRows(RowsAsTheyAre):
+    """Dense rows whose columns are not far from 0, relative to their spread: no copy is needed."""
+
+    def squared_transposed_times(self, values: Array) -> Array:
+        """Of a scaled copy."""
+        return DenseRows(self.part, self.scaling).squared_transposed_times(values)
+
+    def inner_products(self) -> Array:
+        """Of a scaled copy."""
+        return DenseRows(self.part, self.scaling).inner_products()
+
+    def _products(self, values: Array) -> Array:
+        width = self.part.shape[1]
+        found = np.empty((values.shape[1], width + 1, width + 1))
+        for k, column in enumerate(values.T):
+            if column.min(initial=0.0) >= 0.0:
+                weighted = np.sqrt(column)[:, None] * self.part
+                found[k, :-1, :-1] = weighted.T @ weighted
+            else:
+                found[k, :-1, :-1] = self.part.T @ (column[:, None] * self.part)
+        found[:, :-1, -1] = found[:, -1, :-1] = (self.part.T @ values).T
+        found[:, -1, -1] = values.sum(axis=0)
+        return found
+
+    def _quadratic_forms(self, matrices: Array) -> Array:
+        linear = self.part @ (2.0 * matrices[:, -1, :-1].T) + matrices[:, -1, -1]
+        for k, matrix in enumerate(matrices[:, :-1, :-1]):
+            linear[:, k] += np.einsum("ij,ij->i", self.part @ matrix, self.part)
+        return np.asarray(linear)
+
+
+@final
+@dataclass(frozen=True)
+class SparseRows(RowsAsTheyAre):
+    """Sparse rows."""
+
+    def squared_transposed_times(self, values: Array) -> Array:
+        """(x − s)² = x² − 2sx + s² in each column."""
+        sums, total = self.part.multiply(self.part).T @ values, values.sum(axis=0)
+        if self.scaling.shift is not None:
+            shift = self.scaling.shift[:, None]
+            sums = sums - 2.0 * shift * (self.part.T @ values) + shift**2 * total
+        return np.vstack([sums / self.scaling.scale[:, None] ** 2, total])
+
+    def inner_products(self) -> Array:
+        """xᵀx′ in each unit; the origin is taken off both."""
+        scaled = self.part.multiply(1.0 / self.scaling.scale[None, :]).tocsr()
+        found = np.asarray((scaled @ scaled.T).toarray())
+        if self.scaling.shift is None:
+            return found
+        origin = self.scaling.shift / self.scaling.scale
+        along = np.asarray(scaled @ origin)
+        return np.asarray(found - along[:, None] - along[None, :] + origin @ origin)
+
+    def _products(self, values: Array) -> Array:
+        width = self.part.shape[1]
+        found = np.zeros((width + 1, width + 1, values.shape[1]))
+        make_add_products(self._types)(*self._arrays, np.ascontiguousarray(values), found)
+        return np.asarray(np.ascontiguousarray(np.moveaxis(found, 2, 0)))
+
+    def _quadratic_forms(self, matrices: Array) -> Array:
+        found: Array = np.zeros((self.part.shape[0], len(matrices)))
+        turned = np.ascontiguousarray(np.moveaxis(matrices, 0, 2))
+        make_quadratic_forms(self._types)(*self._arrays, turned, found)
+        return found
+
+    @property
+    def _arrays(self) -> tuple[Any, ...]:
+        return self.part.data, self.part.indices, self.part.indptr
+
+    @property
+    def _types(self) -> str:
+        return " ".join(str(array.dtype) for array in self._arrays)
