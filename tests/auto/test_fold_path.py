@@ -7,13 +7,13 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from sgdone.auto.fold_path import FoldPath, has_unit_norms
-from sgdone.auto.minimisation import EXACT
 from sgdone.auto.units import Units
 from sgdone.data import ArraySource
 from sgdone.data.rows import Scaling
 from sgdone.data.validation_rows import ValidationRows
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic, Squared
+from sgdone.solvers.minimisation import EXACT
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.pieces import Pieces
 from sgdone.sums.second_order import contrasts

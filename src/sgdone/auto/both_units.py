@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.penalty_grid import PenaltyGrid
-from sgdone.auto.penalty_path import Evaluated, Optimum, PenaltyPath
+from sgdone.auto.penalty_path import Optimum, PenaltyPath
 from sgdone.auto.units import Units
+from sgdone.solvers.minimisation import Evaluated
 
 Array = NDArray[np.float64]
 

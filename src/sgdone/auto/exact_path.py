@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from sgdone.auto.first_penalty import best_of_least_squares
 from sgdone.auto.leave_one_out import leave_one_out, losses_of_constant
-from sgdone.auto.minimisation import EXACT, Minimisation
 from sgdone.auto.penalty_grid import PenaltyGrid, penalty
-from sgdone.auto.penalty_path import Evaluated, Optimum, PenaltyPath
+from sgdone.auto.penalty_path import Optimum, PenaltyPath
 from sgdone.interfaces.measured import mean
 from sgdone.interfaces.objective import Objective
+from sgdone.solvers.minimisation import EXACT, Evaluated, Minimisation
 from sgdone.solvers.newton_step import Factors
 from sgdone.sums.pieces import Pieces
 from sgdone.sums.second_order import SecondOrder

@@ -10,7 +10,6 @@ from sgdone.auto import fold_work, work
 from sgdone.auto.constants import FIT_VARIANCE
 from sgdone.auto.finish_state import FinishState, start_path
 from sgdone.auto.leave_one_out import losses_of_constant
-from sgdone.auto.minimisation import EXACT
 from sgdone.auto.units import Units
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.source import Block, Source
@@ -23,6 +22,7 @@ from sgdone.interfaces.progress import NEVER, Estimate, Judgement, Model
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.run.constant_prediction import is_worse_than_constant
+from sgdone.solvers.minimisation import EXACT
 from sgdone.steps.step_size import StepSize
 from sgdone.stopping import Decrement
 from sgdone.sums.derivatives import derivatives

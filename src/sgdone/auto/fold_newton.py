@@ -10,9 +10,9 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto.penalty_path import Evaluated
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.conjugate_vectors import make_add_scaled, make_advance, make_turn
+from sgdone.solvers.minimisation import Evaluated
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.fold_rows import FoldRows, Outputs
 

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from sgdone.auto.both_units import GIVEN_UNITS, as_given
 from sgdone.auto.fold_newton import FoldNewton, Position
-from sgdone.auto.minimisation import EXACT
 from sgdone.auto.penalty_grid import FIRST, PenaltyGrid, penalty
-from sgdone.auto.penalty_path import Evaluated, Optimum, PenaltyPath
+from sgdone.auto.penalty_path import Optimum, PenaltyPath
 from sgdone.auto.units import Units
 from sgdone.data.rows import Scaling
 from sgdone.data.validation_rows import ValidationRows
 from sgdone.interfaces.measured import mean, standard_error
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.bank import NO_FOLD
+from sgdone.solvers.minimisation import EXACT, Evaluated
 from sgdone.sums.fold_rows import FoldRows, fold_rows
 from sgdone.sums.pieces import Pieces
 from sgdone.sums.second_order import contrasts

@@ -3,22 +3,16 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.penalty_grid import PenaltyGrid
 from sgdone.auto.units import Units
+from sgdone.solvers.minimisation import Evaluated
 
 Array = NDArray[np.float64]
-
-
-class Evaluated(NamedTuple):
-    """What one reading of all rows found at a model: mean loss, and share of errors or mean squared error."""
-
-    loss: float
-    error: float
 
 
 @final

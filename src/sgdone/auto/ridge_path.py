@@ -14,10 +14,11 @@ from scipy.linalg import eigh
 
 from sgdone.auto.leave_one_out import ALONE
 from sgdone.auto.penalty_grid import FIRST, PenaltyGrid, penalty
-from sgdone.auto.penalty_path import Evaluated, Optimum, PenaltyPath
+from sgdone.auto.penalty_path import Optimum, PenaltyPath
 from sgdone.data.rows import Scaling
 from sgdone.interfaces.measured import means
 from sgdone.interfaces.objective import Objective
+from sgdone.solvers.minimisation import Evaluated
 from sgdone.sums.gram import Gram, gram, in_units
 from sgdone.sums.pieces import PIECE, Pieces
 

@@ -15,11 +15,13 @@ from sgdone.sums.second_order import SecondOrder
 Array = NDArray[np.float64]
 
 #: Largest number of coefficients whose curvature is factorised: beyond, its memory and its time grow too large.
-MOST_FACTORISED = 4000
+MOST_FACTORISED = 4096
 #: Eigenvalues below this share of the largest are taken for 0: along such directions the loss does not change.
 _FLAT = 1e-12
 #: The same, as a ratio of the diagonals of a Cholesky factor in single precision.
 _FLAT_SINGLE = 1e-3
+#: Rows of a matrix whose triangle is copied at once.
+_STRIP = 256
 #: Residual of conjugate gradients, relative to the gradient, and the largest number of products of a step.
 _RESIDUAL, _MOST_PRODUCTS = 1e-6, 500
 
@@ -98,6 +100,15 @@ class Factors:
         pseudo_inverse[fixed, fixed] = 0.0
         return cls(shape, fixed, None, pseudo_inverse)
 
+    def smallest_pivot(self, curvature: Array) -> float:
+        """The least share of a column's curvature that the columns before it leave unexplained; 0 if H is singular."""
+        if self.cholesky is None:
+            return 0.0
+        pivots = np.diagonal(self.cholesky).astype(np.float64) ** 2
+        shares = pivots / np.maximum(np.diagonal(curvature), np.finfo(np.float64).tiny)
+        shares[self.fixed] = 1.0
+        return float(shares.min())
+
     def solve(self, right: Array) -> Array:
         """H⁻¹ times an array that is shaped like the model."""
         flat = right.T.ravel()
@@ -112,8 +123,12 @@ class Factors:
         if self.cholesky is None:
             return self.pseudo_inverse
         lower = _lapack("potri", self.cholesky.dtype)(self.cholesky, lower=1)[0]
-        found = np.tril(lower)
-        found += np.tril(lower, -1).T
+        found = np.array(lower.T, order="C")
+        for first in range(0, len(found), _STRIP):
+            # Above the diagonal are the numbers of LAPACK; below it is what was there before.
+            strip = slice(first, first + _STRIP)
+            found[strip, :first] = found[:first, strip].T
+            found[strip, strip] = np.triu(found[strip, strip]) + np.triu(found[strip, strip], 1).T
         found[self.fixed, self.fixed] = 0.0
         return np.asarray(found, dtype=np.float64)
 

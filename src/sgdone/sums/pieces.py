@@ -19,6 +19,8 @@ Found = TypeVar("Found")
 
 #: Rows whose scaled copy is made at once. It is part of the result: sums over other pieces round differently.
 PIECE = 4096
+#: Columns of sparse rows from which pieces are longer, and by what factor: each piece has a curvature of its own.
+_WIDE_SPARSE, _LONGER = 512, 16
 #: Entries of scaled copies that are kept for the next sum: making them takes as long as a product, and this is little
 #: memory.
 KEPT = 1 << 20
@@ -90,7 +92,16 @@ class Pieces:
         make: Any = partial(DenseRows, threads=self._inner)
         if not self._dense or self._raw:
             make = RawRows if self._dense else SparseRows
-        for part, labels, weights in pieces_of(self.block):
+        size = PIECE if self._dense or self.width <= _WIDE_SPARSE else _LONGER * PIECE
+        used = self.block.all_used().astype(np.intp)
+        yield from self._of_rows(make, (used[first : first + size] for first in range(0, used.size, size)))
+
+    def of_rows(self, chosen: Iterable[NDArray[np.intp]]) -> Iterator[Piece]:
+        """Pieces of the given rows, in this order."""
+        return self._of_rows(DenseRows if self._dense else SparseRows, chosen)
+
+    def _of_rows(self, make: Any, chosen: Iterable[NDArray[np.intp]]) -> Iterator[Piece]:
+        for part, labels, weights in parts_of(self.block, chosen):
             yield Piece(make(part, self.scaling), labels, weights * self.frequency)
 
 
@@ -124,10 +135,14 @@ def in_units(block: Block, scaling: Scaling) -> Block:
 def pieces_of(block: Block) -> Iterator[tuple[Any, Array, Array]]:
     """Rows of positive weight in the user's units, labels and weights, `PIECE` rows at a time."""
     used = block.all_used().astype(np.intp)
+    return parts_of(block, (used[first : first + PIECE] for first in range(0, used.size, PIECE)))
+
+
+def parts_of(block: Block, chosen: Iterable[NDArray[np.intp]]) -> Iterator[tuple[Any, Array, Array]]:
+    """Chosen rows in the user's units, their labels and weights."""
     matrix = block.rows.whole()
-    for first in range(0, used.size, PIECE):
-        rows = used[first : first + PIECE]
-        together = rows.size == rows[-1] - rows[0] + 1
+    for rows in chosen:
+        together = bool(rows.size == rows[-1] - rows[0] + 1 and np.all(rows[1:] > rows[:-1]))
         part = _neighbours(matrix, int(rows[0]), int(rows[-1]) + 1) if together else matrix[rows]
         if block.sample_weight.size == 1:
             weights = np.full(rows.size, block.sample_weight[0])

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import helmert
 
+from sgdone.data.threads import mapped
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.derivatives import Derivatives, derivatives
 from sgdone.sums.merging import merged
@@ -100,20 +101,25 @@ def second_order(objective: Objective, pieces: Pieces, model: Array, *, curvatur
 def curvature_products(objective: Objective, pieces: Pieces, model: Array) -> Callable[[Array], Array]:
     """The function u ↦ Hu, H the curvature of Σvℓ at a model; u and Hu are shaped like the model.
 
-    Scores are computed once; each product reads all rows once.
+    Scores are computed once; each product reads all rows once. Where there is one output, u may have any number of
+    columns: several directions.
     """
     basis = contrasts(objective)
     known = list(
         pieces.map(lambda piece: derivatives(objective, scores(piece.rows, model, basis), piece.labels).shares)
     )
 
+    def of_piece(shares: Array, piece: Piece, direction: Array) -> Array:
+        change = shares * scores(piece.rows, direction, basis)
+        if basis is not None:
+            change = (change - shares * change.sum(axis=1, keepdims=True)) @ basis
+        return piece.rows.transposed_times(piece.weights[:, None] * change)
+
     def product(direction: Array) -> Array:
         total = np.zeros_like(direction)
-        for shares, (rows, _, weights) in zip(known, pieces, strict=True):
-            change = shares * scores(rows, direction, basis)
-            if basis is not None:
-                change = (change - shares * change.sum(axis=1, keepdims=True)) @ basis
-            total += rows.transposed_times(weights[:, None] * change)
+        pairs = zip(known, pieces, strict=True)
+        for part in mapped(lambda pair: of_piece(*pair, direction), pairs, pieces.threads):
+            total += part
         return total
 
     return product
@@ -155,7 +161,7 @@ def _piece(objective: Objective, piece: Piece, model: Array, curvature: Curvatur
                 products = values[0][:, None, None] * rows.products(weights[:, None], single=single)
             else:
                 products = rows.products(weights[:, None] * values, single=single)
-            full = _assembled(pairs, products, model.shape)
+            full = assembled(pairs, products, model.shape)
         else:
             own = [k for k, (a, b) in enumerate(pairs) if a == b]
             diagonal = rows.squared_transposed_times(weights[:, None] * values[:, own])
@@ -169,7 +175,7 @@ def _piece(objective: Objective, piece: Piece, model: Array, curvature: Curvatur
     )
 
 
-def _assembled(pairs: list[tuple[int, int]], blocks: Array, shape: tuple[int, ...]) -> Array:
+def assembled(pairs: list[tuple[int, int]], blocks: Array, shape: tuple[int, ...]) -> Array:
     """The symmetric matrix of blocks, one a pair of columns."""
     width, columns = shape
     if columns == 1:

@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Iterator
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto.penalty_path import Evaluated
 from sgdone.interfaces.objective import Objective
 from sgdone.solvers.newton_step import Factors, Penalised, conjugate_gradients
 from sgdone.sums.pieces import Pieces
@@ -30,7 +29,14 @@ _ENOUGH, _ROUNDING = 1e-4, 1e-13
 #: Share of the gradient that is not explained by the curvature.
 _NO_CURVATURE = 1e-3
 #: Steps at one penalty, after which it is left as it is, and the shortest share of a step.
-_MOST, _SHORTEST = 60, 1e-12
+MOST_STEPS, _SHORTEST = 60, 1e-12
+
+
+class Evaluated(NamedTuple):
+    """What one reading of all rows found at a model: mean loss, and share of errors or mean squared error."""
+
+    loss: float
+    error: float
 
 
 @final
@@ -62,19 +68,26 @@ class Minimisation:
         self.sums: SecondOrder
         self.evaluated = Evaluated(math.nan, math.nan)
 
-    def evaluations(self, tol: float, known: SecondOrder | None = None) -> Iterator[None]:
+    def evaluations(
+        self,
+        tol: float,
+        known: SecondOrder | None = None,
+        most_steps: int = MOST_STEPS,
+        factors: Factors | None = None,
+    ) -> Iterator[None]:
         """Minimise until the decrement is at most ``tol``, then make one more step; stops before each evaluation.
 
-        ``known`` are sums at the start, evaluated for another penalty.
+        ``known`` are sums at the start, evaluated for another penalty; ``factors`` those of its curvature with this
+        penalty, if they are known too.
         """
         if known is None:
             yield
             at, sums = self._evaluate(self.model, full=self._cheap or self._factors is None)
         else:
-            at, sums = self._use(known, self.model)
+            at, sums = self._use(known, self.model, factors)
         if not np.isfinite(at.value):
             raise OverflowError("the loss of the start is too large")
-        for _ in range(_MOST):
+        for _ in range(most_steps):
             direction = self._direction(at, sums)
             self.dispersion = dispersion(self._objective, sums)
             wanted = tol * min(1.0, sums.weight / self._pieces.n_rows) * self.dispersion
@@ -140,11 +153,11 @@ class Minimisation:
         self.evaluated = Evaluated(sums.loss / sums.weight, sums.misses / self._pieces.n_rows)
         return self._use(sums, model)
 
-    def _use(self, sums: SecondOrder, model: Array) -> tuple[Penalised, SecondOrder]:
+    def _use(self, sums: SecondOrder, model: Array, factors: Factors | None = None) -> tuple[Penalised, SecondOrder]:
         at = Penalised.of(sums, model, self._penalties)
         if sums.curvature.size and np.isfinite(at.value):
             self.at, self.sums = model, sums
-            self._factors = Factors.of(sums.curvature, self._penalties, model.shape[1], single=self.single)
+            self._factors = factors or Factors.of(sums.curvature, self._penalties, model.shape[1], single=self.single)
         return at, sums
 
 
