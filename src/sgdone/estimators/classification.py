@@ -12,8 +12,8 @@ from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
 from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
 from sgdone.estimators.labels import check_classes, encode, encode_known, known_classes, signs
-from sgdone.estimators.linear_model import LinearModel
 from sgdone.estimators.optimum import as_check_optimum, with_optimum_check
+from sgdone.estimators.parameters import as_bool
 from sgdone.estimators.probabilities import estimates_probabilities, log_probabilities, probabilities
 from sgdone.estimators.sample_weights import (
     Frequencies,
@@ -22,11 +22,13 @@ from sgdone.estimators.sample_weights import (
     refuse_balanced,
     with_class_weight,
 )
+from sgdone.estimators.summarised import Summarised
 from sgdone.estimators.training import Start
+from sgdone.interfaces.objective import Objective, Predicts
 from sgdone.interfaces.progress import Model
 
 
-class Classification(LinearModel):
+class Classification(Summarised):
     """Fitting and predicting labels; not for users."""
 
     _task: ClassVar[Task] = "classification"
@@ -182,6 +184,33 @@ class Classification(LinearModel):
             }
 
         return snapshot
+
+    def _labels_and_weights(
+        self, labels: NDArray[Any], weight: NDArray[np.float64] | None
+    ) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+        numbers = encode_known(labels, self.classes_)
+        weight = with_class_weight(self.class_weight, weight, self.classes_, numbers)
+        present = np.unique(numbers if weight is None else numbers[weight > 0])
+        if present.size < self.classes_.size:
+            missing = np.delete(self.classes_, present).tolist()[0]
+            raise ValueError(f"y has no row of the class {missing!r}: give the rows of the fit, with all classes")
+        return (numbers if self.classes_.size > 2 else signs(numbers, 1)), weight
+
+    def _summary_objective(self) -> Objective:
+        if getattr(self, "center", False):
+            raise ValueError("center=True sets the intercept from the means of the classes: fit with center=False")
+        loss, several = self._fitted_loss(), self.classes_.size > 2
+        predicts: Predicts = "two_classes" if not several else "softmax" if self.multinomial_ else "one_vs_rest"
+        return Objective(
+            loss,
+            0.0,
+            fit_intercept=as_bool("fit_intercept", self.fit_intercept),
+            predicts=predicts,
+            n_outputs=self.classes_.size if several else 1,
+        )
+
+    def _class_labels(self) -> list[Any]:
+        return list(self.classes_.tolist())
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Signed scores: shape (n_samples,) for two classes (positive for ``classes_[1]``), else one per class."""

@@ -9,16 +9,18 @@ from sklearn.utils.validation import check_is_fitted
 from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
 from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
-from sgdone.estimators.linear_model import LinearModel
+from sgdone.estimators.parameters import as_bool
 from sgdone.estimators.sample_weights import Frequencies, check_sample_weight, count_positive
+from sgdone.estimators.summarised import Summarised
 from sgdone.estimators.training import Start
+from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
 
 #: Targets whose squares have all their digits.
 _SMALLEST = 1e-145
 
 
-class Regression(LinearModel):
+class Regression(Summarised):
     """Fitting and predicting real numbers; not for users."""
 
     _task: ClassVar[Task] = "regression"
@@ -89,6 +91,18 @@ class Regression(LinearModel):
         if task is not None:
             task.end(attributes)
         return self
+
+    def _labels_and_weights(
+        self, labels: NDArray[Any], weight: NDArray[np.float64] | None
+    ) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+        return labels, weight
+
+    def _summary_objective(self) -> Objective:
+        intercept = as_bool("fit_intercept", self.fit_intercept)
+        return Objective(self._fitted_loss(), 0.0, fit_intercept=intercept, predicts="target")
+
+    def _class_labels(self) -> None:
+        return None
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The predicted number of each row."""

@@ -44,7 +44,7 @@ def plot_trace(trace: Trace) -> "NDArray[Any]":
     updates = trace.verdict is not None and trace.verdict.counts == "update"
     axes = _panels("loss" if updates else "progressive loss", "error (%)" if share else "error (RMSE)", "step size")
     labels = trace.labels()
-    for label, colour in zip(labels, _colours(len(labels)), strict=True):
+    for label, colour in zip(labels, class_colours(len(labels)), strict=True):
         _draw(axes, [row for row in trace if row.label == label], color=colour, label=str(label))
     if share:
         axes[1].yaxis.set_major_formatter(lambda error, _: f"{100 * error:.3g}")
@@ -82,7 +82,7 @@ def plot_margins(trace: Trace) -> "NDArray[Any]":
         raise ValueError("the trace has no margins: fit with monitors=['margins']")
     axes = _panels("margin", "standard deviation", "skew")
     labels = trace.labels()
-    for label, colour in zip(labels, _colours(len(labels)), strict=True):
+    for label, colour in zip(labels, class_colours(len(labels)), strict=True):
         rows = [row for row in trace if row.label == label and row.margins is not None]
         _draw_margins(axes, rows, colour, str(label), alone=len(labels) == 1)
     for axis in (axes[0], axes[2]):
@@ -113,7 +113,7 @@ def _panels(*names: str) -> "NDArray[Any]":
     return np.asarray(axes)
 
 
-def _colours(count: int) -> list[Any]:
+def class_colours(count: int) -> list[Any]:
     """One colour per class: distinct colours for up to ten classes, a colour map for more."""
     from matplotlib import colormaps
 

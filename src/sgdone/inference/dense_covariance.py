@@ -1,0 +1,72 @@
+"""Covariances of coefficients at an optimum whose curvature is factorised."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.inference.covariance import SandwichCovariance
+from sgdone.inference.optimum import Optimum
+from sgdone.inference.sample import Sample
+from sgdone.solvers.newton_step import Factors
+from sgdone.sums.score_products import group_score_products, score_products, slopes_of
+
+Array = NDArray[np.float64]
+Cov = Literal["classical", "robust", "cluster"]
+
+
+def dense_covariance(
+    sample: Sample, optimum: Optimum, combinations: Any, cov: Cov, coefficients: int
+) -> SandwichCovariance:
+    """The covariance of combinations of coefficients at an optimum."""
+    objective, outputs = sample.objective, optimum.model.shape[1]
+    inverse = optimum.factors.inverse()
+    inverse[optimum.factors.fixed, :] = inverse[:, optimum.factors.fixed] = 0.0
+    if cov == "classical":
+        if objective.is_regression and not objective.loss.quadratic:
+            return _huber_covariance(sample, optimum, combinations, coefficients)
+        factor = 1.0
+        if objective.is_regression:
+            factor = 2.0 * optimum.sums.loss / (sample.n_rows - coefficients)
+        return SandwichCovariance(combinations, inverse, None, factor, outputs)
+    factor = small_sample_factor(sample, cov, coefficients)
+    if cov == "cluster":
+        assert sample.groups is not None
+        middle = group_score_products(objective, sample.pieces, optimum.model, sample.groups)
+    else:
+        power = 2 if sample.weights == "sampling" else 1
+        middle = score_products(objective, sample.pieces, optimum.model, power=power)
+    return SandwichCovariance(combinations, inverse, middle, factor, outputs)
+
+
+def small_sample_factor(sample: Sample, cov: Cov, coefficients: int) -> float:
+    """n/(n − k), or G/(G − 1)·(n − 1)/(n − k) for G groups."""
+    rows = sample.n_rows
+    if sample.objective.predicts == "one_vs_rest":
+        coefficients //= sample.objective.n_outputs
+    if cov == "robust" or sample.groups is None:
+        return rows / (rows - coefficients)
+    groups = np.unique(sample.groups[sample.block.all_used().astype(np.intp)]).size
+    return groups / (groups - 1) * (rows - 1) / (rows - coefficients)
+
+
+def huber_factor(sample: Sample, model: Array, coefficients: int) -> float:
+    """Huber (1981), eq. (7.6.2): K²·[Σψ²/(n − k)]/[Σψ′/n]², K = 1 + (k/n)·var(ψ′)/(Σψ′/n)², a factor of (XᵀX)⁻¹."""
+    rows, squares, bent = sample.n_rows, 0.0, 0.0
+    for piece in sample.pieces:
+        slopes = slopes_of(sample.objective, piece, model)[:, 0]
+        inside = np.abs(slopes) < sample.objective.loss.lipschitz
+        squares += float(piece.weights @ slopes**2)
+        bent += float(piece.weights @ inside)
+    share = bent / rows
+    correction = 1.0 + coefficients / rows * (1.0 - share) / share
+    return correction**2 * squares / (rows - coefficients) / share**2
+
+
+def _huber_covariance(sample: Sample, optimum: Optimum, combinations: Any, coefficients: int) -> SandwichCovariance:
+    products = np.zeros(optimum.sums.curvature.shape)
+    for piece in sample.pieces:
+        products += piece.rows.products(piece.weights[:, None])[0]
+    factor = huber_factor(sample, optimum.model, coefficients)
+    penalties = np.where(optimum.estimated, 0.0, np.inf)
+    return SandwichCovariance(combinations, Factors.of(products, penalties, 1).inverse(), None, factor, 1)

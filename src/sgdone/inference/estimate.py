@@ -1,0 +1,303 @@
+"""Coefficients of the unpenalised optimum, their covariance, and which of them are refused."""
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.rows import Scaling
+from sgdone.inference.bias import first_order_bias
+from sgdone.inference.covariance import Covariance, SandwichCovariance
+from sgdone.inference.dense_covariance import Cov, dense_covariance, huber_factor, small_sample_factor
+from sgdone.inference.large import MOST_PRODUCTS, LargeOptimum, find_large_optimum, with_products_of_columns
+from sgdone.inference.large_covariance import SimulatedCovariance, chosen_covariance, simulated_covariance
+from sgdone.inference.layout import FittedModel, Layout
+from sgdone.inference.optimum import NoOptimumError, Optimum, find_optimum
+from sgdone.inference.prediction import Predictor
+from sgdone.inference.refusals import (
+    Refusal,
+    bias_refusals,
+    few_nonzeros_refusals,
+    groups_refusal,
+    loss_refusal,
+    no_errors_refusal,
+    rows_refusal,
+)
+from sgdone.inference.sample import ROUNDING, Sample
+from sgdone.inference.separated import Separated, separated
+from sgdone.inference.separated_classes import FinitePart, find_finite_part
+from sgdone.inference.undetermined import constant_refusals, structural_refusals
+from sgdone.solvers.newton_step import MOST_FACTORISED
+from sgdone.sums.derivatives import derivatives
+from sgdone.sums.second_order import contrasts, scores
+
+Array = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True)
+class Estimate:
+    """What was estimated from a sample.
+
+    Attributes
+    ----------
+    coef : ndarray
+        Coefficients of the summary.
+    refused : dict
+        Refusals by position.
+    coefficients : int
+        Number of coefficients estimated.
+    loss : float
+        Their summed loss.
+    covariance : Covariance or None
+        Theirs; None if all of them are refused.
+    predictor : Predictor or None
+        For intervals of predictions; None if there are none.
+    monte_carlo_error : float
+        Relative error of the standard errors that comes from random numbers.
+    attained : bool
+        Whether the likelihood has a maximum; otherwise some coefficients are infinite.
+    """
+
+    coef: Array
+    refused: dict[int, Refusal]
+    coefficients: int = 0
+    loss: float = np.nan
+    covariance: Covariance | None = None
+    predictor: Predictor | None = None
+    monte_carlo_error: float = 0.0
+    attained: bool = True
+
+    @classmethod
+    def nothing(cls, layout: Layout, refusal: Refusal) -> "Estimate":
+        """All coefficients refused, for one reason."""
+        return cls(np.full(layout.size, np.nan), dict.fromkeys(range(layout.size), refusal))
+
+
+def estimate(sample: Sample, model: FittedModel, layout: Layout, cov: Cov, *, chosen: bool) -> Estimate:
+    """Find the optimum and the covariance there; ``chosen`` if only some of the columns are asked for."""
+    refusal = loss_refusal(sample)
+    if refusal is not None:
+        return Estimate.nothing(layout, refusal)
+    each = int(sample.varies.sum()) + int(layout.has_intercept)
+    most = each * sample.objective.n_free_outputs
+    refusal = rows_refusal(sample, cov, each)
+    if refusal is not None:
+        return Estimate.nothing(layout, refusal)
+    refusal = _groups_refusal(sample, cov)
+    find: Any = find_large_optimum if most > MOST_FACTORISED else find_optimum
+    rest = sample
+    infinite: Separated | None = None
+    try:
+        optimum = find(sample, sample.model_in_units(model.coef, model.intercept))
+    except NoOptimumError as failure:
+        if sample.objective.predicts == "softmax":
+            return _of_finite_part(sample, model, layout, cov, refusal, failure)
+        found = separated(sample, layout, failure)
+        if isinstance(found, Refusal):
+            return Estimate.nothing(layout, found)
+        infinite = found
+        if infinite.rest is None:
+            refused = constant_refusals(sample, layout)
+            others = ~np.isin(np.arange(layout.size), list(refused))
+            refused |= infinite.refusals(layout, sample, others)
+            return Estimate(np.full(layout.size, np.nan), refused, attained=False)
+        rest = infinite.rest
+        try:
+            optimum = find(rest, rest.model_in_units(model.coef, model.intercept))
+        except NoOptimumError as again:
+            reason = f"No optimum of the rows that are not separated was found: {again}."
+            return Estimate.nothing(layout, Refusal("not_converged", reason))
+    refused = structural_refusals(sample, rest, optimum, layout, infinite)
+    if refusal is None and _has_no_errors(rest, optimum.sums.loss):
+        refusal = no_errors_refusal()
+    refusal = refusal or _groups_refusal(rest, cov)
+    information = _information(rest, optimum.model)
+    refused = _further_refusals(rest, layout, cov, refused, refusal, int(optimum.estimated.sum()), information)
+    found_all = _with_covariance(sample, rest, optimum, layout, cov, refused, chosen, model)
+    return found_all if infinite is None else replace(found_all, attained=False)
+
+
+def _has_no_errors(sample: Sample, loss: float) -> bool:
+    """Whether the residuals of a regression are rounding errors."""
+    return sample.objective.is_regression and 2.0 * loss <= ROUNDING**2 * sample.target_squares
+
+
+def _information(sample: Sample, model: Array) -> Array | None:
+    """Σv·p(1 − p) of each class; None unless the loss has probabilities."""
+    objective, basis = sample.objective, contrasts(sample.objective)
+    if not objective.loss.probabilistic:
+        return None
+    total = np.zeros(objective.n_outputs)
+    for rows, labels, weights in sample.pieces:
+        shares = derivatives(objective, scores(rows, model, basis), labels).shares
+        total += weights @ (shares if basis is None else shares * (1.0 - shares))
+    return total / (1.0 if sample.weights == "frequency" else sample.block.total_weight / sample.n_rows)
+
+
+def _further_refusals(
+    sample: Sample,
+    layout: Layout,
+    cov: Cov,
+    refused: dict[int, Refusal],
+    refusal: Refusal | None,
+    each: int,
+    information: Array | None,
+) -> dict[int, Refusal]:
+    """Add what refuses all coefficients, or all of an output that has too few rows, and columns with few non-zeros.
+
+    ``each`` is the number of coefficients of an output, ``information`` the sum of p(1 − p) of each class.
+    """
+    if refusal is not None:
+        return dict.fromkeys(range(layout.size), refusal) | refused
+    for output, parts in enumerate(layout.outputs):
+        own, places = parts != 0, layout.places_of(output)
+        known = None if information is None else float(information[own].min())
+        label = "" if layout.labels is None else str(layout.labels[output])
+        few = rows_refusal(sample, cov, each, known, label)
+        if few is not None:
+            refused = dict.fromkeys(places.tolist(), few) | refused
+            continue
+        for j, reason in few_nonzeros_refusals(sample, cov, sample.rarest_share(own)).items():
+            for k in np.intersect1d(layout.positions(np.array([j])), places).tolist():
+                refused.setdefault(k, reason)
+    return refused
+
+
+def _better_reference(sample: Sample, layout: Layout, model: FittedModel, part: FinitePart, infinite: int) -> Any:
+    """The reference class with the fewest infinite coefficients; None if no other has fewer."""
+    assert model.classes is not None
+    counts = {
+        label: int(part.undetermined(other.combinations(sample)).sum())
+        for k, label in enumerate(model.classes)
+        for other in [Layout.of(sample.objective, replace(model, reference=k), layout.columns)]
+    }
+    best = min(counts, key=lambda label: counts[label])
+    return best if counts[best] < infinite else None
+
+
+def _of_finite_part(
+    sample: Sample, model: FittedModel, layout: Layout, cov: Cov, refusal: Refusal | None, failure: NoOptimumError
+) -> Estimate:
+    """What pairs of classes that are not separated determine."""
+    try:
+        part = find_finite_part(sample)
+    except NoOptimumError as undecided:
+        reason = f"No optimum was found: {failure}; {undecided}. Use the penalised coefficients of the model."
+        return Estimate.nothing(layout, Refusal("not_converged", reason))
+    if part is None:
+        reason = f"There is an optimum, but it was not reached: {failure}. Rescale the columns."
+        return Estimate.nothing(layout, Refusal("not_converged", reason))
+    combinations = layout.combinations(sample)
+    refused = constant_refusals(sample, layout)
+    infinite = part.undetermined(combinations)
+    infinite[list(refused)] = False
+    better = _better_reference(sample, layout, model, part, int(infinite.sum()))
+    refused |= dict.fromkeys(np.flatnonzero(infinite).tolist(), Refusal("infinite", part.reason(better)))
+    refused = _further_refusals(sample, layout, cov, refused, refusal, part.coefficients, part.information)
+    coef, count = np.asarray(combinations @ part.theta), part.basis.shape[1]
+    if len(refused) == layout.size:
+        return Estimate(coef, refused, count, part.loss, attained=False)
+    factor = 1.0 if cov == "classical" else small_sample_factor(sample, cov, count)
+    middle = None if cov == "classical" else part.middle
+    covariance = SandwichCovariance(combinations, part.inverse, middle, factor, sample.objective.n_free_outputs)
+    return Estimate(coef, refused, count, part.loss, covariance, attained=False)
+
+
+def _groups_refusal(sample: Sample, cov: Cov) -> Refusal | None:
+    if cov != "cluster" or sample.groups is None:
+        return None
+    return groups_refusal(np.unique(sample.groups[sample.block.all_used().astype(np.intp)]).size)
+
+
+def _count(optimum: Optimum | LargeOptimum) -> int:
+    """Number of coefficients that were estimated."""
+    return int(optimum.estimated.sum()) * int(optimum.model.shape[1])
+
+
+def _with_covariance(
+    sample: Sample,
+    rest: Sample,
+    optimum: Optimum | LargeOptimum,
+    layout: Layout,
+    cov: Cov,
+    refused: dict[int, Refusal],
+    chosen: bool,
+    model: FittedModel,
+) -> Estimate:
+    """The coefficients at an optimum, and their covariance unless all are refused."""
+    combinations = layout.combinations(rest)
+    coef = np.asarray(combinations @ optimum.model.T.ravel())
+    if layout.has_intercept:
+        coef[0] += sample.origin
+    count, loss = _count(optimum), optimum.sums.loss
+    if len(refused) == layout.size:
+        return Estimate(coef, refused, count, loss)
+    if isinstance(optimum, Optimum):
+        covariance = dense_covariance(rest, optimum, combinations, cov, count)
+        refused = _bias_refusals(rest, optimum, covariance, count) | refused
+        return Estimate(coef, refused, count, loss, covariance, _predictor(sample, rest, optimum, covariance, model))
+    factor = small_sample_factor(rest, cov, count)
+    if cov == "classical":
+        factor = 2.0 * loss / (rest.n_rows - count) if rest.objective.is_regression else 1.0
+    information, at = rest, optimum
+    if cov == "classical" and rest.objective.is_regression and not rest.objective.loss.quadratic:
+        factor = huber_factor(rest, optimum.model, count)
+        information, at = with_products_of_columns(rest, optimum)
+    if chosen:
+        of_chosen, solved = chosen_covariance(information, at, combinations, cov, factor)
+        reason = Refusal("not_converged", _UNSOLVED)
+        refused = dict.fromkeys(np.flatnonzero(~solved).tolist(), reason) | refused
+        return Estimate(coef, refused, count, loss, of_chosen)
+    simulated, all_solved = simulated_covariance(information, at, combinations, cov, factor)
+    if not all_solved:
+        refused = dict.fromkeys(range(layout.size), Refusal("not_converged", _UNSOLVED)) | refused
+        return Estimate(coef, refused, count, loss)
+    predictor = _predictor(sample, rest, optimum, simulated, model)
+    return Estimate(coef, refused, count, loss, simulated, predictor, simulated.error)
+
+
+def _bias_refusals(sample: Sample, optimum: Optimum, covariance: SandwichCovariance, count: int) -> dict[int, Refusal]:
+    """Coefficients of a likelihood whose bias is large beside their standard errors."""
+    if not sample.objective.loss.probabilistic or sample.weights == "sampling":
+        return {}
+    bias = np.asarray(covariance.combinations @ first_order_bias(sample, optimum, covariance.inverse))
+    errors = covariance.standard_errors()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return bias_refusals(np.abs(bias) / errors, count, sample.n_rows)
+
+
+_UNSOLVED = (
+    f"Conjugate gradients did not converge in {MOST_PRODUCTS} products: the column is nearly a linear combination of "
+    "others. Drop columns that repeat others."
+)
+
+
+def _predictor(
+    sample: Sample,
+    rest: Sample,
+    optimum: Optimum | LargeOptimum,
+    covariance: Covariance | SimulatedCovariance,
+    model: FittedModel,
+) -> Predictor:
+    """The optimum, for predictions."""
+    pinned, usual = np.flatnonzero(~rest.varies), np.zeros(0)
+    if pinned.size:
+        row = rest.block.rows.whole()[[int(rest.block.all_used()[0])]]
+        usual = np.asarray(row.toarray() if rest.is_sparse else row, dtype=np.float64).ravel()[pinned]
+    shift = rest.scaling.shift
+    scaling = Scaling(rest.scaling.scale * rest.units, None if shift is None else shift * rest.units)
+    own = usual * rest.units[pinned]
+    return Predictor(
+        sample.objective,
+        optimum.model,
+        scaling,
+        covariance,
+        optimum.identification,
+        pinned,
+        own,
+        sample.origin,
+        model.feature_names,
+        model.classes,
+    )

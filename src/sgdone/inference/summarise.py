@@ -1,0 +1,169 @@
+"""From rows and a fitted model to a summary."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from sgdone.data.threads import single_thread
+from sgdone.inference.dense_covariance import Cov
+from sgdone.inference.estimate import Estimate, estimate
+from sgdone.inference.layout import FittedModel, Layout
+from sgdone.inference.likelihood import likelihood
+from sgdone.inference.sample import Sample
+from sgdone.inference.summary import Head, Summary
+
+Array = NDArray[np.float64]
+
+#: A difference between coefficients, in standard errors, that is not worth a sentence of numbers.
+_SMALL_DIFFERENCE = 0.005
+_NO_MAXIMUM = "Some coefficients are infinite: the log-likelihood is its limit."
+
+
+def summarise(sample: Sample, model: FittedModel, cov: Cov, columns: NDArray[np.intp] | None, level: float) -> Summary:
+    """Standard errors of the coefficients at the unpenalised optimum.
+
+    Parameters
+    ----------
+    sample : Sample
+        The rows.
+    model : FittedModel
+        The model, from which Newton's method starts.
+    cov : {"classical", "robust", "cluster"}
+        The covariance; "cluster" needs groups.
+    columns : ndarray of int or None
+        Features of the summary; None for all.
+    level : float
+        Level of the intervals.
+    """
+    layout = Layout.of(sample.objective, model, columns)
+    with single_thread():
+        found = estimate(sample, model, layout, cov, chosen=columns is not None)
+    return _summary(sample, model, layout, cov, level, found)
+
+
+def _summary(sample: Sample, model: FittedModel, layout: Layout, cov: Cov, level: float, found: Estimate) -> Summary:
+    coef, errors = found.coef.copy(), np.full(layout.size, np.nan)
+    if found.covariance is not None:
+        errors = found.covariance.standard_errors()
+    for k, refusal in found.refused.items():
+        errors[k] = np.nan
+        if refusal.kind == "infinite":
+            coef[k] = np.inf * refusal.sign if refusal.sign else np.nan
+        elif refusal.kind in ("collinear", "constant", "not_converged", "not_smooth"):
+            coef[k] = np.nan
+    df = np.inf
+    if cov == "classical" and sample.objective.is_regression and sample.objective.loss.quadratic:
+        df = sample.n_rows - found.coefficients
+    quantile = float(stats.t.ppf(0.5 + 0.5 * level, df) if np.isfinite(df) else stats.norm.ppf(0.5 + 0.5 * level))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = coef / errors
+    p = 2.0 * (stats.t.sf(np.abs(z), df) if np.isfinite(df) else stats.norm.sf(np.abs(z)))
+    return Summary(
+        layout.features,
+        layout.classes,
+        coef,
+        errors,
+        z,
+        p,
+        coef - quantile * errors,
+        coef + quantile * errors,
+        level,
+        df,
+        found.refused,
+        _head(sample, model, layout, cov, found, coef, errors),
+        found.covariance,
+        found.predictor,
+        found.monte_carlo_error,
+    )
+
+
+def _head(
+    sample: Sample, model: FittedModel, layout: Layout, cov: Cov, found: Estimate, coef: Array, errors: Array
+) -> Head:
+    head = Head(
+        _kind(sample),
+        _outcome(sample, model),
+        _covariance_text(sample, cov),
+        sample.n_rows,
+        found.coefficients,
+        model.verdict,
+        _difference(layout, model, coef, errors),
+        notes=_notes(sample),
+    )
+    if not np.isfinite(found.loss):
+        return head
+    known = likelihood(sample, found.loss, found.coefficients)
+    if known is None:
+        return head
+    head = replace(
+        head, log_likelihood=known.log_likelihood, null_log_likelihood=known.null_log_likelihood, r2=known.r2
+    )
+    if not found.attained:
+        return replace(head, notes=(*head.notes, _NO_MAXIMUM))
+    return replace(
+        head,
+        likelihood_ratio=known.ratio,
+        likelihood_ratio_df=known.df,
+        likelihood_ratio_p=known.p,
+        aic=known.aic,
+        bic=known.bic,
+    )
+
+
+def _kind(sample: Sample) -> str:
+    loss, predicts = sample.objective.loss, sample.objective.predicts
+    if predicts == "softmax":
+        return "multinomial logistic regression"
+    if loss.probabilistic:
+        return "logistic regression" + (", each class against the rest" if predicts == "one_vs_rest" else "")
+    if sample.objective.is_regression and loss.quadratic:
+        return "least squares"
+    return f"linear model with the {loss.name} loss"
+
+
+def _outcome(sample: Sample, model: FittedModel) -> str:
+    if model.classes is None or sample.objective.predicts == "one_vs_rest":
+        return ""
+    reference = model.classes[model.reference]
+    if len(model.classes) == 2:
+        return f"{model.classes[1 - model.reference]} (against {reference})"
+    return f"each class against {reference}"
+
+
+def _covariance_text(sample: Sample, cov: Cov) -> str:
+    if cov == "classical":
+        return "classical"
+    factor = "n/(n − k)" if cov == "robust" else "G/(G − 1)·(n − 1)/(n − k)"
+    return f"{cov}, times {factor}"
+
+
+def _notes(sample: Sample) -> tuple[str, ...]:
+    weights = sample.labels_and_weights()[1]
+    if sample.weights == "frequency" and not np.allclose(weights, np.round(weights), rtol=1e-9):
+        return (
+            "The sample weights are taken as numbers of equal rows, and some are not whole numbers: if rows were drawn "
+            "with unequal probabilities, use weights='sampling'.",
+        )
+    if sample.weights == "sampling":
+        return ("The sample weights are sampling weights: there is no likelihood, and only their ratios matter.",)
+    return ()
+
+
+def _difference(layout: Layout, model: FittedModel, coef: Array, errors: Array) -> str:
+    """By how much the coefficients of the model differ."""
+    known = (errors > 0) & np.isfinite(errors) & np.isfinite(coef)
+    if not known.any():
+        return ""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        apart = np.where(known, np.abs(coef - layout.of_model(model)) / errors, -1.0)
+    k = int(np.nanargmax(apart))
+    whose = layout.features[k] if layout.classes is None else f"{layout.classes[k]}: {layout.features[k]}"
+    penalty = f"the penalty alpha={model.alpha:.3g}" if model.alpha else "no penalty"
+    if not apart[k] >= _SMALL_DIFFERENCE:
+        return f"The model, fitted with {penalty}, has the same finite coefficients to within 0.005 standard errors."
+    return (
+        f"These are the coefficients without a penalty. Those of the model, fitted with {penalty}, differ by up to "
+        f"{apart[k]:.2g} standard errors ({whose})."
+    )

@@ -1,0 +1,194 @@
+"""The summary of a model: coefficients of the unpenalised optimum, how sure they are, and which are refused."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sgdone.inference.covariance import Covariance
+from sgdone.inference.prediction import Predictor
+from sgdone.inference.refusals import Refusal
+from sgdone.inference.wald import WaldTest, restrictions, wald_test
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+Array = NDArray[np.float64]
+
+#: Name of the intercept.
+INTERCEPT = "(intercept)"
+
+
+@final
+@dataclass(frozen=True)
+class Head:
+    """What the head of a summary says.
+
+    Attributes
+    ----------
+    model : str
+        The kind of model: "logistic regression", "multinomial logistic regression", "least squares", ...
+    outcome : str
+        What a positive coefficient makes more likely; empty for a regression.
+    cov : str
+        How the covariance was estimated, with its small-sample factor.
+    rows : float
+        Number of rows; the sum of the weights if they are frequencies.
+    coefficients : int
+        Number of coefficients that were estimated, intercepts included.
+    verdict : str
+        Why the fit of the model stopped.
+    difference : str
+        By how much the coefficients of the model differ.
+    log_likelihood, null_log_likelihood : float or None
+        At the optimum, and of the model with an intercept only; None if the loss has no likelihood or the weights are
+        not frequencies.
+    likelihood_ratio, likelihood_ratio_df, likelihood_ratio_p : float or None
+        The test of all coefficients but the intercepts.
+    r2 : float or None
+        McFadden's R², or the R² of least squares.
+    aic, bic : float or None
+        Information criteria.
+    notes : tuple of str
+        Further remarks, a sentence each.
+    """
+
+    model: str
+    outcome: str
+    cov: str
+    rows: float
+    coefficients: int
+    verdict: str = ""
+    difference: str = ""
+    log_likelihood: float | None = None
+    null_log_likelihood: float | None = None
+    likelihood_ratio: float | None = None
+    likelihood_ratio_df: int | None = None
+    likelihood_ratio_p: float | None = None
+    r2: float | None = None
+    aic: float | None = None
+    bic: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """Coefficients of the optimum without a penalty, with standard errors, in the units of the data.
+
+    Attributes
+    ----------
+    features : list of str
+        The feature of each coefficient; "(intercept)" for an intercept.
+    classes : list or None
+        The class of each coefficient, if there are coefficients for several classes.
+    coef, std_err, z, p, low, high : ndarray
+        One number a coefficient: its value, standard error, their ratio, the two-sided p-value, and the interval.
+        NaN where refused; a coefficient without a finite optimum is infinite if its sign is known.
+    level : float
+        Level of the intervals.
+    df : float
+        Degrees of freedom of the t quantiles; infinite for those of the normal distribution.
+    refused : dict
+        The refusal of each coefficient that has no standard error, by its position.
+    monte_carlo_error : float
+        Relative error of the standard errors that comes from random numbers; 0 if none were used.
+    head : Head
+        Likelihood, rows and what was estimated.
+    """
+
+    features: Sequence[str]
+    classes: Sequence[Any] | None
+    coef: Array
+    std_err: Array
+    z: Array
+    p: Array
+    low: Array
+    high: Array
+    level: float
+    df: float
+    refused: Mapping[int, Refusal]
+    head: Head
+    covariance: Covariance | None = field(repr=False)
+    predictor: Predictor | None = field(default=None, repr=False)
+    monte_carlo_error: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    @property
+    def names(self) -> list[str]:
+        """One name a coefficient: the feature, with its class in front if there are several."""
+        if self.classes is None:
+            return list(self.features)
+        return [f"{label}: {feature}" for label, feature in zip(self.classes, self.features, strict=True)]
+
+    def __str__(self) -> str:
+        from sgdone.inference.summary_text import summary_text
+
+        return summary_text(self)
+
+    def _repr_html_(self) -> str:
+        from sgdone.inference.summary_html import summary_html
+
+        return summary_html(self)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """The table as a pandas data frame.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``coef``, ``std_err``, ``z``, ``p``, ``low``, ``high``; indexed by feature, or by class and feature
+            if there are several classes.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame() needs pandas: pip install 'sgdone[pandas]'") from error
+        index: Any = pd.Index(list(self.features), name="feature")
+        if self.classes is not None:
+            index = pd.MultiIndex.from_arrays([list(self.classes), list(self.features)], names=["class", "feature"])
+        columns = {name: getattr(self, name) for name in ("coef", "std_err", "z", "p", "low", "high")}
+        return pd.DataFrame(columns, index=index)
+
+    def wald(self, R: Any, value: ArrayLike = 0.0) -> WaldTest:
+        """Test linear combinations of the coefficients, jointly.
+
+        Parameters
+        ----------
+        R : array, mapping, str or list of str
+            The combinations, one a row, with one number a coefficient of the summary; or the name of a feature, or a
+            list of them, whose coefficients are tested; or one combination as a mapping from names to numbers.
+        value : float or array
+            The values of the combinations to test.
+
+        Returns
+        -------
+        WaldTest
+            Estimates, standard errors, the statistic, its degrees of freedom and the p-value.
+        """
+        return wald_test(self, restrictions(self, R), value)
+
+    def plot(self, columns: Sequence[str] | None = None, *, top: int = 20, ax: "Axes | None" = None) -> "Axes":
+        """Draw coefficients with their intervals.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Features to draw; by default the ``top`` coefficients with the largest z.
+        top : int
+            Number of coefficients to draw if ``columns`` is not given.
+        ax : Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from sgdone.inference.forest_plot import draw
+
+        return draw(self, columns, top, ax)

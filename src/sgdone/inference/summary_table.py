@@ -1,0 +1,194 @@
+"""The content of a printed summary: what its text and its HTML have in common."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from sgdone.inference.coefficient_names import enumerate_names
+from sgdone.inference.number_text import coefficient_cells, p_text, statistic_text
+from sgdone.inference.summary import INTERCEPT, Head, Summary
+
+#: Up to this number of coefficients, all are printed.
+_MOST_ROWS = 60
+#: Beyond it, the number of coefficients with the largest |z| that are printed besides the intercepts.
+_LARGEST = 40
+#: Most reasons for coefficients that are not shown.
+_MOST_FOOTNOTES = 10
+
+TITLE = "Coefficients of the optimum without a penalty"
+
+Facts = list[tuple[str, str]]
+
+
+@final
+@dataclass(frozen=True)
+class Row:
+    """A coefficient: its name, the number of its footnote (0 for none), and one cell a column."""
+
+    name: str
+    footnote: int
+    cells: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True)
+class Block:
+    """The coefficients of one class; the heading is empty if there are no classes."""
+
+    heading: str
+    rows: list[Row]
+
+
+@final
+@dataclass(frozen=True)
+class SummaryTable:
+    """A summary as texts.
+
+    Attributes
+    ----------
+    settings, results : list of tuple of str
+        The two columns of the head: labels and values.
+    header : tuple of str
+        Names of the columns.
+    blocks : list of Block
+        The coefficients.
+    left_out : str
+        How many coefficients are not shown; empty if all are.
+    footnotes : list of tuple of str
+        Names of refused coefficients, and why they are refused; footnote 1 comes first.
+    remarks : list of str
+        Sentences beneath the table.
+    """
+
+    settings: Facts
+    results: Facts
+    header: tuple[str, ...]
+    blocks: list[Block]
+    left_out: str
+    footnotes: Facts
+    remarks: list[str]
+
+
+def table_of(summary: Summary) -> SummaryTable:
+    """Convert a summary to the texts that are printed."""
+    shown = _shown(summary)
+    refused = _by_reason(summary, shown)
+    footnotes = _footnotes(summary, shown, refused)
+    statistic = "t" if math.isfinite(summary.df) else "z"
+    tail = (1 - summary.level) / 2
+    return SummaryTable(
+        settings=_settings(summary),
+        results=_results(summary.head),
+        header=("coef", "std err", statistic, f"P>|{statistic}|", f"[{tail:.6g}", f"{1 - tail:.6g}]"),
+        blocks=_blocks(summary, shown, list(refused)),
+        left_out=_left_out(summary, shown, statistic),
+        footnotes=footnotes,
+        remarks=list(_remarks(summary, len(refused) - len(footnotes))),
+    )
+
+
+def largest_first(summary: Summary, positions: Sequence[int]) -> list[int]:
+    """Sort positions of coefficients by |z|, the largest first and those without z last."""
+    return sorted(positions, key=lambda k: math.inf if math.isnan(summary.z[k]) else -abs(summary.z[k]))
+
+
+def _shown(summary: Summary) -> list[int]:
+    """Positions of the coefficients to print, in order."""
+    positions = range(len(summary))
+    if len(summary) <= _MOST_ROWS:
+        return list(positions)
+    intercepts = [k for k in positions if summary.features[k] == INTERCEPT]
+    others = [k for k in positions if summary.features[k] != INTERCEPT]
+    return [*intercepts, *largest_first(summary, others)[:_LARGEST]]
+
+
+def _left_out(summary: Summary, shown: list[int], statistic: str) -> str:
+    count = len(summary) - len(shown)
+    if not count:
+        return ""
+    which = f"The {_LARGEST} coefficients with the largest |{statistic}| are shown, the largest first."
+    if not any(math.isfinite(summary.z[k]) for k in shown):
+        which = "The first coefficients are shown."
+    return f"{which} {count:,} others are left out: to_frame() has all of them."
+
+
+def _blocks(summary: Summary, shown: list[int], reasons: list[str]) -> list[Block]:
+    """The rows, by class in the order of the summary."""
+    classes = [""] if summary.classes is None else list(dict.fromkeys(f"class {label}" for label in summary.classes))
+    rows: dict[str, list[Row]] = {heading: [] for heading in classes}
+    for k in shown:
+        refusal = summary.refused.get(k)
+        footnote = 0 if refusal is None else 1 + reasons.index(refusal.reason)
+        heading = "" if summary.classes is None else f"class {summary.classes[k]}"
+        rows[heading].append(Row(summary.features[k], footnote, coefficient_cells(summary, k)))
+    return [Block(heading, of_class) for heading, of_class in rows.items() if of_class]
+
+
+def _by_reason(summary: Summary, shown: list[int]) -> dict[str, list[int]]:
+    """Positions of the refused coefficients by reason; reasons of coefficients that are shown come first."""
+    refused: dict[str, list[int]] = {}
+    for k in dict.fromkeys([*(k for k in shown if k in summary.refused), *sorted(summary.refused)]):
+        refused.setdefault(summary.refused[k].reason, []).append(k)
+    return refused
+
+
+def _footnotes(summary: Summary, shown: list[int], refused: dict[str, list[int]]) -> Facts:
+    """Reasons that the table refers to, and others if they are few."""
+    names = summary.names
+    used = len({summary.refused[k].reason for k in shown if k in summary.refused})
+    return [
+        ("all coefficients" if len(of) == len(summary) else _named(summary, names, sorted(of)), reason)
+        for reason, of in list(refused.items())[: max(used, _MOST_FOOTNOTES)]
+    ]
+
+
+def _named(summary: Summary, names: list[str], positions: list[int]) -> str:
+    """Names of refused coefficients, each with its number if it has one."""
+    details = [summary.refused[k].detail for k in positions]
+    return enumerate_names(
+        [f"{names[k]} ({detail})" if detail else names[k] for k, detail in zip(positions, details, strict=True)]
+    )
+
+
+def _settings(summary: Summary) -> Facts:
+    head = summary.head
+    facts = [
+        ("Model", head.model),
+        ("Outcome", head.outcome),
+        ("Covariance", head.cov),
+        ("Rows", f"{head.rows:,.0f}" if head.rows == round(head.rows) else f"{head.rows:,.2f}"),
+        ("Coefficients", f"{head.coefficients:,}" if head.coefficients else ""),
+        ("Level", f"{100 * summary.level:.6g} %"),
+    ]
+    return [(label, value) for label, value in facts if value]
+
+
+def _results(head: Head) -> Facts:
+    """Statistics of the fit; those that are missing are left out."""
+    df = "" if head.likelihood_ratio_df is None else f", χ²({head.likelihood_ratio_df:,})"
+    p, r2 = head.likelihood_ratio_p, head.r2
+    facts = [
+        ("Log-likelihood", statistic_text(head.log_likelihood)),
+        ("  with intercept only", statistic_text(head.null_log_likelihood)),
+        (f"LR test{df}", statistic_text(head.likelihood_ratio)),
+        ("LR test, p-value", "" if p is None or math.isnan(p) else p_text(p)),
+        ("McFadden's R²" if head.outcome else "R²", "" if r2 is None or math.isnan(r2) else f"{r2:.4f}"),
+        ("AIC", statistic_text(head.aic)),
+        ("BIC", statistic_text(head.bic)),
+    ]
+    return [(label, value) for label, value in facts if value]
+
+
+def _remarks(summary: Summary, reasons_left_out: int) -> Iterator[str]:
+    head = summary.head
+    if reasons_left_out:
+        yield f"Other coefficients are refused for {reasons_left_out:,} further reasons: see summary.refused."
+    if head.difference:
+        yield head.difference
+    yield from head.notes
+    if summary.monte_carlo_error > 0:
+        error = f"{100 * summary.monte_carlo_error:.2g} %"
+        yield f"Standard errors are exact to ±{error}: they were estimated with random numbers."
+    if head.verdict:
+        yield f"Fit of the model: {head.verdict}"

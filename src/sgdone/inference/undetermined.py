@@ -1,0 +1,81 @@
+"""Coefficients that the rows do not determine: constant and collinear columns, and infinite coefficients."""
+
+import numpy as np
+
+from sgdone.inference.identification import Identification, identification
+from sgdone.inference.large import LargeOptimum
+from sgdone.inference.layout import Layout
+from sgdone.inference.optimum import Optimum
+from sgdone.inference.refusals import Refusal, listed
+from sgdone.inference.sample import Sample
+from sgdone.inference.separated import Separated
+
+
+def structural_refusals(
+    sample: Sample,
+    rest: Sample,
+    optimum: Optimum | LargeOptimum,
+    layout: Layout,
+    infinite: Separated | None,
+) -> dict[int, Refusal]:
+    """Refusals of constant, collinear and infinite coefficients."""
+    refused = constant_refusals(sample, layout)
+    found = optimum.identification
+    if infinite is None:
+        return collinear_refusals(sample, layout, found) | refused
+    undetermined = np.zeros(layout.size, dtype=bool)
+    undetermined[layout.positions(np.flatnonzero(~rest.varies))] = True
+    if found is not None:
+        undetermined |= found.undetermined(layout.combinations(rest, np.ones((1, 1))))
+    if layout.has_intercept and _moves_intercept(rest, sample):
+        undetermined[0] = True
+    if isinstance(optimum, Optimum):
+        # Columns that are collinear in all rows are not infinite.
+        free = np.append(sample.varies, layout.has_intercept)
+        found = identification(free, sample.pieces)
+        refused = collinear_refusals(sample, layout, found) | refused
+    undetermined[list(refused)] = False
+    return refused | infinite.refusals(layout, sample, undetermined)
+
+
+def constant_refusals(sample: Sample, layout: Layout) -> dict[int, Refusal]:
+    """Refusals of columns that have no coefficient of their own."""
+    refused: dict[int, Refusal] = {}
+    for j in np.flatnonzero(~sample.varies).tolist():
+        same = "cannot be told from the intercept" if layout.has_intercept else "has no effect"
+        text = f"{layout.feature_names[j]} has one value in all rows: its coefficient {same}. Drop the column."
+        refused |= dict.fromkeys(layout.positions(np.array([j])).tolist(), Refusal("constant", text))
+    return refused
+
+
+def collinear_refusals(sample: Sample, layout: Layout, found: Identification | None) -> dict[int, Refusal]:
+    """Refusals of coefficients that linearly dependent columns share."""
+    if found is None:
+        return {}
+    names, refused = [*layout.feature_names, "the intercept"], dict[int, Refusal]()
+    undetermined = np.tile(found.undetermined(layout.combinations(sample, np.ones((1, 1)))), len(layout.outputs))
+    for group in found.groups():
+        dropped = ", ".join(names[j] for j in np.intersect1d(group, found.dropped).tolist())
+        reason = Refusal(
+            "collinear",
+            f"{group.size} columns are linearly dependent ({listed([names[j] for j in group.tolist()])}): the rows do "
+            f"not determine their coefficients. Drop {dropped}.",
+        )
+        own = layout.positions(group, intercept=bool(group[-1] == sample.n_features))
+        refused |= {k: reason for k in own.tolist() if undetermined[k]}
+    dropped = ", ".join(names[j] for j in found.dropped.tolist())
+    for k in np.flatnonzero(undetermined).tolist():
+        # The intercept of centred columns depends on all of them.
+        text = f"The intercept depends on columns that are linearly dependent. Drop {dropped}."
+        refused.setdefault(k, Refusal("collinear", text))
+    return refused
+
+
+def _moves_intercept(rest: Sample, sample: Sample) -> bool:
+    """Whether a column is constant in the other rows only, and not 0: its sum with the intercept is what they know."""
+    columns = np.flatnonzero(~rest.varies & sample.varies)
+    if not columns.size:
+        return False
+    row = rest.block.rows.whole()[[int(rest.block.all_used()[0])]]
+    values = row.toarray() if hasattr(row, "toarray") else row
+    return bool(np.any(np.asarray(values).ravel()[columns] != 0))
