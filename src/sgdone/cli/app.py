@@ -34,6 +34,14 @@ class Task(StrEnum):
     REGRESSION = "regression"
 
 
+class Cov(StrEnum):
+    """How the covariance of the coefficients is estimated."""
+
+    CLASSICAL = "classical"
+    ROBUST = "robust"
+    CLUSTER = "cluster"
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"sgdone {__version__}")
@@ -176,6 +184,48 @@ def inspect(
     from sgdone.cli.inspect_model import inspect_and_report
 
     inspect_and_report(model, top, json)
+
+
+@app.command(
+    epilog=_examples(
+        "summary income.safetensors train.csv",
+        "summary income.safetensors train.csv --columns age,hours --plot forest.png",
+        "summary income.safetensors train.csv --cov cluster --groups household --json",
+    )
+)
+@guarded
+def summary(
+    model: Model,
+    data: Data,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME,...", help="Features to report; may be repeated.  [default: all]"),
+    ] = None,
+    cov: Annotated[Cov, typer.Option(help="How the standard errors are estimated.")] = Cov.ROBUST,
+    groups: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column with the groups of --cov cluster.")
+    ] = None,
+    level: Annotated[float, typer.Option(metavar="NUMBER", help="Level of the intervals.")] = 0.95,
+    reference: Annotated[
+        str | None,
+        typer.Option(metavar="CLASS", help="The class the others are compared with.  [default: the first]"),
+    ] = None,
+    label: Label = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", parser=output_path, help="Where to draw the intervals.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Print coefficients with standard errors, p-values and intervals.
+
+    DATA are the rows the model was trained on; of a data set by name, the training rows. The coefficients are those
+    without a penalty. Those whose standard error would be wrong are refused, with the reason.
+    """
+    from sgdone.cli.summary import SummaryOptions, summarise_and_report
+
+    summarise_and_report(
+        SummaryOptions(model, data, columns or [], cov.value, groups, level, reference, label, plot, json)
+    )
 
 
 @app.command(

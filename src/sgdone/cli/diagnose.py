@@ -9,10 +9,10 @@ from sgdone.cli import console
 from sgdone.cli.diagnose_report import report_of
 from sgdone.cli.errors import complain, usage
 from sgdone.cli.input_data import InputData, as_classes, load, task_of
-from sgdone.cli.output_path import check_not_input
+from sgdone.cli.plot_file import check_plot, save_plot
 from sgdone.cli.progress import ProgressLine
 from sgdone.data.learning_task import Task
-from sgdone.diagnose import Separation, Shape, shape
+from sgdone.diagnose import Shape, shape
 from sgdone.diagnose.data_summary.summary_text import NO_PROBLEMS, shown_label
 
 #: The fit status whose colour is used for each kind of separation.
@@ -40,8 +40,7 @@ class DiagnoseOptions:
         with usage("--plot"):
             if not self.with_separation:
                 raise ValueError("the plot shows the separation: remove --no-separation")
-        check_not_input("--plot", self.plot, [self.data])
-        _check_format(self.plot)
+        check_plot(self.plot, [self.data])
 
 
 def diagnose_and_report(options: DiagnoseOptions) -> None:
@@ -103,30 +102,6 @@ def _draw(found: Shape, path: Path) -> list[Path]:
         name = path if len(found.answers) == 1 else path.with_stem(f"{path.stem}-{plain}")
         if name in written:
             name = path.with_stem(f"{name.stem}-{len(written)}")
-        _save(answer, name)
+        save_plot(answer.plot, name)
         written.append(name)
     return written
-
-
-def _save(answer: Separation, path: Path) -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")  # write files without opening a window
-    from matplotlib import pyplot as plt
-
-    figure = answer.plot()[0].figure
-    try:
-        figure.savefig(path, dpi=150)
-    finally:
-        plt.close(figure)
-
-
-def _check_format(path: Path) -> None:
-    try:
-        from matplotlib.backend_bases import FigureCanvasBase
-    except ImportError:
-        raise ValueError("plotting a separation needs matplotlib: pip install 'sgdone[plot]'") from None
-    kinds = FigureCanvasBase.get_supported_filetypes()
-    with usage("--plot"):
-        if path.suffix.lstrip(".").lower() not in kinds:
-            raise ValueError(f"{path} has no file extension of an image: use for example .png, .svg or .pdf")

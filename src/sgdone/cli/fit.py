@@ -3,7 +3,7 @@
 import json as json_format
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
@@ -16,13 +16,13 @@ from sgdone import save
 from sgdone.cli import console
 from sgdone.cli.errors import INTERRUPTED, usage
 from sgdone.cli.fit_report import report_of, show
-from sgdone.cli.input_data import InputData, as_classes, is_dataset, load, load_test_part, task_of
+from sgdone.cli.input_data import InputData, for_task, is_dataset, load, load_test_part, task_of
 from sgdone.cli.options import Options
 from sgdone.cli.output_path import check_not_input
 from sgdone.cli.progress import ProgressLine
 from sgdone.cli.scores import Model
 from sgdone.data.learning_task import Task
-from sgdone.data.table import DataError, listed, reads_as_number, shortened
+from sgdone.data.table import DataError, listed
 from sgdone.interfaces.stop import Status
 
 
@@ -62,7 +62,7 @@ def fit_and_report(arguments: FitArguments) -> None:
             arguments.data, label=arguments.label, zero_based=arguments.zero_based, n_features=arguments.n_features
         )
         task = arguments.options.suggested_task() or train.task or task_of(train.labels)
-        train = _for_task(train, task)
+        train = for_task(train, task)
         tested = _test_rows(train, arguments.test, task)
         reading = time.perf_counter() - began_reading
         model = arguments.options.estimator(task)
@@ -104,28 +104,6 @@ def _train(model: Model, train: InputData, line: ProgressLine) -> float:
     return seconds
 
 
-def _for_task(rows: InputData, task: Task) -> InputData:
-    if task == "classification":
-        classes = as_classes(rows.labels)
-        if classes.dtype.kind == "f" and np.any(classes != np.rint(classes)):
-            found = classes[classes != np.rint(classes)][0]
-            column = "" if rows.label_name is None else f" of column {rows.label_name!r}"
-            raise DataError(
-                f"{rows.name}: the label {found:g}{column} is no class: use --task regression with a loss for it, or "
-                "write classes as text or whole numbers"
-            )
-        return replace(rows, y=classes)
-    if rows.labels.dtype.kind in "biuf":
-        return rows
-    try:
-        return replace(rows, y=rows.labels.astype(np.float64))  # labels like 007 are text until the task is known
-    except ValueError:
-        wrong = next((label for label in rows.labels.tolist() if not reads_as_number(label)), rows.labels.tolist()[0])
-        raise DataError(
-            f"{rows.name}: the label {shortened(wrong)!r} is no number, as a regression needs: correct it"
-        ) from None
-
-
 def _test_rows(train: InputData, test: str | None, task: Task) -> InputData | None:
     if test is None:
         found = load_test_part(train.name) if is_dataset(train.name) else None
@@ -140,7 +118,7 @@ def _test_rows(train: InputData, test: str | None, task: Task) -> InputData | No
         )
     if found is None:
         return None
-    found = _for_task(found, task)
+    found = for_task(found, task)
     if task == "classification" and not np.isin(found.labels, train.labels).any():
         known, others = (listed([str(label) for label in np.unique(y)], 5) for y in (train.labels, found.labels))
         raise DataError(f"{found.name}: no label is one of the training rows' ({known}); it has {others}")

@@ -1,6 +1,6 @@
 """The argument DATA: a file or the name of a data set."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, final
 
@@ -10,11 +10,20 @@ from numpy.typing import NDArray
 from sgdone import datasets
 from sgdone.data.files import read
 from sgdone.data.learning_task import Task, task_of
-from sgdone.data.table import DataError, counted
+from sgdone.data.table import DataError, counted, reads_as_number, shortened
 from sgdone.datasets import DatasetNotFound
 from sgdone.datasets.lookup import parse
 
-__all__ = ["InputData", "as_classes", "is_dataset", "load", "load_test_part", "task_of"]
+__all__ = [
+    "InputData",
+    "as_classes",
+    "for_task",
+    "is_dataset",
+    "load",
+    "load_like_training_data",
+    "load_test_part",
+    "task_of",
+]
 
 
 @final
@@ -96,6 +105,21 @@ def load(
     )
 
 
+def load_like_training_data(
+    data: str, model: Any, notes: dict[str, str], *, label: str | None, require_label: bool
+) -> InputData:
+    """Load data in the same way as the training data of the model; ``notes`` are those of its file."""
+    names = getattr(model, "feature_names_in_", None)
+    return load(
+        data,
+        label=label or notes.get("label"),
+        require_label=require_label,
+        features=None if names is None else names.tolist(),
+        n_features=model.n_features_in_,
+        zero_based=notes.get("zero_based") == "true",
+    )
+
+
 def load_test_part(data: str) -> InputData | None:
     """Test rows of a data set; None if it has none."""
     try:
@@ -109,3 +133,26 @@ def as_classes(y: NDArray[Any]) -> NDArray[Any]:
     if y.dtype.kind == "f" and np.all(y == np.rint(y)) and np.all(np.abs(y) < 2**53):
         return y.astype(np.int64)
     return y
+
+
+def for_task(rows: InputData, task: Task) -> InputData:
+    """Convert the labels to classes or to numbers."""
+    if task == "classification":
+        classes = as_classes(rows.labels)
+        if classes.dtype.kind == "f" and np.any(classes != np.rint(classes)):
+            found = classes[classes != np.rint(classes)][0]
+            column = "" if rows.label_name is None else f" of column {rows.label_name!r}"
+            raise DataError(
+                f"{rows.name}: the label {found:g}{column} is no class: use --task regression with a loss for it, or "
+                "write classes as text or whole numbers"
+            )
+        return replace(rows, y=classes)
+    if rows.labels.dtype.kind in "biuf":
+        return rows
+    try:
+        return replace(rows, y=rows.labels.astype(np.float64))  # labels like 007 are text until the task is known
+    except ValueError:
+        wrong = next((label for label in rows.labels.tolist() if not reads_as_number(label)), rows.labels.tolist()[0])
+        raise DataError(
+            f"{rows.name}: the label {shortened(wrong)!r} is no number, as a regression needs: correct it"
+        ) from None

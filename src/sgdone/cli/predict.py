@@ -14,7 +14,14 @@ from sklearn.base import is_classifier
 import sgdone
 from sgdone.cli import console
 from sgdone.cli.errors import usage
-from sgdone.cli.input_data import InputData, as_classes, is_dataset, load, load_test_part
+from sgdone.cli.input_data import (
+    InputData,
+    as_classes,
+    is_dataset,
+    load,
+    load_like_training_data,
+    load_test_part,
+)
 from sgdone.cli.output_path import check_not_input
 from sgdone.cli.report_text import scores_text
 from sgdone.cli.scores import Model, features_matched, score
@@ -63,15 +70,7 @@ def _rows(model: Model, notes: dict[str, str], data: str, label: str | None) -> 
     """Read data in the same way as the training data of the model."""
     if is_dataset(data):
         return load_test_part(data) or load(data)
-    names = getattr(model, "feature_names_in_", None)
-    return load(
-        data,
-        label=label or notes.get("label"),
-        require_label=label is not None,
-        features=None if names is None else names.tolist(),
-        n_features=model.n_features_in_,
-        zero_based=notes.get("zero_based") == "true",
-    )
+    return load_like_training_data(data, model, notes, label=label, require_label=label is not None)
 
 
 def _scores(model: Model, rows: InputData) -> dict[str, float] | None:

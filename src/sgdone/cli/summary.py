@@ -1,0 +1,181 @@
+"""``sgdone summary``."""
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, final
+
+from numpy.typing import NDArray
+from rich.text import Text
+from sklearn.base import is_classifier
+
+import sgdone
+from sgdone.cli import console
+from sgdone.cli.errors import as_options, complain, usage
+from sgdone.cli.input_data import InputData, as_classes, for_task, is_dataset, load, load_like_training_data
+from sgdone.cli.plot_file import check_plot, save_plot
+from sgdone.cli.progress import ProgressLine
+from sgdone.cli.scores import features_matched
+from sgdone.data.table import listed
+from sgdone.inference import Summary
+from sgdone.inference.summary import INTERCEPT
+from sgdone.interfaces.registry import did_you_mean
+from sgdone.model_file import read_header
+
+
+@final
+@dataclass(frozen=True)
+class SummaryOptions:
+    """Options of ``sgdone summary``."""
+
+    model: Path
+    data: str
+    columns: list[str]
+    cov: Literal["classical", "robust", "cluster"]
+    groups: str | None
+    level: float
+    reference: str | None
+    label: str | None
+    plot: Path | None
+    json: bool
+
+    def check(self) -> None:
+        """Validate the options before any data are read."""
+        with usage("--level"):
+            if not 0 < self.level < 1:
+                raise ValueError(f"{self.level:g} is not between 0 and 1")
+        with usage("--cov"):
+            if self.cov == "cluster" and self.groups is None:
+                raise ValueError("cluster needs the groups: name their column with --groups")
+        with usage("--groups"):
+            if self.groups is not None and self.cov != "cluster":
+                raise ValueError("groups are used with --cov cluster only: add it, or remove --groups")
+            if self.groups is not None and is_dataset(self.data):
+                raise _no_columns(self.data)
+        if self.plot is not None:
+            check_plot(self.plot, [self.model, self.data])
+
+
+def summarise_and_report(options: SummaryOptions) -> None:
+    """Load the model and the data, and print the coefficients with their standard errors."""
+    options.check()
+    model = sgdone.load(options.model)
+    if not hasattr(model, "feature_names_in_"):
+        # Numbered as in `inspect`.
+        model._feature_names = [f"feature {column + 1}" for column in range(model.n_features_in_)]
+    columns, reference = _columns(options.columns, model), _reference(options.reference, model)
+    notes = read_header(options.model)["extra"]
+    with ProgressLine() as line:
+        line.now(f"reading {options.data}")
+        rows = load_like_training_data(options.data, model, notes, label=options.label, require_label=True)
+        y = as_classes(rows.labels) if is_classifier(model) else for_task(rows, "regression").labels
+        groups = None if options.groups is None else _groups(options.groups, rows)
+        line.now("computing standard errors")
+        with features_matched():
+            found: Summary = model.summary(
+                rows.X, y, cov=options.cov, groups=groups, columns=columns, level=options.level, reference=reference
+            )
+        found = _with_options(found)
+        problem = None if options.plot is None else _draw(found, columns, options.plot)
+    plot = None if problem else options.plot
+    if options.json:
+        console.print_json(_report_of(found, options, rows.subset, plot))
+    else:
+        table = str(found).replace("to_frame()", "--json")
+        console.output().print(Text(table if plot is None else f"{table}\n\n{plot}"), soft_wrap=True)
+    if problem:
+        complain(f"no plot was drawn: {problem}", "warning", "yellow")
+
+
+def _columns(given: list[str], model: Any) -> list[str] | None:
+    """Names of features, separated by commas or not; a name may itself contain commas."""
+    known = [*map(str, model._names_of_columns()), INTERCEPT]
+    names: dict[str, None] = {}
+    for text in given:
+        parts = [text] if text in known else [part.strip() for part in text.split(",")]
+        names |= dict.fromkeys(part for part in parts if part)
+    with usage("--columns"):
+        if given and not names:
+            raise ValueError("name at least one feature")
+        for name in names:
+            if name not in known:
+                raise ValueError(f"the model has no feature {name!r}.{did_you_mean(name, known)}")
+    return list(names) or None
+
+
+def _reference(text: str | None, model: Any) -> Any:
+    """The class of the model that is written as ``text``."""
+    if text is None:
+        return None
+    with usage("--reference"):
+        if not is_classifier(model):
+            raise ValueError("the model is a regression: it has no classes")
+        classes = {str(label): label for label in model.classes_.tolist()}
+        if text not in classes:
+            raise ValueError(f"the model has no class {text!r}: its classes are {listed(list(classes))}")
+        return classes[text]
+
+
+def _groups(column: str, rows: InputData) -> NDArray[Any]:
+    """The column of groups, which may also be a feature."""
+    with usage("--groups"):
+        if rows.label_name is None or rows.feature_names is None:
+            raise _no_columns(rows.name)
+        others = [name for name in rows.feature_names if name != column]
+        if column == rows.label_name or not others:
+            what = "label" if others else "feature"
+            raise ValueError(
+                f"{column!r} is the {what} of the model: give the column that says which rows belong together"
+            )
+    # The column is read as a label, with one of the features: a file is not read without any.
+    return load(rows.name, label=column, features=others[:1]).labels
+
+
+def _no_columns(data: str) -> ValueError:
+    return ValueError(f"{data} has no column with groups: use a CSV or Parquet file")
+
+
+def _with_options(summary: Summary) -> Summary:
+    """Replace parameters of the library by options of the command, in sentences."""
+    head = replace(
+        summary.head,
+        verdict=as_options(summary.head.verdict),
+        difference=as_options(summary.head.difference),
+        notes=tuple(map(as_options, summary.head.notes)),
+    )
+    refused = {k: replace(refusal, reason=as_options(refusal.reason)) for k, refusal in summary.refused.items()}
+    return replace(summary, head=head, refused=refused)
+
+
+def _draw(summary: Summary, columns: list[str] | None, path: Path) -> str | None:
+    """Draw the forest plot; why not, if there is nothing to draw."""
+    try:
+        save_plot(lambda: summary.plot(columns), path)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _report_of(summary: Summary, options: SummaryOptions, subset: str | None, plot: Path | None) -> dict[str, Any]:
+    return {
+        "file": str(options.model),
+        "data": options.data,
+        "subset": subset,
+        "head": asdict(summary.head),
+        "level": summary.level,
+        "df": summary.df,
+        "monte_carlo_error": summary.monte_carlo_error,
+        "coefficients": [_coefficient(summary, k) for k in range(len(summary))],
+        "plot": plot and str(plot),
+        "sgdone": sgdone.__version__,
+    }
+
+
+def _coefficient(summary: Summary, k: int) -> dict[str, Any]:
+    """One coefficient; its class if there are several, and why it is refused if it is."""
+    entry: dict[str, Any] = {"feature": summary.features[k]}
+    if summary.classes is not None:
+        entry["class"] = summary.classes[k]
+    entry |= {name: getattr(summary, name)[k] for name in ("coef", "std_err", "z", "p", "low", "high")}
+    if k in summary.refused:
+        entry["refused"] = asdict(summary.refused[k])
+    return entry
