@@ -29,6 +29,7 @@ PAGES = [
         "docs/why-did-it-stop.md",
         "docs/your-own.md",
         "docs/when-to-stop.md",
+        "docs/how-sure.md",
         "docs/huge-coefficients.md",
         "docs/margins.md",
     )
