@@ -249,9 +249,9 @@ def draw(dense: dict[DensePoint, dict[str, Coverage]], few: dict[SparsePoint, di
     of_class = refusals.FEWEST_OF_CLASS
     _limits(left, {"both": refusals.MOST_PER_ROW}, "above")
     rows = {
-        "linear,\nrobust": refusals.FEWEST_ROWS,
-        "logistic,\nrobust": 2 * of_class["robust"],
         "logistic,\nclassical": 2 * of_class["classical"],
+        "logistic,\nrobust": 2 * of_class["robust"],
+        "linear,\nrobust": refusals.FEWEST_ROWS,
     }
     _limits(right, rows, "below")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -277,13 +277,13 @@ def _limits(axis: Any, limits: dict[str, float], refused: Literal["above", "belo
     axis.axhline(_ENOUGH, color="0.3", linewidth=1.0, linestyle=":", zorder=1)
     for k, (name, limit) in enumerate(limits.items()):
         axis.axvline(limit, color="black", linewidth=1.2, linestyle="--" if "classical" in name else "-")
-        beside = 6 if refused == "above" else -6
+        right = refused == "above" or k == 0
         axis.annotate(
             f"{name}:\nrefused\n{refused} {limit:g}",
             (limit, _LOWEST + 1.0 + 5.0 * k),
-            (beside if refused == "below" or k == 0 else -beside, 0),
+            (6 if right else -6, 0),
             textcoords="offset points",
-            ha="left" if (refused == "above") == (k == 0) and refused == "above" else "right",
+            ha="left" if right else "right",
             va="bottom",
             fontsize=9,
         )

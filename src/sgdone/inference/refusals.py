@@ -33,7 +33,7 @@ MOST_PER_ROW = 0.125
 LARGEST_BIAS = 0.5
 #: Fewest rows that the variation of a column may come from in a regression, and no more than this share of all rows:
 #: in few rows their number is what is limited.
-FEWEST_ROWS, MOST_OF_ROWS = 40, 0.2
+FEWEST_ROWS, MOST_OF_ROWS = 50, 0.2
 #: Fewest rows of the rarer class among those that the variation of a column comes from.
 FEWEST_OF_CLASS = {"classical": 3, "robust": 10, "cluster": 10}
 #: Largest number of columns that are named.
