@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 import reference_bank as slow
 from running import objective_of
 from sgdone.auto.candidates import Candidate
 from sgdone.auto.models import Models
 from sgdone.data import ArraySource, Scaling
+from sgdone.data.mixed_matrix import with_dense_columns
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.bank import CLOCK, GAIN, NO_FOLD, PENALTY, TOLD
 from sgdone.losses import Hinge, Huber, Logistic, Squared, SquaredHinge
@@ -40,11 +40,11 @@ class Case:
     weights: np.ndarray
     folds: np.ndarray
     scaling: Scaling
-    dense: bool
+    n_dense: int
 
     @property
     def block(self):
-        X = self.X if self.dense else sparse.csr_array(self.X)
+        X = with_dense_columns(self.X, self.n_dense)
         source = ArraySource(X, self.labels, self.weights, shuffle=False, scaling=self.scaling)
         return next(source.blocks(np.random.default_rng(0)))
 
@@ -100,8 +100,9 @@ def forked(models, n_folds=2):
     return models
 
 
-def random_case(seed, objective, dense=True, n_rows=30, n_features=6):
-    """Continuous values, so that no margin ties a kink; some rows empty."""
+def random_case(seed, objective, dense=True, n_rows=30, n_features=6, n_dense=None):
+    """Continuous values, so that no margin ties a kink; some rows empty. All columns are dense, or all sparse, or some."""
+    n_dense = n_features * dense if n_dense is None else n_dense
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows, n_features)) * (rng.random((n_rows, n_features)) < 0.6)
     X[n_rows // 3] = 0.0
@@ -114,8 +115,8 @@ def random_case(seed, objective, dense=True, n_rows=30, n_features=6):
     weights = rng.uniform(0.5, 1.5, n_rows) * (rng.random(n_rows) < 0.8)
     weights[0] = 1.0
     folds = rng.choice(np.array([0, 1, NO_FOLD], dtype=np.uint8), n_rows)
-    shift = rng.standard_normal(n_features) if dense else None
-    return Case(objective, X, labels, weights, folds, Scaling(rng.uniform(0.5, 2.0, n_features), shift), dense)
+    shift = rng.standard_normal(n_features) * (np.arange(n_features) < n_dense) if n_dense else None
+    return Case(objective, X, labels, weights, folds, Scaling(rng.uniform(0.5, 2.0, n_features), shift), n_dense)
 
 
 def advance(models, case, first=0, last=None, *, learn=True):

@@ -141,7 +141,7 @@ def groups_of(X, window, *, centred=True):
     """Group means that units keep of windows of ordered rows."""
     source = ArraySource(X, np.zeros(len(X)), shuffle=False)
     block = next(source.blocks(np.random.default_rng(0)))
-    units = Units(True, centred, X.shape[1], ordered=True)
+    units = Units(X.shape[1], centred, X.shape[1], ordered=True)
     for first in range(0, len(X), window):
         units.observe(block, block.used(first, first + window))
     return units.groups
@@ -183,7 +183,7 @@ def test_rows_in_a_random_order_are_not_compared(rng):
     X = np.sort(rng.standard_normal((1000, 2)), axis=0)
     source = ArraySource(X, np.zeros(1000), shuffle=False)
     block = next(source.blocks(rng))
-    units = Units(True, True, 2)
+    units = Units(2, True, 2)
     for first in range(0, 1000, 100):
         units.observe(block, block.used(first, first + 100))
     assert drift_advice(units.groups, None) == ""

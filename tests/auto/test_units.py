@@ -27,7 +27,7 @@ def block_of(X, dense=True, weights=None):
 def units_of(X, dense=True, weights=None, windows=1):
     """Units made of all rows, seen in so many windows."""
     block = block_of(X, dense, weights)
-    units = Units(dense, dense, X.shape[1])
+    units = Units(X.shape[1] * dense, dense, X.shape[1])
     for window in np.array_split(block.used(0, len(X)), windows):
         units.observe(block, window)
     units.renew()
@@ -86,7 +86,7 @@ def test_dense_columns_that_stay_in_place(seed, powers):
     X[:, 2] = 5.0
     X[:, 3] = 0.0
     block = block_of(X)
-    units = Units(True, False, 7)
+    units = Units(7, False, 7)
     for window in np.array_split(block.order, 3):
         units.observe(block, window)
     units.renew()
@@ -164,7 +164,7 @@ def test_entries_that_are_stored_zeros_do_not_count():
     stored = sparse.csr_array(np.where(X == 0, 5.0, X))
     stored.data[stored.data == 5.0] = 0.0
     block = next(ArraySource(stored, np.ones(50), shuffle=False).blocks(np.random.default_rng(0)))
-    units = Units(False, False, 7)
+    units = Units(0, False, 7)
     units.observe(block, block.all_used())
     units.renew()
     assert stored.nnz == X.size
@@ -187,7 +187,7 @@ def test_what_is_rare_counts_more():
 def test_units_are_renewed_with_twice_as_many_rows(dense, rng):
     X = rng.choice([-1.0, 1.0], (100, 7))
     block = block_of(X, dense)
-    units = Units(dense, dense, 7)
+    units = Units(7 * dense, dense, 7)
     renewed = []
     for first in range(0, 100, 10):
         units.observe(block, block.used(first, first + 10))
@@ -204,7 +204,7 @@ def test_a_feature_first_seen_late_gets_units_at_once(dense):
     X[:90, 4] = 0.0
     X[95, 4] = 2.0
     block = block_of(X, dense)
-    units = Units(dense, dense, 7)
+    units = Units(7 * dense, dense, 7)
     units.observe(block, block.used(0, 60))
     assert units.renew()
     assert units.scaling.scale[4] == np.inf
@@ -225,7 +225,7 @@ def test_so_does_a_column_that_has_grown(dense):
     X[:, 0] = np.random.default_rng(0).standard_normal(120)
     X[100:, 0] *= 100.0
     block = block_of(X, dense)
-    units = Units(dense, dense, 7)
+    units = Units(7 * dense, dense, 7)
     units.observe(block, block.used(0, 100))
     units.renew()
     units.observe(block, block.used(100, 120))
@@ -239,7 +239,7 @@ def test_new_units_do_not_change_the_models():
     case.X[:120, 3] = 0.25
     case = replace(case, weights=np.ones(200))
     block = block_of(case.X)
-    units = Units(True, True, 6)
+    units = Units(6, True, 6)
     units.observe(block, block.used(0, 100))
     units.renew()
     before = replace(case, scaling=units.scaling)
@@ -261,7 +261,7 @@ def test_a_column_that_has_had_some_spread_keeps_its_weight():
     X[:, 2] = 1.0
     X[5, 2] += 3e-13
     block = block_of(X)
-    units = Units(True, True, 7)
+    units = Units(7, True, 7)
     units.observe(block, block.used(0, 100))
     units.renew()
     assert np.isfinite(units.scaling.scale[2])
@@ -280,7 +280,7 @@ def test_a_column_that_has_had_some_spread_keeps_its_weight():
 def test_a_copy_is_independent():
     X = random_rows(11, n_rows=50)
     block = block_of(X)
-    units = Units(True, True, 7)
+    units = Units(7, True, 7)
     units.observe(block, block.used(0, 20))
     units.renew()
     copy = units.copy()
@@ -305,7 +305,7 @@ def test_rows_of_weight_0_do_not_count(dense):
     expected = column_units(X[weights > 0], dense)[0]
     np.testing.assert_allclose(units_of(X, dense, weights).scale, expected, rtol=1e-9)
     block = block_of(X, dense, weights)
-    units = Units(dense, dense, 7)
+    units = Units(7 * dense, dense, 7)
     units.observe(block, block.order)
     units.renew()
     assert units.rows == 40
@@ -329,7 +329,7 @@ def test_rows_that_no_unit_makes_finite_are_refused_by_name(dense, row, bad, wor
     X = random_rows(14, dense, 40)
     X[row, 4] = bad
     block = block_of(X, dense)
-    units = Units(dense, dense, 7)
+    units = Units(7 * dense, dense, 7)
     with pytest.raises(BadRowError, match=f"row {row} of X.*{words}|row {row} of X is {words}"):
         units.observe(block, block.used(0, 40))
 
@@ -349,7 +349,7 @@ def test_sparse_rows_that_point_outside_are_left_to_the_loop_that_learns():
     wrong = indices.copy()
     wrong[int(others[0][11])] = 7
     broken = replace(block, rows=replace(block.rows, arrays=(data, wrong, *others)))
-    units = Units(False, False, 7)
+    units = Units(0, False, 7)
     units.observe(broken, broken.used(0, 40))
     units.renew()
     assert units.rows == 39
@@ -362,7 +362,7 @@ def test_sparse_rows_that_point_outside_are_left_to_the_loop_that_learns():
 def test_tiny_columns_have_the_units_of_larger_ones(dense, centred):
     """Their squares underflow."""
     X = random_rows(3, dense, 100)
-    units = [Units(dense, dense and centred, 7) for _ in range(2)]
+    units = [Units(7 * dense, dense and centred, 7) for _ in range(2)]
     for factor, one in zip((1.0, 2.0**-900), units, strict=True):
         block = block_of(factor * X, dense)
         for window in np.array_split(block.used(0, 100), 3):

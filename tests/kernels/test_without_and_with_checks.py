@@ -93,7 +93,7 @@ for matrix in (X, sparse.csr_array(X), sparse.csr_array(X[:, [0]])):
         objective = objective_of(losses.Logistic(), n_classes)
         dense, n_features, n_outputs = not sparse.issparse(matrix), matrix.shape[1], objective.n_outputs
         block = next(ArraySource(matrix, labels, weights, shuffle=False).blocks(rng))
-        units = Units(dense, dense, n_features)
+        units = Units(n_features * dense, dense, n_features)
         start = np.zeros((n_outputs, n_features)), np.zeros(n_outputs)
         models = Models.at(objective, CANDIDATES[:2], X.dtype, *start)
         models.fork(2)

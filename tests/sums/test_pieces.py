@@ -9,7 +9,8 @@ from running import objective_of
 from sgdone.auto.leave_one_out import leave_one_out
 from sgdone.data.rows import Scaling
 from sgdone.losses import Logistic
-from sgdone.sums.pieces import PIECE, DenseRows, RawRows, SparseRows
+from sgdone.sums.pieces import PIECE
+from sgdone.sums.scaled_rows import DenseRows, RawRows, SparseRows
 from sgdone.sums.second_order import second_order
 
 OPERATIONS = ["times", "transposed_times", "squared_transposed_times", "products", "quadratic_forms", "inner_products"]

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from sgdone.auto import schedule, work
 from sgdone.auto.bank_state import BankState, RunState, raise_for_bad_row
@@ -30,6 +29,7 @@ from sgdone.auto.returned_model import better_of_mean_and_leader, evaluated, los
 from sgdone.auto.state_checks import check_state
 from sgdone.auto.units import Units
 from sgdone.data.bad_rows import check_rows
+from sgdone.data.mixed_matrix import with_dense_columns
 from sgdone.data.rows import Rows
 from sgdone.data.source import Block
 from sgdone.data.stream import Stream
@@ -79,6 +79,7 @@ class Bank(Method):
     """
 
     tol: float = 0.2
+    takes_mixed_rows: ClassVar[bool] = True
     needs_comparable_scales: ClassVar[bool] = False
     trains_all_outputs: ClassVar[bool] = True
     chooses_alpha: ClassVar[bool] = True
@@ -148,11 +149,11 @@ class Bank(Method):
         return state
 
     def prepare(self, state: BankState, block: Block) -> Block:
-        """The block, dense or sparse as those that the units were estimated from."""
-        if block.rows.access.vectors_first == state.units.dense:
+        """The block, with the dense and sparse columns that the units were estimated from."""
+        n_dense = state.units.n_dense
+        if block.rows.n_dense == n_dense:
             return block
-        matrix = block.rows.whole()
-        matrix = matrix.toarray() if state.units.dense else csr_array(matrix)
+        matrix = with_dense_columns(block.rows.whole(), n_dense)
         return replace(block, rows=Rows.of(matrix, names=block.rows.names))
 
     def next_pause(self, state: BankState) -> Pause:

@@ -125,8 +125,8 @@ class BankState:
     ) -> "BankState":
         """A state before the first update; its units are those of the rows ``seen``."""
         rows = block.rows
-        dense = rows.access.vectors_first
-        units = Units(dense, dense and objective.fit_intercept, rows.n_features, ordered=ordered)
+        centred = objective.fit_intercept and not rows.is_sparse
+        units = Units(rows.n_dense, centred, rows.n_features, ordered=ordered)
         units.observe(block, seen)
         units.renew()
         labels = block.labels[window]

@@ -56,6 +56,7 @@ class ExactFinish(Finish):
         Whether the rows can be read only once: enough for least squares.
     """
 
+    takes_mixed_rows: ClassVar[bool] = True
     needs_all_rows: ClassVar[bool] = True
     needs_comparable_scales: ClassVar[bool] = False
     needs_smooth_loss: ClassVar[bool] = True

@@ -55,8 +55,7 @@ def start_path(
 ) -> FinishState:
     """Measure the columns, and choose the path: least squares, factors or conjugate gradients."""
     block, frequency = stream.block, stream.source.frequency
-    if not block.rows.access.vectors_first:
-        block.rows.check_indices()
+    block.rows.check_indices()
     if not work.factorises(objective, block):
         return _start_folds(objective, stream, threads)
     sums = None
@@ -150,11 +149,12 @@ def _unscaled(scaling: Scaling) -> Scaling:
 
 
 def _units_and_sums(objective: Objective, block: Block, frequency: float, threads: int) -> tuple[Units, Gram | None]:
-    """Units of the columns, and sums for least squares, in one pass if the columns are dense."""
+    """Units of the columns, and sums for least squares, which give those of dense columns."""
     with np.errstate(over="ignore", invalid="ignore"):
         sums = gram(block, centred=objective.fit_intercept, frequency=frequency, threads=threads)
-        squares = np.diagonal(sums.products)[:-1] / frequency
-    if not block.rows.access.vectors_first:
-        return Units.of_all_rows(block, centred=False, frequency=frequency), sums
-    units = Units.of_all_rows(block, centred=objective.fit_intercept, means=sums.means[:-1], squares=squares)
+        n_dense = block.rows.n_dense
+        squares = np.diagonal(sums.products)[:n_dense] / frequency
+    units = Units.of_all_rows(
+        block, centred=objective.fit_intercept, frequency=frequency, means=sums.means[:n_dense], squares=squares
+    )
     return units, sums if np.all(np.isfinite(sums.products)) else None

@@ -280,7 +280,7 @@ class _Search:
 
 def has_unit_norms(pieces: Pieces) -> bool:
     """Whether the rows are sparse and all have norm 1, except empty ones."""
-    if pieces.block.rows.access.vectors_first:
+    if not pieces.block.rows.is_sparse:
         return False
     matrix = pieces.block.rows.whole()
     values = np.append(matrix.data.astype(np.float64) ** 2, 0.0)

@@ -19,8 +19,8 @@ _FOLDS = 3
 
 def of_folds(objective: Objective, block: Block) -> float:
     """Work of a path of penalties with folds."""
-    entries, features = block.n_used * block.rows.typical_length, block.rows.n_features
-    product = entries * (_DENSE if block.rows.access.vectors_first else _SPARSE) + features * _VECTORS
+    entry = sum(part.typical_length * (_DENSE if part.is_dense else _SPARSE) for _, part in block.rows.parts)
+    product = block.n_used * entry + block.rows.n_features * _VECTORS
     several = objective.predicts == "softmax"
     path, last = (_PATH_OF_CLASSES, _LAST_OF_CLASSES) if several else (_PATH, _LAST)
     return float(product * objective.n_outputs * (path * _FOLDS + last))

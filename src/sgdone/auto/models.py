@@ -28,11 +28,12 @@ from sgdone.kernels.bank import (
     TOLD,
     make_bank,
 )
-from sgdone.kernels.bank_rows import CSR, DENSE
+from sgdone.kernels.bank_rows import CSR, DENSE, MIXED
 from sgdone.kernels.loop import make_loop
 from sgdone.kernels.outputs import make_one_vs_rest, make_softmax, make_target, make_two_classes
 from sgdone.solvers.stretch import LARGEST, run_loop
 
+_ACCESS = {"dense": DENSE, "sparse": CSR, "mixed": MIXED}
 _OUTPUTS = {
     "target": make_target,
     "two_classes": make_two_classes,
@@ -129,19 +130,18 @@ class Models:
     def advance(self, block: Block, folds: NDArray[np.uint8], first: int, last: int, *, learn: bool = True) -> Advance:
         """Predict the rows ``block.order[first:last]`` and, if ``learn``, train on them."""
         rows, objective, kernel = block.rows, self.objective, self.objective.loss.kernel
-        dense = rows.access.vectors_first
         functions = _OUTPUTS[objective.predicts], kernel.value, kernel.implicit
         losses = np.zeros((last - first, self.n_models))
         misses = np.zeros(self.n_models)
         width, dtype = self.weights.shape[1], self.weights.dtype
-        row = np.empty(rows.n_features if dense else 0, dtype)
+        row = np.empty(rows.n_dense + (width if rows.storage == "mixed" else 0), dtype)
         room = row, np.empty(width, dtype), np.empty(width if learn else 0, dtype), np.empty((3, objective.n_outputs))
         ran = run_loop(
             block,
             first,
             last,
             last - first,
-            make_loop(DENSE if dense else CSR, make_bank, functions, rows.types),
+            make_loop(_ACCESS[rows.storage], make_bank, functions, rows.types),
             [float(objective.fit_intercept), LARGEST[dtype], AVERAGE_POWER],
             objective.loss.parameters,
             self.weights,

@@ -63,16 +63,17 @@ def _check_candidates(candidates: Sequence[Candidate]) -> None:
 
 def _check_units(units: Units, n_features: int) -> None:
     _require(units.n_features == n_features, "units of these features")
-    _require(units.dense or not units.centred, "units")
+    _require(0 <= units.n_dense <= n_features and (units.n_dense > 0 or not units.centred), "units")
     _require(0 <= units.made_from <= units.rows < NEVER and 0 <= units.version < NEVER, "units")
     _check_arrays([units.firsts, units.squares, units.lift, units.scale], (n_features,))
     _require(bool(np.isin(units.lift, (1.0, LIFT)).all()), "units")
-    _check_arrays([units.pivot], (n_features if units.dense else 0,))
+    _check_arrays([units.pivot], (units.n_dense,))
     _check_arrays([units.shift], (n_features if units.centred else 0,))
     _require(bool(np.all((units.scale == 0) | (units.scale >= SMALLEST_SCALE))), "units")
     _require(bool(np.all(units.scale >= 0) and np.all(units.squares >= 0)), "units")
-    _require(units.dense or bool(np.all((units.firsts >= 0) & (units.firsts <= units.rows))), "units")
-    _check_groups(units.groups, n_features)
+    counts, sparse = units.firsts[units.n_dense :], slice(units.n_dense, None)
+    _require(bool(np.all((counts >= 0) & (counts <= units.rows)) and not units.shift[sparse].any()), "units")
+    _check_groups(units.groups, units.n_dense)
 
 
 def _check_groups(groups: GroupMeans, width: int) -> None:

@@ -34,18 +34,19 @@ class Units:
     equivariant: a column in other units, or a dense column with another origin, gives the same scaled rows.
     """
 
-    dense: bool
-    #: Whether columns are centred: dense ones are, unless there is no intercept.
+    #: Number of dense columns: they come first.
+    n_dense: int
+    #: Whether dense columns are centred: they are, unless there is no intercept.
     centred: bool
     n_features: int
     rows: int = 0
-    #: Dense: the first row, and the sums of differences from it. Sparse: how many entries are not 0.
+    #: Dense: the first row, and the sums of differences from it. Sparse: no pivot, and how many entries are not 0.
     pivot: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     firsts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     squares: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     #: Factors of the columns in these sums: 1, but large for columns whose squares would underflow.
     lift: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    #: The units in use, and the number of rows they were estimated from.
+    #: The units in use, and the number of rows they were estimated from. Sparse columns have the shift 0.
     scale: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     shift: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     made_from: int = 0
@@ -70,33 +71,32 @@ class Units:
         ``frequency`` is what a weight of 1 stands for. ``means`` and ``squares``, weighted sums of squared deviations
         from them, are those of dense columns if known.
         """
-        dense, rows = block.rows.access.vectors_first, block.n_used
-        units = cls(dense, dense and centred, block.rows.n_features)
+        n_dense, n_features, rows = block.rows.n_dense, block.rows.n_features, block.n_used
+        units = cls(n_dense, centred and n_dense > 0, n_features)
+        units.pivot, units.firsts, units.squares = np.zeros(n_dense), np.zeros(n_features), np.zeros(n_features)
+        weight = frequency * block.total_weight
         with np.errstate(over="ignore", invalid="ignore"):
-            if not dense:
-                entries = entry_moments(block)
-                weight, units.firsts = frequency * entries.rows, frequency * entries.counts
-                squares = frequency * entries.squares
-            elif means is None or squares is None:
-                moments = column_moments(block, weighted=True)
-                weight, means, squares = moments.rows, moments.means, moments.squares
-                if not centred:
-                    squares = squares + weight * means * means
-            else:
-                weight = block.total_weight
-        if not np.isfinite(squares.sum()) or _any_tiny(block, squares, units.firsts):
+            for columns, part in block.parts:
+                if part.rows.is_sparse:
+                    entries = entry_moments(part)
+                    units.firsts[columns], units.squares[columns] = entries.counts, entries.squares
+                    units.firsts[columns] *= frequency
+                else:
+                    if means is None or squares is None:
+                        means, squares = _deviations(part, centred=centred)
+                    units.pivot[:] = means if units.centred else 0.0
+                    units.squares[columns] = squares
+            units.squares *= frequency
+        if not np.isfinite(units.squares.sum()) or _any_tiny(block, units.squares, units.firsts):
             # The sums above cannot tell such columns from constant ones; or there are rows that cannot be used.
-            units = cls(dense, dense and centred, block.rows.n_features)
+            units = cls(n_dense, units.centred, n_features)
             units.observe(block, block.all_used())
             units.renew()
             return units
-        none = np.zeros(units.n_features)
-        units.squares, units.lift = squares, none + 1.0
-        units.firsts = none if dense else units.firsts
-        units.pivot = np.asarray(means).copy() if units.centred else none[: units.n_features if dense else 0]
+        units.lift = np.ones(n_features)
         units.scale, units.shift = units._of_rows(weight)
         # Further rows count one each.
-        units.squares, units.firsts = squares * (rows / weight), units.firsts * (rows / weight)
+        units.squares, units.firsts = units.squares * (rows / weight), units.firsts * (rows / weight)
         units.rows = units.made_from = rows
         units.version = 1
         return units
@@ -110,19 +110,21 @@ class Units:
         """Add rows before they are trained on; raise for rows that are not finite."""
         if not self.firsts.size:
             self._start(block, rows)
-        weights, stride = block.sample_weight, block.weight_stride
-        arrays, types = block.rows.arrays, block.rows.types
-        firsts, squares = (self.firsts.copy(), self.squares.copy()) if self.ordered and self.dense else (None, None)
-        sums = self.lift, self.firsts, self.squares
-        if self.dense:
-            used = make_dense_statistics(types)(arrays, weights, stride, rows, self.pivot, *sums)
-        else:
-            shape = np.empty((self.n_features, 0))
-            used = make_csr_statistics(types)(arrays, weights, stride, rows, shape, *sums)
+        weights, stride, dense = block.sample_weight, block.weight_stride, self._dense
+        compare = self.ordered and self.n_dense > 0
+        firsts, squares = (self.firsts[dense].copy(), self.squares[dense].copy()) if compare else (None, None)
+        used = 0
+        for columns, part in block.rows.parts:
+            sums = self.lift[columns], self.firsts[columns], self.squares[columns]
+            if part.is_dense:
+                used = make_dense_statistics(part.types)(part.arrays, weights, stride, rows, self.pivot, *sums)
+            else:
+                shape = np.empty((part.n_features, 0))
+                used = make_csr_statistics(part.types)(part.arrays, weights, stride, rows, shape, *sums)
         self.rows += used
         self._measure_tiny_columns(block, rows)
         if used and firsts is not None and squares is not None:
-            self.groups.add(self.firsts - firsts, self.squares - squares, used)
+            self.groups.add(self.firsts[dense] - firsts, self.squares[dense] - squares, used)
         if not np.isfinite(self.squares.sum()):
             check_rows(block, rows)
 
@@ -158,13 +160,20 @@ class Units:
     @property
     def spreads(self) -> NDArray[np.float64]:
         """Standard deviations of the columns over the rows seen; of sparse ones, the root mean square."""
-        return self._of_rows_seen()[0] if self.centred else np.sqrt(self.squares / max(1, self.rows)) / self.lift
+        spreads = np.sqrt(self.squares / max(1, self.rows)) / self.lift
+        if self.centred:
+            spreads[self._dense] = self._of_rows_seen()[0][self._dense]
+        return np.asarray(spreads)
+
+    @property
+    def _dense(self) -> slice:
+        return slice(0, self.n_dense)
 
     def _start(self, block: Block, rows: NDArray[np.uint64]) -> None:
         self.firsts, self.squares, self.lift = (value * np.ones(self.n_features) for value in (0.0, 0.0, 1.0))
-        self.pivot = np.zeros(self.n_features if self.dense else 0)
+        self.pivot = np.zeros(self.n_dense)
         if self.centred:
-            self.pivot = np.array(block.rows.arrays[0][rows[0]], dtype=np.float64)
+            self.pivot = np.array(block.rows.parts[0][1].arrays[0][rows[0]], dtype=np.float64)
 
     def _measure_tiny_columns(self, block: Block, rows: NDArray[np.uint64]) -> None:
         """Measure columns again whose squares underflow, or overflow because the values have grown.
@@ -172,46 +181,64 @@ class Units:
         These rows are the first in which such a column is not constant, or the first that are not negligible.
         """
         # A column that differs from its first value has a sum, unless that is not subtracted.
-        varies = np.ones(self.n_features, dtype=bool) if self.dense and not self.centred else self.firsts != 0
+        varies = self.firsts != 0
+        varies[self._dense] |= not self.centred
         tiny = (self.lift == 1.0) & (self.squares < _TINY * _TINY) & varies
         grown = (self.lift > 1.0) & ~(self.squares < _GROWN)
-        columns = np.flatnonzero(tiny | grown)
-        if not columns.size:
+        if not np.any(tiny | grown):
             return
-        if self.dense:
-            values = block.rows.arrays[0][rows[:, None], columns] - self.pivot[columns]
-        else:
-            values = block.rows.matrix(rows)[:, columns].toarray().astype(np.float64)
-        varies = values.any(axis=0)
-        columns, values = columns[varies], values[:, varies]
-        self.lift[columns] = np.where(tiny[columns], LIFT, 1.0)
-        values *= self.lift[columns]
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.squares[columns] = (values * values).sum(axis=0)
-        if self.dense:
-            self.firsts[columns] = values.sum(axis=0)
+        for of_part, part in block.rows.parts:
+            columns = of_part.start + np.flatnonzero((tiny | grown)[of_part])
+            if not columns.size:
+                continue
+            if part.is_dense:
+                values = part.arrays[0][rows[:, None], columns] - self.pivot[columns]
+            else:
+                values = part.matrix(rows)[:, columns - of_part.start].toarray().astype(np.float64)
+            varies = values.any(axis=0)
+            columns, values = columns[varies], values[:, varies]
+            self.lift[columns] = np.where(tiny[columns], LIFT, 1.0)
+            values *= self.lift[columns]
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.squares[columns] = (values * values).sum(axis=0)
+            if part.is_dense:
+                self.firsts[columns] = values.sum(axis=0)
 
     def _of_rows_seen(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return self._of_rows(max(1, self.rows))
 
     def _of_rows(self, rows: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Scale and shift if the sums are those of ``rows`` rows."""
-        if not self.dense:
-            count = np.where(self.firsts > 0, self.firsts, 1.0)
-            size = np.sqrt(self.squares / count) / self.lift
-            return size / (1.0 + np.log((1.0 + rows) / (1.0 + self.firsts))), np.empty(0)
+        scale, shift = np.empty(self.n_features), np.zeros(self.n_features if self.centred else 0)
+        dense, entries = self._dense, slice(self.n_dense, None)
+        counts = np.where(self.firsts[entries] > 0, self.firsts[entries], 1.0)
+        size = np.sqrt(self.squares[entries] / counts) / self.lift[entries]
+        scale[entries] = size / (1.0 + np.log((1.0 + rows) / (1.0 + self.firsts[entries])))
         if not self.centred:
-            return np.sqrt(self.squares / rows) / self.lift, np.empty(0)
-        mean = self.firsts / rows
-        spread = np.sqrt(np.maximum(self.squares / rows - mean * mean, 0.0)) / self.lift
-        centre = self.pivot + mean / self.lift
-        return np.where(spread > _ROUNDING * np.abs(centre), spread, 0.0), centre
+            scale[dense] = np.sqrt(self.squares[dense] / rows) / self.lift[dense]
+            return scale, shift
+        mean = self.firsts[dense] / rows
+        spread = np.sqrt(np.maximum(self.squares[dense] / rows - mean * mean, 0.0)) / self.lift[dense]
+        centre = self.pivot + mean / self.lift[dense]
+        scale[dense] = np.where(spread > _ROUNDING * np.abs(centre), spread, 0.0)
+        shift[dense] = centre
+        return scale, shift
+
+
+def _deviations(block: Block, *, centred: bool) -> tuple[Array, Array]:
+    """Weighted means of dense columns, and sums of squared deviations from them, or from 0."""
+    moments = column_moments(block, weighted=True)
+    return moments.means, moments.squares if centred else moments.squares + moments.rows * moments.means**2
 
 
 def _any_tiny(block: Block, squares: Array, counts: Array) -> bool:
     """Whether the squares of a column that is not constant underflow."""
-    columns = np.flatnonzero(squares < _TINY * _TINY)
-    if not columns.size or not block.rows.access.vectors_first:
-        return bool(np.any(counts[columns] > 0)) if columns.size else False
-    values = block.rows.whole()[:, columns][block.all_used()]
-    return bool(np.any(values != values[0]))
+    for of_part, part in block.rows.parts:
+        columns = np.flatnonzero(squares[of_part] < _TINY * _TINY)
+        if columns.size and part.is_sparse and np.any(counts[of_part][columns] > 0):
+            return True
+        if columns.size and part.is_dense:
+            values = part.whole()[:, columns][block.all_used()]
+            if np.any(values != values[0]):
+                return True
+    return False

@@ -8,9 +8,9 @@ from sgdone.data.source import Block
 from sgdone.interfaces.objective import Objective
 from sgdone.solvers.newton_step import MOST_FACTORISED
 
-#: Nanoseconds for each product of a curvature or a leverage (dense, one or several outputs, and sparse), and for each
-#: product of a factorisation.
-_DENSE, _DENSE_PAIRS, _SPARSE, _FACTOR = 0.04, 0.03, 3.0, 0.015
+#: Nanoseconds for each product of a curvature or a leverage (dense, one or several outputs, sparse, and of a dense with
+#: a sparse entry), and for each product of a factorisation.
+_DENSE, _DENSE_PAIRS, _SPARSE, _MIXED, _FACTOR = 0.04, 0.03, 3.0, 1.0, 0.015
 #: Nanoseconds for each entry of an evaluation (dense and sparse), for each row, and for calling NumPy.
 _ENTRY, _SPARSE_ENTRY, _ROW, _CALLS = 1.0, 4.0, 60.0, 1.7e5
 #: Curvatures and other evaluations of a path of penalties from nothing, and from a model that is close; leverages of
@@ -51,10 +51,10 @@ def of_finish(objective: Objective, block: Block, *, warm: bool = False) -> floa
     rows, columns = block.n_used, objective.n_free_outputs
     span = rows < block.rows.n_features
     width = (rows if span else block.rows.n_features) + 1
-    dense = block.rows.access.vectors_first or span
-    length = width if dense else block.rows.typical_length
-    products = _products(objective, rows, width, length, dense)
-    evaluation = _CALLS + rows * ((_ENTRY if dense else _SPARSE_ENTRY) * length + _ROW * columns)
+    # Entries of a row that are reached by BLAS, and others.
+    dense, entries = (width, 0) if span else _lengths(block)
+    products = _products(objective, rows, dense, entries)
+    evaluation = _CALLS + rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * columns)
     factors = _FACTOR * (width * columns) ** 3
     if is_least_squares(objective):
         return evaluation + products + 40.0 * factors
@@ -66,10 +66,15 @@ def of_finish(objective: Objective, block: Block, *, warm: bool = False) -> floa
     return total
 
 
-def _products(objective: Objective, rows: int, width: int, length: int, dense: bool) -> float:
+def _lengths(block: Block) -> tuple[int, int]:
+    """Entries of a row in dense columns, the intercept's included, and in sparse ones."""
+    lengths = {part.storage: part.typical_length for _, part in block.rows.parts}
+    return lengths["dense"] + 1 if "dense" in lengths else 0, lengths.get("sparse", 0)
+
+
+def _products(objective: Objective, rows: int, dense: int, entries: int) -> float:
     """Work of a curvature, or of the leverages of all rows."""
     columns = objective.n_free_outputs
     pairs = columns * (columns + 1) // 2 if objective.predicts == "softmax" else columns
-    if not dense:
-        return _SPARSE * rows * pairs * length**2 / 2
-    return rows * width**2 * (_DENSE if pairs == 1 else _DENSE_PAIRS * pairs)
+    of_dense = rows * dense**2 * (_DENSE if pairs == 1 else _DENSE_PAIRS * pairs)
+    return of_dense + rows * pairs * (_SPARSE * entries**2 / 2 + _MIXED * dense * entries)

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from sgdone.data.bad_rows import BadRowError, label_fault
 from sgdone.data.masked_arrays import refuse_masked
+from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.row_order import in_order, shuffled
 from sgdone.data.rows import Rows, Scaling, frozen
 from sgdone.data.source import Block, Source
@@ -23,7 +24,7 @@ class ArraySource(Source):
 
     Parameters
     ----------
-    X : ndarray or CSR matrix of float32 or float64
+    X : ndarray, CSR matrix or MixedMatrix of float32 or float64
         C-contiguous if dense. It is neither copied nor modified.
     labels : array of float64
         −1 or 1 for classification, targets for regression.
@@ -62,6 +63,7 @@ class ArraySource(Source):
         _check(X, labels, sample_weight)
         self.in_memory = True
         self.rows = Rows.of(X, scaling, feature_names)
+        self.is_mixed = self.rows.storage == "mixed"
         self.labels = frozen(labels)
         self.sample_weight = frozen(np.ones(1) if sample_weight is None else sample_weight)
         self.shuffle = shuffle
@@ -92,8 +94,9 @@ def _check(X: Any, labels: NDArray[np.float64], sample_weight: NDArray[np.float6
     """Raise for arrays the compiled loops cannot read; the loops do not check dtypes or shapes."""
     for name, values in (("X", X), ("labels", labels), ("sample_weight", sample_weight)):
         refuse_masked(name, values)
-    if X.dtype not in (np.float64, np.float32) or X.ndim != 2 or not (sparse.issparse(X) or X.flags.c_contiguous):
-        raise ValueError("X must be a CSR matrix or a C-contiguous array of float32 or float64")
+    fits = sparse.issparse(X) or isinstance(X, MixedMatrix) or X.flags.c_contiguous
+    if X.dtype not in (np.float64, np.float32) or X.ndim != 2 or not fits:
+        raise ValueError("X must be a CSR matrix, a C-contiguous array or a MixedMatrix of float32 or float64")
     for name, array, sizes in (("labels", labels, {X.shape[0]}), ("sample_weight", sample_weight, {X.shape[0], 1})):
         if array is not None and (array.shape[0] not in sizes or array.ndim != 1 or array.dtype != np.float64):
             raise ValueError(

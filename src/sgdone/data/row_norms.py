@@ -9,6 +9,9 @@ from sgdone.kernels.scan import make_scan
 
 def squared_norms(rows: Rows, some: NDArray[np.uint64]) -> NDArray[np.float64]:
     """‖x‖² of some rows, in the units of ``rows``."""
+    if rows.mixed is not None:
+        dense, entries = (squared_norms(part, some) for part in rows.mixed)
+        return dense + entries
     shape = (1, rows.n_features) if rows.access.vectors_first else (rows.n_features, 1)
     norms = np.empty(some.size)
     make_scan(rows.access, rows.types)(rows.arrays, some, np.zeros(shape, rows.dtype), np.zeros((1, 2)), norms)

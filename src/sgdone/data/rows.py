@@ -1,9 +1,9 @@
-"""Row access to dense and CSR matrices for the compiled loops."""
+"""Row access to dense, CSR and mixed matrices for the compiled loops."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from scipy import sparse
 from sgdone.data.cells import column_text
 from sgdone.data.csr_duplicates import as_unsigned, has_duplicates, without_duplicates
 from sgdone.data.csr_validation import check_csr, check_indptr
+from sgdone.data.mixed_matrix import MixedMatrix, with_dense_columns
 from sgdone.kernels import rows as access
 from sgdone.kernels.rows import RowAccess
 
@@ -23,6 +24,10 @@ _SPARE = 1024.0
 SMALLEST_SCALE = _SPARE / float(np.finfo(np.float64).max)
 
 
+#: How the entries of rows are stored.
+Storage = Literal["dense", "sparse", "mixed"]
+
+
 @final
 @dataclass(frozen=True)
 class Scaling:
@@ -31,13 +36,19 @@ class Scaling:
     scale: NDArray[np.float64]
     shift: NDArray[np.float64] | None = None
 
+    def of(self, columns: slice) -> "Scaling":
+        """The scaling of some columns; None in place of shifts that are all 0, so that sparse columns stay sparse."""
+        shift = None if self.shift is None or not self.shift[columns].any() else self.shift[columns]
+        return Scaling(self.scale[columns], shift)
+
 
 @final
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a matrix: compiled access functions and the arrays they read."""
+    """The rows of a matrix: how they are stored, and the arrays that compiled loops read."""
 
-    access: RowAccess
+    storage: Storage
+    #: Those of `access`; of mixed rows, the arrays of the dense and those of the sparse columns.
     arrays: tuple[Any, ...]
     n_rows: int
     n_features: int
@@ -45,17 +56,67 @@ class Rows:
     scaling: Scaling | None = None
     #: Names of the columns for messages, if known.
     names: Sequence[str] | None = None
+    #: The dense and the sparse columns of mixed rows.
+    mixed: tuple["Rows", "Rows"] | None = None
 
     @classmethod
     def of(cls, X: Any, scaling: Scaling | None = None, names: Sequence[str] | None = None) -> "Rows":
-        """Rows of a C-contiguous array or a CSR matrix of float32 or float64, scaled by ``scaling``."""
-        dense = not sparse.issparse(X)
-        reach, arrays = _scaled((frozen(X),) if dense else _sparse(X), dense, X.dtype, scaling)
-        return cls(reach, arrays, X.shape[0], X.shape[1], X.dtype, scaling, names)
+        """Rows of a C-contiguous array, a CSR matrix or a `MixedMatrix` of float32 or float64, scaled by ``scaling``.
+
+        A `MixedMatrix` without sparse columns is the array, and one without dense columns the CSR matrix.
+        """
+        if isinstance(X, MixedMatrix):
+            if not X.sparse.shape[1] or not X.n_dense:
+                return cls.of(X.sparse if not X.n_dense else X.dense, scaling, names)
+            parts = cls.of(X.dense), cls.of(X.sparse)
+            arrays: tuple[Any, ...] = parts[0].arrays, parts[1].arrays
+            found = cls("mixed", arrays, *X.shape, X.dtype, None, names, parts)
+        else:
+            storage: Storage = "sparse" if sparse.issparse(X) else "dense"
+            arrays = (frozen(X),) if storage == "dense" else _sparse(X)
+            found = cls(storage, arrays, X.shape[0], X.shape[1], X.dtype, None, names)
+        return found if scaling is None else found.in_units(scaling)
+
+    @property
+    def access(self) -> RowAccess:
+        """The compiled functions of methods that train one model, which take one storage."""
+        if self.storage == "mixed":
+            raise TypeError("rows that are part dense, part sparse are trained on by the default fit only")
+        if self.storage == "dense":
+            return access.DENSE if self.scaling is None else access.DENSE_SCALED
+        if self.scaling is None:
+            return access.CSR
+        return access.CSR_SCALED if self.scaling.shift is None else access.CSR_SHIFTED
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether all columns are dense."""
+        return self.storage == "dense"
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether all columns are sparse."""
+        return self.storage == "sparse"
+
+    @property
+    def n_dense(self) -> int:
+        """Number of dense columns: they are the first."""
+        if self.mixed is not None:
+            return self.mixed[0].n_features
+        return self.n_features if self.is_dense else 0
+
+    @property
+    def parts(self) -> tuple[tuple[slice, "Rows"], ...]:
+        """The dense and the sparse columns: which they are, and rows of them alone. One part if all are of a kind."""
+        if self.mixed is None:
+            return ((slice(0, self.n_features), self),)
+        return (slice(0, self.n_dense), self.mixed[0]), (slice(self.n_dense, self.n_features), self.mixed[1])
 
     def matrix(self, rows: NDArray[np.uint64]) -> Any:
-        """A copy of the given rows in the user's units, dense or CSR like the matrix."""
-        if self.access.vectors_first:
+        """A copy of the given rows in the user's units, stored like the matrix."""
+        if self.mixed is not None:
+            return MixedMatrix(*(part.matrix(rows) for part in self.mixed))
+        if self.is_dense:
             return self.arrays[0][rows]
         data, indices, indptr = self.arrays[:3]
         starts, ends = indptr[rows].astype(np.int64), indptr[rows + np.uint64(1)].astype(np.int64)
@@ -68,7 +129,9 @@ class Rows:
 
     def whole(self) -> Any:
         """The matrix in the user's units, without copying its values."""
-        if self.access.vectors_first:
+        if self.mixed is not None:
+            return MixedMatrix(*(part.whole() for part in self.mixed))
+        if self.is_dense:
             return self.arrays[0]
         data, indices, indptr = self.arrays[:3]
         signed = np.int32 if indices.dtype.itemsize == 4 else np.int64
@@ -77,34 +140,33 @@ class Rows:
 
     def in_units(self, scaling: Scaling) -> "Rows":
         """The same rows with another scaling."""
-        reach, arrays = _scaled(self.arrays, self.access.vectors_first, self.dtype, scaling)
-        return replace(self, access=reach, arrays=arrays, scaling=scaling)
+        _check_scale(scaling, self.dtype)
+        if self.mixed is not None:
+            dense, entries = (part.in_units(scaling.of(columns)) for columns, part in self.parts)
+            return replace(self, arrays=(dense.arrays, entries.arrays), scaling=scaling, mixed=(dense, entries))
+        return replace(self, arrays=_scaled(self.arrays, self.is_dense, self.dtype, scaling), scaling=scaling)
 
     def like(self, X: Any) -> "Rows":
         """Rows of another matrix, with the storage, dtype and scaling of these rows."""
-        dense = self.access.vectors_first
-        if sparse.issparse(X) == dense:
-            X = X.toarray() if dense else sparse.csr_array(X)
-        return Rows.of(X.astype(self.dtype), self.scaling, self.names)
+        return Rows.of(with_dense_columns(X, self.n_dense).astype(self.dtype), self.scaling, self.names)
 
     @cached_property
     def types(self) -> str:
         """The dtypes of the arrays, to identify compiled loops."""
+        if self.mixed is not None:
+            return " | ".join(part.types for part in self.mixed)
         return " ".join(str(array.dtype) for array in self.arrays if isinstance(array, np.ndarray))
 
     @property
     def typical_length(self) -> int:
         """Mean number of entries per row."""
-        return self.n_features if self.access.vectors_first else self.arrays[0].size // max(1, self.n_rows)
+        if self.mixed is not None:
+            return sum(part.typical_length for part in self.mixed)
+        return self.n_features if self.is_dense else self.arrays[0].size // max(1, self.n_rows)
 
     def find_fault(self, row: int) -> str | None:
         """Describe the fault of a row: a value that is not finite, or a squared norm that overflows. None if valid."""
-        if self.access.vectors_first:
-            values, columns = self.arrays[0][row], np.arange(self.n_features)
-        else:
-            data, indices, indptr = self.arrays[:3]
-            here = slice(int(indptr[row]), int(indptr[row + 1]))
-            values, columns = data[here], indices[here]
+        values, columns = self._entries(row)
         bad = np.flatnonzero(~np.isfinite(values))
         if bad.size:
             kind = "NaN" if np.isnan(values[bad[0]]) else "infinity"
@@ -115,10 +177,24 @@ class Rows:
                 return f"row {row} of X is too large: ‖x‖² overflows {self.dtype}. Scale the features"
         return None
 
+    def _entries(self, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The values of a row in the user's units, and their columns."""
+        if self.mixed is not None:
+            found = [(part._entries(row), columns.start) for columns, part in self.parts]
+            return np.concatenate([own[0] for own, _ in found]), np.concatenate([own[1] + by for own, by in found])
+        if self.is_dense:
+            return self.arrays[0][row], np.arange(self.n_features)
+        data, indices, indptr = self.arrays[:3]
+        here = slice(int(indptr[row]), int(indptr[row + 1]))
+        return data[here], indices[here].astype(np.int64)
+
     def check_indices(self) -> None:
-        """Raise if column indices are outside the matrix, naming the first such row."""
-        _, indices, indptr = self.arrays[:3]
-        check_csr(indices, indptr, self.n_features)
+        """Raise if column indices of sparse columns are outside the matrix, naming the first such row."""
+        if self.mixed is not None:
+            self.mixed[1].check_indices()
+        elif self.is_sparse:
+            _, indices, indptr = self.arrays[:3]
+            check_csr(indices, indptr, self.n_features)
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -141,25 +217,24 @@ def _sparse(X: Any) -> tuple[Any, ...]:
     )
 
 
-def _scaled(
-    arrays: tuple[Any, ...], dense: bool, dtype: np.dtype[Any], scaling: Scaling | None
-) -> tuple[RowAccess, tuple[Any, ...]]:
-    """Access functions for scaled rows, and the arrays they read: the matrix, shift and inverse scale."""
-    matrix = arrays[: 1 if dense else 4]
-    if scaling is None:
-        return (access.DENSE if dense else access.CSR), matrix
+def _check_scale(scaling: Scaling, dtype: np.dtype[Any]) -> None:
+    """Raise for columns too small for their coefficients."""
     with np.errstate(over="ignore"):
-        inverse = 1.0 / scaling.scale
-    small = np.flatnonzero(~(inverse <= np.finfo(dtype).max / _SPARE))
+        small = np.flatnonzero(~(1.0 / scaling.scale <= np.finfo(dtype).max / _SPARE))
     if small.size:
         raise ValueError(
             f"column {small[0]} of X varies by {scaling.scale[small[0]]:.2g} only: its coefficient could exceed the "
             f"largest {dtype}. Multiply the column by a large number"
         )
+
+
+def _scaled(arrays: tuple[Any, ...], dense: bool, dtype: np.dtype[Any], scaling: Scaling) -> tuple[Any, ...]:
+    """The arrays that access to scaled rows reads: the matrix, shift and inverse scale."""
+    matrix, inverse = arrays[: 1 if dense else 4], 1.0 / scaling.scale
     if dense:
         shift = np.zeros(inverse.size) if scaling.shift is None else scaling.shift
-        return access.DENSE_SCALED, (*matrix, shift.astype(dtype), inverse.astype(dtype))
+        return *matrix, shift.astype(dtype), inverse.astype(dtype)
     if scaling.shift is None:
-        return access.CSR_SCALED, (*matrix, inverse.astype(dtype))
+        return *matrix, inverse.astype(dtype)
     centre = scaling.shift * inverse
-    return access.CSR_SHIFTED, (*matrix, inverse.astype(dtype), centre, float(centre @ centre))
+    return *matrix, inverse.astype(dtype), centre, float(centre @ centre)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -24,6 +24,11 @@ class Block:
     order: NDArray[np.uint64]
     #: For each position of the order, a row used later, to prefetch.
     upcoming: NDArray[np.uint64]
+
+    @property
+    def parts(self) -> "tuple[tuple[slice, Block], ...]":
+        """The dense and the sparse columns: which they are, and a block of them alone."""
+        return tuple((columns, replace(self, rows=rows)) for columns, rows in self.rows.parts)
 
     @property
     def weight_stride(self) -> np.uint64:
@@ -71,6 +76,8 @@ class Source(ABC):
 
     #: Scaling applied to the rows; None if they are in the user's units.
     scaling: Scaling | None = None
+    #: Whether columns are part dense, part sparse.
+    is_mixed: bool = False
     #: Whether every pass has a new random order.
     shuffle: bool = True
     #: Whether all blocks are of one matrix in memory, so that any row can be read at any time.

@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.data.mixed_matrix import in_one_storage
 from sgdone.data.rows import Rows
 
 #: A column is an outlier in scale if it differs from the median column by this factor.
@@ -63,8 +64,8 @@ def _sizes(rows: Rows, some: NDArray[np.uint64]) -> tuple[NDArray[np.float64], N
     """Root mean square of the finite non-zero values of each column, and the columns that have any."""
     if not some.size:
         return np.empty(0), np.empty(0, dtype=np.int64)
-    matrix: Any = rows.matrix(some)
-    if rows.access.vectors_first:
+    matrix: Any = in_one_storage(rows.matrix(some))
+    if rows.is_dense:
         values = np.asarray(matrix, dtype=np.float64).ravel()
         places = np.tile(np.arange(rows.n_features), some.size)
     else:

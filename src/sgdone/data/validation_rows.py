@@ -6,8 +6,8 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import vstack
 
+from sgdone.data.mixed_matrix import stacked
 from sgdone.data.rows import frozen
 from sgdone.data.source import Block
 from sgdone.kernels.bank import NO_FOLD
@@ -97,7 +97,7 @@ class ValidationRows:
                 break
         if like is None or sum(part.size for part in labels) < FEWEST:
             return cls()
-        X = np.vstack(parts) if isinstance(parts[0], np.ndarray) else vstack(parts, format="csr")
+        X = stacked(parts)
         rows = np.arange(X.shape[0], dtype=np.uint64)
         block = Block(like.like(X), frozen(np.concatenate(labels)), frozen(np.concatenate(weights)), rows, rows)
         return cls(1, np.zeros(rows.size, np.uint8), rows, block)
@@ -139,12 +139,15 @@ def _is_mostly_different(keys: NDArray[np.float64]) -> bool:
 
 def _keys(block: Block, rows: NDArray[np.uint64], rng: np.random.Generator) -> NDArray[np.float64]:
     """A random projection of each row: equal for copies of a row and, almost surely, only for these."""
-    dense, scaling = block.rows.access.vectors_first, block.rows.scaling
+    scaling = block.rows.scaling
     # From a generator of their own: the number of columns, some of which may be constant, does not change the folds.
     factors = rng.spawn(1)[0].uniform(1.0, 2.0, block.rows.n_features)
     if scaling is not None:
         factors /= scaling.scale
-    keys = np.empty(rows.size)
-    matrix = block.rows.arrays[: 1 if dense else 4]
-    make_row_keys(block.rows.types, dense)(matrix, rows, factors[:, None], keys)
-    return keys
+    total = np.zeros(rows.size)
+    for columns, part in block.rows.parts:
+        keys = np.empty(rows.size)
+        matrix = part.arrays[: 1 if part.is_dense else 4]
+        make_row_keys(part.types, part.is_dense)(matrix, rows, factors[columns, None], keys)
+        total += keys
+    return total

@@ -6,30 +6,37 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from sgdone.data.cells import bad_cells_named, column_text
 from sgdone.data.csr_validation import check_csr
 from sgdone.data.label_kinds import check_finite_labels, check_labels
 from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.memory import memory_errors_explained
+from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.table import reads_as_number, shortened
 
 _FLOATS = [np.float64, np.float32]
 
 
 def check_rows_to_predict(estimator: Any, X: Any) -> Any:
-    """An array or CSR matrix of floats that a product may be taken of; `linear_scores` finds NaN and infinity."""
+    """A matrix of floats that a product may be taken of; `linear_scores` finds NaN and infinity."""
     rows = _validated(estimator, X, dtype=None, reset=False)
-    if hasattr(rows, "indptr"):
-        check_csr(rows.indices, rows.indptr, rows.shape[1])
+    check_entries(rows)
     return rows
+
+
+def check_entries(X: Any) -> None:
+    """Raise for indices of a CSR matrix, or of the sparse columns of a `MixedMatrix`, that are outside it."""
+    entries = X.sparse if isinstance(X, MixedMatrix) else X
+    if hasattr(entries, "indptr"):
+        check_csr(entries.indices, entries.indptr, entries.shape[1])
 
 
 def check_rows_and_labels(
     estimator: Any, X: Any, y: Any, *, dtype: Any = None, reset: bool, numeric: bool
 ) -> tuple[Any, NDArray[Any]]:
-    """A C-contiguous array or CSR matrix of floats, and labels: one-dimensional, and numbers if ``numeric``.
+    """A C-contiguous array, CSR matrix or `MixedMatrix` of floats, and labels: one-dimensional, numbers if ``numeric``.
 
     NaN, infinity and indices outside the matrix are left for the loop to find.
     """
@@ -52,6 +59,8 @@ def check_rows_and_labels(
 def _validated(estimator: Any, X: Any, *y: Any, dtype: Any, reset: bool, **options: Any) -> Any:
     for name, values in zip("Xy", (X, *y), strict=False):
         refuse_masked(name, values)
+    if isinstance(X, MixedMatrix):
+        return _validated_mixed(estimator, X, *y, dtype=dtype, reset=reset, **options)
     _check_column_names(X)
     copying = memory_errors_explained("a copy of X", "pass C-contiguous rows, or CSR, of float32 or float64: no copy")
     with bad_cells_named(X), copying:
@@ -66,6 +75,20 @@ def _validated(estimator: Any, X: Any, *y: Any, dtype: Any, reset: bool, **optio
             ensure_all_finite=False,
             **options,
         )
+
+
+def _validated_mixed(estimator: Any, X: MixedMatrix, *y: Any, dtype: Any, reset: bool, **options: Any) -> Any:
+    """The same for a `MixedMatrix`, whose parts were checked when it was made: scikit-learn does not know it."""
+    for found, what in zip(X.shape, ("sample", "feature"), strict=True):
+        if not found:
+            raise ValueError(f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required.")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    rows = X if dtype is None else X.astype(dtype)
+    if not y:
+        return rows
+    labels = validate_data(estimator, y=y[0], reset=False, **options)
+    check_consistent_length(rows, labels)
+    return rows, labels
 
 
 def _check_column_names(X: Any) -> None:

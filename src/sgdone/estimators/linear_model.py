@@ -14,11 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sgdone.data import ArraySource
-from sgdone.data.csr_validation import check_csr
 from sgdone.data.learning_task import Task
 from sgdone.data.memory import FEWER_COLUMNS, memory_errors_explained, training_text
 from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin, FitTask, Snapshot
 from sgdone.estimators.continuing import resumed, rule_for_rows
+from sgdone.estimators.input_validation import check_entries
 from sgdone.estimators.parameters import as_bool, as_loss, as_n_jobs, as_verbose, is_auto
 from sgdone.estimators.sample_weights import Frequencies
 from sgdone.estimators.training import PassPrinter, Start, train
@@ -247,14 +247,14 @@ def _check_start(
     name: str, coef: NDArray[np.float64], intercept: NDArray[np.float64], X: Any, weight: NDArray[np.float64] | None
 ) -> None:
     """Raise if the start predicts numbers that the loops cannot compute with; they find NaN in X themselves."""
-    if hasattr(X, "indptr"):
-        check_csr(X.indices, X.indptr, X.shape[1])
+    check_entries(X)
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.asarray(X @ coef.T + intercept)
     largest = np.abs(scores).max(axis=1)
     beyond = ~(largest <= LARGEST[X.dtype])
     for row in np.flatnonzero(beyond if weight is None else beyond & (weight > 0)).tolist():
-        if np.all(np.isfinite(X[[row]].data if hasattr(X, "indptr") else X[row])):
+        values = X[[row]].toarray() if hasattr(X, "toarray") else X[row]
+        if np.all(np.isfinite(values)):
             raise ValueError(
                 f"{name}: the start predicts {largest[row]:.3g} for row {row} of X, beyond {LARGEST[X.dtype]:g}, the "
                 f"most that can be trained from with {X.dtype}. Start from smaller numbers, or from none"

@@ -7,6 +7,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.data.mixed_matrix import MixedMatrix, in_one_storage
 from sgdone.diagnose import Separation, fast_check, separation
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop import Status
@@ -28,6 +29,8 @@ _MOST_SIGNS = 200
 _SHARE_OF_FIT, _SHARE_OF_UNPENALISED_FIT = 0.1, 1.0
 #: Entries up to which the check takes a small share of an exact fit.
 _MOST_ENTRIES = 20_000
+#: Dense entries of a `MixedMatrix` up to which "fast" copies them for the check, which wants one storage.
+_MOST_COPIED = 1 << 24
 #: Largest number of coefficients that are named.
 _NAMED = 5
 #: A direction's entry beside its largest, both times the size of their columns, below which it is rounding.
@@ -98,7 +101,9 @@ def _checked(
     large = verdict.finish_passes > 0 and not unpenalised and X.shape[0] * X.shape[1] > _MOST_ENTRIES
     if mode == "fast" and (large or verdict.evidence.get("has_finite_optimum")):
         return result
-    effort = verdict.passes * (cost_per_pass if unpenalised else 1.0)
+    if isinstance(X, MixedMatrix) and mode == "fast" and X.dense.size > _MOST_COPIED:
+        return result
+    X, effort = in_one_storage(X), verdict.passes * (cost_per_pass if unpenalised else 1.0)
     for k in range(n_outputs):
         signs = labels() if n_outputs == 1 else np.where(labels() == k, 1.0, -1.0)
         start = (result.model.coef[k], float(result.model.intercept[k]))

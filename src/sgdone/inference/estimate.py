@@ -285,7 +285,7 @@ def _predictor(
     pinned, usual = np.flatnonzero(~rest.varies), np.zeros(0)
     if pinned.size:
         row = rest.block.rows.whole()[[int(rest.block.all_used()[0])]]
-        usual = np.asarray(row.toarray() if rest.is_sparse else row, dtype=np.float64).ravel()[pinned]
+        usual = np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=np.float64).ravel()[pinned]
     shift = rest.scaling.shift
     scaling = Scaling(rest.scaling.scale * rest.units, None if shift is None else shift * rest.units)
     own = usual * rest.units[pinned]

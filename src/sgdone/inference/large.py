@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import linalg
 
+from sgdone.data.mixed_matrix import in_one_storage
 from sgdone.data.rows import Scaling
 from sgdone.diagnose.data_summary.column_summary import summarise_columns
 from sgdone.inference.identification import Identification, repeated_columns
@@ -17,7 +18,7 @@ from sgdone.losses import Squared
 from sgdone.solvers.minimisation import dispersion
 from sgdone.solvers.newton_step import Penalised, conjugate_gradients
 from sgdone.sums.derivatives import derivatives
-from sgdone.sums.scaled_rows import DenseRows, SparseRows
+from sgdone.sums.mixed_rows import rows_in_units
 from sgdone.sums.second_order import SecondOrder, contrasts, curvature_products, own_curvatures, scores, second_order
 
 Array = NDArray[np.float64]
@@ -169,7 +170,7 @@ def solve(optimum: LargeOptimum, right: Array) -> tuple[Array, NDArray[np.bool_]
 def _duplicates(sample: Sample) -> list[tuple[int, ...]]:
     """Columns that are equal in all rows used, and not constant."""
     used = sample.block.all_used().astype(np.intp)
-    matrix = sample.block.rows.whole()
+    matrix = in_one_storage(sample.block.rows.whole())
     found = summarise_columns(matrix if used.size == matrix.shape[0] else matrix[used]).duplicates
     return [group for group in found if sample.varies[list(group)].all()]
 
@@ -190,16 +191,14 @@ def _preconditioner(sample: Sample, model: Array, sums: SecondOrder, penalties: 
     matrix = sample.block.rows.whole()[:, columns]
     shift = sample.scaling.shift
     scaling = Scaling(sample.scaling.scale[columns], None if shift is None else shift[columns])
-    make: Any = SparseRows if sample.is_sparse else DenseRows
     blocks, first = np.zeros((model.shape[1], columns.size + 1, columns.size + 1)), 0
     basis, used = contrasts(sample.objective), sample.block.all_used().astype(np.intp)
     for rows, labels, weights in pieces:
         found = derivatives(sample.objective, scores(rows, model, basis), labels)
         pairs, values = own_curvatures(sample.objective, found)
         own = [k for k, (a, b) in enumerate(pairs) if a == b]
-        part = matrix[used[first : first + labels.size]]
-        part = sparse.csr_array(part) if sample.is_sparse else np.ascontiguousarray(part)
-        blocks += make(part, scaling).products(weights[:, None] * values[:, own])
+        part = rows_in_units(matrix[used[first : first + labels.size]], scaling)
+        blocks += part.products(weights[:, None] * values[:, own])
         first += labels.size
     chosen = np.append(columns, model.shape[0] - 1) if free[-1] else columns
     blocks = blocks[:, : chosen.size, : chosen.size]

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import expit, log_softmax, logsumexp
 
 from sgdone.data.rows import Scaling
@@ -14,7 +13,8 @@ from sgdone.data.threads import single_thread
 from sgdone.inference.covariance import Covariance
 from sgdone.inference.identification import Identification
 from sgdone.interfaces.objective import Objective
-from sgdone.sums.scaled_rows import DenseRows, ScaledRows, SparseRows
+from sgdone.sums.mixed_rows import rows_in_units
+from sgdone.sums.scaled_rows import DenseRows
 from sgdone.sums.second_order import contrasts
 
 Array = NDArray[np.float64]
@@ -87,7 +87,7 @@ class Predictor:
         return Intervals(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
     def _of_part(self, part: Any, quantile: float) -> Intervals:
-        rows: ScaledRows = (SparseRows if sparse.issparse(part) else DenseRows)(part, self.scaling)
+        rows = rows_in_units(part, self.scaling)
         free, covariances = rows.times(self.model), self.covariance.of_scores(rows)
         basis = contrasts(self.objective)
         if basis is None:

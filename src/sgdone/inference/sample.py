@@ -78,8 +78,7 @@ class Sample:
         order = np.arange(X.shape[0], dtype=np.uint64)
         weight = np.ones(1) if sample_weight is None else sample_weight
         block = Block(Rows.of(X, names=names), frozen(labels), frozen(weight), order, order)
-        if not block.rows.access.vectors_first:
-            block.rows.check_indices()
+        block.rows.check_indices()
         largest = _largest(block)
         if not np.all(np.isfinite(largest)):
             check_rows(block, block.all_used())
@@ -116,9 +115,9 @@ class Sample:
         return self.block.rows.n_features
 
     @property
-    def is_sparse(self) -> bool:
-        """Whether the rows are sparse."""
-        return not self.block.rows.access.vectors_first
+    def n_dense(self) -> int:
+        """Number of dense columns, which come first: they are centred, sparse ones are not."""
+        return self.block.rows.n_dense
 
     @cached_property
     def scaling(self) -> Scaling:
@@ -130,13 +129,14 @@ class Sample:
         size = np.sqrt(moments.squares / moments.rows + moments.means**2)
         if not self.objective.fit_intercept:
             return Scaling(np.where(size > 0, size, np.inf))
-        spreads = moments.spreads
-        if self.is_sparse:
-            # Squares less the square of the mean: rounding hides a small spread.
-            constant = ~(spreads > 1e-6 * size)
-            constant[constant] = [self._is_constant(j) for j in np.flatnonzero(constant).tolist()]
-            return Scaling(np.where((size > 0) & ~constant, size, np.inf))
-        return Scaling(np.where(spreads > 0, spreads, np.inf), moments.means)
+        spreads, d = moments.spreads, self.n_dense
+        # Of sparse columns, squares less the square of the mean: rounding hides a small spread.
+        constant = ~(spreads[d:] > 1e-6 * size[d:])
+        constant[constant] = [self._is_constant(d + j) for j in np.flatnonzero(constant).tolist()]
+        scale = np.where(spreads > 0, spreads, np.inf)
+        scale[d:] = np.where((size[d:] > 0) & ~constant, size[d:], np.inf)
+        shift = np.where(np.arange(self.n_features) < d, moments.means, 0.0)
+        return Scaling(scale, shift if d else None)
 
     def _is_constant(self, column: int) -> bool:
         used = self.block.all_used().astype(np.intp)
@@ -170,31 +170,14 @@ class Sample:
         d is the distance from the mean, or from 0 without an intercept. It is m for a column with m ones among many
         zeros, a third of the rows for a normal distribution, and 1 if one row is far from all others.
         """
-        squares, fourths = np.zeros(self.n_features), np.zeros(self.n_features)
-        inverse = 1.0 / self.scaling.scale
-        means = column_moments(self.block, weighted=True).means * inverse if self.objective.fit_intercept else 0.0
-        total = 0.0
-        sampling = self.weights == "sampling"
-        powers = np.zeros((4, self.n_features))
-        for part, _, weights in pieces_of(self.block):
-            own = weights * weights if sampling else weights
-            if isinstance(part, np.ndarray):
-                apart = part * inverse - means
-                apart *= apart
-                squares += weights @ apart
-                fourths += own @ (apart * apart)
-                continue
-            values = part.data * inverse[part.indices]
-            of_rows, of_own = (np.repeat(each, np.diff(part.indptr)) for each in (weights, own))
-            total += float(own.sum())
-            for power in range(4):
-                powers[power] += np.bincount(part.indices, of_own * values ** (power + 1), minlength=self.n_features)
-            squares += np.bincount(part.indices, of_rows * values**2, minlength=self.n_features)
-        if self.is_sparse:
-            weight = self.block.total_weight
-            squares = squares - weight * means * means
-            fourths = powers[3] - 4 * means * powers[2] + 6 * means**2 * powers[1] - 4 * means**3 * powers[0]
-            fourths = fourths + total * means**4
+        inverse, sampling = 1.0 / self.scaling.scale, self.weights == "sampling"
+        means = np.zeros(self.n_features)
+        if self.objective.fit_intercept:
+            means = column_moments(self.block, weighted=True).means * inverse
+        squares, fourths = np.empty(self.n_features), np.empty(self.n_features)
+        for columns, part in self.block.parts:
+            powers = _powers_of_dense if part.rows.is_dense else _powers_of_sparse
+            squares[columns], fourths[columns] = powers(part, inverse[columns], means[columns], sampling=sampling)
         unit = 1.0 if sampling else self.frequency
         with np.errstate(divide="ignore", invalid="ignore"):
             found = unit * squares**2 / fourths
@@ -203,9 +186,11 @@ class Sample:
     @cached_property
     def entries(self) -> Array:
         """Number of entries of each column that are not 0; of dense columns, of rows."""
-        if not self.is_sparse:
-            return np.full(self.n_features, float(self.block.n_used))
-        return np.bincount(self.block.rows.whole().indices, minlength=self.n_features).astype(np.float64)
+        found = np.full(self.n_features, float(self.block.n_used))
+        for columns, part in self.block.rows.parts:
+            if part.is_sparse:
+                found[columns] = np.bincount(part.whole().indices, minlength=part.n_features)
+        return found
 
     def rarest_share(self, chosen: NDArray[np.bool_]) -> float:
         """The smallest share of rows inside or outside one of the classes of the chosen outputs; 1 of a regression."""
@@ -227,6 +212,33 @@ class Sample:
         return self.block.labels[used], self.block.weights_of(used) * self.frequency
 
 
+def _powers_of_dense(block: Block, inverse: Array, means: Array, *, sampling: bool) -> tuple[Array, Array]:
+    """Σvd² and Σvd⁴ of dense columns, v² in place of the last v if ``sampling``; d is the distance from the mean."""
+    squares, fourths = np.zeros(means.size), np.zeros(means.size)
+    for part, _, weights in pieces_of(block):
+        apart = part * inverse - means
+        apart *= apart
+        squares += weights @ apart
+        fourths += (weights * weights if sampling else weights) @ (apart * apart)
+    return squares, fourths
+
+
+def _powers_of_sparse(block: Block, inverse: Array, means: Array, *, sampling: bool) -> tuple[Array, Array]:
+    """The same of sparse columns, from the powers of their entries."""
+    squares, powers, total = np.zeros(means.size), np.zeros((4, means.size)), 0.0
+    for part, _, weights in pieces_of(block):
+        own = weights * weights if sampling else weights
+        values = part.data * inverse[part.indices]
+        of_rows, of_own = (np.repeat(each, np.diff(part.indptr)) for each in (weights, own))
+        total += float(own.sum())
+        for power in range(4):
+            powers[power] += np.bincount(part.indices, of_own * values ** (power + 1), minlength=means.size)
+        squares += np.bincount(part.indices, of_rows * values**2, minlength=means.size)
+    squares = squares - block.total_weight * means * means
+    fourths = powers[3] - 4 * means * powers[2] + 6 * means**2 * powers[1] - 4 * means**3 * powers[0]
+    return squares, fourths + total * means**4
+
+
 def _whole(counts: Any) -> Any:
     """Numbers of rows without the rounding of weights, which were divided by their mean."""
     near = np.rint(counts)
@@ -236,14 +248,15 @@ def _whole(counts: Any) -> Any:
 def _largest(block: Block) -> Array:
     """Largest absolute value of each column; NaN or infinite if it has such values."""
     largest = np.zeros(block.rows.n_features)
-    for part, _, _ in parts_of(block, _all(block)):
-        if isinstance(part, np.ndarray):
-            found = np.abs(part).max(axis=0, initial=0.0)
-        else:
-            found = np.zeros(largest.size)
-            with np.errstate(invalid="ignore"):
-                np.maximum.at(found, part.indices, np.abs(part.data))
-        largest = np.maximum(largest, found)
+    for columns, of_columns in block.parts:
+        for part, _, _ in parts_of(of_columns, _all(block)):
+            if isinstance(part, np.ndarray):
+                found = np.abs(part).max(axis=0, initial=0.0)
+            else:
+                found = np.zeros(part.shape[1])
+                with np.errstate(invalid="ignore"):
+                    np.maximum.at(found, part.indices, np.abs(part.data))
+            largest[columns] = np.maximum(largest[columns], found)
     return largest
 
 

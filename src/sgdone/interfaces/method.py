@@ -82,6 +82,8 @@ class Method(ABC):
     The class attributes declare what a method needs and gives; `sgdone.run.needs` checks them in one place.
     """
 
+    #: Whether it trains on rows whose columns are part dense, part sparse.
+    takes_mixed_rows: ClassVar[bool] = False
     #: Whether it must be able to read all rows at any time: a stream is not enough.
     needs_all_rows: ClassVar[bool] = False
     #: Whether the loss must stay the same during a run, because slopes of it are stored.

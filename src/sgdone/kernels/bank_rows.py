@@ -2,8 +2,9 @@
 
 Each way of reaching rows has
 
-- ``dots(rows, i, weights, flat, model, own)``: writes the row in scaled units to ``own[0]`` and its inner products with
-  the columns of ``weights`` to ``own[1]``; returns ‖x‖² and ``()``, as `sgdone.kernels.loop` expects of a prediction;
+- ``dots(rows, i, weights, flat, model, own)``: writes the inner products of the row in scaled units with the columns of
+  ``weights`` to ``own[1]``; returns ‖x‖² and ``()``, as `sgdone.kernels.loop` expects of a prediction. It may work in
+  ``own[0]``: dense columns are written there in scaled units, followed, if others are sparse, by their inner products;
 - ``adds(rows, i, weights, flat, own)``: column ``p`` += ``own[2][p]`` × row ``i``, as left by ``dots``; nothing if
   ``own[2]`` is empty;
 - ``sound``, ``locate`` and ``fetch`` as in `sgdone.kernels.rows_dense`.
@@ -155,5 +156,46 @@ def _csr_adds(rows: Any, i: Any, weights: Any, flat: Any, own: Any) -> None:
                 weights[j, p] += x * amounts[p]
 
 
+@inlined
+def _mixed_dots(rows: Any, i: Any, weights: Any, flat: Any, model: Any, own: Any) -> Any:
+    dense, entries = rows
+    n_dense = dense[0].shape[1]
+    sums = own[1]
+    of_dense = own[0][n_dense:]
+    norm, nothing = _dense_dots(dense, i, weights, flat, model, own)
+    for p in range(sums.size):
+        of_dense[p] = sums[p]
+    norm_of_entries, _ = _csr_dots(entries, i, weights[n_dense:], flat, model, own)
+    for p in range(sums.size):
+        sums[p] += of_dense[p]
+    return norm + norm_of_entries, nothing
+
+
+@inlined
+def _mixed_adds(rows: Any, i: Any, weights: Any, flat: Any, own: Any) -> None:
+    dense, entries = rows
+    n_dense = dense[0].shape[1]
+    _dense_adds(dense, i, weights, flat, (own[0][:n_dense], own[1], own[2]))
+    _csr_adds(entries, i, weights[n_dense:], flat, own)
+
+
+@inlined
+def _mixed_sound(rows: Any, i: Any, weights: Any) -> Any:
+    return rows_csr_scaled.sound(rows[1], i, weights[rows[0][0].shape[1] :])
+
+
+@inlined
+def _mixed_locate(rows: Any, i: Any) -> None:
+    rows_csr_scaled.locate(rows[1], i)
+
+
+@inlined
+def _mixed_fetch(rows: Any, i: Any) -> None:
+    rows_dense_scaled.fetch(rows[0], i)
+    rows_csr_scaled.fetch(rows[1], i)
+
+
 DENSE = BankAccess(_dense_dots, _dense_adds, rows_dense_scaled.sound, rows_dense_scaled.locate, rows_dense_scaled.fetch)
 CSR = BankAccess(_csr_dots, _csr_adds, rows_csr_scaled.sound, rows_csr_scaled.locate, rows_csr_scaled.fetch)
+#: Dense columns first; ``rows`` are the arrays of these, and those of the sparse columns.
+MIXED = BankAccess(_mixed_dots, _mixed_adds, _mixed_sound, _mixed_locate, _mixed_fetch)

@@ -21,6 +21,11 @@ def check_needs(
 ) -> None:
     """Raise a ValueError that names the first mismatch, and what to use instead."""
     loss = objective.loss
+    if source.is_mixed and not method.takes_mixed_rows:
+        raise ValueError(
+            f"X is part dense, part sparse, and {method} takes matrices of one storage: use X.tocsr() or X.toarray(), "
+            "or LinearClassifier or LinearRegressor"
+        )
     if method.is_implicit and not loss.convex:
         raise ValueError(
             f"{method} makes implicit steps, which need a convex loss, and {loss.name!r} is not convex: "

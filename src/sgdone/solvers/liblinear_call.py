@@ -112,7 +112,7 @@ class Caller:
 def matrix_of(rows: Rows, used: NDArray[np.uint64]) -> Any:
     """Some rows in the units of training, as float64, dense or CSR as they are."""
     scaling = rows.scaling
-    if rows.access.vectors_first:
+    if rows.is_dense:
         X = rows.arrays[0][used].astype(np.float64, copy=False)
         if scaling is None:
             return X

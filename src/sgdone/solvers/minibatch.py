@@ -40,7 +40,7 @@ class Waiting:
         """Let some rows of a block wait, and no others."""
         if rows.size:
             X = block.rows.matrix(rows)
-            self.arrays = (X,) if block.rows.access.vectors_first else (X.data, X.indices, X.indptr)
+            self.arrays = (X,) if block.rows.is_dense else (X.data, X.indices, X.indptr)
         else:
             self.arrays = ()
         self.labels, self.weights = block.labels[rows], block.weights_of(rows)
@@ -173,7 +173,7 @@ def check_minibatch(minibatch: Any) -> None:
 
 def _like(rows: Rows, parts: list[Any]) -> Rows:
     """Rows of several matrices, reached in the same way as others and through arrays of the same types."""
-    if rows.access.vectors_first:
+    if rows.is_dense:
         return rows.like(np.vstack([_dense(part) for part in parts]))
     X: Any = sparse.vstack([sparse.csr_array(part) for part in parts], format="csr")
     signed = np.int32 if rows.arrays[1].dtype == np.uint32 else np.int64

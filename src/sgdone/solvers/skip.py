@@ -27,5 +27,5 @@ def skip_of(rows: Rows) -> int:
     (16, 64)
     """
     size = rows.n_rows * rows.n_features
-    entries = size if rows.access.vectors_first else rows.arrays[0].size
+    entries = size if rows.is_dense else rows.arrays[0].size
     return max(1, min(int(_FACTOR * size / max(1, entries)), max(rows.n_rows, PRELIMINARY_ROWS)))

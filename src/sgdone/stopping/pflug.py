@@ -105,7 +105,7 @@ class Pflug(StopRule):
 
     def watches(self, state: _Memory, rows: Rows) -> tuple[Watch, ...]:
         """The sum, kept by the loop."""
-        dense = rows.access.vectors_first
+        dense = rows.is_dense
         if not state.arrays or state.dense != dense:
             # A last row that was kept in another form is forgotten: its product with the next is left out.
             state.arrays, state.dense = _place_for_a_row(rows), dense
@@ -134,7 +134,7 @@ class Pflug(StopRule):
 
 def _place_for_a_row(rows: Rows) -> tuple[NDArray[Any], ...]:
     """What `RowAccess.overlap` keeps a row in."""
-    if rows.access.vectors_first:
+    if rows.is_dense:
         return (np.zeros(rows.n_features, rows.dtype),)
     return (*make_memory(rows.n_features), np.zeros(1))
 

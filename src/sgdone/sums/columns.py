@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.rows import Scaling
 from sgdone.data.source import Block
 from sgdone.sums.merging import merged
@@ -83,7 +84,9 @@ def comparable_units(block: Block, *, centred: bool) -> Scaling:
     return Scaling(np.where(spreads > 0, spreads, np.inf), moments.means if centred else None)
 
 
-def moments_of(part: NDArray[np.floating] | sparse.csr_array, weights: Array | None = None) -> ColumnMoments:
+def moments_of(
+    part: NDArray[np.floating] | sparse.csr_array | MixedMatrix, weights: Array | None = None
+) -> ColumnMoments:
     """Moments of the columns of a matrix, its rows weighted if ``weights`` are given.
 
     Examples
@@ -91,17 +94,24 @@ def moments_of(part: NDArray[np.floating] | sparse.csr_array, weights: Array | N
     >>> moments_of(np.array([[1.0, 5.0], [3.0, 5.0]])).spreads
     array([1., 0.])
     """
-    rows = part.shape[0]
+    if isinstance(part, MixedMatrix):
+        numbers, entries = moments_of(part.dense, weights), moments_of(part.sparse, weights)
+        means = np.concatenate([numbers.means, entries.means])
+        return ColumnMoments(numbers.rows, means, np.concatenate([numbers.squares, entries.squares]))
+    # Equal weights are a common factor.
+    own = np.ones(part.shape[0]) if weights is None else weights
+    equal = bool(own.min() == own.max())
+    unit = float(own[0]) if equal else 1.0
+    own = own / unit
+    total = float(own.sum())
     if sparse.issparse(part):
         values = part.astype(np.float64)
-        means = np.asarray(values.sum(axis=0)).ravel() / rows
-        squares = np.asarray(values.multiply(values).sum(axis=0)).ravel() - rows * means * means
-        return ColumnMoments(rows, means, np.maximum(squares, 0.0))
+        means = np.asarray(values.T @ own) / total
+        squares = np.asarray(values.multiply(values).T @ own) - total * means * means
+        return ColumnMoments(unit * total, means, unit * np.maximum(squares, 0.0))
     dense = np.asarray(part, dtype=np.float64)
-    if weights is None or weights.min() == weights.max():
+    if equal:
         means = dense.mean(axis=0)
-        unit = 1.0 if weights is None else float(weights[0])
-        return ColumnMoments(unit * rows, means, unit * np.square(dense - means).sum(axis=0))
-    total = float(weights.sum())
-    means = weights @ dense / total
-    return ColumnMoments(total, means, weights @ np.square(dense - means))
+        return ColumnMoments(unit * total, means, unit * np.square(dense - means).sum(axis=0))
+    means = own @ dense / total
+    return ColumnMoments(total, means, own @ np.square(dense - means))

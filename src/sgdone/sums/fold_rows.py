@@ -138,20 +138,73 @@ class DenseFoldRows(FoldRows):
     ) -> None:
         """Two products a piece."""
         model = np.vstack([columns, intercepts])
-        shape = (-1, weights.shape[1], outputs.per_model)
         for k, piece in enumerate(self._pieces):
             here = slice(k * PIECE, (k + 1) * PIECE)
             scores[here] = piece.rows.times(model)
-            share, score = shares[here].reshape(shape), scores[here].reshape(shape)
-            if outputs.coupled:
-                score = score - (share * score).sum(axis=2, keepdims=True)
-            changes[here] = (weights[here][:, :, None] * share * score).reshape(changes[here].shape)
+            _bend(shares[here], weights[here], outputs, scores[here], changes[here])
             found += piece.rows.transposed_times(changes[here])[:-1]
         totals[0], totals[1] = np.einsum("ij,ij->j", scores, changes), changes.sum(axis=0)
 
 
+@final
+class MixedFoldRows(FoldRows):
+    """Dense columns as pieces, sparse ones as they are."""
+
+    def __init__(self, dense: DenseFoldRows, entries: SparseFoldRows) -> None:
+        self._dense, self._entries, self._n_dense = dense, entries, dense.n_features
+        self.n_rows, self.n_features = dense.n_rows, dense.n_features + entries.n_features
+        self.inverse = np.concatenate([dense.inverse, entries.inverse])
+
+    def width(self, n_columns: int) -> int:
+        """As many as sparse rows need."""
+        return self._entries.width(n_columns)
+
+    def dots(self, columns: Array, intercepts: Array) -> Array:
+        """The intercepts are added once."""
+        found = self._entries.dots(columns[self._n_dense :], intercepts)
+        found += self._dense.dots(columns[: self._n_dense], np.zeros_like(intercepts))
+        return found
+
+    def adds(self, values: Array, found: Array, *, squared: bool = False) -> None:
+        """Each part to its own columns."""
+        self._dense.adds(values, found[: self._n_dense], squared=squared)
+        self._entries.adds(values, found[self._n_dense :], squared=squared)
+
+    def curved(
+        self,
+        columns: Array,
+        intercepts: Array,
+        shares: Array,
+        weights: Array,
+        outputs: Outputs,
+        scores: Array,
+        changes: Array,
+        totals: Array,
+        found: Array,
+    ) -> None:
+        """Two products of each part."""
+        scores[:] = self.dots(columns, intercepts)
+        _bend(shares, weights, outputs, scores, changes)
+        self.adds(changes, found)
+        totals[0], totals[1] = np.einsum("ij,ij->j", scores, changes), changes.sum(axis=0)
+
+
+def _bend(shares: Array, weights: Array, outputs: Outputs, scores: Array, changes: Array) -> None:
+    """Write the second derivatives of the rows' losses times scores to ``changes``; further columns are 0."""
+    used, shape = weights.shape[1] * outputs.per_model, (-1, weights.shape[1], outputs.per_model)
+    share, score = shares[:, :used].reshape(shape), scores[:, :used].reshape(shape)
+    if outputs.coupled:
+        score = score - (share * score).sum(axis=2, keepdims=True)
+    changes[:, :used] = (weights[:, :, None] * share * score).reshape(-1, used)
+    changes[:, used:] = 0.0
+
+
 def fold_rows(pieces: Pieces) -> FoldRows:
     """Rows in the units of pieces."""
-    if pieces.block.rows.access.vectors_first:
+    if pieces.block.rows.is_dense:
         return DenseFoldRows(pieces)
-    return SparseFoldRows(pieces.block, pieces.scaling.scale)
+    if pieces.block.rows.is_sparse:
+        return SparseFoldRows(pieces.block, pieces.scaling.scale)
+    (dense, numbers), (others, entries) = pieces.block.parts
+    scaled = Pieces(numbers, pieces.scaling.of(dense), pieces.frequency, pieces.threads)
+    return MixedFoldRows(DenseFoldRows(scaled), SparseFoldRows(entries, pieces.scaling.of(others).scale))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.rows import Scaling
 from sgdone.data.source import Block
 from sgdone.data.threads import mapped
@@ -60,6 +61,8 @@ def gram(block: Block, *, centred: bool, frequency: float = 1.0, threads: int = 
 
 def _piece(part: Any, labels: Array, weights: Array, centred: bool) -> Gram:
     total = float(weights.sum())
+    if isinstance(part, MixedMatrix):
+        return _mixed_piece(part, labels, weights, centred)
     if not isinstance(part, np.ndarray):
         return _sparse_piece(part, labels, weights, total, centred)
     rows = np.empty((part.shape[0], part.shape[1] + 1))
@@ -71,6 +74,20 @@ def _piece(part: Any, labels: Array, weights: Array, centred: bool) -> Gram:
     if np.any(weights != 1.0):
         rows *= np.sqrt(weights)[:, None]
     return Gram(total, means, rows.T @ rows)
+
+
+def _mixed_piece(part: MixedMatrix, labels: Array, weights: Array, centred: bool) -> Gram:
+    """Products of dense columns and targets, of sparse columns, and of both; columns in the order of ``part``."""
+    numbers, entries = (_piece(of_columns, labels, weights, centred) for of_columns in (part.dense, part.sparse))
+    d, width = part.n_dense, part.shape[1]
+    apart = weights[:, None] * (part.dense - numbers.means[:d])
+    products = np.empty((width + 1, width + 1))
+    dense, others = np.append(np.arange(d), width), np.arange(d, width + 1)
+    products[np.ix_(others, others)], products[np.ix_(dense, dense)] = entries.products, numbers.products
+    # Deviations sum to 0: those of the sparse columns from their means need not be taken.
+    products[d:width, :d] = part.sparse.T @ apart
+    products[:d, d:width] = products[d:width, :d].T
+    return Gram(numbers.weight, np.append(numbers.means[:d], entries.means), products)
 
 
 def _sparse_piece(part: sparse.csr_array, labels: Array, weights: Array, total: float, centred: bool) -> Gram:

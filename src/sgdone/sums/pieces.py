@@ -2,17 +2,18 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.rows import Rows, Scaling
 from sgdone.data.source import Block
 from sgdone.data.threads import mapped
-from sgdone.sums.scaled_rows import DenseRows, RawRows, ScaledRows, SparseRows
+from sgdone.sums.mixed_rows import rows_in_units
+from sgdone.sums.scaled_rows import ScaledRows
 
 Array = NDArray[np.float64]
 Found = TypeVar("Found")
@@ -61,9 +62,9 @@ class Pieces:
     def __init__(self, block: Block, scaling: Scaling, frequency: float = 1.0, threads: int = 1) -> None:
         self.block, self.scaling, self.frequency = block, scaling, frequency
         self.n_rows, self.n_features = block.n_used, block.rows.n_features
-        self._dense = block.rows.access.vectors_first
-        large = self.n_rows * self.width > _SMALL
-        self._raw = self._dense and block.rows.dtype == np.float64 and large and _is_mild(scaling)
+        self._n_dense = block.rows.n_dense
+        large = self.n_rows * (self._n_dense + 1) > _SMALL
+        self._raw = self._n_dense > 0 and block.rows.dtype == np.float64 and large and _is_mild(scaling)
         self._raw = self._raw and not is_extreme(scaling)
         self._kept: list[Piece] | None = None
         #: Threads over pieces; within the only one, over products.
@@ -83,26 +84,23 @@ class Pieces:
         if self._kept is not None:
             return iter(self._kept)
         made = self._made()
-        if self._dense and not self._raw and self.n_rows * self.width > KEPT:
+        if self._n_dense and not self._raw and self.n_rows * (self._n_dense + 1) > KEPT:
             return made
         self._kept = list(made)
         return iter(self._kept)
 
     def _made(self) -> Iterator[Piece]:
-        make: Any = partial(DenseRows, threads=self._inner)
-        if not self._dense or self._raw:
-            make = RawRows if self._dense else SparseRows
-        size = PIECE if self._dense or self.width <= _WIDE_SPARSE else _LONGER * PIECE
+        size = PIECE if self.block.rows.is_dense or self.width <= _WIDE_SPARSE else _LONGER * PIECE
         used = self.block.all_used().astype(np.intp)
-        yield from self._of_rows(make, (used[first : first + size] for first in range(0, used.size, size)))
+        chosen = (used[first : first + size] for first in range(0, used.size, size))
+        for part, labels, weights in parts_of(self.block, chosen):
+            rows = rows_in_units(part, self.scaling, raw=self._raw, threads=self._inner)
+            yield Piece(rows, labels, weights * self.frequency)
 
     def of_rows(self, chosen: Iterable[NDArray[np.intp]]) -> Iterator[Piece]:
         """Pieces of the given rows, in this order."""
-        return self._of_rows(DenseRows if self._dense else SparseRows, chosen)
-
-    def _of_rows(self, make: Any, chosen: Iterable[NDArray[np.intp]]) -> Iterator[Piece]:
         for part, labels, weights in parts_of(self.block, chosen):
-            yield Piece(make(part, self.scaling), labels, weights * self.frequency)
+            yield Piece(rows_in_units(part, self.scaling), labels, weights * self.frequency)
 
 
 def _is_mild(scaling: Scaling) -> bool:
@@ -122,14 +120,22 @@ def is_extreme(scaling: Scaling) -> bool:
 
 def in_units(block: Block, scaling: Scaling) -> Block:
     """A copy of a block in other units, for columns whose products would overflow or underflow."""
-    matrix, inverse = block.rows.whole(), 1.0 / scaling.scale
+    return replace(block, rows=Rows.of(_in_units(block.rows.whole(), scaling), names=block.rows.names))
+
+
+def _in_units(matrix: Any, scaling: Scaling) -> Any:
+    if isinstance(matrix, MixedMatrix):
+        columns = slice(0, matrix.n_dense), slice(matrix.n_dense, None)
+        numbers, entries = (
+            _in_units(*pair) for pair in zip((matrix.dense, matrix.sparse), map(scaling.of, columns), strict=True)
+        )
+        return MixedMatrix(numbers, entries)
+    inverse = 1.0 / scaling.scale
     if isinstance(matrix, np.ndarray):
         shift = 0.0 if scaling.shift is None else scaling.shift
-        scaled: Any = np.ascontiguousarray((matrix - shift) * inverse)
-    else:
-        entries = matrix.data * inverse[matrix.indices]
-        scaled = sparse.csr_array((entries, matrix.indices, matrix.indptr), matrix.shape)
-    return replace(block, rows=Rows.of(scaled, names=block.rows.names))
+        return np.ascontiguousarray((matrix - shift) * inverse)
+    entries = matrix.data * inverse[matrix.indices]
+    return sparse.csr_array((entries, matrix.indices, matrix.indptr), matrix.shape)
 
 
 def pieces_of(block: Block) -> Iterator[tuple[Any, Array, Array]]:
@@ -156,6 +162,8 @@ def _neighbours(matrix: Any, first: int, last: int) -> Any:
     """Neighbouring rows, without copying their entries."""
     if isinstance(matrix, np.ndarray):
         return matrix[first:last]
+    if isinstance(matrix, MixedMatrix):
+        return MixedMatrix(*(_neighbours(part, first, last) for part in (matrix.dense, matrix.sparse)))
     begin, end = int(matrix.indptr[first]), int(matrix.indptr[last])
     arrays = matrix.data[begin:end], matrix.indices[begin:end], matrix.indptr[first : last + 1] - begin
     return sparse.csr_array(arrays, (last - first, matrix.shape[1]))

@@ -71,6 +71,11 @@ class DenseRows(ScaledRows):
         """One product of squares."""
         return np.asarray((self._rows * self._rows).T @ values)
 
+    @property
+    def scaled(self) -> Array:
+        """x̃ of each row."""
+        return self._rows[:, :-1]
+
     @cached_property
     def _single(self) -> Any:
         return self._rows.astype(np.float32)
@@ -164,6 +169,11 @@ class RowsAsTheyAre(ScaledRows):
 @dataclass(frozen=True)
 class RawRows(RowsAsTheyAre):
     """Dense rows whose columns are not far from 0, relative to their spread: no copy is needed."""
+
+    @property
+    def scaled(self) -> Array:
+        """x̃ of each row: a copy each time."""
+        return DenseRows(self.part, self.scaling).scaled
 
     def squared_transposed_times(self, values: Array) -> Array:
         """Of a scaled copy."""
