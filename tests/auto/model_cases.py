@@ -101,7 +101,7 @@ def forked(models, n_folds=2):
 
 
 def random_case(seed, objective, dense=True, n_rows=30, n_features=6, n_dense=None):
-    """Continuous values, so that no margin ties a kink; some rows empty. All columns are dense, or all sparse, or some."""
+    """Continuous values, so that no margin ties a kink; some rows empty. ``n_dense`` columns are dense, if given."""
     n_dense = n_features * dense if n_dense is None else n_dense
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows, n_features)) * (rng.random((n_rows, n_features)) < 0.6)

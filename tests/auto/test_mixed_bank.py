@@ -246,6 +246,25 @@ def test_named_methods_refuse():
         check_needs(asgd(), objective_of(Logistic(), 2, alpha=0.0), MaxPasses(1), source)
 
 
+@pytest.mark.parametrize("n_first", [3, 5], ids=["dense columns only", "mixed"])
+def test_features_that_are_appended(n_first):
+    """As if they had been there from the first row on, without entries."""
+    X, labels = table(14, 6000)
+    X[:3000, n_first:] = 0.0
+    models = []
+    for known in (n_first, 7):
+        first, then = X[:3000, :known], X[3000:]
+        options = {"shuffle": False, "part_of_stream": True}
+        source = source_of(with_dense_columns(first, 3), labels[:3000], **options)
+        result = run(source, objective_of(Logistic(), 2), Bank(), MaxPasses(1))
+        result.state.append_features(7 - known)
+        source = source_of(with_dense_columns(then, 3), labels[3000:], **options)
+        models.append(run(source, objective_of(Logistic(), 2), Bank(), MaxPasses(2), resume=result).model)
+    assert models[0].coef[0, n_first:].all()
+    np.testing.assert_allclose(models[0].coef, models[1].coef, rtol=1e-9)
+    np.testing.assert_allclose(models[0].intercept, models[1].intercept, rtol=1e-9)
+
+
 # ---- the exact optimum ----
 
 

@@ -4,15 +4,13 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from scipy import sparse
 
+from sgdone.data.mixed_matrix import with_dense_columns
 from sgdone.data.rows import Rows, Scaling
-from sgdone.kernels.bank_rows import CSR, DENSE
+from sgdone.kernels.bank_rows import CSR, DENSE, MIXED
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
 from tiers import fast_first
-
-dense_or_csr = pytest.mark.parametrize("dense", fast_first(1, [True, False]), ids=["dense", "csr"])
 
 
 @lru_cache
@@ -30,28 +28,31 @@ def make_loop(access, types):
     return loop
 
 
-def run(rows, arrays, dense, weights, amounts, row):
+def run(rows, arrays, weights, amounts, row):
     """Inner products and squared norms of all rows, each added to the weights after."""
     order = np.arange(rows.n_rows, dtype=np.uint64)
     sums, norms = np.full((rows.n_rows, weights.shape[1]), np.nan, rows.dtype), np.empty(rows.n_rows)
-    loop = make_loop(DENSE if dense else CSR, rows.types)
+    loop = make_loop({"dense": DENSE, "sparse": CSR, "mixed": MIXED}[rows.storage], rows.types)
     loop(arrays, order, weights, weights.reshape(-1), row, amounts, sums, norms)
     return sums, norms
 
 
-@dense_or_csr
+@pytest.mark.parametrize("storage", fast_first(1, ["dense", "sparse", "mixed"]))
 @pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
-@pytest.mark.parametrize(("n_features", "width"), [(1, 2), (21, 2), (9, 4), (37, 18)])
-def test_products_norms_and_sums(n_features, width, dtype, dense, rng):
+@pytest.mark.parametrize(("n_features", "width"), [(2, 2), (21, 2), (9, 4), (37, 18)])
+def test_products_norms_and_sums(n_features, width, dtype, storage, rng):
+    n_dense = {"dense": n_features, "sparse": 0, "mixed": n_features // 2}[storage]
     X = (rng.standard_normal((12, n_features)) * (rng.random((12, n_features)) < 0.7)).astype(dtype)
-    scaling = Scaling(rng.uniform(0.5, 2.0, n_features), rng.standard_normal(n_features) if dense else None)
+    shift = rng.standard_normal(n_features) * (np.arange(n_features) < n_dense)
+    scaling = Scaling(rng.uniform(0.5, 2.0, n_features), shift if n_dense else None)
     weights = rng.standard_normal((n_features, width)).astype(dtype)
     amounts = 0.1 * rng.standard_normal(width).astype(dtype)
     expected = weights.astype(np.float64)
-    rows = Rows.of(X if dense else sparse.csr_array(X), scaling)
-    found, norms = run(rows, rows.arrays, dense, weights, amounts, np.empty(n_features if dense else 0, dtype))
+    rows = Rows.of(with_dense_columns(X, n_dense), scaling)
+    room = np.empty(n_dense + (width if storage == "mixed" else 0), dtype)
+    found, norms = run(rows, rows.arrays, weights, amounts, room)
     close = {"rtol": 1e-12, "atol": 1e-12} if dtype == np.float64 else {"rtol": 1e-4, "atol": 1e-4}
-    for i, x in enumerate((X - (scaling.shift if dense else 0.0)) / scaling.scale):
+    for i, x in enumerate((X - shift) / scaling.scale):
         np.testing.assert_allclose(found[i], x @ expected, **close)
         np.testing.assert_allclose(norms[i], x @ x, **close)
         expected += np.outer(x, amounts)
@@ -69,12 +70,12 @@ def test_the_same_bits_wherever_arrays_lie(which, gap, count, width, rng):
         X[:] = rng.standard_normal(count)
         rows = Rows.of(X, Scaling(rng.uniform(0.5, 2.0, count), rng.standard_normal(count)))
         arrays = dict(zip(("matrix", "shift", "inverse_scale"), rows.arrays, strict=True), weights=weights.copy())
-        expected = run(rows, rows.arrays, True, arrays["weights"].copy(), amounts, np.empty(1024)[512 : 512 + count])
+        expected = run(rows, rows.arrays, arrays["weights"].copy(), amounts, np.empty(1024)[512 : 512 + count])
         pool = np.empty(1024)
         near = pool[512 - gap - arrays[which].size : 512 - gap].reshape(arrays[which].shape)
         near[:] = arrays[which]
         near.flags.writeable = which != "matrix"
         moved = {**arrays, which: near}
         given = moved["matrix"], moved["shift"], moved["inverse_scale"]
-        found = run(rows, given, True, moved["weights"], amounts, pool[512 : 512 + count])
+        found = run(rows, given, moved["weights"], amounts, pool[512 : 512 + count])
         assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))

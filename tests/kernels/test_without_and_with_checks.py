@@ -86,14 +86,15 @@ from running import objective_of
 from sgdone.auto.candidates import CANDIDATES
 from sgdone.auto.models import Models
 from sgdone.auto.units import Units
+from sgdone.data.mixed_matrix import with_dense_columns
 
 folds = rng.choice(np.array([0, 1, 255], dtype=np.uint8), 150)
-for matrix in (X, sparse.csr_array(X), sparse.csr_array(X[:, [0]])):
+for matrix in (X, sparse.csr_array(X), sparse.csr_array(X[:, [0]]), with_dense_columns(X, 2)):
     for labels, n_classes in ((y, 2), (rng.integers(0, 3, 150).astype(float), 3)):
         objective = objective_of(losses.Logistic(), n_classes)
-        dense, n_features, n_outputs = not sparse.issparse(matrix), matrix.shape[1], objective.n_outputs
+        n_features, n_outputs = matrix.shape[1], objective.n_outputs
         block = next(ArraySource(matrix, labels, weights, shuffle=False).blocks(rng))
-        units = Units(n_features * dense, dense, n_features)
+        units = Units(block.rows.n_dense, block.rows.n_dense > 0, n_features)
         start = np.zeros((n_outputs, n_features)), np.zeros(n_outputs)
         models = Models.at(objective, CANDIDATES[:2], X.dtype, *start)
         models.fork(2)
@@ -114,9 +115,9 @@ from sgdone.auto.fold_path import FoldPath
 from sgdone.data.validation_rows import ValidationRows
 from sgdone.sums.pieces import Pieces
 
-for labels, n_classes in ((y, 2), (rng.integers(0, 3, 150).astype(float), 3)):
+for labels, n_classes, n_dense in ((y, 2, 0), (rng.integers(0, 3, 150).astype(float), 3, 0), (y, 2, 2)):
     objective = objective_of(losses.Logistic(), n_classes)
-    block = next(ArraySource(sparse.csr_array(X), labels, weights, shuffle=False).blocks(rng))
+    block = next(ArraySource(with_dense_columns(X, n_dense), labels, weights, shuffle=False).blocks(rng))
     pieces = Pieces(block, Units.of_all_rows(block, centred=True).scaling)
     drawn = ValidationRows.drawn(block, block.all_used(), rng)
     path = FoldPath(objective, pieces, np.zeros((5, objective.n_free_outputs)), drawn)

@@ -122,9 +122,8 @@ def test_rows_of_folds(per_model, coupled, rng):
         arrays = [np.ascontiguousarray(array[..., part]) for array in (given, intercepts, values)]
         into = [np.ascontiguousarray(array[..., part]) for array in (scores, changes, totals, bent)]
         rows.curved(*arrays, of_models, outputs, *into)
-        results.append(
-            [*(array[..., :n_columns] for array in into[:3]), into[3][:, :n_columns] * rows.inverse[:, None]]
-        )
+        into[3] *= rows.inverse[:, None]
+        results.append([array[..., :n_columns] for array in into])
     for pair in zip(*results, strict=True):
         close(*pair)
 

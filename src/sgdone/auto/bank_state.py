@@ -171,6 +171,11 @@ class BankState:
             self.in_units = (self.units.version, InUnits(self.units.scaling))
         return self.in_units[1](block)
 
+    def append_features(self, count: int) -> None:
+        """Add sparse columns that no row has had so far: their weights are 0, and all others keep their places."""
+        self.units.append_features(count)
+        self.models.append_features(count)
+
     def see(self, block: Block, window: NDArray[np.uint64]) -> None:
         """Measure the columns of rows before they are trained on; convert the models if the units change."""
         before = self.units.scaling

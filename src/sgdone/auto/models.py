@@ -219,6 +219,13 @@ class Models:
         ratio[~np.isfinite(old.scale)] = 0.0
         self.weights *= ratio.astype(self.weights.dtype)[:, None]
 
+    def append_features(self, count: int) -> None:
+        """Add features whose weights are 0."""
+        size = (len(self.weights) + count) * self.weights.shape[1] * self.weights.itemsize
+        check_training_memory(size, len(self.weights) + count, self.objective.n_outputs)
+        none = np.zeros((count, self.weights.shape[1]), self.weights.dtype)
+        self.weights = np.concatenate([self.weights, none])
+
     def fork(self, n_folds: int) -> None:
         """Add to every model one per fold that does not train on that fold's rows."""
         count = self.n_models

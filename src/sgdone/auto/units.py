@@ -106,6 +106,15 @@ class Units:
         arrays = {name: getattr(self, name).copy() for name in ("firsts", "squares", "lift", "groups")}
         return replace(self, **arrays)
 
+    def append_features(self, count: int) -> None:
+        """Add sparse columns that no row has had so far."""
+        self.n_features += count
+        for name, value in (("firsts", 0.0), ("squares", 0.0), ("lift", 1.0), ("scale", 0.0)):
+            setattr(self, name, np.append(getattr(self, name), np.full(count, value)))
+        if self.centred:
+            self.shift = np.append(self.shift, np.zeros(count))
+        self.version += 1
+
     def observe(self, block: Block, rows: NDArray[np.uint64]) -> None:
         """Add rows before they are trained on; raise for rows that are not finite."""
         if not self.firsts.size:

@@ -1,0 +1,271 @@
+"""The estimators on rows that are part dense, part sparse."""
+
+import numpy as np
+import pytest
+from scipy import optimize, sparse
+from sklearn.base import clone
+
+import sgdone
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
+from sgdone.data import MixedMatrix
+from sgdone.data.mixed_matrix import with_dense_columns
+from tiers import fast_first
+
+TASKS = fast_first(1, ["two", "three", "numbers"])
+
+
+def problem(task="two", n_rows=500, seed=0, dtype=np.float64, levels=5):
+    """Three numbers of different means and spreads, and two categories: a matrix, and labels."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.standard_normal((n_rows, 3)) * [1.0, 30.0, 0.1] + [5.0, -100.0, 0.0]
+    chosen = np.column_stack([rng.integers(0, levels, n_rows), levels + rng.integers(0, levels, n_rows)])
+    indptr = np.arange(0, 2 * n_rows + 1, 2)
+    entries = sparse.csr_array((np.ones(2 * n_rows), chosen.ravel(), indptr), (n_rows, 2 * levels))
+    scores = (numbers - numbers.mean(axis=0)) / numbers.std(axis=0) @ [1.0, -0.5, 0.7] + entries @ rng.standard_normal(
+        2 * levels
+    )
+    noisy = scores + rng.logistic(size=n_rows)
+    y = {"two": noisy > 0, "three": np.digitize(noisy, [-1.0, 1.0]), "numbers": noisy}[task]
+    return MixedMatrix(numbers.astype(dtype), entries.astype(dtype)), y
+
+
+def estimator(task, **options):
+    return (LinearRegressor if task == "numbers" else LinearClassifier)(**{"random_state": 0} | options)
+
+
+def scores_of(model, X):
+    return model.predict(X) if isinstance(model, LinearRegressor) else model.decision_function(X)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_fit_and_predict(task):
+    """Fits and predictions do not depend on the storage of the rows that are predicted."""
+    X, y = problem(task)
+    model = estimator(task).fit(X, y)
+    assert model.n_features_in_ == 13
+    assert model.coef_.shape[-1] == 13
+    assert model.verdict_.finish_passes > 0
+    for other in (X.tocsr(), X.toarray()):
+        np.testing.assert_allclose(scores_of(model, other), scores_of(model, X), rtol=1e-10, atol=1e-10)
+    dense = estimator(task).fit(X.toarray(), y)
+    assert model.score(X, y) > dense.score(X.toarray(), y) - 0.02
+    np.testing.assert_allclose(model.feature_std_[:3], X.dense.std(axis=0), rtol=1e-10)
+    np.testing.assert_allclose(model.feature_std_[3:], np.sqrt(np.mean(X.sparse.toarray() ** 2, axis=0)), rtol=1e-10)
+    assert estimator(task).fit(X, y).coef_.tobytes() == model.coef_.tobytes()
+    assert clone(model).fit(X, y).coef_.tobytes() == model.coef_.tobytes()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_by_the_bank_alone(task, without_finish):
+    X, y = problem(task, 3000)
+    model, dense = estimator(task).fit(X, y), estimator(task).fit(X.toarray(), y)
+    assert "Newton" not in str(model.verdict_)
+    assert model.score(X, y) > dense.score(X.toarray(), y) - 0.01
+
+
+def test_units_of_numbers_do_not_matter():
+    X, y = problem()
+    moved = MixedMatrix(1000.0 * X.dense + 3e5, 7.0 * X.sparse)
+    model, other = LinearClassifier(random_state=0).fit(X, y), LinearClassifier(random_state=0).fit(moved, y)
+    np.testing.assert_allclose(other.decision_function(moved), model.decision_function(X), rtol=1e-5, atol=1e-5)
+
+
+def test_probabilities(without_finish):
+    X, y = problem("three")
+    model = LinearClassifier(random_state=0, stop=2).fit(X, y)
+    found = model.predict_proba(X)
+    assert np.allclose(found.sum(axis=1), 1.0)
+    assert np.array_equal(model.classes_[found.argmax(axis=1)], model.predict(X))
+    assert np.allclose(np.exp(model.predict_log_proba(X)), found)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("chunk", [500, 130])
+def test_partial_fit(chunk, task, tmp_path):
+    X, y = problem(task, 4000)
+    classes = {} if task == "numbers" else {"classes": np.unique(y)}
+    model = estimator(task)
+    for first in range(0, 4000, chunk):
+        model.partial_fit(X[first : first + chunk], y[first : first + chunk], **classes)
+    assert model.score(X, y) > estimator(task).fit(X, y).score(X, y) - 0.03
+    path = tmp_path / "model.safetensors"
+    sgdone.save(model, path)
+    loaded = sgdone.load(path)
+    assert np.array_equal(scores_of(loaded, X), scores_of(model, X))
+    for each in (model, loaded):
+        each.partial_fit(X[:200], y[:200])
+    assert loaded.coef_.tobytes() == model.coef_.tobytes()
+    # Rows in another storage are converted to that of the first call.
+    for each, rows in ((model, X[:200]), (loaded, X[:200].toarray())):
+        each.partial_fit(rows, y[:200])
+    assert loaded.coef_.tobytes() == model.coef_.tobytes()
+
+
+def test_partial_fit_after_fit():
+    X, y = problem("two", 1000)
+    model = LinearClassifier(random_state=0).fit(X[:500], y[:500])
+    before = model.score(X, y)
+    assert model.partial_fit(X[500:], y[500:]).score(X, y) > before - 0.02
+
+
+def test_a_model_of_dense_rows_takes_mixed_ones():
+    X, y = problem("two", 1000)
+    models = [LinearClassifier(random_state=0).partial_fit(X[:500].toarray(), y[:500], [False, True]) for _ in range(2)]
+    models[0].partial_fit(X[500:], y[500:])
+    models[1].partial_fit(X[500:].toarray(), y[500:])
+    assert models[0].coef_.tobytes() == models[1].coef_.tobytes()
+
+
+def test_weights_are_frequencies():
+    X, y = problem("two", 300)
+    weights = np.arange(300) % 3
+    repeated = np.repeat(np.arange(300), weights)
+    model = LinearClassifier(random_state=0, alpha=0.01).fit(X, y, sample_weight=weights)
+    other = LinearClassifier(random_state=0, alpha=0.01).fit(X[repeated], y[repeated])
+    np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-5)
+
+
+def test_starts(without_finish):
+    X, y = problem("two", 300)
+    model = LinearClassifier(random_state=0, warm_start=True).fit(X, y)
+    again = model.fit(X, y, coef_init=model.coef_)
+    assert again.score(X, y) > 0.5
+    with pytest.raises(ValueError, match="the start predicts"):
+        model.fit(X, y, coef_init=np.full(13, 1e300))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["two", "numbers"])
+def test_single_precision(task):
+    X, y = problem(task, dtype=np.float32)
+    model = estimator(task).fit(X, y)
+    assert model.coef_.dtype == np.float32
+    other = estimator(task).fit(X.astype(np.float64), y)
+    np.testing.assert_allclose(scores_of(model, X), scores_of(other, X.astype(np.float64)), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("n_dense", [0, 13])
+def test_without_one_part_it_is_the_other(n_dense, task):
+    X, y = problem(task)
+    array = X.toarray()
+    mixed = MixedMatrix(np.ascontiguousarray(array[:, :n_dense]), sparse.csr_array(array[:, n_dense:]))
+    found, expected = estimator(task).fit(mixed, y), estimator(task).fit(with_dense_columns(array, n_dense), y)
+    assert found.coef_.tobytes() == expected.coef_.tobytes()
+    assert np.array_equal(scores_of(found, mixed), scores_of(expected, with_dense_columns(array, n_dense)))
+
+
+# ---- errors ----
+
+
+@pytest.mark.parametrize("column", [2, 7])
+def test_values_that_are_not_finite(column):
+    X, y = problem()
+    array = X.toarray()
+    array[12, column] = np.nan
+    bad = with_dense_columns(array, 3)
+    model = LinearClassifier(random_state=0)
+    with pytest.raises(ValueError, match=f"row 12 of X holds NaN in column {column}: impute or drop it before fit"):
+        model.fit(bad, y)
+    with pytest.raises(ValueError, match=f"row 12 of X holds NaN in column {column}: .* before predict"):
+        model.fit(X, y).predict(bad)
+    model.fit(bad, y, sample_weight=np.arange(500) != 12)
+
+
+def test_named_methods_refuse():
+    X, y = problem()
+    for make in (SGDClassifier, SGDRegressor):
+        with pytest.raises(ValueError, match=r"use X.tocsr\(\) or X.toarray\(\)"):
+            make().fit(X, y.astype(int))
+
+
+def test_shapes_that_do_not_fit():
+    X, y = problem()
+    model = LinearClassifier(random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="X has 12 features, but LinearClassifier is expecting 13 features"):
+        model.predict(with_dense_columns(X.toarray()[:, :12], 3))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(X, y[:-1])
+    with pytest.raises(ValueError, match="0 sample"):
+        model.fit(X[:0], y[:0])
+    with pytest.raises(ValueError, match="0 feature"):
+        model.fit(MixedMatrix(np.empty((500, 0)), sparse.csr_array((500, 0))), y)
+    X.sparse.indices[7] = 10
+    for call in (model.predict, lambda rows: model.fit(rows, y)):
+        with pytest.raises(ValueError, match="row 3 of the CSR matrix X has the column index 10"):
+            call(X)
+
+
+def test_whether_there_is_an_optimum():
+    X, y = problem("two", 200)
+    X.dense[:, 0] = np.where(y, 1.0, -1.0)
+    for mode in ("fast", "thorough"):
+        model = LinearClassifier(alpha=0.0, check_optimum=mode, random_state=0).fit(X, y)
+        assert "separation" in str(model.verdict_)
+
+
+# ---- summaries ----
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("cov", fast_first(1, ["robust", "classical"]))
+def test_summary_is_that_of_a_dense_array(cov, task):
+    """Without the last level of each category, whose columns would be collinear with the intercept."""
+    X, y = problem(task, 2000)
+    array = np.delete(X.toarray(), [7, 12], axis=1)
+    models = [estimator(task).fit(rows, y) for rows in (with_dense_columns(array, 3), array)]
+    weights = np.arange(2000) % 3
+    found, expected = (
+        model.summary(rows, y, sample_weight=weights, cov=cov)
+        for model, rows in zip(models, (with_dense_columns(array, 3), array), strict=True)
+    )
+    assert found.refused.keys() == expected.refused.keys()
+    for name in ("coef", "std_err", "z"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-5, atol=1e-7)
+    intervals = [
+        model.predict_interval(rows[:9], summary)
+        for model, rows, summary in zip(models, (with_dense_columns(array, 3), array), (found, expected), strict=True)
+    ]
+    for pair in zip(*intervals, strict=True):
+        np.testing.assert_allclose(*pair, rtol=1e-5)
+
+
+def test_summary_refuses_what_is_not_determined():
+    X, y = problem("two", 2000)
+    X.dense[:, 2] = 4.0
+    summary = LinearClassifier(random_state=0).fit(X, y).summary(X, y)
+    kinds = {summary.features[k]: refusal.kind for k, refusal in summary.refused.items()}
+    assert kinds["x2"] == "constant"
+    assert kinds["x3"] == kinds["x12"] == "collinear"
+    assert "x0" not in kinds
+
+
+@pytest.mark.slow
+def test_summary_of_many_columns(monkeypatch):
+    """By conjugate gradients, as where factors would be too large."""
+    monkeypatch.setattr("sgdone.inference.estimate.MOST_FACTORISED", 4)
+    X, y = problem("two", 2000)
+    array = np.delete(X.toarray(), [7, 12], axis=1)
+    summaries = [
+        LinearClassifier(random_state=0).fit(rows, y).summary(rows, y, columns=[0, 5])
+        for rows in (with_dense_columns(array, 3), array)
+    ]
+    np.testing.assert_allclose(summaries[0].coef, summaries[1].coef, rtol=1e-2)
+    np.testing.assert_allclose(summaries[0].std_err, summaries[1].std_err, rtol=1e-2)
+
+
+def test_the_optimum_of_the_stated_objective():
+    """Numbers by their mean and spread, categories by the size of entries and their rarity (docs of the penalty)."""
+    X, y = problem()
+    model = LinearClassifier(alpha=0.01, random_state=0).fit(X, y)
+    counts = np.count_nonzero(X.sparse.toarray(), axis=0)
+    rarity = 1.0 + np.log((1.0 + 500) / (1.0 + counts))
+    scaled = np.hstack([(X.dense - X.dense.mean(axis=0)) / X.dense.std(axis=0), X.sparse.toarray() * rarity])
+    signs = np.where(y, 1.0, -1.0)
+
+    def objective(w):
+        return np.logaddexp(0.0, -signs * (scaled @ w[:-1] + w[-1])).mean() + 0.005 * w[:-1] @ w[:-1]
+
+    found = optimize.minimize(objective, np.zeros(14), method="BFGS", options={"gtol": 1e-9}).x
+    scores = scaled @ found[:-1] + found[-1]
+    np.testing.assert_allclose(model.decision_function(X), scores, rtol=1e-4, atol=1e-4)
