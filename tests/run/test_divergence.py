@@ -141,7 +141,7 @@ def test_arrays_that_do_not_fit_are_refused(rng):
         ((X, np.ones(3)), "labels must be a float64 array of shape \\(10,\\): found float64 of shape \\(3,\\)"),
         ((X, np.ones(10), np.ones(9)), "sample_weight must be a float64 array of shape \\(10,\\)"),
         ((X, np.ones(10, int)), "found int64"),
-        ((X.astype(int), np.ones(10)), "X must be a CSR matrix or a C-contiguous array"),
+        ((X.astype(int), np.ones(10)), "X must be a CSR matrix, a C-contiguous array or a MixedMatrix"),
         ((np.asfortranarray(X), np.ones(10)), "X must be"),
         ((X[:0], np.ones(0)), "X has no rows"),
     ):
