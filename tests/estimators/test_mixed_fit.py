@@ -230,6 +230,16 @@ def test_summary_is_that_of_a_dense_array(cov, task):
         np.testing.assert_allclose(*pair, rtol=1e-5)
 
 
+def test_summary_of_separated_rows():
+    """A category that all rows of one class and no others have; a part of the rows has neither."""
+    X, y = problem("two", 1000)
+    known = np.where(np.arange(1000) < 300, y, False)[:, None].astype(np.float64)
+    X = MixedMatrix(X.dense, sparse.csr_array(known))
+    summary = LinearClassifier(random_state=0, check_optimum=False).fit(X, y).summary(X, y)
+    kinds = {summary.features[k]: refusal.kind for k, refusal in summary.refused.items()}
+    assert kinds == {"x3": "infinite"}
+
+
 def test_summary_refuses_what_is_not_determined():
     X, y = problem("two", 2000)
     X.dense[:, 2] = 4.0

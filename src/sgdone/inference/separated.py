@@ -7,7 +7,6 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.mixed_matrix import in_one_storage
 from sgdone.diagnose import Separation, separation
 from sgdone.inference.layout import Layout
 from sgdone.inference.optimum import NoOptimumError
@@ -73,8 +72,7 @@ def separated(sample: Sample, layout: Layout, failure: NoOptimumError) -> Separa
     if objective.n_outputs > 1:
         return _several_classes(sample, layout, failure)
     weight = np.broadcast_to(sample.block.sample_weight, (sample.block.rows.n_rows,))
-    X = in_one_storage(sample.block.rows.whole())
-    found = separation(X, sample.block.labels, objective.fit_intercept, weight)
+    found = separation(sample.block.rows.whole(), sample.block.labels, objective.fit_intercept, weight)
     if found.kind == "undecided":
         return Refusal(
             "not_converged",
@@ -88,8 +86,7 @@ def separated(sample: Sample, layout: Layout, failure: NoOptimumError) -> Separa
 
 def _several_classes(sample: Sample, layout: Layout, failure: NoOptimumError) -> Refusal:
     weight = np.broadcast_to(sample.block.sample_weight, (sample.block.rows.n_rows,))
-    X = in_one_storage(sample.block.rows.whole())
-    found = separation(X, sample.block.labels, sample.objective.fit_intercept, weight)
+    found = separation(sample.block.rows.whole(), sample.block.labels, sample.objective.fit_intercept, weight)
     apart = [label for label, one in found.items() if one.kind in ("complete", "quasi-complete")]
     if apart:
         return Refusal(

@@ -8,6 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 from sgdone.data.masked_arrays import refuse_masked
+from sgdone.data.mixed_matrix import in_one_storage
 from sgdone.diagnose.separability.least_squares import is_sparse
 
 Array = NDArray[np.float64]
@@ -23,6 +24,7 @@ class Labels(NamedTuple):
 def check_rows(X: Any) -> Any:
     """Convert X to a C-contiguous array or a canonical CSR matrix of float64; raise if a value is not finite."""
     refuse_masked("X", X)
+    X = in_one_storage(X)
     X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_features=0)
     if is_sparse(X):
         if not X.has_canonical_format:
