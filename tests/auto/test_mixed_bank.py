@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from model_cases import CANDIDATES, FEW_OBJECTIVES, OBJECTIVES, advance, forked, random_case
 from scipy import optimize, sparse
 
@@ -23,8 +25,8 @@ from sgdone.run import run
 from sgdone.run.needs import check_needs
 from sgdone.solvers import asgd
 from sgdone.stopping import Gain, MaxPasses
-from storage_forms import duplicated, unsorted
-from tiers import fast_first
+from storage_forms import duplicated, long_indices, unsorted
+from tiers import examples, fast_first
 
 each_objective = pytest.mark.parametrize("objective", fast_first(1, OBJECTIVES.values(), 6), ids=list(OBJECTIVES)[:6])
 
@@ -49,11 +51,12 @@ def table(seed=0, n_rows=400, n_dense=3, n_sparse=4):
 
 
 @each_objective
-@pytest.mark.parametrize("n_dense", fast_first(1, [2, 5, 1]))
-def test_every_model_equals_its_reference(n_dense, objective):
+@examples(3)
+@given(seed=st.integers(0, 10**6), n_dense=st.integers(1, 5))
+def test_every_model_equals_its_reference(objective, seed, n_dense):
     """One model, and so many that the loops over them differ."""
     for candidates, folds in ((CANDIDATES[:1], 0), (CANDIDATES[:2], 0), (CANDIDATES[:2], 2)):
-        case = random_case(3, objective, n_dense=n_dense)
+        case = random_case(seed, objective, n_dense=n_dense)
         models = case.models(candidates) if not folds else forked(case.models(candidates), folds)
         found = advance(models, case)
         assert (found.position, found.outcome) == (30, CONTINUE)
@@ -186,6 +189,16 @@ def test_copies_of_rows_are_in_one_fold(rng):
     assert np.array_equal(drawn.of_row[::2], drawn.of_row[1::2])
 
 
+def test_validation_rows_of_a_source_that_is_not_in_memory():
+    X, labels = table(15, 60)
+    blocks = [block_of(X[:40], 3, labels[:40]), block_of(X[40:], 3, labels[40:], np.arange(20) % 2.0)]
+    copied = ValidationRows.copied(blocks)
+    used = np.append(np.arange(40), 40 + np.flatnonzero(np.arange(20) % 2))
+    assert copied.block.rows.storage == "mixed"
+    np.testing.assert_array_equal(copied.block.rows.whole().toarray(), X[used])
+    np.testing.assert_array_equal(copied.block.labels, labels[used])
+
+
 # ---- runs ----
 
 
@@ -209,7 +222,7 @@ def test_without_one_part_it_is_the_other(n_dense, finish):
     assert np.array_equal(found.model.intercept, expected.model.intercept)
 
 
-@pytest.mark.parametrize("change", [unsorted, duplicated])
+@pytest.mark.parametrize("change", fast_first(2, [unsorted, duplicated, long_indices]))
 def test_other_forms_of_the_sparse_part(change):
     X, labels = table(6)
     matrix = with_dense_columns(X, 3)
