@@ -1,0 +1,138 @@
+"""The interface of column encoders: one column of a table to entries of feature rows."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.tables.encoder_state import ColumnState
+from sgdone.tables.kinds import Column
+
+
+@final
+class NewFeatures:
+    """Numbers for new sparse features, in order.
+
+    Parameters
+    ----------
+    first : int
+        The next number.
+    all_rows : bool
+        Whether all training rows are at hand: then what is constant now is left out.
+    training : bool array or None
+        Rows that means are computed from; None for all.
+    """
+
+    def __init__(self, first: int, *, all_rows: bool = False, training: NDArray[np.bool_] | None = None) -> None:
+        self.next = first
+        self.all_rows = all_rows
+        self.training = training
+
+    def take(self, count: int) -> NDArray[np.int32]:
+        """The next ``count`` numbers."""
+        numbers = np.arange(self.next, self.next + count, dtype=np.int32)
+        self.next += count
+        return numbers
+
+
+@final
+@dataclass(frozen=True)
+class Entries:
+    """What a column adds to the rows.
+
+    Attributes
+    ----------
+    dense : list of float64 arrays of shape (n_rows,)
+    indicators : list of int32 arrays of shape (n_rows,)
+        A sparse feature with the value 1, or −1 for none.
+    words : list of (indptr, features, values)
+        Rows of several sparse features, sorted.
+    new_gaps : bool
+        Whether a gap was met where ``fit`` saw none.
+    """
+
+    dense: list[NDArray[np.float64]] = field(default_factory=list)
+    indicators: list[NDArray[np.int32]] = field(default_factory=list)
+    words: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]] = field(default_factory=list)
+    new_gaps: bool = False
+
+
+@final
+@dataclass(frozen=True)
+class LevelGroup:
+    """The features of one categorical column, or of one part of a date: a row has at most one of them.
+
+    Attributes
+    ----------
+    name : str
+        ``occupation``, or ``dteday.month``.
+    features : int array
+        Numbers of the features, in the order of the coefficients.
+    counts : int array
+        Rows of `fit` that have each of them.
+    reference : int
+        Number of the feature that most rows have, the first of them in a tie.
+    """
+
+    name: str
+    features: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    reference: int
+
+
+def level_group(name: str, features: NDArray[np.int32], counts: NDArray[np.int64]) -> LevelGroup:
+    """The group of some features; ``features`` may be in any order."""
+    order = np.argsort(features, kind="stable")
+    ordered = features[order].astype(np.int64)
+    return LevelGroup(name, ordered, counts[order], int(ordered[np.argmax(counts[order])]))
+
+
+class ColumnEncoder(ABC):
+    """Features of one column.
+
+    Sparse features are numbered from 0 over all columns; :class:`NewFeatures` gives the numbers, which never change.
+    """
+
+    name: str
+
+    @abstractmethod
+    def encode(self, column: Column, new: NewFeatures | None) -> Entries:
+        """Entries of the rows; with ``new``, what has not been seen before is learnt first."""
+
+    @abstractmethod
+    def dense_names(self) -> list[str]:
+        """Names of the dense features."""
+
+    @abstractmethod
+    def sparse_names(self) -> Iterable[tuple[int, str]]:
+        """Numbers and names of the sparse features."""
+
+    @abstractmethod
+    def description(self) -> str:
+        """What the column became, for people."""
+
+    @abstractmethod
+    def state(self, words: bool) -> ColumnState:
+        """What has been learnt, as plain values, arrays and levels."""
+
+    def groups(self) -> list[LevelGroup]:
+        """Features of which a row has at most one."""
+        return []
+
+
+def feature_numbers(state: ColumnState, name: str) -> NDArray[np.int32]:
+    """An array of feature numbers from a state, checked."""
+    found = state.array(name, np.int32)
+    if found.size and (found.min() < 0 or np.unique(found).size != found.size):
+        raise ValueError(f"numbers of features in {name!r} are negative or repeated")
+    return found
+
+
+def bucket_lookup(buckets: NDArray[np.int32], numbers: Any, n_buckets: int) -> NDArray[np.int32]:
+    """A table of all buckets: the number of those that have one, −1 for the others."""
+    table = np.full(n_buckets, -1, dtype=np.int32)
+    table[buckets] = numbers
+    return table

@@ -1,0 +1,125 @@
+"""Dates as a trend in days, and as month, weekday and hour."""
+
+from collections.abc import Iterable
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.tables.column_encoder import ColumnEncoder, Entries, LevelGroup, NewFeatures, level_group
+from sgdone.tables.date_values import DateValues
+from sgdone.tables.encoder_state import ColumnState
+from sgdone.tables.kinds import Column
+from sgdone.tables.number_encoder import GapFiller
+
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+#: The parts of dates and the names of their levels.
+PARTS = {"month": [str(month + 1) for month in range(12)], "weekday": WEEKDAYS, "hour": [str(h) for h in range(24)]}
+
+
+@final
+class DatePart:
+    """Months, weekdays or hours: a feature for each one that training rows have."""
+
+    def __init__(self, n_levels: int) -> None:
+        self.features = np.full(n_levels, -1, dtype=np.int32)
+        self.counts = np.zeros(n_levels, dtype=np.int64)
+
+    def encode(
+        self, codes: NDArray[np.int64], missing: NDArray[np.bool_], new: NewFeatures | None
+    ) -> list[NDArray[np.int32]]:
+        """The feature of each row's level, −1 for rows without a date and for levels that were not in training."""
+        if new is not None:
+            counts = np.bincount(codes[~missing], minlength=self.counts.size)
+            unseen = np.flatnonzero((counts > 0) & (self.features < 0))
+            constant = new.all_rows and np.count_nonzero(counts) == 1 and not missing.any()
+            if not constant:
+                self.features[unseen] = new.take(unseen.size)
+                self.counts += counts
+        if self.features.max() < 0:
+            return []
+        return [np.where(missing, np.int32(-1), self.features[codes])]
+
+
+@final
+class DateEncoder(ColumnEncoder):
+    """A column of dates: the days since 1970 as a dense feature, and a feature for each month, weekday and hour.
+
+    Hours are encoded if times other than midnight occur in training. The trend is in UTC; month, weekday and hour are
+    those of the column's time zone. Times of the day have a dense feature in days, and hours.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from sgdone.tables.kinds import settle
+    >>> encoder = DateEncoder("d", has_days=True)
+    >>> dates = pa.chunked_array([pa.array(["2011-07-13", "2011-08-14"], pa.large_string())])
+    >>> encoder.encode(settle("d", dates), NewFeatures(0)).dense
+    [array([15168., 15200.])]
+    >>> [name for _, name in encoder.sparse_names()]
+    ['d.month=7', 'd.month=8', 'd.weekday=Wed', 'd.weekday=Sun']
+    """
+
+    def __init__(self, name: str, has_days: bool) -> None:
+        self.name, self.has_days = name, has_days
+        self.gaps = GapFiller()
+        self.parts = {part: DatePart(len(PARTS[part])) for part in (PARTS if has_days else ["hour"])}
+
+    def encode(self, column: Column, new: NewFeatures | None) -> Entries:
+        """Entries of the rows; with ``new``, what has not been seen before is learnt first."""
+        dates: DateValues = column.values
+        indicators = []
+        for name, part in self.parts.items():
+            hours = name == "hour"
+            if hours and part.features.max() < 0 and not dates.has_times():
+                continue
+            codes = dates.hours() if hours else dates.months() if name == "month" else dates.weekdays()
+            indicators += part.encode(codes, dates.missing, new)
+        trend = self.gaps.fill(dates.days(), new)
+        return Entries(trend.dense, indicators + trend.indicators, new_gaps=trend.new_gaps)
+
+    def dense_names(self) -> list[str]:
+        """Names of the dense features."""
+        return [self.name]
+
+    def sparse_names(self) -> Iterable[tuple[int, str]]:
+        """Numbers and names of the sparse features."""
+        for name, part in self.parts.items():
+            for code in np.flatnonzero(part.features >= 0).tolist():
+                yield int(part.features[code]), f"{self.name}.{name}={PARTS[name][code]}"
+        if self.gaps.indicator is not None:
+            yield self.gaps.indicator, f"{self.name} missing"
+
+    def description(self) -> str:
+        """What the column became, for people."""
+        shown = [name for name, part in self.parts.items() if part.features.max() >= 0]
+        gaps = [] if self.gaps.indicator is None else ["gaps marked"]
+        return ", ".join(["trend in days", *shown, *gaps])
+
+    def groups(self) -> list[LevelGroup]:
+        """Features of which a row has at most one."""
+        found = []
+        for name, part in self.parts.items():
+            used = part.features >= 0
+            if used.any():
+                found.append(level_group(f"{self.name}.{name}", part.features[used], part.counts[used]))
+        return found
+
+    def state(self, words: bool) -> ColumnState:
+        """What has been learnt, as plain values, arrays and levels."""
+        arrays = {f"{name}_features": part.features for name, part in self.parts.items()}
+        counts = {f"{name}_counts": part.counts for name, part in self.parts.items()}
+        return ColumnState({"has_days": self.has_days, **self.gaps.state()}, {**arrays, **counts})
+
+    @classmethod
+    def from_state(cls, name: str, state: ColumnState) -> "DateEncoder":
+        """The encoder with this state."""
+        made = cls(name, bool(state.values["has_days"]))
+        made.gaps = GapFiller.from_state(state)
+        for part_name, part in made.parts.items():
+            features = state.array(f"{part_name}_features", np.int32)
+            counts = state.array(f"{part_name}_counts", np.int64)
+            if features.size != part.features.size or counts.size != features.size or features.min() < -1:
+                raise ValueError(f"{part_name} has the wrong number of levels")
+            part.features, part.counts = features, counts
+        return made

@@ -1,0 +1,154 @@
+"""Columns of dates and times as microseconds: in UTC for the trend, on the wall clock for month, weekday and hour."""
+
+import datetime
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sgdone.tables.string_cells import DATE, first_cells_fit, first_that_does_not_fit, is_date, without_gap_words
+
+#: Microseconds of a day.
+DAY = 86_400_000_000
+_HOUR = 3_600_000_000
+
+#: A time zone at the end of a string; a date alone ends like one (-01), so there must be a time before it.
+_ZONE = r"(?P<zone>Z|[+-][0-9]{2}(?::?[0-9]{2})?)$"
+_TIME = r":[0-9]{2}(?:[.][0-9]+)?"
+
+
+@final
+@dataclass(frozen=True)
+class DateValues:
+    """A column of dates, in microseconds since 1970; of times of the day, in microseconds since midnight.
+
+    Attributes
+    ----------
+    utc, wall : int64 arrays of shape (n_rows,)
+        Times in UTC, and as a clock at the place shows them. Equal if the column has no time zone.
+    missing : bool array of shape (n_rows,)
+    has_days : bool
+        False for a column of times of the day.
+    """
+
+    utc: NDArray[np.int64]
+    wall: NDArray[np.int64]
+    missing: NDArray[np.bool_]
+    has_days: bool = True
+
+    def days(self) -> NDArray[np.float64]:
+        """Days since 1970 (or since midnight), with fractions; NaN for gaps."""
+        return np.where(self.missing, np.nan, self.utc / DAY)
+
+    def months(self) -> NDArray[np.int64]:
+        """Months from 0 to 11."""
+        days: Any = np.floor_divide(self.wall, DAY)
+        months: NDArray[np.int64] = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
+        return months
+
+    def weekdays(self) -> NDArray[np.int64]:
+        """Days of the week from 0 (Monday) to 6."""
+        return (np.floor_divide(self.wall, DAY) + 3) % 7  # 1970 began on a Thursday
+
+    def hours(self) -> NDArray[np.int64]:
+        """Hours from 0 to 23."""
+        return self.wall % DAY // _HOUR
+
+    def has_times(self) -> bool:
+        """Whether a time is other than midnight."""
+        return bool(np.any((self.wall % DAY != 0) & ~self.missing))
+
+
+def date_values(name: str, column: Any) -> DateValues:
+    """Dates, timestamps, times of the day or strings of ISO dates.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> found = date_values("d", pa.chunked_array([pa.array(["1969-07-20T20:17:40Z", "NA"], pa.large_string())]))
+    >>> found.days().round(3), found.months()[0] + 1, found.hours()[0]
+    (array([-164.154,      nan]), np.int64(7), np.int64(20))
+    """
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return date_values(name, column.cast(kind.value_type))
+    if pa.types.is_large_string(kind):
+        found = parsed_dates(column)
+        if found is None:
+            bad = first_that_does_not_fit(column, _is_real_date)
+            raise ValueError(
+                f"column {name!r} is a column of dates, but {bad}. Dates in strings must be like 2026-07-13 or "
+                "2026-07-13T12:30:00+02:00: correct the cell, or convert the column to dates"
+            )
+        return found
+    if not pa.types.is_temporal(kind) or pa.types.is_duration(kind):
+        raise TypeError(f"column {name!r} of type {kind} cannot be a date: convert it to dates, which says their unit")
+    try:
+        if pa.types.is_time(kind):
+            return _from_times(column.cast(pa.time64("us"), safe=False), has_days=False)
+        zone = getattr(kind, "tz", None)
+        # Nanoseconds are cut off; seconds beyond the range of microseconds are an error.
+        column = column.cast(pa.timestamp("us", zone), safe=getattr(kind, "unit", "s") != "ns")
+        return _from_times(column, None if zone is None else pc.local_timestamp(column))
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"column {name!r} of type {kind} cannot be read as dates: {error}") from error
+
+
+def parsed_dates(column: Any) -> DateValues | None:
+    """Strings as dates, or None if one is not an ISO date."""
+    if not first_cells_fit(column, is_date):
+        return None
+    cells = without_gap_words(column)
+    if not pc.all(pc.match_substring_regex(cells, f"^{DATE}$")).as_py():
+        return None
+    zones = pc.extract_regex(cells, pattern=f"{_TIME} ?{_ZONE}")
+    plain = pc.replace_substring_regex(cells, f"({_TIME}) ?{_ZONE}", r"\1")
+    plain = pc.replace_substring_regex(plain, r"([.][0-9]{6})[0-9]+$", r"\1")
+    try:
+        wall = _from_times(pc.cast(plain, pa.timestamp("us")))
+    except pa.ArrowInvalid:
+        return None
+    if zones.null_count == len(zones):
+        return wall
+    return DateValues(wall.utc - _ahead_of_utc(pc.struct_field(zones, "zone")), wall.wall, wall.missing)
+
+
+def _ahead_of_utc(zones: Any) -> NDArray[np.int64]:
+    """Microseconds that each cell's zone is ahead of UTC; 0 for cells without a zone."""
+    encoded = pa.concat_arrays(zones.chunks).dictionary_encode()
+    minutes = [0 if text == "Z" else _minutes(text) for text in encoded.dictionary.to_pylist()]
+    table = np.array([*minutes, 0], dtype=np.int64)
+    codes: NDArray[np.int32] = encoded.indices.fill_null(-1).to_numpy()
+    return table[codes] * (_HOUR // 60)
+
+
+def _minutes(zone: str) -> int:
+    """Minutes of a zone such as +02, +0200 or -05:30."""
+    sign = -1 if zone[0] == "-" else 1
+    return sign * (60 * int(zone[1:3]) + int(zone[3:].lstrip(":") or 0))
+
+
+def _from_times(utc: Any, wall: Any = None, *, has_days: bool = True) -> DateValues:
+    at = _integers(utc)
+    missing: NDArray[np.bool_] = pc.is_null(utc).to_numpy()
+    return DateValues(at, at if wall is None else _integers(wall), missing, has_days)
+
+
+def _integers(times: Any) -> NDArray[np.int64]:
+    values: NDArray[np.int64] = times.cast(pa.int64()).fill_null(0).to_numpy()
+    return values
+
+
+def _is_real_date(text: str) -> bool:
+    """Whether a string is the date of a day that exists."""
+    if not is_date(text):
+        return False
+    try:
+        datetime.date.fromisoformat(text[:10])
+        datetime.time.fromisoformat((text[11:] or "00:00").replace(" ", "")[:5])
+    except ValueError:
+        return False
+    return True

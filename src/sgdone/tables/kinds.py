@@ -1,0 +1,224 @@
+"""What each column of a table is: number, boolean, category, text, date, or nothing to learn from.
+
+The type of a column decides, and for strings all of their values, never the beginning of a column only:
+
+- numbers and durations are numbers, booleans numbers 0 and 1; dates, timestamps and times of the day are dates;
+- a dictionary type (pandas' and polars' categoricals) states that a column is a category;
+- strings are dates if all are ISO dates, and numbers if all are numbers, but for blanks and words for gaps (`?`, `NA`,
+  `nan`, `null`, `None`, `-`). Numbers that begin with a needless zero (``02134``) are codes, that is, categories;
+- other strings are text if cells have three words or more on average, and hardly repeat: the number of distinct values
+  is at least a tenth of the number of cells, and either above twenty or equal to it. Words are what stands between
+  spaces here: addresses of computers and numbers with hyphens are one word. All others are categories;
+- a column without a value is left out.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sgdone.kernels.words import make_count_words
+from sgdone.tables.date_values import date_values, parsed_dates
+from sgdone.tables.level_values import level_values
+from sgdone.tables.message_text import did_you_mean, listed
+from sgdone.tables.number_values import as_floats, number_values
+from sgdone.tables.string_cells import look_like_codes, parsed_numbers, utf8, without_blanks
+from sgdone.tables.text_values import characters_between_spaces, text_values
+
+#: Words of a cell, on average, from which on strings may be text: two words are names of people and places.
+MIN_WORDS = 3.0
+#: Distinct values for each cell from which on strings may be text. Categories repeat.
+MIN_DISTINCT = 0.1
+#: Distinct values of a text at least, unless no value repeats: a few rows say little about repetition.
+FEW_LEVELS = 20
+
+
+class Kind(StrEnum):
+    """The kinds of columns."""
+
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    CATEGORY = "category"
+    TEXT = "text"
+    DATE = "date"
+    DROP = "drop"
+
+
+#: Kinds that a user can ask for.
+CHOICES = (Kind.NUMBER, Kind.CATEGORY, Kind.TEXT, Kind.DATE, Kind.DROP)
+
+
+@final
+@dataclass(frozen=True)
+class Column:
+    """The values of a column, read as a kind.
+
+    Attributes
+    ----------
+    kind : Kind
+    family : str
+        What the type of the column is: "number", "boolean", "string", "date", "time" or "empty".
+    reason : str
+        Why it is that kind, where its type does not say so; empty otherwise.
+    values : ndarray, LevelValues, DateValues, pyarrow.LargeStringArray or None
+        As :mod:`number_values`, :mod:`level_values`, :mod:`date_values` and :mod:`text_values` have them.
+    """
+
+    kind: Kind
+    family: str
+    reason: str
+    values: Any
+
+
+_READERS: dict[Kind, Callable[[str, Any], Any]] = {
+    Kind.NUMBER: number_values,
+    Kind.BOOLEAN: number_values,
+    Kind.CATEGORY: level_values,
+    Kind.TEXT: text_values,
+    Kind.DATE: date_values,
+}
+
+
+def check_choices(choices: Mapping[str, str] | None, names: list[str]) -> dict[str, Kind]:
+    """The kinds that a user asked for; an unknown name or kind is an error.
+
+    Examples
+    --------
+    >>> check_choices({"zip": "categry"}, ["zip", "age"])
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown kind 'categry' of column 'zip'. Did you mean 'category'? Known: category, date, drop, number, \
+text
+    """
+    if choices is None:
+        return {}
+    if not isinstance(choices, Mapping):
+        raise TypeError(f"columns must map names of columns to kinds; got {type(choices).__name__}")
+    for name, kind in choices.items():
+        if name not in names:
+            raise ValueError(
+                f"columns names {name!r}, which the table does not have.{did_you_mean(str(name), names)} "
+                f"Columns: {listed(names)}"
+            )
+        if kind not in CHOICES:
+            raise ValueError(
+                f"unknown kind {kind!r} of column {name!r}.{did_you_mean(str(kind), map(str, CHOICES))} "
+                f"Known: {', '.join(sorted(CHOICES))}"
+            )
+    return {name: Kind(kind) for name, kind in choices.items()}
+
+
+def read_as(kind: Kind, name: str, column: Any, reason: str = "") -> Column:
+    """Read a column as a given kind; a cell that does not fit is an error that names it.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> read_as(Kind.CATEGORY, "zip", pa.chunked_array([[94110, 2134]])).values.levels.to_pylist()
+    ['94110', '2134']
+    """
+    family = family_of(name, column) if kind is not Kind.DROP else "empty"
+    if family == "empty":
+        column = column if kind is Kind.DROP else column.cast(_EMPTY_TYPES.get(kind, pa.float64()))
+    values = None if kind is Kind.DROP else _READERS[kind](name, column)
+    return Column(kind, family, reason, values)
+
+
+_EMPTY_TYPES = {Kind.CATEGORY: pa.large_string(), Kind.TEXT: pa.large_string(), Kind.DATE: pa.timestamp("us")}
+
+
+def settle(name: str, column: Any) -> Column:
+    """Decide what a column is, by its type and all of its values, and read it.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> def strings(*values):
+    ...     return pa.chunked_array([pa.array(values, pa.large_string())])
+    >>> [settle("x", strings(*v)).kind.value for v in (["1", "?"], ["2011-07-13", ""], ["a", "b"], ["02134", "94110"])]
+    ['number', 'date', 'category', 'category']
+    """
+    family = family_of(name, column)
+    if family == "empty" or column.null_count == len(column):
+        return Column(Kind.DROP, family, "no values", None)
+    if family == "string":
+        if pa.types.is_dictionary(column.type):
+            return _or_empty(read_as(Kind.CATEGORY, name, column))
+        return _settle_strings(name, column)
+    if family in ("date", "time"):
+        return read_as(Kind.DATE, name, column)
+    if family == "level":
+        return _or_empty(read_as(Kind.CATEGORY, name, column))
+    return _or_empty(read_as(Kind.BOOLEAN if family == "boolean" else Kind.NUMBER, name, column))
+
+
+def family_of(name: str, column: Any) -> str:
+    """The family of a column's type; a type that cannot be encoded is an error."""
+    kind, types = column.type, pa.types
+    if types.is_null(kind):
+        return "empty"
+    if types.is_dictionary(kind):
+        inner = family_of(name, pa.chunked_array([], kind.value_type))
+        return inner if inner in ("string", "empty") else "level"
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_large_string(kind):
+        return "string"
+    if types.is_time(kind):
+        return "time"
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_duration(kind):
+        return "number"
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return "date"
+    raise TypeError(
+        f"column {name!r} has the type {kind}, which cannot be encoded: convert it, or drop it with "
+        f"columns={{{name!r}: 'drop'}}"
+    )
+
+
+def _settle_strings(name: str, column: Any) -> Column:
+    column = without_blanks(column)
+    if column.null_count == len(column):
+        return Column(Kind.DROP, "string", "blank", None)
+    dates = parsed_dates(column)
+    if dates is not None and not dates.missing.all():
+        return Column(Kind.DATE, "string", "ISO dates in strings", dates)
+    numbers = parsed_numbers(column)
+    codes = False
+    if numbers is not None and numbers.null_count < len(numbers):
+        codes = look_like_codes(column)
+        if not codes:
+            number_values(name, numbers)  # refuses infinite values
+            return Column(Kind.NUMBER, "string", "numbers in strings", as_floats(numbers))
+    if _is_text(column):
+        return read_as(Kind.TEXT, name, column, f"{MIN_WORDS:.0f} words a cell or more, hardly repeated")
+    return read_as(Kind.CATEGORY, name, column, "numbers with leading zeros" if codes else "")
+
+
+def _or_empty(column: Column) -> Column:
+    """The column, or one to drop if it has no value after all (blanks, or NaN)."""
+    values = column.values
+    empty = np.isnan(values).all() if isinstance(values, np.ndarray) else len(values.levels) == 0
+    return Column(Kind.DROP, column.family, "no values", None) if empty else column
+
+
+def _is_text(column: Any) -> bool:
+    cells = len(column) - column.null_count
+    size = pc.sum(pc.binary_length(column)).as_py()
+    if size < (2 * MIN_WORDS - 1) * cells:  # words of one letter, and a space between them
+        return False
+    count_words = make_count_words("uint8 int64")
+    whole = [utf8(chunk.fill_null("")) for chunk in column.chunks]
+    if sum(count_words(*texts, characters_between_spaces()) for texts in whole) < MIN_WORDS * cells:
+        return False
+    needed = MIN_DISTINCT * cells
+    # The first fifth of the rows often has enough of them already.
+    for rows in (column.slice(0, len(column) // 5), column):
+        distinct = pc.count_distinct(rows).as_py()
+        if distinct >= needed and distinct > FEW_LEVELS:
+            return True
+    return bool(distinct == cells)

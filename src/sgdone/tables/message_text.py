@@ -1,0 +1,52 @@
+"""Names and values as messages show them."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def shortened(value: Any, limit: int = 60) -> str:
+    """``repr`` of a value, cut short if it is long.
+
+    Examples
+    --------
+    >>> shortened("spam " * 100, limit=8)
+    "'spam sp…"
+    """
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def listed(names: Sequence[str], limit: int = 20) -> str:
+    """The first ``limit`` names, and how many others there are.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c", "d"], limit=2)
+    "'a', 'b' and 2 more"
+    """
+    shown = ", ".join(shortened(name) for name in names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit:,} more"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Suggest the known name closest to ``name``; empty if none is close.
+
+    Examples
+    --------
+    >>> did_you_mean("categroy", ["category", "number"])
+    " Did you mean 'category'?"
+    """
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def counted(number: int, noun: str, nouns: str = "") -> str:
+    """Format a number and its noun.
+
+    Examples
+    --------
+    >>> counted(1, "level"), counted(3, "level"), counted(2, "category", "categories")
+    ('1 level', '3 levels', '2 categories')
+    """
+    return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"

@@ -1,0 +1,113 @@
+"""Numbers as they are, with gaps filled by the mean and marked by an indicator."""
+
+from collections.abc import Iterable
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.tables.column_encoder import ColumnEncoder, Entries, NewFeatures
+from sgdone.tables.encoder_state import ColumnState
+from sgdone.tables.kinds import Column
+
+
+@final
+class GapFiller:
+    """Fill gaps of numbers by their mean, and mark them by an indicator feature.
+
+    The indicator exists from the first gap in training on. So does the value to fill in: the mean of the training rows
+    until then. It stays, because the indicator's coefficient is learnt beside it. Until a gap is met the mean is that
+    of all rows so far.
+    """
+
+    def __init__(self) -> None:
+        self.total, self.count = 0.0, 0
+        self.mean = 0.0
+        self.indicator: int | None = None
+
+    def fill(self, values: NDArray[np.float64], new: NewFeatures | None) -> Entries:
+        """The values with gaps (NaN) filled, and the indicators of the gaps."""
+        gaps = np.isnan(values)
+        any_gaps = bool(gaps.any())
+        if new is not None and self.indicator is None:
+            self._learn(values if new.training is None else values[new.training])
+            if any_gaps:
+                self.indicator = int(new.take(1)[0])
+        dense = np.where(gaps, self.mean, values) if any_gaps else values
+        if self.indicator is None:
+            return Entries([dense], new_gaps=any_gaps)
+        return Entries([dense], [np.where(gaps, np.int32(self.indicator), np.int32(-1))])
+
+    def _learn(self, values: NDArray[np.float64]) -> None:
+        values = values[~np.isnan(values)]
+        if values.size == 0:
+            return
+        before, self.count = self.count, self.count + int(values.size)
+        with np.errstate(over="ignore"):
+            self.total += float(values.sum())
+        # A sum of large numbers may exceed the largest float; a sum of shares does not.
+        exact = self.total / self.count
+        shares = self.mean * (before / self.count) + float((values / self.count).sum())
+        self.mean = exact if np.isfinite(exact) else shares
+
+    def state(self) -> dict[str, Any]:
+        """Plain values; floats as hexadecimal."""
+        numbers = {"total": self.total.hex(), "mean": self.mean.hex()}
+        return {**numbers, "count": self.count, "indicator": -1 if self.indicator is None else self.indicator}
+
+    @classmethod
+    def from_state(cls, state: ColumnState) -> "GapFiller":
+        """The filler with this state."""
+        made = cls()
+        made.total, made.mean = float.fromhex(state.values["total"]), state.number("mean")
+        made.count = state.integer("count")
+        indicator = state.integer("indicator", -1)
+        made.indicator = None if indicator < 0 else indicator
+        return made
+
+
+@final
+class NumberEncoder(ColumnEncoder):
+    """A column of numbers or booleans: one dense feature, and an indicator where training rows have gaps.
+
+    Examples
+    --------
+    >>> from sgdone.tables.kinds import Kind
+    >>> encoder = NumberEncoder("x", boolean=False)
+    >>> found = encoder.encode(Column(Kind.NUMBER, "number", "", np.array([1.0, np.nan, 3.0])), NewFeatures(0))
+    >>> found.dense, found.indicators
+    ([array([1., 2., 3.])], [array([-1,  0, -1], dtype=int32)])
+    >>> encoder.dense_names(), list(encoder.sparse_names())
+    (['x'], [(0, 'x missing')])
+    """
+
+    def __init__(self, name: str, boolean: bool) -> None:
+        self.name, self.boolean = name, boolean
+        self.gaps = GapFiller()
+
+    def encode(self, column: Column, new: NewFeatures | None) -> Entries:
+        """Entries of the rows; with ``new``, what has not been seen before is learnt first."""
+        return self.gaps.fill(column.values, new)
+
+    def dense_names(self) -> list[str]:
+        """Names of the dense features."""
+        return [f"{self.name}=True" if self.boolean else self.name]
+
+    def sparse_names(self) -> Iterable[tuple[int, str]]:
+        """Numbers and names of the sparse features."""
+        return [] if self.gaps.indicator is None else [(self.gaps.indicator, f"{self.name} missing")]
+
+    def description(self) -> str:
+        """What the column became, for people."""
+        return "" if self.gaps.indicator is None else f"gaps filled by the mean {self.gaps.mean:.6g} and marked"
+
+    def state(self, words: bool) -> ColumnState:
+        """What has been learnt, as plain values, arrays and levels."""
+        return ColumnState({"boolean": self.boolean, **self.gaps.state()})
+
+    @classmethod
+    def from_state(cls, name: str, state: ColumnState) -> "NumberEncoder":
+        """The encoder with this state."""
+        made = cls(name, bool(state.values["boolean"]))
+        made.gaps = GapFiller.from_state(state)
+        return made

@@ -1,0 +1,62 @@
+"""Columns of numbers as float64 arrays, with NaN for gaps."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sgdone.tables.string_cells import first_that_does_not_fit, is_number, parsed_numbers
+
+
+def number_values(name: str, column: Any) -> NDArray[np.float64]:
+    """Numbers, booleans (0 and 1), durations (in seconds) or strings of numbers as float64, with NaN for gaps.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> number_values("x", pa.chunked_array([pa.array(["1", "?", " 2.5"], pa.large_string())]))
+    array([1. , nan, 2.5])
+    >>> number_values("x", pa.chunked_array([pa.array(["1", "one"], pa.large_string())]))
+    Traceback (most recent call last):
+        ...
+    ValueError: column 'x' is a column of numbers, but row 1 holds 'one'. Correct the cell, or pass columns={'x': \
+'category'}
+    """
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_large_string(column.type):
+        parsed = parsed_numbers(column)
+        if parsed is None:
+            found = first_that_does_not_fit(column, is_number)
+            raise ValueError(
+                f"column {name!r} is a column of numbers, but {found}. Correct the cell, or pass "
+                f"columns={{{name!r}: 'category'}}"
+            )
+        column = parsed
+    values = as_floats(column)
+    _check_finite(name, values)
+    return values
+
+
+def as_floats(column: Any) -> NDArray[np.float64]:
+    """Arrow numbers, booleans or durations as float64, with NaN for nulls."""
+    if pa.types.is_duration(column.type):
+        return as_floats(column.cast(pa.int64())) / _PER_SECOND[column.type.unit]
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.uint8())
+    if not pa.types.is_float64(column.type):
+        column = pc.cast(column, pa.float64(), safe=False)
+    values: NDArray[np.float64] = column.to_numpy()
+    return values
+
+
+_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+
+
+def _check_finite(name: str, values: NDArray[np.float64]) -> None:
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(np.argmax(infinite))
+        raise ValueError(f"column {name!r} holds an infinite value ({values[row]}) in row {row}: clip or drop it")

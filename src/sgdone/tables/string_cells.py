@@ -1,0 +1,120 @@
+"""Strings that stand for gaps, numbers and dates, and the UTF-8 bytes behind them."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sgdone.tables.message_text import shortened
+
+#: Strings that mean "no value" among numbers and dates. Among categories they are levels like others.
+GAP_WORDS = ("?", "-", "NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "NULL", "Null", "null", "None", "none")
+#: Cells examined before a whole column is parsed: one that does not fit settles the question.
+_FIRST_CELLS = 64
+#: Cells turned into Python strings at a time, in search of one for a message.
+_PIECE = 2**14
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
+#: A number that begins with a needless zero (02134) is a code.
+_CODE = r"^[+-]?0[0-9]"
+DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.]\d+)?)?( ?(Z|[+-]\d{2}(:?\d{2})?))?)?"
+_DATE = re.compile(DATE)
+
+
+def without_blanks(column: Any) -> Any:
+    """The column with blank strings as nulls."""
+    if len(column) == 0:
+        return column
+    # Most columns have none; utf8_trim would copy them.
+    blank = pc.or_(pc.equal(pc.binary_length(column), 0), pc.utf8_is_space(column))
+    if not pc.any(blank).as_py():
+        return column
+    return pc.if_else(blank, pa.scalar(None, column.type), column)
+
+
+def without_gap_words(column: Any) -> Any:
+    """The column, trimmed, with blank strings and :data:`GAP_WORDS` as nulls."""
+    trimmed = pc.utf8_trim_whitespace(column)
+    gaps = pc.is_in(trimmed, value_set=pa.array(["", *GAP_WORDS], column.type))
+    return pc.if_else(gaps, pa.scalar(None, column.type), trimmed)
+
+
+def first_cells_fit(column: Any, fits: Callable[[str], Any]) -> bool:
+    """Whether the first cells with a value all fit; a cheap way to see that a column does not."""
+    found = 0
+    for chunk in column.chunks:
+        for first in range(0, len(chunk), _PIECE):
+            cells = [cell for cell in chunk.slice(first, _FIRST_CELLS).to_pylist() if cell and cell.strip()]
+            cells = [cell for cell in map(str.strip, cells) if cell not in GAP_WORDS]
+            if not all(map(fits, cells)):
+                return False
+            found += len(cells)
+            if found:
+                return True
+    return True
+
+
+def is_number(text: str) -> bool:
+    """Whether a string is a number as files have it.
+
+    Examples
+    --------
+    >>> [is_number(text) for text in ("1", "-2.5e3", ".5", "1_000", "1,5", "x")]
+    [True, True, True, False, False, False]
+    """
+    return _NUMBER.fullmatch(text) is not None
+
+
+def is_date(text: str) -> bool:
+    """Whether a string has the shape of an ISO date, with or without a time.
+
+    Examples
+    --------
+    >>> [is_date(text) for text in ("2011-07-13", "2011-07-13T12:30Z", "13.7.2011", "2011")]
+    [True, True, False, False]
+    """
+    return _DATE.fullmatch(text) is not None
+
+
+def parsed_numbers(column: Any) -> Any | None:
+    """Strings as float64 with nulls for gaps, or None if one is not a number."""
+    if not first_cells_fit(column, is_number):
+        return None
+    cells = without_gap_words(column)
+    try:
+        # Arrow's parser does not take a leading plus sign.
+        return pc.cast(pc.utf8_ltrim(cells, "+"), pa.float64())
+    except pa.ArrowInvalid:
+        return None
+
+
+def look_like_codes(column: Any) -> bool:
+    """Whether a string begins with a needless zero, as in ``02134``."""
+    return bool(pc.any(pc.match_substring_regex(without_gap_words(column), _CODE)).as_py())
+
+
+def first_that_does_not_fit(column: Any, fits: Callable[[str], Any]) -> str:
+    """Row and value of the first cell that does not fit, for a message."""
+    row = 0
+    for chunk in column.chunks:
+        for piece in (chunk.slice(first, _PIECE) for first in range(0, len(chunk), _PIECE)):
+            for cell in piece.to_pylist():
+                text = "" if cell is None else cell.strip()
+                if text and text not in GAP_WORDS and not fits(text):
+                    return f"row {row} holds {shortened(cell)}"
+                row += 1
+    return "a cell does not fit"
+
+
+def utf8(strings: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The bytes of a large_string array without nulls, and where each string begins and the last one ends."""
+    _, offsets, data = strings.buffers()
+    # Slices of bytes objects are read-only as Arrow's buffers are: one compiled form takes both.
+    if len(strings) == 0 or offsets is None:
+        return np.frombuffer(b"", dtype=np.uint8), np.frombuffer(bytes(8), dtype=np.int64)
+    where = np.frombuffer(offsets, dtype=np.int64)[strings.offset : strings.offset + len(strings) + 1]
+    return np.frombuffer(b"" if data is None else data, dtype=np.uint8), where

@@ -1,0 +1,300 @@
+"""Tables of numbers, categories, dates and text as rows of features: a scikit-learn transformer."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sgdone.tables.column_encoder import Entries, LevelGroup, NewFeatures
+from sgdone.tables.column_plan import ASKED, ColumnPlan, described, make_encoder
+from sgdone.tables.encoded import Encoded, assemble
+from sgdone.tables.encoder_state import EncoderState
+from sgdone.tables.feature_names import all_names
+from sgdone.tables.frames import arrow_table
+from sgdone.tables.kinds import Column, Kind, check_choices, read_as, settle
+from sgdone.tables.left_out import redundant
+from sgdone.tables.message_text import counted, did_you_mean, listed
+from sgdone.tables.table_state import FittedParts, parts_of, state_of
+
+
+@final
+class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Encode the columns of any data frame as features for a linear model.
+
+    Numbers stay as they are; a gap is filled by the mean, and marked by a feature where `fit` saw gaps. A category has
+    a feature for each level, a gap being a level; a level that was not in `fit` has no effect. Text becomes hashed
+    words and pairs of words. A date becomes a trend in days, and its month, weekday and hour. Labels are never used.
+    What each column is follows from its type and all of its values: see :mod:`sgdone.tables.kinds`.
+
+    Parameters
+    ----------
+    columns : dict, default=None
+        Kinds of columns by name, where the encoder is to decide otherwise: "number", "category", "text", "date" or
+        "drop".
+    max_levels : int, default=100_000
+        Levels of a category that are kept by name. The others share buckets by their hash. At a hundred thousand, codes
+        of places, products and aircraft all have a feature of their own; of keys with more values most have few rows
+        each, and a model file stays below a few megabytes a column.
+    max_bytes : int, default=2**24
+        Bytes of the levels of a column that are kept, so that long strings (addresses of web pages) are bounded too.
+    n_buckets : int, default=2**18
+        Buckets of the words of a text column, or of the levels of a category beyond the limits: a power of two. Only
+        buckets that occur in training become features.
+
+    Attributes
+    ----------
+    feature_names_in_ : ndarray of str
+        Columns of the table in `fit`. Columns are matched by name, in any order; other columns are ignored by
+        `transform`, as by scikit-learn's ColumnTransformer, and are an error in `partial_fit`.
+    n_features_in_ : int
+    left_out_ : dict
+        Columns without features and why: empty, constant, equal to another column, or dropped on request.
+    is_plain_ : bool
+        Whether the table of the first call was all numbers and booleans without gaps, so that an array would do.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [31.0, None, 54.0], "job": ["Sales", "Tech", "Sales"], "one": [1, 1, 1]})
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.get_feature_names_out()
+    array(['age', 'age missing', 'job=Sales', 'job=Tech'], dtype=object)
+    >>> encoder.transform(table).toarray()
+    array([[31. ,  0. ,  1. ,  0. ],
+           [42.5,  1. ,  0. ,  1. ],
+           [54. ,  0. ,  1. ,  0. ]])
+    >>> print(encoder)
+    TableEncoder: 3 columns, 4 features
+      age  number    gaps filled by the mean 42.5 and marked
+      job  category  2 levels
+      one  left out  constant
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, str] | None = None,
+        *,
+        max_levels: int = 100_000,
+        max_bytes: int = 2**24,
+        n_buckets: int = 2**18,
+    ) -> None:
+        self.columns = columns
+        self.max_levels = max_levels
+        self.max_bytes = max_bytes
+        self.n_buckets = n_buckets
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn kinds, levels, words and means from a table. Labels are ignored.
+
+        Parameters
+        ----------
+        X : data frame
+            Of pandas, polars or Arrow.
+        y : ignored
+        """
+        self.fit_encode(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Learn from a table, and encode it."""
+        return self.fit_encode(X).tocsr()
+
+    def fit_encode(self, X: Any, training: NDArray[np.bool_] | None = None) -> Encoded:
+        """Learn from a table, and encode it as dense and sparse rows.
+
+        Parameters
+        ----------
+        X : data frame
+        training : bool array of shape (n_rows,), default=None
+            Rows that means are computed from. Kinds, levels and words are those of all rows.
+        """
+        table = arrow_table(X)
+        read = self._start(table)
+        left_out = redundant(read)
+        if len(left_out) == len(read):
+            reasons = ", ".join(f"{name!r} ({why})" for name, why in list(left_out.items())[:20])
+            raise ValueError(f"no columns left to learn from: {reasons}")
+        return self._learn(read, left_out, table.num_rows, NewFeatures(0, all_rows=True, training=training))
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from more rows: new levels, words and gaps add features after those there are.
+
+        The first call settles the kinds of columns; later ones must have the same columns, each of the same kind.
+        Constant columns are kept, because later rows may differ.
+        """
+        self.partial_fit_encode(X)
+        return self
+
+    def partial_fit_encode(self, X: Any, training: NDArray[np.bool_] | None = None) -> Encoded:
+        """Learn from more rows, and encode them."""
+        table = arrow_table(X)
+        if not hasattr(self, "plans_"):
+            read = self._start(table)
+            left_out = {name: column.reason for name, column in read.items() if column.kind is Kind.DROP}
+            if len(left_out) == len(read):
+                raise ValueError(f"no columns left to learn from: {listed(list(left_out))} have no values")
+            return self._learn(read, left_out, table.num_rows, NewFeatures(0, training=training))
+        extra = [name for name in table.column_names if name not in self.feature_names_in_]
+        if extra:
+            raise ValueError(f"the first call of partial_fit had no column {listed(extra)}: drop it, or fit again")
+        read = self._read(table)
+        self._warn_of_values(table)
+        return self._encode(read, table.num_rows, NewFeatures(self.n_sparse_, training=training))
+
+    def transform(self, X: Any) -> Any:
+        """Encode a table as one CSR matrix."""
+        return self.encode(X).tocsr()
+
+    def encode(self, X: Any) -> Encoded:
+        """Encode a table as dense and sparse rows, learning nothing."""
+        check_is_fitted(self)
+        table = arrow_table(X)
+        return self._encode(self._read(table), table.num_rows, None)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the features: ``age``, ``age missing``, ``job=Sales``, ``text:free entry``, ``date.month=7``."""
+        check_is_fitted(self)
+        encoders = [plan.encoder for plan in self.plans_]
+        return np.array(all_names(encoders, self.n_sparse_), dtype=object)
+
+    def names_of(self, features: Sequence[int]) -> list[str]:
+        """Names of some features, by their numbers."""
+        names = self.get_feature_names_out()
+        return [str(names[feature]) for feature in features]
+
+    def groups(self) -> list[LevelGroup]:
+        """Features of which a row has at most one: the levels of each category and of each part of a date."""
+        check_is_fitted(self)
+        shift = self.n_dense_
+        found = [group for plan in self.plans_ for group in plan.encoder.groups()]
+        return [LevelGroup(g.name, g.features + shift, g.counts, g.reference + shift) for g in found]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the table of `fit` was all numbers and booleans without gaps."""
+        check_is_fitted(self)
+        return self.is_plain_
+
+    @property
+    def n_dense_(self) -> int:
+        """Number of dense features; they come first."""
+        return sum(len(plan.encoder.dense_names()) for plan in self.plans_)
+
+    @property
+    def n_features_out_(self) -> int:
+        """Number of features."""
+        return self.n_dense_ + self.n_sparse_
+
+    def describe(self) -> str:
+        """What each column became and why, a line a column."""
+        check_is_fitted(self)
+        title = f"{counted(self.n_features_in_, 'column')}, {counted(self.n_features_out_, 'feature')}"
+        return f"TableEncoder: {title}\n{described(self.feature_names_in_.tolist(), self.plans_, self.left_out_)}"
+
+    def __str__(self) -> str:
+        return self.describe() if hasattr(self, "plans_") else repr(self)
+
+    def state(self, words: bool = True) -> EncoderState:
+        """What has been learnt, as plain values, arrays and levels, for a model file.
+
+        Parameters
+        ----------
+        words : bool, default=True
+            Whether to keep the words that name the buckets of text. They, as levels, can be personal data.
+        """
+        check_is_fitted(self)
+        fitted = FittedParts(self.feature_names_in_.tolist(), self.left_out_, self.is_plain_, self.n_sparse_)
+        return state_of(self.get_params(), fitted, self.plans_, words)
+
+    @classmethod
+    def from_state(cls, state: EncoderState) -> "TableEncoder":
+        """The encoder with this state; a state that does not fit together is a ValueError."""
+        parameters, fitted, plans = parts_of(state)
+        made = cls(**parameters)
+        made._check_parameters()
+        made.plans_ = plans
+        made.feature_names_in_ = np.array(fitted.names, dtype=object)
+        made.n_features_in_ = len(fitted.names)
+        made.left_out_, made.is_plain_, made.n_sparse_ = fitted.left_out, fitted.is_plain, fitted.n_sparse
+        return made
+
+    def _start(self, table: Any) -> dict[str, Column]:
+        """Check parameters, and read the columns of the first table."""
+        self._check_parameters()
+        if table.num_rows == 0:
+            raise ValueError("the table has no rows")
+        names = table.column_names
+        asked = check_choices(self.columns, names)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(names)
+        return {
+            name: read_as(asked[name], name, column, ASKED) if name in asked else settle(name, column)
+            for name, column in zip(names, table.columns, strict=True)
+        }
+
+    def _check_parameters(self) -> None:
+        for name, least in (("max_levels", 1), ("max_bytes", 1), ("n_buckets", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+                raise ValueError(f"{name} must be a positive integer; got {value!r}")
+        if self.n_buckets & (self.n_buckets - 1) or self.n_buckets > 2**30:
+            raise ValueError(f"n_buckets must be a power of two, at most 2**30; got {self.n_buckets}")
+
+    def _learn(self, read: dict[str, Column], left_out: dict[str, str], n_rows: int, new: NewFeatures) -> Encoded:
+        """Make an encoder for each column that is not left out, and encode the first table."""
+        limits = int(self.max_levels), int(self.max_bytes), int(self.n_buckets)
+        self.plans_ = [
+            ColumnPlan(column.kind, column.family, column.reason, make_encoder(name, column, *limits))
+            for name, column in read.items()
+            if name not in left_out
+        ]
+        self.left_out_ = left_out
+        numbers = all(c.family in ("number", "boolean") and c.kind in _PLAIN_KINDS for c in read.values())
+        self.is_plain_ = numbers and not any(np.isnan(column.values).any() for column in read.values())
+        return self._encode(read, n_rows, new)
+
+    def _read(self, table: Any) -> dict[str, Column]:
+        """Read the columns that have features from a later table."""
+        names = set(table.column_names)
+        missing = [name for name in self.feature_names_in_ if name not in names and name not in self.left_out_]
+        if missing:
+            near = did_you_mean(missing[0], names) if len(missing) == 1 else ""
+            raise ValueError(f"columns of fit are missing: {listed(missing)}.{near}")
+        return {plan.encoder.name: plan.read(table.column(plan.encoder.name)) for plan in self.plans_}
+
+    def _encode(self, read: dict[str, Column], n_rows: int, new: NewFeatures | None) -> Encoded:
+        entries: list[Entries] = []
+        surprised = []
+        for plan in self.plans_:
+            name = plan.encoder.name
+            entries.append(plan.encoder.encode(read[name], new))
+            if entries[-1].new_gaps:
+                surprised.append(name)
+        if new is not None:
+            self.n_sparse_ = new.next
+        if surprised:
+            warnings.warn(
+                f"gaps in columns that had none in fit: {listed(surprised)}. They are filled by the mean.",
+                stacklevel=4,
+            )
+        return assemble(entries, n_rows, self.n_sparse_)
+
+    def _warn_of_values(self, table: Any) -> None:
+        """Warn once of columns that were empty in the first call and have values now."""
+        empty = [name for name, why in self.left_out_.items() if why in ("no values", "blank")]
+        found = [name for name in empty if settle(name, table.column(name)).kind is not Kind.DROP]
+        if found:
+            warnings.warn(
+                f"columns were empty in the first call of partial_fit and have values now: {listed(found)}. "
+                "They stay left out; fit again to use them.",
+                stacklevel=4,
+            )
+            self.left_out_ |= dict.fromkeys(found, "empty in the first call of partial_fit")
+
+
+#: Kinds of columns of a table that an array could hold.
+_PLAIN_KINDS = (Kind.NUMBER, Kind.BOOLEAN)
