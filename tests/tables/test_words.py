@@ -28,12 +28,12 @@ def prepared(texts):
 
 @given(texts=TEXTS)
 @examples(60)
-def test_buckets_are_those_of_the_reference(texts):
+def test_buckets_and_values_are_those_of_the_reference(texts):
     n_buckets = 64  # so that words collide
     numbers = np.arange(n_buckets, dtype=np.int32)
     rows = []
-    for indptr, found, counts in number_words(strings(*texts), numbers, known_number, _nothing()):
-        rows += [dict(zip(found[a:b], counts[a:b], strict=True)) for a, b in pairwise(indptr)]
+    for indptr, found, values in number_words(strings(*texts), numbers, known_number, _nothing()):
+        rows += [dict(zip(found[a:b], values[a:b], strict=True)) for a, b in pairwise(indptr)]
     for text, row in zip(prepared(texts), rows, strict=True):
         expected = {}
         words = words_of(text)
@@ -41,8 +41,9 @@ def test_buckets_are_those_of_the_reference(texts):
         pairs = [f"{a} {b}" for a, b in pairwise(words)]
         for value in [of_words[word] for word in words] + [of_pairs[pair] for pair in pairs]:
             expected[value % n_buckets] = expected.get(value % n_buckets, 0) + 1
-        assert row == expected
-        assert list(row) == sorted(row)
+        values = 1 + np.log(np.array([expected[bucket] for bucket in sorted(expected)]))
+        assert list(row) == sorted(expected)
+        assert np.allclose(list(row.values()), values / np.linalg.norm(values), rtol=1e-12, atol=0)
 
 
 @given(texts=TEXTS)

@@ -164,10 +164,23 @@ def sorted_and_counted(indices: Any, values: Any, first: Any, last: Any) -> Any:
     return end
 
 
+@inlined
+def weigh(values: Any, first: Any, last: Any) -> None:
+    """Replace counts by 1 + log(count), and divide by their Euclidean norm."""
+    total = 0.0
+    for k in range(first, last):
+        if values[k] > 1.0:
+            values[k] = 1.0 + np.log(values[k])
+        total += values[k] * values[k]
+    for k in range(first, last):
+        values[k] /= np.sqrt(total)
+
+
 @lru_cache(maxsize=4)
 def make_number_words(types: str, number_of: Callable[..., Any]) -> Callable[..., int]:
-    """A loop that writes the numbers of the words and pairs of words of each text as rows of a CSR matrix.
+    """A loop that writes the words and pairs of words of each text as rows of a CSR matrix.
 
+    Columns are their numbers, values 1 + log(how often the text has them), divided by the Euclidean norm of the row.
     ``number_of`` is :func:`known_number` or :func:`learnt_number`. ``numbers`` holds the number of each bucket; its
     size is a power of two. A text of b bytes has at most b words and pairs. Returns the number of entries.
     """
@@ -210,6 +223,7 @@ def make_number_words(types: str, number_of: Callable[..., Any]) -> Callable[...
                     before_start, before_end, before, start = start, at, word, np.int64(-1)
                 at += size
             position = sorted_and_counted(indices, values, row_start, position)
+            weigh(values, row_start, position)
             indptr[i + 1] = position
         return position
 

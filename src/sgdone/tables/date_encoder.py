@@ -32,8 +32,8 @@ class DatePart:
         if new is not None:
             counts = np.bincount(codes[~missing], minlength=self.counts.size)
             unseen = np.flatnonzero((counts > 0) & (self.features < 0))
-            constant = new.all_rows and np.count_nonzero(counts) == 1 and not missing.any()
-            if not constant:
+            # One level is constant, or the contrary of a gap, which has a feature.
+            if not (new.all_rows and np.count_nonzero(counts) < 2):
                 self.features[unseen] = new.take(unseen.size)
                 self.counts += counts
         if self.features.max() < 0:

@@ -102,7 +102,7 @@ def parsed_dates(column: Any) -> DateValues | None:
     if not first_cells_fit(column, is_date):
         return None
     cells = without_gap_words(column)
-    if not pc.all(pc.match_substring_regex(cells, f"^{DATE}$")).as_py():
+    if not pc.all(pc.match_substring_regex(cells, f"^{DATE}$"), min_count=0).as_py():
         return None
     zones = pc.extract_regex(cells, pattern=f"{_TIME} ?{_ZONE}")
     plain = pc.replace_substring_regex(cells, f"({_TIME}) ?{_ZONE}", r"\1")

@@ -24,8 +24,9 @@ class TextEncoder(ColumnEncoder):
     """A column of text: a feature for each bucket of words and pairs of words that training rows have.
 
     Words are runs of letters, digits and combining marks, in lower case. A word or pair goes to one of ``n_buckets``
-    buckets by its hash; its value is 1 if the text has it. For the name of a feature the word that most of the bucket's
-    words are is kept, up to 48 bytes of it.
+    buckets by its hash. Its value is 1 + log(how often the text has it), divided by the Euclidean norm of the text's
+    values, so that long texts count as much as short ones. For the name of a feature the word that most of the
+    bucket's words are is kept, up to 48 bytes of it.
 
     Examples
     --------
@@ -56,8 +57,8 @@ class TextEncoder(ColumnEncoder):
             memory = self._room_for_words()
             pieces = number_words(column.values, numbers, learnt_number, memory)
             self._keep(numbers, memory, new)
-        indptr, found = _joined(pieces)
-        return Entries(words=[(indptr, self.features[found], np.ones(found.size))])
+        indptr, found, values = _joined(pieces)
+        return Entries(words=[(indptr, self.features[found], values)])
 
     def _room_for_words(self) -> tuple[Any, ...]:
         """Arrays for the words of all buckets; most of them are never touched, and take no memory."""
@@ -115,16 +116,16 @@ class TextEncoder(ColumnEncoder):
 
 
 def number_words(texts: Any, numbers: NDArray[np.int32], number_of: Any, memory: tuple[Any, ...]) -> Pieces:
-    """The numbers of the words and pairs of each text, and how often each occurs, as pieces of a CSR matrix."""
+    """The numbers of the words and pairs of each text, and their values, as pieces of a CSR matrix."""
     loop = make_number_words("uint8 int64", number_of)
     pieces = []
     for data, offsets in lower_case_pieces(texts):
         # A text of b bytes has at most (b + 1)/2 words, and one pair less.
         bound = int(offsets[-1] - offsets[0])
         indptr = np.zeros(offsets.size, dtype=np.int64)
-        found, counts = np.empty(bound, dtype=np.int32), np.empty(bound)
-        used = loop(data, offsets, characters_in_words(), numbers, memory, indptr, found, counts)
-        pieces.append((indptr, found[:used].copy(), counts[:used].copy()))
+        found, values = np.empty(bound, dtype=np.int32), np.empty(bound)
+        used = loop(data, offsets, characters_in_words(), numbers, memory, indptr, found, values)
+        pieces.append((indptr, found[:used].copy(), values[:used].copy()))
     return pieces
 
 
@@ -133,10 +134,11 @@ def _nothing() -> tuple[Any, ...]:
     return np.zeros(1, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.int32), np.zeros((0, WORD_BYTES), np.uint8)
 
 
-def _joined(pieces: Pieces) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _joined(pieces: Pieces) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     lengths = [np.diff(indptr) for indptr, _, _ in pieces]
     indptr = np.concatenate([np.zeros(1, dtype=np.int64), *lengths]).cumsum()
-    return indptr, np.concatenate([np.zeros(0, dtype=np.int32), *(found for _, found, _ in pieces)])
+    found = np.concatenate([np.zeros(0, dtype=np.int32), *(found for _, found, _ in pieces)])
+    return indptr, found, np.concatenate([np.zeros(0), *(values for _, _, values in pieces)])
 
 
 def _decoded(word: NDArray[np.uint8]) -> str:

@@ -1,0 +1,111 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgdone.tables import TableEncoder
+from sgdone.tables.category_encoder import CategoryEncoder
+from sgdone.tables.column_encoder import NewFeatures
+from sgdone.tables.kinds import Kind, read_as
+from tables.word_reference import hash_of
+from tiers import examples
+
+CELLS = st.lists(st.none() | st.text("ab é😀\n", max_size=3), min_size=1, max_size=30)
+
+
+def column(cells):
+    return read_as(Kind.CATEGORY, "c", pa.chunked_array([pa.array(cells, pa.large_string())]))
+
+
+class SlowCategory:
+    """Levels in a Python dictionary."""
+
+    def __init__(self, max_levels, n_buckets):
+        self.max_levels, self.n_buckets = max_levels, n_buckets
+        self.features, self.full, self.next = {}, False, 0
+
+    def key(self, cell):
+        if cell is None or not cell.strip():
+            return None
+        if cell in self.features or not self.full:
+            return cell
+        return hash_of(cell) % self.n_buckets
+
+    def learn(self, cells):
+        levels = [cell for cell in cells if cell is not None and cell.strip()]
+        unseen = {level for level in levels if level not in self.features}
+        if not self.full:
+            room = self.max_levels - sum(isinstance(key, str) for key in self.features)
+            if len(unseen) > room:
+                self.full = True
+                ranked = sorted(unseen, key=lambda level: (-levels.count(level), level.encode()))
+                unseen = set(ranked[:room])
+            self.add(sorted(unseen, key=str.encode))
+        self.add(sorted({key for key in map(self.key, levels) if isinstance(key, int)} - self.features.keys()))
+        if None in map(self.key, cells):
+            self.add([None])
+
+    def add(self, keys):
+        for key in keys:
+            if key not in self.features:
+                self.features[key] = self.next
+                self.next += 1
+
+    def encode(self, cells):
+        return [self.features.get(self.key(cell), -1) for cell in cells]
+
+
+@given(calls=st.lists(CELLS, min_size=1, max_size=3), other=CELLS, max_levels=st.integers(1, 12))
+@examples(60)
+def test_features_are_those_of_a_python_dictionary(calls, other, max_levels):
+    fast, slow = CategoryEncoder("c", max_levels, 10**6, 4), SlowCategory(max_levels, 4)
+    for cells in calls:
+        new = NewFeatures(slow.next)
+        slow.learn(cells)
+        assert fast.encode(column(cells), new).indicators[0].tolist() == slow.encode(cells)
+        assert new.next == slow.next
+    assert fast.encode(column(other), None).indicators[0].tolist() == slow.encode(other)
+
+
+def test_bytes_of_levels_are_limited():
+    encoder = TableEncoder(max_bytes=10, n_buckets=8).fit(pa.table({"c": ["aaaa", "aaaa", "bbbb", "bbbb", "cccc"]}))
+    names = encoder.get_feature_names_out()
+    assert names[:2].tolist() == ["c=aaaa", "c=bbbb"]
+    assert names[2].startswith("c=(bucket ")
+
+
+def test_an_unseen_level_has_no_entry():
+    encoder = TableEncoder().fit(pa.table({"c": ["a", "b"]}))
+    found = encoder.transform(pa.table({"c": ["b", "new", None]}))
+    assert found.toarray().tolist() == [[0, 1], [0, 0], [0, 0]]
+
+
+def test_gaps_are_a_level_beside_one_of_the_same_name():
+    encoder = TableEncoder().fit(pa.table({"c": ["(missing)", "", None, "a"]}))
+    assert encoder.get_feature_names_out().tolist() == ["c='(missing)'", "c=a", "c=(missing)"]
+    assert np.diff(encoder.transform(pa.table({"c": ["(missing)", " "]})).indices).tolist() == [2]
+
+
+def test_groups_have_counts_and_the_most_frequent_level():
+    dates = ["2011-01-31", "2011-02-28", None, None]  # both are Mondays
+    table = pa.table({"x": [1.0, 2.0, 3.0, None], "c": ["a", "b", "b", None], "d": dates})
+    encoder = TableEncoder().fit(table)
+    names = encoder.get_feature_names_out()
+    found = {group.name: group for group in encoder.groups()}
+    assert list(found) == ["c", "d.month"]
+    assert names[found["c"].features].tolist() == ["c=a", "c=b", "c=(missing)"]
+    assert found["c"].counts.tolist() == [1, 2, 1]
+    assert names[found["c"].reference] == "c=b"
+
+
+@pytest.mark.slow
+def test_a_million_levels():
+    levels = np.char.add("user", np.arange(10**6).astype(str))
+    table = pa.table({"c": pa.array(np.concatenate([levels, levels[:5]]), pa.large_string())})
+    encoder = TableEncoder()
+    found = encoder.fit_encode(table).sparse
+    assert found.nnz == 10**6 + 5
+    assert encoder.n_features_out_ <= 100_000 + 2**18
+    assert {"c=user0", "c=user4"} <= set(encoder.get_feature_names_out()[:100_000])
+    assert TableEncoder(max_levels=2**20).fit(table).n_features_out_ == 10**6

@@ -1,0 +1,82 @@
+import datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sgdone.tables import TableEncoder, arrow_table
+from sgdone.tables.date_values import date_values
+
+MOMENTS = [
+    datetime.datetime(1969, 7, 20, 20, 17, 40, 123456),
+    datetime.datetime(1900, 2, 28, 23, 59, 59),
+    datetime.datetime(1, 1, 1),
+    datetime.datetime(2024, 2, 29, 0, 0, 1),
+    datetime.datetime(9999, 12, 31, 12),
+    datetime.datetime(1970, 1, 1),
+    datetime.datetime(1969, 12, 31, 23, 59, 59, 999999),
+]
+
+
+def read(values, kind=None):
+    return date_values("d", arrow_table(pa.table({"d": pa.array(values, kind)})).column("d"))
+
+
+@pytest.mark.parametrize("as_strings", [False, True])
+def test_parts_are_those_of_python(as_strings):
+    found = read([str(moment) for moment in MOMENTS] if as_strings else MOMENTS, None)
+    assert found.months().tolist() == [moment.month - 1 for moment in MOMENTS]
+    assert found.weekdays().tolist() == [moment.weekday() for moment in MOMENTS]
+    assert found.hours().tolist() == [moment.hour for moment in MOMENTS]
+    since = [(moment - datetime.datetime(1970, 1, 1)) / datetime.timedelta(days=1) for moment in MOMENTS]
+    assert np.allclose(found.days(), since, rtol=1e-15, atol=0)
+
+
+def test_time_zones_shift_the_parts_and_not_the_trend():
+    berlin = pa.timestamp("us", "Europe/Berlin")
+    at = [datetime.datetime(2020, 6, 30, 23, 30, tzinfo=datetime.UTC)]
+    local, utc = read(at, berlin), read(at, pa.timestamp("us", "UTC"))
+    assert local.days() == utc.days()
+    assert (local.months()[0] + 1, local.hours()[0], utc.months()[0] + 1, utc.hours()[0]) == (7, 1, 6, 23)
+    written = read(["2020-07-01T01:30:00+02:00", "2020-06-30 23:30Z", "2020-06-30T18:00-0530", "2020-06-30 23:30"])
+    assert np.array_equal(written.days(), np.repeat(utc.days(), 4))
+    assert written.hours().tolist() == [1, 23, 18, 23]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_the_unit_of_timestamps_does_not_matter(unit):
+    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    found = read([-1 * per_second, 86_400 * per_second, None], pa.timestamp(unit))
+    assert found.utc[:2].tolist() == [-1_000_000, 86_400_000_000]
+    assert found.missing.tolist() == [False, False, True]
+
+
+def test_seconds_beyond_the_range_are_an_error():
+    with pytest.raises(ValueError, match="column 'd' of type"):
+        read([2**62], pa.timestamp("s"))
+
+
+def names(values, kind=None):
+    encoder = TableEncoder().fit(pa.table({"d": pa.array(values, kind)}))
+    return encoder.get_feature_names_out().tolist()
+
+
+def test_features_of_dates():
+    days = [datetime.date(2011, 1, 31), datetime.date(2011, 2, 1), None]
+    assert names(days) == ["d", "d.month=1", "d.month=2", "d.weekday=Mon", "d.weekday=Tue", "d missing"]
+    # Months do not differ, hours do.
+    times = [datetime.datetime(2011, 1, 31, 13), datetime.datetime(2011, 1, 31)]
+    assert names(times) == ["d", "d.hour=0", "d.hour=13"]
+    assert names([datetime.time(23, 59), datetime.time(1)]) == ["d", "d.hour=1", "d.hour=23"]
+
+
+def test_a_month_that_was_not_in_fit_has_no_entry():
+    encoder = TableEncoder().fit(pa.table({"d": ["2011-01-31", "2011-02-01"]}))
+    found = encoder.encode(pa.table({"d": ["2011-03-07"]}))
+    assert [encoder.names_of([1 + j])[0] for j in found.sparse.indices] == ["d.weekday=Mon"]
+
+
+def test_times_of_the_day_are_not_dates():
+    encoder = TableEncoder().fit(pa.table({"d": [datetime.time(1), datetime.time(2)]}))
+    with pytest.raises(TypeError, match="column 'd' was a date"):
+        encoder.transform(pa.table({"d": [datetime.date(2011, 1, 1)]}))
