@@ -9,11 +9,11 @@ exceeds that before encoding.
 
 import argparse
 import multiprocessing
-import resource
 import statistics
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -94,13 +94,19 @@ def ratios(peer: Callable[[], Any], frame: pd.DataFrame, n_pairs: int, *, fit: b
 
 
 def peak(name: str, n_rows: int, answer: Any) -> None:
-    """Bytes by which encoding exceeds the peak before it."""
+    """Bytes by which the peak while encoding exceeds what the process held before (Linux only)."""
     make, columns = PEERS[name]
     frame = table(n_rows)[columns]
     make().fit_transform(frame.head(1_000))  # imports and compiled loops
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is what is held now
+    before = resident_peak()
     make().fit_transform(frame)
-    answer.put(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
+    answer.put(resident_peak() - before)
+
+
+def resident_peak() -> int:
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
 
 def memory(name: str, n_rows: int) -> float:
@@ -130,7 +136,7 @@ def main() -> None:
             cells.append(f"{statistics.median(found):.2f} ({min(found):.2f}–{max(found):.2f})")
             cells = [f"{statistics.median(ours):.3f}", *cells] if fit else cells
         shown.add_row(name, *cells, f"{memory(name, arguments.rows) / 1e6:,.0f}", f"{whole:,.0f}")
-    Console().print(shown)
+    Console(width=130).print(shown)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,10 @@ def as_chunks(table):
     return pa.concat_tables([table.slice(0, 1), table.slice(1, 3), table.slice(4)])
 
 
+def as_views(table):
+    return table.set_column(2, "level", table["level"].cast(pa.string_view()))
+
+
 FORMS = {
     "pandas, NumPy types": as_numpy_types,
     "pandas, nullable types": lambda table: table.to_pandas().convert_dtypes(),
@@ -45,7 +49,7 @@ FORMS = {
     "polars, NaN": lambda table: pl.from_arrow(table).with_columns(pl.col("number").fill_null(float("nan"))),
     "Arrow chunks": as_chunks,
     "record batch": lambda table: table.combine_chunks().to_batches()[0],
-    "string views": lambda table: table.set_column(2, "level", table["level"].cast(pa.string_view())),
+    **({"string views": as_views} if hasattr(pa, "string_view") else {}),
     "dictionaries": lambda table: table.set_column(2, "level", as_chunks(table)["level"].dictionary_encode()),
 }
 

@@ -20,6 +20,8 @@ FNV_START, FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 MIX_FIRST, MIX_SECOND, MIX_SHIFT = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53), np.uint64(33)
 #: 2⁶⁴ divided by the golden ratio: tells the first word of a pair from the second.
 PAIR_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+#: Columns of the slots of buckets in :func:`learnt_number`.
+NUMBER, VOTES, HASH, SLOT_SIZE = 0, 1, 2, 4
 
 
 @inlined
@@ -65,13 +67,44 @@ def character(data: Any, at: Any, end: Any, in_words: Any) -> Any:
     return size, np.int64(in_words[code]) if code < in_words.size else np.int64(0)
 
 
+@inlined
+def next_word(data: Any, at: Any, end: Any, in_words: Any) -> Any:
+    """Where the first word from ``at`` on begins; ``end`` if there is none."""
+    while at < end:
+        size, place = character(data, at, end, in_words)
+        if place == 1:
+            break
+        at += size
+    return at
+
+
+@inlined
+def hashed_word(data: Any, at: Any, end: Any, in_words: Any) -> Any:
+    """Where the word that begins at ``at`` ends, and FNV-1a of its bytes."""
+    value = FNV_START
+    while at < end:
+        byte = data[at]
+        if byte < 128:
+            if in_words[byte] == 0:
+                break
+            value = (value ^ np.uint64(byte)) * FNV_PRIME
+            at += 1
+        else:
+            size, place = character(data, at, end, in_words)
+            if place == 0:
+                break
+            value = extended(value, data, at, at + size)
+            at += size
+    return at, value
+
+
 @lru_cache(maxsize=2)
 def make_count_words(types: str) -> Callable[..., int]:
-    """A loop that counts the words of all texts."""
+    """A loop that counts the words of all texts, and stops where there are ``enough``."""
     mark = fingerprint(types, "count_words")
 
     @compiled(mark)
-    def count_words(data: Any, offsets: Any, in_words: Any) -> Any:
+    def count_words(data: Any, offsets: Any, in_words: Any, enough: Any) -> Any:
         _ = mark
         count = 0
         for i in range(offsets.size - 1):
@@ -82,6 +115,8 @@ def make_count_words(types: str) -> Callable[..., int]:
                     count += 1
                 inside = place == 1 or (place == 2 and inside)
                 at += size
+            if count >= enough:
+                break
         return count
 
     return count_words
@@ -108,23 +143,21 @@ def known_number(bucket: Any, value: Any, data: Any, first: Any, second: Any, nu
 
 
 @inlined
-def learnt_number(bucket: Any, value: Any, data: Any, first: Any, second: Any, numbers: Any, memory: Any) -> Any:
+def learnt_number(bucket: Any, value: Any, data: Any, first: Any, second: Any, slots: Any, memory: Any) -> Any:
     """The number of a bucket, the next free one if it is new; the bucket's word is chosen by majority vote.
 
-    Boyer and Moore's vote: it finds the word that makes up more than half of a bucket, if there is one. ``memory`` is
-    the number of buckets so far, and of each one the hash of its word, its votes and its first bytes.
+    Boyer and Moore's vote: it finds the word that makes up more than half of a bucket, if there is one. A row of
+    ``slots`` is a bucket's number, the votes for its word, half of that word's hash, and nothing: 16 bytes, one access
+    to memory. ``memory`` is how many buckets have a number, and the first bytes of their words, by number.
     """
-    count, hashes, votes, words = memory
-    number = np.int64(numbers[bucket])
-    if number < 0:
-        number = np.int64(count[0])
+    count, words = memory
+    if slots[bucket, NUMBER] < 0:
+        slots[bucket, NUMBER] = count[0]
         count[0] += 1
-        numbers[bucket] = number
-    if votes[number] > 0 and hashes[number] != value:
-        votes[number] -= 1
-        return number
-    if votes[number] == 0:
-        hashes[number] = value
+    number = np.int64(slots[bucket, NUMBER])
+    half = np.int32(value >> np.uint64(32))
+    if slots[bucket, VOTES] == 0:
+        slots[bucket, HASH] = half
         width, at = words.shape[1], 0
         for part in (first, second):
             if at > 0 and at < width and part[1] > part[0]:
@@ -136,7 +169,7 @@ def learnt_number(bucket: Any, value: Any, data: Any, first: Any, second: Any, n
                     at += 1
         for k in range(at, width):
             words[number, k] = 0
-    votes[number] += 1
+    slots[bucket, VOTES] += 1 if slots[bucket, HASH] == half else -1
     return number
 
 
@@ -144,8 +177,8 @@ def learnt_number(bucket: Any, value: Any, data: Any, first: Any, second: Any, n
 def sorted_and_counted(indices: Any, values: Any, first: Any, last: Any) -> Any:
     """Sort ``indices[first:last]``, merge equal ones, write how many there were to ``values``; return the new end."""
     gap = 1
-    while gap < (last - first) // 3:
-        gap = 3 * gap + 1  # Shell's sort with Knuth's gaps
+    while gap < (last - first) // 32:
+        gap = 3 * gap + 1  # Shell's sort with Knuth's gaps; short rows by insertion
     while gap > 0:
         for i in range(first + gap, last):
             moved, at = indices[i], i
@@ -181,47 +214,51 @@ def make_number_words(types: str, number_of: Callable[..., Any]) -> Callable[...
     """A loop that writes the words and pairs of words of each text as rows of a CSR matrix.
 
     Columns are their numbers, values 1 + log(how often the text has them), divided by the Euclidean norm of the row.
-    ``number_of`` is :func:`known_number` or :func:`learnt_number`. ``numbers`` holds the number of each bucket; its
-    size is a power of two. A text of b bytes has at most b words and pairs. Returns the number of entries.
+    ``number_of`` is :func:`known_number`, with the number of each bucket in ``numbers``, or :func:`learnt_number`, with
+    the slots of the buckets there. The number of buckets is a power of two. ``room`` is for the hashes, starts and ends
+    of the words of one text. A text of b bytes has at most b words and pairs. Returns the number of entries.
     """
     mark = fingerprint(types, number_of, "number_words")
 
     @compiled(mark)
     def number_words(
-        data: Any, offsets: Any, in_words: Any, numbers: Any, memory: Any, indptr: Any, indices: Any, values: Any
+        data: Any,
+        offsets: Any,
+        in_words: Any,
+        room: Any,
+        numbers: Any,
+        memory: Any,
+        indptr: Any,
+        indices: Any,
+        values: Any,
     ) -> Any:
         _ = mark
-        last_bucket = np.uint64(numbers.size - 1)
+        hashes, starts, ends = room
+        last_bucket = np.uint64(numbers.shape[0] - 1)
         position = np.int64(0)
         for i in range(offsets.size - 1):
             row_start = position
-            at, end = offsets[i], offsets[i + 1]
-            start, value = np.int64(-1), FNV_START
-            before_start, before_end, before = np.int64(-1), np.int64(-1), FNV_START
-            while at <= end:
-                size, place = np.int64(1), np.int64(0)
-                if at < end:
-                    size, place = character(data, at, end, in_words)
-                if place == 1 or (place == 2 and start >= 0):
-                    if start < 0:
-                        start, value = at, FNV_START
-                    value = extended(value, data, at, at + size)
-                elif start >= 0:
-                    word, none = mixed(value), (np.int64(0), np.int64(0))
-                    number = number_of(np.int64(word & last_bucket), word, data, (start, at), none, numbers, memory)
-                    if number >= 0:
-                        indices[position] = number
-                        position += 1
-                    if before_start >= 0:
-                        pair = pair_hash(before, word)
-                        span = before_start, before_end
-                        bucket = np.int64(pair & last_bucket)
-                        number = number_of(bucket, pair, data, span, (start, at), numbers, memory)
-                        if number >= 0:
-                            indices[position] = number
-                            position += 1
-                    before_start, before_end, before, start = start, at, word, np.int64(-1)
-                at += size
+            # All words first: then accesses to memory for their buckets overlap.
+            count, end = 0, offsets[i + 1]
+            start = next_word(data, offsets[i], end, in_words)
+            while start < end:
+                after, value = hashed_word(data, start, end, in_words)
+                hashes[count], starts[count], ends[count] = mixed(value), start, after
+                count += 1
+                start = next_word(data, after, end, in_words)
+            for k in range(count):
+                word, span, none = hashes[k], (starts[k], ends[k]), (ends[k], ends[k])
+                number = number_of(np.int64(word & last_bucket), word, data, span, none, numbers, memory)
+                if number >= 0:
+                    indices[position] = number
+                    position += 1
+            for k in range(1, count):
+                pair = pair_hash(hashes[k - 1], hashes[k])
+                first, second = (starts[k - 1], ends[k - 1]), (starts[k], ends[k])
+                number = number_of(np.int64(pair & last_bucket), pair, data, first, second, numbers, memory)
+                if number >= 0:
+                    indices[position] = number
+                    position += 1
             position = sorted_and_counted(indices, values, row_start, position)
             weigh(values, row_start, position)
             indptr[i + 1] = position

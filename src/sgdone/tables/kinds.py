@@ -213,7 +213,8 @@ def _is_text(column: Any) -> bool:
         return False
     count_words = make_count_words("uint8 int64")
     whole = [utf8(chunk.fill_null("")) for chunk in column.chunks]
-    if sum(count_words(*texts, characters_between_spaces()) for texts in whole) < MIN_WORDS * cells:
+    enough = MIN_WORDS * cells
+    if sum(count_words(*texts, characters_between_spaces(), enough) for texts in whole) < enough:
         return False
     needed = MIN_DISTINCT * cells
     # The first fifth of the rows often has enough of them already.

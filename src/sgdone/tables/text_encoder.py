@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.kernels.words import known_number, learnt_number, make_number_words
+from sgdone.kernels.words import NUMBER, SLOT_SIZE, known_number, learnt_number, make_number_words
 from sgdone.tables.column_encoder import ColumnEncoder, Entries, NewFeatures, bucket_lookup, feature_numbers
 from sgdone.tables.encoder_state import ColumnState
 from sgdone.tables.kinds import Column
@@ -14,7 +14,7 @@ from sgdone.tables.message_text import counted
 from sgdone.tables.text_values import characters_in_words, lower_case_pieces
 
 #: Bytes of a word, or pair of words, that are kept for its name.
-WORD_BYTES = 48
+WORD_BYTES = 32
 
 Pieces = list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]]
 
@@ -26,7 +26,7 @@ class TextEncoder(ColumnEncoder):
     Words are runs of letters, digits and combining marks, in lower case. A word or pair goes to one of ``n_buckets``
     buckets by its hash. Its value is 1 + log(how often the text has it), divided by the Euclidean norm of the text's
     values, so that long texts count as much as short ones. For the name of a feature the word that most of the
-    bucket's words are is kept, up to 48 bytes of it.
+    bucket's words are is kept, up to 32 bytes of it.
 
     Examples
     --------
@@ -45,36 +45,38 @@ class TextEncoder(ColumnEncoder):
         self.buckets = np.zeros(0, dtype=np.int32)
         self.features = np.zeros(0, dtype=np.int32)
         self.words: NDArray[np.uint8] | None = np.zeros((0, WORD_BYTES), dtype=np.uint8)
-        self.hashes = np.zeros(0, dtype=np.uint64)
-        self.votes = np.zeros(0, dtype=np.int32)
+        self.votes = np.zeros((0, SLOT_SIZE), dtype=np.int32)
 
     def encode(self, column: Column, new: NewFeatures | None) -> Entries:
         """Entries of the rows; with ``new``, what has not been seen before is learnt first."""
-        numbers = bucket_lookup(self.buckets, np.arange(self.buckets.size), self.n_buckets)
         if new is None:
+            numbers = bucket_lookup(self.buckets, np.arange(self.buckets.size), self.n_buckets)
             pieces = number_words(column.values, numbers, known_number, _nothing())
         else:
-            memory = self._room_for_words()
-            pieces = number_words(column.values, numbers, learnt_number, memory)
-            self._keep(numbers, memory, new)
+            pieces = self._learn(column.values, new)
         indptr, found, values = _joined(pieces)
+        del pieces
         return Entries(words=[(indptr, self.features[found], values)])
 
-    def _room_for_words(self) -> tuple[Any, ...]:
-        """Arrays for the words of all buckets; most of them are never touched, and take no memory."""
-        count, known = self.n_buckets, self.buckets.size
-        hashes, votes = np.zeros(count, dtype=np.uint64), np.zeros(count, dtype=np.int32)
-        words = np.zeros((count, WORD_BYTES), dtype=np.uint8)
-        if self.words is not None:
-            hashes[:known], votes[:known], words[:known] = self.hashes, self.votes, self.words
-        return np.array([known], dtype=np.int64), hashes, votes, words
-
-    def _keep(self, numbers: NDArray[np.int32], memory: tuple[Any, ...], new: NewFeatures) -> None:
-        known, count = self.buckets.size, int(memory[0][0])
-        used = np.flatnonzero(numbers >= 0).astype(np.int32)
-        self.buckets = used[np.argsort(numbers[used])]
-        self.features = np.append(self.features, new.take(count - known))
-        self.hashes, self.votes, self.words = (array[:count].copy() for array in memory[1:])
+    def _learn(self, texts: Any, new: NewFeatures) -> Pieces:
+        """Number the words of texts, and keep the buckets and words that are new."""
+        known = self.buckets.size
+        slots = np.zeros((self.n_buckets, SLOT_SIZE), dtype=np.int32)
+        slots[:, NUMBER] = -1
+        # Room for the words of all buckets: what is never touched takes no memory.
+        words = np.zeros((self.n_buckets, WORD_BYTES), dtype=np.uint8)
+        if self.words is None:
+            slots[self.buckets, NUMBER] = np.arange(known)
+        else:
+            slots[self.buckets], words[:known] = self.votes, self.words
+        count = np.array([known], dtype=np.int64)
+        pieces = number_words(texts, slots, learnt_number, (count, words))
+        used = np.flatnonzero(slots[:, NUMBER] >= 0)
+        self.buckets = np.empty(used.size, dtype=np.int32)
+        self.buckets[slots[used, NUMBER]] = used
+        self.features = np.append(self.features, new.take(used.size - known))
+        self.votes, self.words = slots[self.buckets], words[: used.size].copy()
+        return pieces
 
     def dense_names(self) -> list[str]:
         """Names of the dense features."""
@@ -94,7 +96,7 @@ class TextEncoder(ColumnEncoder):
         """What has been learnt, as plain values, arrays and levels."""
         arrays: dict[str, NDArray[Any]] = {"buckets": self.buckets, "features": self.features}
         if words and self.words is not None:
-            arrays |= {"hashes": self.hashes, "votes": self.votes, "words": self.words.ravel()}
+            arrays |= {"votes": self.votes.ravel(), "words": self.words.ravel()}
         return ColumnState({"n_buckets": self.n_buckets}, arrays)
 
     @classmethod
@@ -107,15 +109,16 @@ class TextEncoder(ColumnEncoder):
             raise ValueError(f"column {name!r} has buckets out of range")
         made.words = None
         if "words" in state.arrays:
-            made.hashes, made.votes = state.array("hashes", np.uint64), state.array("votes", np.int32)
-            words = state.array("words", np.uint8)
-            if made.hashes.size != count or made.votes.size != count or words.size != count * WORD_BYTES:
+            votes, words = state.array("votes", np.int32), state.array("words", np.uint8)
+            if votes.size != count * SLOT_SIZE or words.size != count * WORD_BYTES:
                 raise ValueError(f"column {name!r} has words out of range")
-            made.words = words.reshape(count, WORD_BYTES)
+            made.votes, made.words = votes.reshape(count, SLOT_SIZE), words.reshape(count, WORD_BYTES)
+            if not np.array_equal(made.votes[:, NUMBER], np.arange(count)):
+                raise ValueError(f"column {name!r} has buckets that are not numbered from 0")
         return made
 
 
-def number_words(texts: Any, numbers: NDArray[np.int32], number_of: Any, memory: tuple[Any, ...]) -> Pieces:
+def number_words(texts: Any, buckets: NDArray[np.int32], number_of: Any, memory: tuple[Any, ...]) -> Pieces:
     """The numbers of the words and pairs of each text, and their values, as pieces of a CSR matrix."""
     loop = make_number_words("uint8 int64", number_of)
     pieces = []
@@ -124,17 +127,25 @@ def number_words(texts: Any, numbers: NDArray[np.int32], number_of: Any, memory:
         bound = int(offsets[-1] - offsets[0])
         indptr = np.zeros(offsets.size, dtype=np.int64)
         found, values = np.empty(bound, dtype=np.int32), np.empty(bound)
-        used = loop(data, offsets, characters_in_words(), numbers, memory, indptr, found, values)
+        room = _room(int(np.diff(offsets).max(initial=0)) // 2 + 1)
+        used = loop(data, offsets, characters_in_words(), room, buckets, memory, indptr, found, values)
         pieces.append((indptr, found[:used].copy(), values[:used].copy()))
     return pieces
 
 
+def _room(n_words: int) -> tuple[Any, ...]:
+    """Arrays for the words of one text."""
+    return np.empty(n_words, dtype=np.uint64), np.empty(n_words, dtype=np.int64), np.empty(n_words, dtype=np.int64)
+
+
 def _nothing() -> tuple[Any, ...]:
     """The memory of a loop that learns nothing."""
-    return np.zeros(1, np.int64), np.zeros(0, np.uint64), np.zeros(0, np.int32), np.zeros((0, WORD_BYTES), np.uint8)
+    return np.zeros(1, dtype=np.int64), np.zeros((0, WORD_BYTES), dtype=np.uint8)
 
 
 def _joined(pieces: Pieces) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    if len(pieces) == 1:
+        return pieces[0]
     lengths = [np.diff(indptr) for indptr, _, _ in pieces]
     indptr = np.concatenate([np.zeros(1, dtype=np.int64), *lengths]).cumsum()
     found = np.concatenate([np.zeros(0, dtype=np.int32), *(found for _, found, _ in pieces)])
