@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sgdone.kernels.words import known_number, make_count_words, make_hash_texts
 from sgdone.tables import TableEncoder
 from sgdone.tables.string_cells import utf8
-from sgdone.tables.text_encoder import TextEncoder, _nothing, number_words
+from sgdone.tables.text_encoder import _nothing, number_words
 from sgdone.tables.text_values import characters_in_words, lower_case_pieces
 from tables.word_reference import hash_of, hashes_of, words_of
 from tiers import examples
@@ -66,18 +66,14 @@ def test_a_slice_of_an_array_has_its_own_words():
 
 def test_pieces_do_not_change_the_features(monkeypatch, rng):
     words = np.array(["alpha", "béta", "γ", "delta", "x1"])
-    texts = strings(*(" ".join(rng.choice(words, size)) for size in rng.integers(0, 9, 50)))
-    whole = encoded(TextEncoder("t", 2**10), texts)
+    texts = [" ".join(rng.choice(words, size)) for size in rng.integers(0, 9, 50)]
+    table = pa.table({"t": texts, "c": texts[::-1]})
+    columns = {"t": "text", "c": "text"}
+    whole = TableEncoder(columns).fit_transform(table)
     monkeypatch.setattr("sgdone.tables.text_values._PIECE_BYTES", 40)
-    for one, other in zip(encoded(TextEncoder("t", 2**10), texts), whole, strict=True):
-        assert np.array_equal(one, other)
-
-
-def encoded(encoder, texts):
-    from sgdone.tables.column_encoder import NewFeatures
-    from sgdone.tables.kinds import Column, Kind
-
-    return encoder.encode(Column(Kind.TEXT, "string", "", texts), NewFeatures(0)).words[0]
+    pieces = TableEncoder(columns).fit_transform(table)
+    for part in ("data", "indices", "indptr"):
+        assert np.array_equal(getattr(pieces, part), getattr(whole, part))
 
 
 def test_bytes_that_are_not_utf8_are_read_without_going_beyond_the_text():

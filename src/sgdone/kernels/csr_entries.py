@@ -30,17 +30,17 @@ def make_place_indicators(types: str) -> Callable[..., None]:
 
 @lru_cache(maxsize=4)
 def make_place_rows(types: str) -> Callable[..., None]:
-    """A loop that adds the entries of each row of another CSR matrix."""
+    """A loop that adds the entries of each row of another CSR matrix, whose column j is the feature ``features[j]``."""
     mark = fingerprint(types, "place_rows")
 
     @compiled(mark)
     def place_rows(
-        from_indptr: Any, from_indices: Any, from_values: Any, cursor: Any, indices: Any, values: Any
+        from_indptr: Any, from_indices: Any, from_values: Any, features: Any, cursor: Any, indices: Any, values: Any
     ) -> None:
         _ = mark
         for i in range(cursor.size):
             for k in range(from_indptr[i], from_indptr[i + 1]):
-                indices[cursor[i]] = from_indices[k]
+                indices[cursor[i]] = features[from_indices[k]]
                 values[cursor[i]] = from_values[k]
                 cursor[i] += 1
 

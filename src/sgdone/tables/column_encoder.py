@@ -48,16 +48,37 @@ class Entries:
     dense : list of float64 arrays of shape (n_rows,)
     indicators : list of int32 arrays of shape (n_rows,)
         A sparse feature with the value 1, or −1 for none.
-    words : list of (indptr, features, values)
-        Rows of several sparse features, sorted.
+    words : list of WordRows
+        Rows of several sparse features.
     new_gaps : bool
         Whether a gap was met where ``fit`` saw none.
     """
 
     dense: list[NDArray[np.float64]] = field(default_factory=list)
     indicators: list[NDArray[np.int32]] = field(default_factory=list)
-    words: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]] = field(default_factory=list)
+    words: list["WordRows"] = field(default_factory=list)
     new_gaps: bool = False
+
+
+@final
+@dataclass(frozen=True)
+class WordRows:
+    """Rows of several sparse features each.
+
+    Attributes
+    ----------
+    pieces : list of (indptr, numbers, values)
+        Consecutive pieces of a CSR matrix: numbers of words, sorted, and their values.
+    features : int32 array
+        The feature of each number, ascending.
+    """
+
+    pieces: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]]
+    features: NDArray[np.int32]
+
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of entries of each row."""
+        return np.concatenate([np.zeros(0, dtype=np.int64), *(np.diff(indptr) for indptr, _, _ in self.pieces)])
 
 
 @final

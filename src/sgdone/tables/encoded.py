@@ -55,8 +55,8 @@ def _sparse(entries: Sequence[Entries], n_rows: int, n_sparse: int) -> Any:
     lengths = np.zeros(n_rows, dtype=np.int64)
     for features in indicators:
         lengths += features >= 0
-    for from_indptr, _, _ in words:
-        lengths += np.diff(from_indptr)
+    for rows in words:
+        lengths += rows.lengths()
     total = int(lengths.sum())
     # SciPy wants both index arrays of one type.
     kind = np.int32 if max(total, n_sparse) < 2**31 else np.int64
@@ -68,7 +68,11 @@ def _sparse(entries: Sequence[Entries], n_rows: int, n_sparse: int) -> Any:
     for features in indicators:
         make_place_indicators(types)(features, cursor, indices, values)
     for rows in words:
-        make_place_rows(types)(*rows, cursor, indices, values)
+        first = 0
+        for piece in rows.pieces:
+            last = first + piece[0].size - 1
+            make_place_rows(types)(*piece, rows.features, cursor[first:last], indices, values)
+            first = last
     make_sort_rows(types)(indptr, indices, values)
     made: Any = csr_array((values, indices, indptr), shape=(n_rows, n_sparse))
     made.has_canonical_format = True

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.kernels.words import NUMBER, SLOT_SIZE, known_number, learnt_number, make_number_words
-from sgdone.tables.column_encoder import ColumnEncoder, Entries, NewFeatures, bucket_lookup, feature_numbers
+from sgdone.tables.column_encoder import ColumnEncoder, Entries, NewFeatures, WordRows, bucket_lookup, feature_numbers
 from sgdone.tables.encoder_state import ColumnState
 from sgdone.tables.kinds import Column
 from sgdone.tables.message_text import counted
@@ -34,8 +34,8 @@ class TextEncoder(ColumnEncoder):
     >>> encoder = TextEncoder("text", n_buckets=2**18)
     >>> from sgdone.tables.kinds import Kind
     >>> column = Column(Kind.TEXT, "string", "", pa.array(["Free entry!", "free?"], pa.large_string()))
-    >>> indptr, features, values = encoder.encode(column, NewFeatures(0)).words[0]
-    >>> indptr, features, [name for _, name in encoder.sparse_names()]
+    >>> indptr, numbers, values = encoder.encode(column, NewFeatures(0)).words[0].pieces[0]
+    >>> indptr, numbers, [name for _, name in encoder.sparse_names()]
     (array([0, 3, 4]), array([0, 1, 2, 0], dtype=int32), ['text:free', 'text:entry', 'text:free entry'])
     """
 
@@ -54,9 +54,7 @@ class TextEncoder(ColumnEncoder):
             pieces = number_words(column.values, numbers, known_number, _nothing())
         else:
             pieces = self._learn(column.values, new)
-        indptr, found, values = _joined(pieces)
-        del pieces
-        return Entries(words=[(indptr, self.features[found], values)])
+        return Entries(words=[WordRows(pieces, self.features)])
 
     def _learn(self, texts: Any, new: NewFeatures) -> Pieces:
         """Number the words of texts, and keep the buckets and words that are new."""
@@ -121,12 +119,14 @@ class TextEncoder(ColumnEncoder):
 def number_words(texts: Any, buckets: NDArray[np.int32], number_of: Any, memory: tuple[Any, ...]) -> Pieces:
     """The numbers of the words and pairs of each text, and their values, as pieces of a CSR matrix."""
     loop = make_number_words("uint8 int64", number_of)
-    pieces = []
+    pieces: Pieces = []
+    found, values = np.empty(0, dtype=np.int32), np.empty(0)
     for data, offsets in lower_case_pieces(texts):
         # A text of b bytes has at most (b + 1)/2 words, and one pair less.
         bound = int(offsets[-1] - offsets[0])
+        if bound > found.size:
+            found, values = np.empty(bound, dtype=np.int32), np.empty(bound)
         indptr = np.zeros(offsets.size, dtype=np.int64)
-        found, values = np.empty(bound, dtype=np.int32), np.empty(bound)
         room = _room(int(np.diff(offsets).max(initial=0)) // 2 + 1)
         used = loop(data, offsets, characters_in_words(), room, buckets, memory, indptr, found, values)
         pieces.append((indptr, found[:used].copy(), values[:used].copy()))
@@ -141,15 +141,6 @@ def _room(n_words: int) -> tuple[Any, ...]:
 def _nothing() -> tuple[Any, ...]:
     """The memory of a loop that learns nothing."""
     return np.zeros(1, dtype=np.int64), np.zeros((0, WORD_BYTES), dtype=np.uint8)
-
-
-def _joined(pieces: Pieces) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    if len(pieces) == 1:
-        return pieces[0]
-    lengths = [np.diff(indptr) for indptr, _, _ in pieces]
-    indptr = np.concatenate([np.zeros(1, dtype=np.int64), *lengths]).cumsum()
-    found = np.concatenate([np.zeros(0, dtype=np.int32), *(found for _, found, _ in pieces)])
-    return indptr, found, np.concatenate([np.zeros(0), *(values for _, _, values in pieces)])
 
 
 def _decoded(word: NDArray[np.uint8]) -> str:
