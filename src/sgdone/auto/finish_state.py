@@ -20,10 +20,10 @@ from sgdone.data.stream import Stream
 from sgdone.data.validation_rows import ValidationRows
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Judgement, Model
-from sgdone.run.constant_prediction import initial_intercept
+from sgdone.run.constant_prediction import constant_model
 from sgdone.sums.gram import Gram, gram
 from sgdone.sums.pieces import Pieces, in_units, is_extreme
-from sgdone.sums.second_order import contrasts
+from sgdone.sums.second_order import free_model
 
 Array = NDArray[np.float64]
 
@@ -79,7 +79,7 @@ def start_path(
         return scale * (model if span_given is None else span_given.model(model))
 
     both = BothUnits(path, given, ((lambda model: model) if span is None else span.model, of_given))
-    return _state(objective, block, units, pieces, both, _constant_model(objective, block, pieces.width))
+    return _state(objective, block, units, pieces, both, constant_model(objective, block, pieces.width))
 
 
 def _path(
@@ -88,7 +88,7 @@ def _path(
     """The path for rows in some units, where it begins, and the span of the rows if it is followed there."""
     span = RowSpan.of(pieces) if is_smaller(pieces.n_rows, pieces.n_features) else None
     rows = pieces if span is None else span.pieces
-    begin = _constant_model(objective, pieces.block, rows.width)
+    begin = constant_model(objective, pieces.block, rows.width)
     if work.is_least_squares(objective):
         return RidgePath(objective, rows, sums, one_pass=one_pass), begin, span
     if start is not None and span is None:
@@ -97,7 +97,9 @@ def _path(
 
 
 def _start_in(units: Units, start: Model | None, objective: Objective) -> Array | None:
-    return None if start is None else _in_units(start, units, objective)
+    if start is None:
+        return None
+    return free_model(objective, units.scaling, start.coef.astype(np.float64), start.intercept)
 
 
 def _start_folds(objective: Objective, stream: Stream, threads: int) -> FinishState:
@@ -106,7 +108,7 @@ def _start_folds(objective: Objective, stream: Stream, threads: int) -> FinishSt
     pieces = Pieces(block, units.scaling, frequency, threads)
     scaled = replace(block, rows=block.rows.in_units(units.scaling))
     folds = replace(ValidationRows.drawn(scaled, block.all_used(), stream.draws), block=block)
-    begin = _constant_model(objective, block, pieces.width)
+    begin = constant_model(objective, block, pieces.width)
     path = FoldPath(objective, pieces, begin, folds)
     return _state(objective, block, units, pieces, path, begin)
 
@@ -124,23 +126,6 @@ def _state(
     evaluations = path.evaluations()
     next(evaluations)
     return FinishState(objective, block, units, pieces, path, evaluations, begin, span)
-
-
-def _constant_model(objective: Objective, block: Block, width: int) -> Array:
-    """The model that predicts the same for all rows."""
-    used = block.all_used()
-    intercept, basis = initial_intercept(objective, block.labels[used], block.weights_of(used)), contrasts(objective)
-    model = np.zeros((width, objective.n_free_outputs))
-    model[-1] = intercept if basis is None else intercept @ basis
-    return model
-
-
-def _in_units(model: Model, units: Units, objective: Objective) -> Array:
-    """A model in the user's units in those of training."""
-    scaling, basis, coef = units.scaling, contrasts(objective), model.coef.astype(np.float64)
-    intercept = model.intercept + (0.0 if scaling.shift is None else coef @ scaling.shift)
-    found = np.vstack([(coef * np.where(np.isfinite(scaling.scale), scaling.scale, 0.0)).T, intercept[None, :]])
-    return found if basis is None else found @ basis
 
 
 def _unscaled(scaling: Scaling) -> Scaling:

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from sgdone import datasets
 from sgdone.data.files import read
 from sgdone.data.learning_task import Task, task_of
-from sgdone.data.table import DataError, counted, reads_as_number, shortened
+from sgdone.data.table import DataError, reads_as_number, shortened
 from sgdone.datasets import DatasetNotFound
 from sgdone.datasets.lookup import parse
+from sgdone.message_text import counted
 
 __all__ = [
     "InputData",

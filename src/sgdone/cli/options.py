@@ -9,8 +9,9 @@ from sgdone.data.learning_task import Task
 from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
 from sgdone.estimators.default_fit import rule_with_gain
 from sgdone.estimators.parameters import as_alpha, as_loss, as_rule, as_solver, as_step
-from sgdone.interfaces.registry import by_name, did_you_mean, names
+from sgdone.interfaces.registry import by_name, names
 from sgdone.losses.loss import Loss
+from sgdone.message_text import did_you_mean
 from sgdone.solvers import SingleModel
 
 

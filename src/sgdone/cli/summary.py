@@ -18,7 +18,7 @@ from sgdone.cli.scores import features_matched
 from sgdone.data.table import listed
 from sgdone.inference import Summary
 from sgdone.inference.summary import INTERCEPT
-from sgdone.interfaces.registry import did_you_mean
+from sgdone.message_text import did_you_mean
 from sgdone.model_file import read_header
 
 

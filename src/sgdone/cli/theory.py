@@ -9,7 +9,7 @@ import typer
 
 from sgdone.cli import console
 from sgdone.cli.errors import usage
-from sgdone.interfaces.registry import did_you_mean
+from sgdone.message_text import did_you_mean
 from sgdone.papers.assumptions import AssumptionError
 from sgdone.papers.catalogue import Statement, statements
 

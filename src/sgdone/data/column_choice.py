@@ -2,7 +2,8 @@
 
 import difflib
 
-from sgdone.data.table import ReadOptions, counted, listed
+from sgdone.data.table import ReadOptions, listed
+from sgdone.message_text import counted
 
 #: Column names taken as the label by default, in upper or lower case.
 LABEL_NAMES = ("label", "target", "y", "class")

@@ -8,7 +8,8 @@ from typing import IO
 import numpy as np
 
 from sgdone.data.memory import MemoryBudget
-from sgdone.data.table import ReadOptions, counted, shortened
+from sgdone.data.table import ReadOptions, shortened
+from sgdone.message_text import counted
 
 #: Largest index: that of a signed 32-bit integer.
 LARGEST_INDEX = np.iinfo(np.int32).max

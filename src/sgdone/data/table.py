@@ -94,11 +94,6 @@ def listed(names: Sequence[str], limit: int = 20) -> str:
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit:,} more"
 
 
-def counted(number: int, noun: str) -> str:
-    """Format a number and its noun: ``1 field`` or ``3 fields``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def shortened(text: str, limit: int = 60) -> str:
     """The text, or its beginning and its length if it is long.
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from sgdone.diagnose.constrained_newton import TAIL_LOSSES, TOLERANCE, MeanLoss, Point
 from sgdone.diagnose.separability.least_squares import is_sparse
-from sgdone.interfaces.registry import did_you_mean
+from sgdone.message_text import did_you_mean
 
 Array = NDArray[np.float64]
 

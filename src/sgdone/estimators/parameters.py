@@ -8,9 +8,10 @@ import numpy as np
 
 from sgdone import losses, solvers, steps, stopping
 from sgdone.data.learning_task import Task
-from sgdone.interfaces.registry import by_name, did_you_mean, names
+from sgdone.interfaces.registry import by_name, names
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.loss import Loss, real_or_nan
+from sgdone.message_text import did_you_mean
 from sgdone.run import Monitor
 from sgdone.solvers.single_model import SingleModel
 from sgdone.steps.step_size import StepSize

@@ -21,8 +21,8 @@ from sgdone.inference.sample import Sample, Weights
 from sgdone.inference.summarise import summarise
 from sgdone.inference.summary import INTERCEPT
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.registry import did_you_mean
 from sgdone.losses.loss import Loss, real_or_nan
+from sgdone.message_text import did_you_mean
 
 Array = NDArray[np.float64]
 

@@ -22,14 +22,11 @@ def dense_covariance(
     objective, outputs = sample.objective, optimum.model.shape[1]
     inverse = optimum.factors.inverse()
     inverse[optimum.factors.fixed, :] = inverse[:, optimum.factors.fixed] = 0.0
+    factor = factor_of(sample, cov, coefficients, optimum.sums.loss)
     if cov == "classical":
         if objective.is_regression and not objective.loss.quadratic:
             return _huber_covariance(sample, optimum, combinations, coefficients)
-        factor = 1.0
-        if objective.is_regression:
-            factor = 2.0 * optimum.sums.loss / (sample.n_rows - coefficients)
         return SandwichCovariance(combinations, inverse, None, factor, outputs)
-    factor = small_sample_factor(sample, cov, coefficients)
     if cov == "cluster":
         assert sample.groups is not None
         middle = group_score_products(objective, sample.pieces, optimum.model, sample.groups)
@@ -39,9 +36,11 @@ def dense_covariance(
     return SandwichCovariance(combinations, inverse, middle, factor, outputs)
 
 
-def small_sample_factor(sample: Sample, cov: Cov, coefficients: int) -> float:
-    """n/(n − k), or G/(G − 1)·(n − 1)/(n − k) for G groups."""
+def factor_of(sample: Sample, cov: Cov, coefficients: int, loss: float) -> float:
+    """n/(n − k), or G/(G − 1)·(n − 1)/(n − k) for G groups; of H⁻¹, RSS/(n − k) for least squares and 1 otherwise."""
     rows = sample.n_rows
+    if cov == "classical":
+        return 2.0 * loss / (rows - coefficients) if sample.objective.is_regression else 1.0
     if sample.objective.predicts == "one_vs_rest":
         coefficients //= sample.objective.n_outputs
     if cov == "robust" or sample.groups is None:

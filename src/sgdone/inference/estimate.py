@@ -6,12 +6,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Scaling
 from sgdone.inference.bias import first_order_bias
 from sgdone.inference.covariance import Covariance, SandwichCovariance
-from sgdone.inference.dense_covariance import Cov, dense_covariance, huber_factor, small_sample_factor
+from sgdone.inference.dense_covariance import Cov, dense_covariance, factor_of, huber_factor
 from sgdone.inference.large import MOST_PRODUCTS, LargeOptimum, find_large_optimum, with_products_of_columns
-from sgdone.inference.large_covariance import SimulatedCovariance, chosen_covariance, simulated_covariance
+from sgdone.inference.large_covariance import chosen_covariance, simulated_covariance
 from sgdone.inference.layout import FittedModel, Layout
 from sgdone.inference.optimum import NoOptimumError, Optimum, find_optimum
 from sgdone.inference.prediction import Predictor
@@ -94,7 +93,7 @@ def estimate(sample: Sample, model: FittedModel, layout: Layout, cov: Cov, *, ch
     except NoOptimumError as failure:
         if sample.objective.predicts == "softmax":
             return _of_finite_part(sample, model, layout, cov, refusal, failure)
-        found = separated(sample, layout, failure)
+        found = separated(sample, failure)
         if isinstance(found, Refusal):
             return Estimate.nothing(layout, found)
         infinite = found
@@ -157,11 +156,12 @@ def _further_refusals(
         label = "" if layout.labels is None else str(layout.labels[output])
         few = rows_refusal(sample, cov, each, known, label)
         if few is not None:
-            refused = dict.fromkeys(places.tolist(), few) | refused
+            refused = dict.fromkeys(places, few) | refused
             continue
         for j, reason in few_nonzeros_refusals(sample, cov, sample.rarest_share(own)).items():
-            for k in np.intersect1d(layout.positions(np.array([j])), places).tolist():
-                refused.setdefault(k, reason)
+            for k in layout.positions([j]):
+                if k in places:
+                    refused.setdefault(k, reason)
     return refused
 
 
@@ -199,7 +199,7 @@ def _of_finite_part(
     coef, count = np.asarray(combinations @ part.theta), part.basis.shape[1]
     if len(refused) == layout.size:
         return Estimate(coef, refused, count, part.loss, attained=False)
-    factor = 1.0 if cov == "classical" else small_sample_factor(sample, cov, count)
+    factor = factor_of(sample, cov, count, part.loss)
     middle = None if cov == "classical" else part.middle
     covariance = SandwichCovariance(combinations, part.inverse, middle, factor, sample.objective.n_free_outputs)
     return Estimate(coef, refused, count, part.loss, covariance, attained=False)
@@ -237,10 +237,15 @@ def _with_covariance(
     if isinstance(optimum, Optimum):
         covariance = dense_covariance(rest, optimum, combinations, cov, count)
         refused = _bias_refusals(rest, optimum, covariance, count) | refused
-        return Estimate(coef, refused, count, loss, covariance, _predictor(sample, rest, optimum, covariance, model))
-    factor = small_sample_factor(rest, cov, count)
-    if cov == "classical":
-        factor = 2.0 * loss / (rest.n_rows - count) if rest.objective.is_regression else 1.0
+        return Estimate(
+            coef,
+            refused,
+            count,
+            loss,
+            covariance,
+            Predictor.of(rest, optimum, covariance, model.feature_names, model.classes),
+        )
+    factor = factor_of(rest, cov, count, loss)
     information, at = rest, optimum
     if cov == "classical" and rest.objective.is_regression and not rest.objective.loss.quadratic:
         factor = huber_factor(rest, optimum.model, count)
@@ -254,7 +259,7 @@ def _with_covariance(
     if not all_solved:
         refused = dict.fromkeys(range(layout.size), Refusal("not_converged", _UNSOLVED)) | refused
         return Estimate(coef, refused, count, loss)
-    predictor = _predictor(sample, rest, optimum, simulated, model)
+    predictor = Predictor.of(rest, optimum, simulated, model.feature_names, model.classes)
     return Estimate(coef, refused, count, loss, simulated, predictor, simulated.error)
 
 
@@ -272,32 +277,3 @@ _UNSOLVED = (
     f"Conjugate gradients did not converge in {MOST_PRODUCTS} products: the column is nearly a linear combination of "
     "others. Drop columns that repeat others."
 )
-
-
-def _predictor(
-    sample: Sample,
-    rest: Sample,
-    optimum: Optimum | LargeOptimum,
-    covariance: Covariance | SimulatedCovariance,
-    model: FittedModel,
-) -> Predictor:
-    """The optimum, for predictions."""
-    pinned, usual = np.flatnonzero(~rest.varies), np.zeros(0)
-    if pinned.size:
-        row = rest.block.rows.whole()[[int(rest.block.all_used()[0])]]
-        usual = np.asarray(row.toarray() if hasattr(row, "toarray") else row, dtype=np.float64).ravel()[pinned]
-    shift = rest.scaling.shift
-    scaling = Scaling(rest.scaling.scale * rest.units, None if shift is None else shift * rest.units)
-    own = usual * rest.units[pinned]
-    return Predictor(
-        sample.objective,
-        optimum.model,
-        scaling,
-        covariance,
-        optimum.identification,
-        pinned,
-        own,
-        sample.origin,
-        model.feature_names,
-        model.classes,
-    )

@@ -9,7 +9,7 @@ import numpy as np
 from sgdone.inference.coefficient_names import enumerate_names, shorten
 from sgdone.inference.summary import INTERCEPT, Summary
 from sgdone.inference.summary_table import largest_first
-from sgdone.interfaces.registry import did_you_mean
+from sgdone.message_text import did_you_mean
 from sgdone.run.trace_plot import class_colours
 
 if TYPE_CHECKING:

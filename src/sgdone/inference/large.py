@@ -12,9 +12,10 @@ from sgdone.data.mixed_matrix import in_one_storage
 from sgdone.data.rows import Scaling
 from sgdone.diagnose.data_summary.column_summary import summarise_columns
 from sgdone.inference.identification import Identification, repeated_columns
-from sgdone.inference.optimum import NoOptimumError, constant_model
+from sgdone.inference.optimum import NoOptimumError
 from sgdone.inference.sample import Sample
 from sgdone.losses import Squared
+from sgdone.run.constant_prediction import constant_model
 from sgdone.solvers.minimisation import dispersion
 from sgdone.solvers.newton_step import Penalised, conjugate_gradients
 from sgdone.sums.derivatives import derivatives
@@ -80,7 +81,7 @@ def find_large_optimum(sample: Sample, start: Array) -> LargeOptimum:
     free = np.isfinite(penalties)[:, None]
     model = np.where(free, start, 0.0)
     sums = second_order(objective, pieces, model, curvature="diagonal")
-    constant = constant_model(sample)
+    constant = constant_model(objective, sample.block, pieces.width)
     if not sums.loss <= second_order(objective, pieces, constant, curvature="none").loss:
         model, sums = constant, second_order(objective, pieces, constant, curvature="diagonal")
     for step in range(1, _MOST_STEPS + 1):

@@ -1,7 +1,8 @@
 """Which coefficients a summary has, and what they are made of."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -130,13 +131,18 @@ class Layout:
         both = np.column_stack([model.intercept, coef]) if self.has_intercept else coef
         return np.asarray(self.outputs @ both).ravel()
 
-    def places_of(self, output: int) -> NDArray[np.intp]:
+    def places_of(self, output: int) -> range:
         """Positions of the coefficients of an output."""
-        return output * self.per_output + np.arange(self.per_output)
+        return range(output * self.per_output, (output + 1) * self.per_output)
 
-    def positions(self, columns: NDArray[np.intp], *, intercept: bool = False) -> NDArray[np.intp]:
+    def positions(self, columns: Iterable[int], *, intercept: bool = False) -> list[int]:
         """Positions, in all outputs, of the coefficients of some features, and of the intercepts."""
-        own = np.flatnonzero(np.isin(self.columns, columns)) + int(self.has_intercept)
+        own = [self._places[j] for j in columns if j in self._places]
         if intercept and self.has_intercept:
-            own = np.append(0, own)
-        return (np.arange(len(self.outputs))[:, None] * self.per_output + own).ravel()
+            own = [0, *own]
+        return [output * self.per_output + place for output in range(len(self.outputs)) for place in own]
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        """The place of each feature among the coefficients of an output."""
+        return {j: place + int(self.has_intercept) for place, j in enumerate(self.columns.tolist())}

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.inference.identification import DOUBTFUL, Identification, identification
 from sgdone.inference.sample import ROUNDING, Sample
-from sgdone.run.constant_prediction import initial_intercept
+from sgdone.run.constant_prediction import constant_model
 from sgdone.solvers.minimisation import Minimisation, dispersion
 from sgdone.solvers.newton_step import Factors, Penalised
 from sgdone.sums.second_order import SecondOrder, contrasts, scores, second_order
@@ -75,7 +75,7 @@ def find_optimum(sample: Sample, start: Array) -> Optimum:
     with np.errstate(over="ignore", invalid="ignore"):
         start = np.where(free[:, None], start, 0.0)
         known = second_order(objective, pieces, start)
-        constant = constant_model(sample)
+        constant = constant_model(objective, sample.block, pieces.width)
         if not np.isfinite(known.loss) or known.loss > second_order(objective, pieces, constant, curvature="none").loss:
             start, known = constant, second_order(objective, pieces, constant)
         if not np.all(np.isfinite(known.curvature)):
@@ -131,11 +131,3 @@ def _left(sample: Sample, sums: SecondOrder, gradient: Array, step: Array) -> _L
         change = change / float(np.sqrt(max(spread, float(np.finfo(np.float64).tiny))))
         is_exact = sums.loss <= 0.5 * ROUNDING**2 * max(sample.target_squares, spread * sums.weight)
     return _Left(errors, change, is_exact or (errors <= _STEP and change <= _SCORE_CHANGE))
-
-
-def constant_model(sample: Sample) -> Array:
-    """The model that predicts the same for all rows."""
-    intercept, basis = initial_intercept(sample.objective, *sample.labels_and_weights()), contrasts(sample.objective)
-    model = np.zeros((sample.n_features + 1, sample.objective.n_free_outputs))
-    model[-1] = intercept if basis is None else intercept @ basis
-    return model

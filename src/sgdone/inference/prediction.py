@@ -12,6 +12,9 @@ from sgdone.data.rows import Scaling
 from sgdone.data.threads import single_thread
 from sgdone.inference.covariance import Covariance
 from sgdone.inference.identification import Identification
+from sgdone.inference.large import LargeOptimum
+from sgdone.inference.optimum import Optimum
+from sgdone.inference.sample import Sample
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.mixed_rows import rows_in_units
 from sgdone.sums.scaled_rows import DenseRows
@@ -75,6 +78,34 @@ class Predictor:
     origin: float
     features: Sequence[str]
     classes: Sequence[Any] | None
+
+    @classmethod
+    def of(
+        cls,
+        sample: Sample,
+        optimum: Optimum | LargeOptimum,
+        covariance: Covariance,
+        features: Sequence[str],
+        classes: Sequence[Any] | None,
+    ) -> "Predictor":
+        """For the optimum of a sample; columns that are constant there keep their values."""
+        pinned, usual = np.flatnonzero(~sample.varies), np.zeros(0)
+        if pinned.size:
+            usual = _dense(sample.block.rows.whole()[[int(sample.block.all_used()[0])]]).ravel()[pinned]
+        shift, units = sample.scaling.shift, sample.units
+        scaling = Scaling(sample.scaling.scale * units, None if shift is None else shift * units)
+        return cls(
+            sample.objective,
+            optimum.model,
+            scaling,
+            covariance,
+            optimum.identification,
+            pinned,
+            usual * units[pinned],
+            sample.origin,
+            features,
+            classes,
+        )
 
     def intervals(self, X: Any, quantile: float) -> Intervals:
         """Intervals of the rows of an array or CSR matrix of float64."""

@@ -1,8 +1,7 @@
-"""Why a coefficient has no standard error, and the rules that are known before one is computed."""
+"""Why a coefficient has no standard error: the limits, and the sentences."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +35,6 @@ LARGEST_BIAS = 0.5
 FEWEST_ROWS, MOST_OF_ROWS = 50, 0.2
 #: Fewest rows of the rarer class among those that the variation of a column comes from.
 FEWEST_OF_CLASS = {"classical": 3, "robust": 10, "cluster": 10}
-#: Largest number of columns that are named.
-_NAMED = 5
 
 
 @final
@@ -175,17 +172,11 @@ def few_nonzeros_refusals(sample: "Sample", cov: str, share: float) -> dict[int,
         needed = f"{fewest:.0f} are needed, so that {FEWEST_OF_CLASS[cov]} of them are of the rarer class"
         other = ""
     reason = (
-        f"Too few rows determine the coefficient: in effect, the column varies in the number of rows given here, and "
-        f"{needed}. Merge a rare level with others; take the logarithm of a skewed column, or clip it{other}."
+        f"In effect the column varies in too few rows, whose number is given in brackets: {needed}. Merge a rare level "
+        f"with others; take the logarithm of a skewed column, or clip it{other}."
     )
     rows = sample.rows_of_columns
     return {
         j: Refusal("few_nonzeros", reason, detail=f"{rows[j]:.3g} rows")
         for j in np.flatnonzero(sample.varies & (rows < fewest)).tolist()
     }
-
-
-def listed(names: Sequence[Any]) -> str:
-    """Some names, and how many more there are."""
-    rest = len(names) - _NAMED
-    return ", ".join(map(str, names[:_NAMED])) + (f" and {rest:,} more" if rest > 0 else "")

@@ -15,7 +15,7 @@ from sgdone.data.threads import blas_threads
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.columns import column_moments
 from sgdone.sums.pieces import Pieces, in_units, parts_of, pieces_of
-from sgdone.sums.second_order import contrasts
+from sgdone.sums.second_order import free_model
 
 Array = NDArray[np.float64]
 Weights = Literal["frequency", "sampling"]
@@ -23,7 +23,7 @@ Weights = Literal["frequency", "sampling"]
 #: Largest absolute values of columns between which their fourth powers neither overflow nor underflow.
 _SMALL, _LARGE = 1e-60, 1e60
 #: Relative error of a sum of weights.
-_ROUNDING = 1e-12
+_SUM_ROUNDING = 1e-12
 #: Residuals below this share of the targets are rounding errors.
 ROUNDING = 1e-11
 
@@ -155,13 +155,7 @@ class Sample:
 
     def model_in_units(self, coef: Array, intercept: Array) -> Array:
         """A model of the user's as the sums need it: (features + 1) × free outputs, in comparable units."""
-        own = coef * self.units
-        shift = 0.0 if self.scaling.shift is None else own @ self.scaling.shift
-        found = np.vstack(
-            [(own * np.where(self.varies, self.scaling.scale, 0.0)).T, (intercept + shift - self.origin)[None, :]]
-        )
-        basis = contrasts(self.objective)
-        return found if basis is None else found @ basis
+        return free_model(self.objective, self.scaling, coef * self.units, intercept - self.origin)
 
     @cached_property
     def rows_of_columns(self) -> Array:
@@ -242,7 +236,7 @@ def _powers_of_sparse(block: Block, inverse: Array, means: Array, *, sampling: b
 def _whole(counts: Any) -> Any:
     """Numbers of rows without the rounding of weights, which were divided by their mean."""
     near = np.rint(counts)
-    return np.where(np.abs(counts - near) <= _ROUNDING * near, near, counts)
+    return np.where(np.abs(counts - near) <= _SUM_ROUNDING * near, near, counts)
 
 
 def _largest(block: Block) -> Array:

@@ -62,7 +62,7 @@ class Separated:
         )
 
 
-def separated(sample: Sample, layout: Layout, failure: NoOptimumError) -> Separated | Refusal:
+def separated(sample: Sample, failure: NoOptimumError) -> Separated | Refusal:
     """Find the separated rows of two classes after Newton's method has failed; otherwise refuse all coefficients."""
     objective = sample.objective
     if not objective.loss.fades:
@@ -70,7 +70,7 @@ def separated(sample: Sample, layout: Layout, failure: NoOptimumError) -> Separa
             "not_converged", f"No optimum was found: {failure}. Check the columns with sgdone.diagnose.shape."
         )
     if objective.n_outputs > 1:
-        return _several_classes(sample, layout, failure)
+        return _several_classes(sample, failure)
     weight = np.broadcast_to(sample.block.sample_weight, (sample.block.rows.n_rows,))
     found = separation(sample.block.rows.whole(), sample.block.labels, objective.fit_intercept, weight)
     if found.kind == "undecided":
@@ -84,7 +84,8 @@ def separated(sample: Sample, layout: Layout, failure: NoOptimumError) -> Separa
     return Separated(found, None if found.kind == "complete" else sample.without(found.separable_rows))
 
 
-def _several_classes(sample: Sample, layout: Layout, failure: NoOptimumError) -> Refusal:
+def _several_classes(sample: Sample, failure: NoOptimumError) -> Refusal:
+    """Refuse the coefficients of classes that were trained against the rest each."""
     weight = np.broadcast_to(sample.block.sample_weight, (sample.block.rows.n_rows,))
     found = separation(sample.block.rows.whole(), sample.block.labels, sample.objective.fit_intercept, weight)
     apart = [label for label, one in found.items() if one.kind in ("complete", "quasi-complete")]

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from sgdone.inference.coefficient_names import enumerate_names
 from sgdone.inference.identification import Identification, identification
 from sgdone.inference.large import LargeOptimum
 from sgdone.inference.layout import Layout
 from sgdone.inference.optimum import Optimum
-from sgdone.inference.refusals import Refusal, listed
+from sgdone.inference.refusals import Refusal
 from sgdone.inference.sample import Sample
 from sgdone.inference.separated import Separated
 
@@ -24,7 +25,7 @@ def structural_refusals(
     if infinite is None:
         return collinear_refusals(sample, layout, found) | refused
     undetermined = np.zeros(layout.size, dtype=bool)
-    undetermined[layout.positions(np.flatnonzero(~rest.varies))] = True
+    undetermined[layout.positions(np.flatnonzero(~rest.varies).tolist())] = True
     if found is not None:
         undetermined |= found.undetermined(layout.combinations(rest, np.ones((1, 1))))
     if layout.has_intercept and _moves_intercept(rest, sample):
@@ -44,7 +45,7 @@ def constant_refusals(sample: Sample, layout: Layout) -> dict[int, Refusal]:
     for j in np.flatnonzero(~sample.varies).tolist():
         same = "cannot be told from the intercept" if layout.has_intercept else "has no effect"
         text = f"{layout.feature_names[j]} has one value in all rows: its coefficient {same}. Drop the column."
-        refused |= dict.fromkeys(layout.positions(np.array([j])).tolist(), Refusal("constant", text))
+        refused |= dict.fromkeys(layout.positions([j]), Refusal("constant", text))
     return refused
 
 
@@ -56,13 +57,14 @@ def collinear_refusals(sample: Sample, layout: Layout, found: Identification | N
     undetermined = np.tile(found.undetermined(layout.combinations(sample, np.ones((1, 1)))), len(layout.outputs))
     for group in found.groups():
         dropped = ", ".join(names[j] for j in np.intersect1d(group, found.dropped).tolist())
+        own_names = enumerate_names([names[j] for j in group.tolist()])
         reason = Refusal(
             "collinear",
-            f"{group.size} columns are linearly dependent ({listed([names[j] for j in group.tolist()])}): the rows do "
-            f"not determine their coefficients. Drop {dropped}.",
+            f"{group.size} columns are linearly dependent ({own_names}): the rows do not determine their coefficients. "
+            f"Drop {dropped}.",
         )
-        own = layout.positions(group, intercept=bool(group[-1] == sample.n_features))
-        refused |= {k: reason for k in own.tolist() if undetermined[k]}
+        own = layout.positions(group.tolist(), intercept=bool(group[-1] == sample.n_features))
+        refused |= {k: reason for k in own if undetermined[k]}
     dropped = ", ".join(names[j] for j in found.dropped.tolist())
     for k in np.flatnonzero(undetermined).tolist():
         # The intercept of centred columns depends on all of them.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, stats
 
-from sgdone.interfaces.registry import did_you_mean
+from sgdone.message_text import did_you_mean
 
 if TYPE_CHECKING:
     from sgdone.inference.summary import Summary

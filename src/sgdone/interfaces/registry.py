@@ -1,13 +1,14 @@
 """Short names of losses, step sizes, solvers and stopping rules, found by searching their packages."""
 
-import difflib
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from types import ModuleType
 from typing import Any, TypeVar
+
+from sgdone.message_text import did_you_mean
 
 Interface = TypeVar("Interface")
 
@@ -50,9 +51,3 @@ def names(interface: Any, package: ModuleType) -> dict[str, Any]:
             if (leaf or inspect.isfunction(thing)) and isinstance(getattr(thing, "name", None), str):
                 found[thing.name] = thing
     return found
-
-
-def did_you_mean(key: str, known: Iterable[str]) -> str:
-    """Suggest the known name closest to ``key``; empty if none is close."""
-    close = difflib.get_close_matches(key, list(known), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""

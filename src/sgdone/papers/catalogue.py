@@ -10,7 +10,8 @@ from types import ModuleType
 from typing import Any, final
 
 from sgdone import papers
-from sgdone.interfaces.registry import did_you_mean, names
+from sgdone.interfaces.registry import names
+from sgdone.message_text import did_you_mean
 from sgdone.papers.experiment import Experiment
 
 _SOURCE = re.compile(r"(?P<paper>.*\(\d{4}\)), (?P<place>.*?)\.?")

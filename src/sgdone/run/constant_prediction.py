@@ -5,8 +5,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.data.source import Block
 from sgdone.interfaces.measured import mean, standard_error
 from sgdone.interfaces.objective import Objective
+from sgdone.sums.second_order import contrasts
 
 #: Standard errors of the difference at which a model is worse than a constant prediction: a fit that is worse has not
 #: converged, and a model to start from that is worse is not used.
@@ -43,6 +45,15 @@ def initial_intercept(
         return np.asarray(logs - logs.mean(), dtype=np.float64)
     others = np.log((frequencies.sum() - frequencies).astype(np.float64))
     return np.asarray(logs - others, dtype=np.float64)
+
+
+def constant_model(objective: Objective, block: Block, width: int) -> NDArray[np.float64]:
+    """The model that predicts the same for all rows of a block, as the sums need it: ``width`` × free outputs."""
+    used = block.all_used()
+    intercept, basis = initial_intercept(objective, block.labels[used], block.weights_of(used)), contrasts(objective)
+    model = np.zeros((width, objective.n_free_outputs))
+    model[-1] = intercept if basis is None else intercept @ basis
+    return model
 
 
 def best_constant(

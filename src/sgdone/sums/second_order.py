@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import helmert
 
+from sgdone.data.rows import Scaling
 from sgdone.data.threads import mapped
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.derivatives import Derivatives, derivatives
@@ -79,6 +80,14 @@ def contrasts(objective: Objective) -> Array | None:
            [ 0.408,  0.408, -0.816]])
     """
     return np.ascontiguousarray(helmert(objective.n_outputs).T) if objective.predicts == "softmax" else None
+
+
+def free_model(objective: Objective, scaling: Scaling, coef: Array, intercept: Array) -> Array:
+    """A model in the user's units, outputs × features, as the sums need it: (features + 1) × free outputs, scaled."""
+    shift = 0.0 if scaling.shift is None else coef @ scaling.shift
+    scaled = coef * np.where(np.isfinite(scaling.scale), scaling.scale, 0.0)
+    model, basis = np.vstack([scaled.T, (intercept + shift)[None, :]]), contrasts(objective)
+    return model if basis is None else model @ basis
 
 
 def second_order(objective: Objective, pieces: Pieces, model: Array, *, curvature: Curvature = "full") -> SecondOrder:

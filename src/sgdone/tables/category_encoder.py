@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sgdone.kernels.words import make_hash_texts
+from sgdone.message_text import counted
 from sgdone.tables.column_encoder import (
     ColumnEncoder,
     Entries,
@@ -21,7 +22,6 @@ from sgdone.tables.column_encoder import (
 from sgdone.tables.encoder_state import ColumnState
 from sgdone.tables.kinds import Column
 from sgdone.tables.level_values import LevelValues
-from sgdone.tables.message_text import counted
 from sgdone.tables.string_cells import utf8
 
 _MISSING = "(missing)"

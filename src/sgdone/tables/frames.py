@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sgdone.tables.message_text import listed, shortened
+from sgdone.message_text import listed, shortened
 from sgdone.tables.pandas_columns import from_pandas
 
 

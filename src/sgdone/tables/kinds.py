@@ -22,9 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sgdone.kernels.words import make_count_words
+from sgdone.message_text import did_you_mean, listed
 from sgdone.tables.date_values import date_values, parsed_dates
 from sgdone.tables.level_values import level_values
-from sgdone.tables.message_text import did_you_mean, listed
 from sgdone.tables.number_values import as_floats, number_values
 from sgdone.tables.string_cells import look_like_codes, parsed_numbers, utf8, without_blanks
 from sgdone.tables.text_values import characters_between_spaces, text_values

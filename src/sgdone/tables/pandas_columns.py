@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sgdone.tables.message_text import shortened
+from sgdone.message_text import shortened
 
 #: What pandas calls the kinds of object columns that are one kind to us.
 _ONE_KIND = {

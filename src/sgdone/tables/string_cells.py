@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sgdone.tables.message_text import shortened
+from sgdone.message_text import shortened
 
 #: Strings that mean "no value" among numbers and dates. Among categories they are levels like others.
 GAP_WORDS = ("?", "-", "NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "NULL", "Null", "null", "None", "none")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sgdone.message_text import counted, did_you_mean, listed
 from sgdone.tables.column_encoder import Entries, LevelGroup, NewFeatures
 from sgdone.tables.column_plan import ASKED, ColumnPlan, described, make_encoder
 from sgdone.tables.encoded import Encoded, assemble
@@ -17,7 +18,6 @@ from sgdone.tables.feature_names import all_names
 from sgdone.tables.frames import arrow_table
 from sgdone.tables.kinds import Column, Kind, check_choices, read_as, settle
 from sgdone.tables.left_out import redundant
-from sgdone.tables.message_text import counted, did_you_mean, listed
 from sgdone.tables.table_state import FittedParts, parts_of, state_of
 
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.kernels.words import NUMBER, SLOT_SIZE, known_number, learnt_number, make_number_words
+from sgdone.message_text import counted
 from sgdone.tables.column_encoder import ColumnEncoder, Entries, NewFeatures, WordRows, bucket_lookup, feature_numbers
 from sgdone.tables.encoder_state import ColumnState
 from sgdone.tables.kinds import Column
-from sgdone.tables.message_text import counted
 from sgdone.tables.text_values import characters_in_words, lower_case_pieces
 
 #: Bytes of a word, or pair of words, that are kept for its name.

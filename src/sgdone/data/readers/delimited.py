@@ -14,7 +14,8 @@ from sgdone.data.compressed_files import format_suffix, opened
 from sgdone.data.csv_labels import typed
 from sgdone.data.memory import MemoryBudget, size_text
 from sgdone.data.reader import Reader
-from sgdone.data.table import DataError, ReadOptions, Table, counted
+from sgdone.data.table import DataError, ReadOptions, Table
+from sgdone.message_text import counted
 
 #: Arrow needs blocks of at least one line. This many bytes per column leave room for values of up to 1 kB.
 _BYTES_PER_COLUMN = 1024

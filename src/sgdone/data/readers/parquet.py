@@ -10,7 +10,8 @@ from sgdone.data.arrow_table import assemble
 from sgdone.data.column_choice import choose_columns
 from sgdone.data.compressed_files import is_compressed, opened
 from sgdone.data.reader import Reader
-from sgdone.data.table import ReadOptions, Table, counted
+from sgdone.data.table import ReadOptions, Table
+from sgdone.message_text import counted
 
 _PIECE = 1 << 20
 

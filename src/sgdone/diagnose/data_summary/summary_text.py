@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgdone.data.table import counted
+from sgdone.message_text import counted
 
 if TYPE_CHECKING:
     from sgdone.diagnose.shape import Shape

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr
 
-from sgdone.interfaces.registry import did_you_mean
+from sgdone.message_text import did_you_mean
 from sgdone.papers.assumptions import assume, finite, positive, vector, whole
 
 __all__ = [
