@@ -26,6 +26,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from sgdone.tables import TableEncoder
 
+#: One pair is enough if the first ratio is above this.
+_CLEAR = 20
 NUMBERS, CATEGORIES = [f"x{k}" for k in range(5)], ["ten", "thousand", "hundred_thousand"]
 
 
@@ -90,6 +92,8 @@ def ratios(peer: Callable[[], Any], frame: pd.DataFrame, n_pairs: int, *, fit: b
         took = {id(encoder): timed(encoder) for encoder in order}
         ours.append(took[id(both[0])])
         found.append(took[id(both[1])] / took[id(both[0])])
+        if found[0] > _CLEAR:
+            break
     return ours, found
 
 
@@ -135,7 +139,9 @@ def main() -> None:
             ours, found = ratios(make, frame[columns], arguments.pairs, fit=fit)
             cells.append(f"{statistics.median(found):.2f} ({min(found):.2f}–{max(found):.2f})")
             cells = [f"{statistics.median(ours):.3f}", *cells] if fit else cells
-        shown.add_row(name, *cells, f"{memory(name, arguments.rows) / 1e6:,.0f}", f"{whole:,.0f}")
+        cells = [name, *cells, f"{memory(name, arguments.rows) / 1e6:,.0f}", f"{whole:,.0f}"]
+        print(", ".join(cells), flush=True)
+        shown.add_row(*cells)
     Console(width=130).print(shown)
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
     from sgdone.losses import CustomLoss
     from sgdone.model_file import load, save
+    from sgdone.tables import TableEncoder
 else:
     # Names are imported when first used: `sgdone --help` waits for neither Numba nor scikit-learn.
     _HOMES = {
@@ -18,6 +19,7 @@ else:
         "LinearRegressor": "estimators",
         "SGDClassifier": "estimators",
         "SGDRegressor": "estimators",
+        "TableEncoder": "tables",
         "load": "model_file",
         "save": "model_file",
     }
@@ -36,6 +38,7 @@ __all__ = [
     "LinearRegressor",
     "SGDClassifier",
     "SGDRegressor",
+    "TableEncoder",
     "__version__",
     "datasets",
     "diagnose",

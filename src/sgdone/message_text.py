@@ -30,14 +30,18 @@ def listed(names: Sequence[str], limit: int = 20) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Suggest the known name closest to ``name``; empty if none is close.
+    """Suggest the known name closest to ``name``, preferably one that differs in case only; empty if none is close.
 
     Examples
     --------
     >>> did_you_mean("categroy", ["category", "number"])
     " Did you mean 'category'?"
+    >>> did_you_mean("storeid", ["store1", "StoreID"])
+    " Did you mean 'StoreID'?"
     """
-    close = difflib.get_close_matches(name, list(known), n=1)
+    known = list(known)
+    same = [other for other in known if other.casefold() == name.casefold()]
+    close = same or difflib.get_close_matches(name, known, n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 

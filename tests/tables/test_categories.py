@@ -8,6 +8,7 @@ from sgdone.tables import TableEncoder
 from sgdone.tables.category_encoder import CategoryEncoder
 from sgdone.tables.column_encoder import NewFeatures
 from sgdone.tables.kinds import Kind, read_as
+from sgdone.tables.level_values import level_values
 from tables.word_reference import hash_of
 from tiers import examples
 
@@ -75,6 +76,32 @@ def test_bytes_of_levels_are_limited():
     assert names[2].startswith("c=(bucket ")
 
 
+def test_a_dictionary_may_have_a_gap_as_a_level():
+    chunks = [(["a", None, "b"], [0, 1, 2]), (["c", "a"], [0, 1, None])]
+    column = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array(codes), levels) for levels, codes in chunks])
+    found = TableEncoder().fit(pa.table({"c": column})).get_feature_names_out().tolist()
+    assert found == ["c=a", "c=b", "c=c", "c=(missing)"]
+
+
+@pytest.mark.parametrize("codes", [[4, None, 1, 4], [None], [5], [3, 4]])
+def test_levels_of_a_dictionary_that_rows_do_not_have(codes):
+    """More levels than rows, a blank one and one that occurs twice among them."""
+    levels = ["e", "d", "c", " ", "a", "d"]
+    coded = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), levels)])
+    plain = pa.chunked_array([pa.array([None if k is None else levels[k] for k in codes], pa.large_string())])
+    found, expected = level_values("c", coded), level_values("c", plain)
+    assert found.codes.tolist() == expected.codes.tolist()
+    assert found.levels.to_pylist() == expected.levels.to_pylist()
+
+
+def test_later_levels_share_the_room_that_is_left():
+    encoder = TableEncoder(max_levels=3, n_buckets=4).partial_fit(pa.table({"c": ["a", "b"]}))
+    encoder.partial_fit(pa.table({"c": ["x", "y", "y", "z", "z", "z"]}))
+    found = encoder.get_feature_names_out().tolist()
+    assert found[:3] == ["c=a", "c=b", "c=z"]
+    assert all("bucket" in name for name in found[3:])
+
+
 def test_an_unseen_level_has_no_entry():
     encoder = TableEncoder().fit(pa.table({"c": ["a", "b"]}))
     found = encoder.transform(pa.table({"c": ["b", "new", None]}))
@@ -109,3 +136,10 @@ def test_a_million_levels():
     assert encoder.n_features_out_ <= 100_000 + 2**18
     assert {"c=user0", "c=user4"} <= set(encoder.get_feature_names_out()[:100_000])
     assert TableEncoder(max_levels=2**20).fit(table).n_features_out_ == 10**6
+
+
+def test_levels_that_are_numbers_are_in_their_order():
+    encoder = TableEncoder(columns={"hour": "category"}).fit(pa.table({"hour": [10, 9, 0, 23, 1]}))
+    assert encoder.get_feature_names_out().tolist() == ["hour=0", "hour=1", "hour=9", "hour=10", "hour=23"]
+    texts = TableEncoder(columns={"c": "category"}).fit(pa.table({"c": ["10", "9", "x"]}))
+    assert texts.get_feature_names_out().tolist() == ["c=10", "c=9", "c=x"]

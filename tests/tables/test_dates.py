@@ -80,3 +80,25 @@ def test_times_of_the_day_are_not_dates():
     encoder = TableEncoder().fit(pa.table({"d": [datetime.time(1), datetime.time(2)]}))
     with pytest.raises(TypeError, match="column 'd' was a date"):
         encoder.transform(pa.table({"d": [datetime.date(2011, 1, 1)]}))
+
+
+def test_hours_of_rows_at_midnight_alone():
+    times = pa.table({"t": pa.array(["2020-01-01T00:00", "2020-01-02T07:30", "2020-02-03T00:00"])})
+    encoder = TableEncoder().fit(times)
+    midnight = times.slice(0, 1)
+    assert (encoder.transform(midnight) != encoder.transform(times)[[0]]).nnz == 0
+    hour = encoder.get_feature_names_out().tolist().index("t.hour=0")
+    assert encoder.transform(midnight)[0, hour] == 1
+
+
+def test_one_instant_on_two_clocks_is_not_constant():
+    table = pa.table({"t": ["2020-01-01T00:00:00+00:00", "2020-01-01T02:00:00+02:00"], "x": [1.0, 2.0]})
+    encoder = TableEncoder().fit(table)
+    assert not encoder.left_out_
+    assert {"t.hour=0", "t.hour=2"} < set(encoder.get_feature_names_out())
+
+
+def test_a_gap_is_not_the_first_of_1970():
+    days = pa.array([0, 3, 5], pa.date32())
+    gaps = pa.array([None, 3, 5], pa.date32())
+    assert not TableEncoder().fit(pa.table({"first": days, "second": gaps})).left_out_

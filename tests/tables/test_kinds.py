@@ -44,6 +44,10 @@ def column(values, kind=None):
         (MANY[:3] * 20, "category"),
         (["one two", "three four"] * 30, "category"),
         (["a b c d", "e f g h", "i j k"], "text"),
+        ([f"Ann Lee{k}" for k in range(30)], "text"),
+        ([f"Ann Lee{k % 12}" for k in range(30)], "category"),
+        (["2011/07/13", "2012/01/31 10:00"], "date"),
+        (["2011/07-13", "2012/01/31"], "category"),
     ],
 )
 def test_kinds_follow_from_all_values(values, kind):

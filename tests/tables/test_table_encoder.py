@@ -121,7 +121,8 @@ def test_a_category_without_values():
 @pytest.mark.parametrize(
     ("table", "plain"),
     [
-        ({"x": [1, 2], "one": [1, 1], "flag": [True, False]}, True),
+        ({"x": [1, 2], "flag": [True, False]}, True),
+        ({"x": [1, 2], "one": [1, 1], "flag": [True, False]}, False),  # a constant column is left out
         ({"x": [1.0, None]}, False),
         ({"x": ["1", "2"]}, False),
         ({"x": [1, 2], "c": ["a", "b"]}, False),
@@ -192,7 +193,9 @@ def test_new_columns_and_values_in_empty_columns_of_partial_fit():
 def test_no_label_enters(rng):
     frame = TABLE.to_pandas()
     encoders = [TableEncoder(TEXT).fit(frame, y) for y in (None, rng.standard_normal(6), list("abcdef"))]
-    assert len({json.dumps(encoder.state().header) for encoder in encoders}) == 1
+    states = [encoder.state() for encoder in encoders]
+    assert len({json.dumps(state.header) for state in states}) == 1
+    assert len({pickle.dumps(state.arrays) for state in states}) == 1
     assert all(same(encoder.encode(TABLE), encoders[0].encode(TABLE)) for encoder in encoders)
 
 
@@ -216,8 +219,8 @@ def test_states_keep_every_bit():
 
 def test_a_state_without_words_encodes_the_same():
     encoder = TableEncoder(TEXT).fit(TABLE)
-    state = encoder.state(words=False)
-    assert not any(key.endswith(("words", "votes")) for key in state.arrays)
+    state = encoder.state(words=[])
+    assert state.arrays["words"].size == state.arrays["votes"].size == state.arrays["hashes"].size == 0
     back = TableEncoder.from_state(state)
     assert same(back.encode(TABLE), encoder.encode(TABLE))
     assert names(back)[-1].startswith("note:(bucket ")
@@ -226,23 +229,65 @@ def test_a_state_without_words_encodes_the_same():
     assert any(name == "note:free prize" for name in names(back))
 
 
+def test_a_state_with_the_words_of_some_features():
+    encoder = TableEncoder(TEXT).fit(TABLE)
+    some = encoder.word_features()[::2]
+    back = TableEncoder.from_state(encoder.state(words=some))
+    kept = [name for name in names(back) if name.startswith("note:") and "(bucket" not in name]
+    assert kept == encoder.names_of(some)
+    assert same(back.partial_fit_encode(TABLE), encoder.partial_fit_encode(TABLE))
+
+
+def test_a_wide_table_of_numbers_has_a_small_state():
+    encoder = TableEncoder.of_numbers([f"x{j}" for j in range(5000)], [False] * 5000, np.ones((2, 5000)))
+    state = encoder.state()
+    assert len(json.dumps(state.header)) - len(json.dumps(state.header["names"])) < 300
+    assert {name: array.size for name, array in state.arrays.items()} == dict.fromkeys(
+        ("plans", "boolean", "total", "mean", "count", "indicator"), 5000
+    )
+
+
 @pytest.mark.parametrize(
     "damage",
     [
         lambda state: state.header.pop("plans"),
         lambda state: state.header.update(n_sparse=3),
         lambda state: state.header.update(names=["a", "a"]),
-        lambda state: state.header["plans"][0].update(kind="drop"),
-        lambda state: state.header["columns"][0].update(mean="nan"),
+        lambda state: state.header.update(n_sparse=2**60),
+        lambda state: state.header.update(is_plain=True),
+        lambda state: state.header["left_out"].update(number="constant"),
+        lambda state: state.header["plans"].__setitem__(0, ["drop", "number", ""]),
+        lambda state: state.header["plans"].__setitem__(0, ["number", "complex", ""]),
+        lambda state: state.header["plans"].pop(),
         lambda state: state.header["parameters"].update(n_buckets=3),
-        lambda state: state.arrays.update({"2.level_features": np.array([5, 5, 6], dtype=np.int32)}),
-        lambda state: state.arrays.update({"4.buckets": state.arrays["4.buckets"] + 2**20}),
-        lambda state: state.arrays.update({"4.words": state.arrays["4.words"][:7]}),
-        lambda state: state.arrays.pop("2.level_counts"),
+        lambda state: state.header["parameters"].update(n_buckets=2**30),
+        lambda state: state.header["parameters"].update(columns={"note": "book"}),
+        lambda state: state.header["parameters"].update(n_words=3),
+        lambda state: state.arrays["plans"].__setitem__(0, -1),
+        lambda state: state.arrays["mean"].__setitem__(0, np.nan),
+        lambda state: state.arrays["count"].__setitem__(0, -1.0),
+        lambda state: state.arrays["indicator"].__setitem__(0, 99),
+        lambda state: state.arrays["n_buckets"].__setitem__(0, 2**40),
+        lambda state: state.arrays["level_features"].__setitem__(0, 1),
+        lambda state: state.arrays["level_counts"].__setitem__(0, -1),
+        lambda state: state.arrays["part_features"].__setitem__(0, -2),
+        lambda state: state.arrays["word_buckets"].__setitem__(0, 2**18),
+        lambda state: state.arrays["word_buckets"].__setitem__(0, -1),
+        lambda state: state.arrays["named"].__setitem__(-1, 10_000),
+        lambda state: state.arrays["votes"].__setitem__(0, -1),
+        lambda state: state.arrays["word_features"].__setitem__(slice(2), state.arrays["word_features"][1::-1].copy()),
+        lambda state: state.arrays.update(words=state.arrays["words"][:-1]),
+        lambda state: state.arrays.update(votes=state.arrays["votes"].astype(np.int64)),
+        lambda state: state.arrays.update(mean=state.arrays["mean"][None]),
+        lambda state: state.arrays.update({"level_counts.sizes": -state.arrays["level_counts.sizes"]}),
+        lambda state: state.arrays.update({"levels.sizes": state.arrays["levels.sizes"] + 1}),
+        lambda state: state.arrays.update(more=np.zeros(1)),
+        lambda state: state.arrays.pop("level_counts"),
     ],
 )
 def test_damaged_states_are_refused(damage):
     state = TableEncoder(TEXT).fit(TABLE).state()
+    TableEncoder.from_state(state)
     damage(state)
     with pytest.raises(ValueError):
         TableEncoder.from_state(state)
@@ -283,3 +328,61 @@ def test_a_table_without_rows_can_be_encoded():
         warnings.simplefilter("error")
         assert encoder.transform(TABLE.slice(0, 0)).shape == (0, encoder.n_features_out_)
         assert encoder.transform(TABLE.schema.empty_table()).shape == (0, encoder.n_features_out_)
+
+
+def test_infinite_values_and_rows_of_weight_0_do_not_spoil_a_mean():
+    encoder = TableEncoder.of_numbers(["x"], [False], np.array([[1.0], [3.0]]))
+    encoder.add_numbers(np.array([[np.inf], [5.0]]))  # a fit refuses such rows
+    encoder.add_numbers(np.array([[np.inf], [5.0]]), [0.0, 1.0])
+    with pytest.warns(UserWarning, match="gaps"):
+        assert encoder.encode(pa.table({"x": pa.array([None], pa.float64())})).dense.tolist() == [[3.0]]
+
+
+def test_half_floats_as_levels_and_times_as_numbers():
+    table = pa.table({"h": pa.array(np.array([1.5, -0.0, 0.0], dtype=np.float16)), "x": [1.0, 2.0, 3.0]})
+    assert names(TableEncoder({"h": "category"}).fit(table)) == ["x", "h=0", "h=1.5"]
+    table = pa.table({"t": pa.array([1, 2], pa.time32("s")), "x": [1.0, 2.0]})
+    with pytest.raises(TypeError, match=r"column 't' of type time32.s. cannot be a number: pass columns={'t': 'date'}"):
+        TableEncoder({"t": "number"}).fit(table)
+
+
+def test_scikit_learn_knows_that_it_takes_tables():
+    tags = TableEncoder().__sklearn_tags__().input_tags
+    assert (tags.two_d_array, tags.categorical, tags.string, tags.allow_nan) == (False, True, True, True)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [f"{k},5" for k in range(30)],
+        [f"${k}.50" for k in range(30)],
+        [f"{k},{k:03}.25" for k in range(1, 31)],
+        [f"{k}%" for k in range(30)],
+        [f"{k % 28 + 1}.{k % 12 + 1}.2024" for k in range(30)],
+        [f"{k % 12 + 1}/{k % 28 + 1}/24 10:30" for k in range(30)],
+    ],
+)
+def test_numbers_and_dates_in_other_formats_are_named(cells):
+    frame = pd.DataFrame({"x": range(30), "price": cells})
+    with pytest.warns(UserWarning, match=r"in another format are read as categories: 'price', as '.*Convert them"):
+        encoder = TableEncoder().fit(frame)
+    assert "looks like numbers or dates in another format" in str(encoder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TableEncoder(columns={"price": "category"}).fit(frame)
+        encoder.transform(frame)
+
+
+def test_codes_and_few_levels_are_no_unread_numbers():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TableEncoder().fit(
+            pd.DataFrame(
+                {
+                    "ip": [f"10.0.0.{k}" for k in range(30)],
+                    "tail": [f"N{k}" for k in range(30)],
+                    "rate": ["10%", "20%"] * 15,
+                    "zip": [f"0{k}134" for k in range(10, 40)],
+                }
+            )
+        )

@@ -27,7 +27,7 @@ for n_buckets in (1, 16, 2**12):
             out += [found.dense.ravel(), found.sparse.data, found.sparse.indices, found.sparse.indptr]
     texts = ["", "😀", "é", "word " * 40, "x" * 60, None]
     found = encoder.encode(TABLE.set_column(4, "note", pa.array(texts)))
-    out += [found.sparse.data, found.sparse.indices]
+    out += [found.sparse.data, found.sparse.indices, found.tocsr().data, found.tocsr().indices]
     out.append(np.frombuffer("\\n".join(encoder.get_feature_names_out()).encode(), dtype=np.uint8))
 np.save(sys.argv[1], np.concatenate(out))
 """

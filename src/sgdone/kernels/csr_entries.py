@@ -39,10 +39,12 @@ def make_place_rows(types: str) -> Callable[..., None]:
     ) -> None:
         _ = mark
         for i in range(cursor.size):
+            at = cursor[i]
             for k in range(from_indptr[i], from_indptr[i + 1]):
-                indices[cursor[i]] = features[from_indices[k]]
-                values[cursor[i]] = from_values[k]
-                cursor[i] += 1
+                indices[at] = features[from_indices[k]]
+                values[at] = from_values[k]
+                at += 1
+            cursor[i] = at
 
     return place_rows
 
@@ -64,3 +66,30 @@ def make_sort_rows(types: str) -> Callable[..., None]:
                 indices[at], values[at] = column, value
 
     return sort_rows
+
+
+@lru_cache(maxsize=4)
+def make_join_rows(types: str) -> Callable[..., None]:
+    """A loop that writes the entries of dense rows that are not 0, and after them those of sparse rows, as one CSR."""
+    mark = fingerprint(types, "join_rows")
+
+    @compiled(mark)
+    def join_rows(
+        dense: Any, from_indptr: Any, from_indices: Any, from_values: Any, indptr: Any, indices: Any, values: Any
+    ) -> None:
+        _ = mark
+        width = dense.shape[1]
+        at = 0
+        for i in range(dense.shape[0]):
+            for j in range(width):
+                if dense[i, j] != 0.0:
+                    indices[at] = j
+                    values[at] = dense[i, j]
+                    at += 1
+            for k in range(from_indptr[i], from_indptr[i + 1]):
+                indices[at] = width + from_indices[k]
+                values[at] = from_values[k]
+                at += 1
+            indptr[i + 1] = at
+
+    return join_rows

@@ -8,23 +8,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sgdone.kernels.words import make_hash_texts
 from sgdone.message_text import counted
 from sgdone.tables.column_encoder import (
+    BucketTable,
     ColumnEncoder,
     Entries,
     LevelGroup,
     NewFeatures,
+    bucket_count,
     bucket_lookup,
     feature_numbers,
     level_group,
 )
-from sgdone.tables.encoder_state import ColumnState
+from sgdone.tables.encoder_state import ColumnState, StateFields
 from sgdone.tables.kinds import Column
+from sgdone.tables.level_index import LevelIndex, hashes_of, positions
 from sgdone.tables.level_values import LevelValues
-from sgdone.tables.string_cells import utf8
 
 _MISSING = "(missing)"
+#: Levels in the dictionary, for each level of some rows, from which on an index of all of them is worth making.
+_FEW = 64
 
 
 @final
@@ -48,6 +51,25 @@ class CategoryEncoder(ColumnEncoder):
     ['c=a', 'c=b', 'c=(missing)']
     """
 
+    fields = StateFields(
+        {
+            "max_levels": np.int64,
+            "max_bytes": np.int64,
+            "n_buckets": np.int64,
+            "is_full": np.bool_,
+            "missing": np.int32,
+            "missing_count": np.int64,
+        },
+        {
+            "level_features": np.int32,
+            "level_counts": np.int64,
+            "buckets": np.int32,
+            "bucket_features": np.int32,
+            "bucket_counts": np.int64,
+        },
+        has_levels=True,
+    )
+
     def __init__(self, name: str, max_levels: int, max_bytes: int, n_buckets: int) -> None:
         self.name = name
         self.max_levels, self.max_bytes, self.n_buckets = max_levels, max_bytes, n_buckets
@@ -61,11 +83,13 @@ class CategoryEncoder(ColumnEncoder):
         self.bucket_counts = np.zeros(0, dtype=np.int64)
         self.missing: int = -1
         self.missing_count = 0
+        self._index: LevelIndex | None = None
+        self._buckets = BucketTable()
 
     def encode(self, column: Column, new: NewFeatures | None) -> Entries:
         """Entries of the rows; with ``new``, what has not been seen before is learnt first."""
         values: LevelValues = column.values
-        places = positions(values.levels, self.levels)
+        places = self._positions(values.levels)
         if new is not None:
             counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels))
             places = self._learn(values, places, counts, new)
@@ -73,10 +97,18 @@ class CategoryEncoder(ColumnEncoder):
         features = np.full(len(places) + 1, -1, dtype=np.int32)  # the last is for gaps: code −1
         features[:-1][known] = self.level_features[places[known]]
         if self.is_full and not known.all():
-            table = bucket_lookup(self.buckets, self.bucket_features, self.n_buckets)
+            table = self._buckets.of(self.buckets, self.bucket_features, self.n_buckets)
             features[:-1][~known] = table[self._bucket(values.levels.filter(pa.array(~known)))]
         features[-1] = self.missing
         return Entries(indicators=[features[values.codes]])
+
+    def _positions(self, levels: Any) -> NDArray[np.int64]:
+        """Where each level is in the dictionary; −1 if it is not."""
+        if _FEW * len(levels) > len(self.levels):
+            return positions(levels, self.levels)
+        if self._index is None or self._index.known is not self.levels:
+            self._index = LevelIndex(self.levels)
+        return self._index.positions(levels)
 
     def _learn(
         self, values: LevelValues, places: NDArray[np.int64], counts: NDArray[np.int64], new: NewFeatures
@@ -86,7 +118,7 @@ class CategoryEncoder(ColumnEncoder):
         if not self.is_full and unseen.size:
             kept = unseen[self._that_fit(values.levels.take(pa.array(unseen)), counts[unseen])]
             levels = values.levels.take(pa.array(kept))
-            order = pc.sort_indices(levels).to_numpy()
+            order = _sorted(levels)
             places[kept[order]] = len(self.levels) + np.arange(kept.size)
             self.levels = pa.concat_arrays([self.levels, levels.take(pa.array(order))])
             self.level_features = np.append(self.level_features, new.take(kept.size))
@@ -103,7 +135,7 @@ class CategoryEncoder(ColumnEncoder):
     def _that_fit(self, levels: Any, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Which new levels the dictionary has room for: the most frequent ones, in the order of bytes in a tie."""
         sizes = pc.binary_length(levels).to_numpy()
-        room = self.max_bytes - int(pc.sum(pc.binary_length(self.levels)).as_py() or 0)
+        room = self.max_bytes - self._size()
         if len(self.levels) + len(levels) <= self.max_levels and sizes.sum() <= room:
             return np.arange(len(levels))
         self.is_full = True
@@ -112,10 +144,12 @@ class CategoryEncoder(ColumnEncoder):
         order = np.lexsort((rank, -counts))[: self.max_levels - len(self.levels)]
         return order[np.cumsum(sizes[order]) <= room]
 
+    def _size(self) -> int:
+        """Bytes of the levels."""
+        return int(pc.sum(pc.binary_length(self.levels)).as_py() or 0)
+
     def _bucket(self, levels: Any) -> NDArray[np.int32]:
-        hashes = np.empty(len(levels), dtype=np.uint64)
-        make_hash_texts("uint8 int64")(*utf8(levels), hashes)
-        return (hashes & np.uint64(self.n_buckets - 1)).astype(np.int32)
+        return (hashes_of(levels) & np.uint64(self.n_buckets - 1)).astype(np.int32)
 
     def _learn_buckets(self, buckets: NDArray[np.int32], counts: NDArray[np.int64], new: NewFeatures) -> None:
         added = np.setdiff1d(buckets, self.buckets).astype(np.int32)
@@ -138,6 +172,11 @@ class CategoryEncoder(ColumnEncoder):
         if self.missing >= 0:
             yield self.missing, f"{self.name}={_MISSING}"
 
+    def sparse_numbers(self) -> NDArray[np.int32]:
+        """Numbers of the sparse features, in any order."""
+        gaps = np.array([] if self.missing < 0 else [self.missing], dtype=np.int32)
+        return np.concatenate([self.level_features, self.bucket_features, gaps])
+
     def description(self) -> str:
         """What the column became, for people."""
         parts = [counted(len(self.levels), "level")]
@@ -152,46 +191,39 @@ class CategoryEncoder(ColumnEncoder):
         counts = np.concatenate([self.level_counts, self.bucket_counts, np.array(gaps[1], dtype=np.int64)])
         return [level_group(self.name, features, counts)] if features.size else []
 
-    def state(self, words: bool) -> ColumnState:
+    def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
         """What has been learnt, as plain values, arrays and levels."""
-        values = {name: getattr(self, name) for name in _VALUES}
-        return ColumnState(values, {name: getattr(self, name) for name in _ARRAYS}, self.levels)
+        values = {name: getattr(self, name) for name in self.fields.values}
+        return ColumnState(values, {name: getattr(self, name) for name in self.fields.arrays}, self.levels)
 
     @classmethod
     def from_state(cls, name: str, state: ColumnState) -> "CategoryEncoder":
         """The encoder with this state."""
-        made = cls(name, state.integer("max_levels", 1), state.integer("max_bytes", 1), state.integer("n_buckets", 1))
+        made = cls(name, state.integer("max_levels", 1), state.integer("max_bytes", 1), bucket_count(state))
         made.is_full = bool(state.values["is_full"])
         made.missing, made.missing_count = state.integer("missing", -1), state.integer("missing_count")
-        made.levels = pa.array([], pa.large_string()) if state.levels is None else state.levels
-        made.level_features, made.level_counts = _features_and_counts(state, "level")
-        made.bucket_features, made.bucket_counts = _features_and_counts(state, "bucket")
-        made.buckets = state.array("buckets", np.int32)
-        sizes = len(made.levels), made.level_features.size, made.level_counts.size
-        buckets = made.buckets.size, made.bucket_features.size, made.bucket_counts.size
-        if len(set(sizes)) > 1 or len(set(buckets)) > 1:
+        made.levels = state.levels
+        made.level_features, made.level_counts = feature_numbers(state, "level_features"), state.counts("level_counts")
+        made.buckets, made.bucket_counts = feature_numbers(state, "buckets"), state.counts("bucket_counts")
+        made.bucket_features = feature_numbers(state, "bucket_features")
+        sizes = {len(made.levels), made.level_features.size, made.level_counts.size}
+        buckets = {made.buckets.size, made.bucket_features.size, made.bucket_counts.size}
+        if len(sizes) > 1 or len(buckets) > 1:
             raise ValueError(f"levels, features and counts of column {name!r} differ in number")
-        if made.buckets.size and not 0 <= made.buckets.min() <= made.buckets.max() < made.n_buckets:
+        if made.buckets.size and not (made.is_full and made.buckets.max() < made.n_buckets):
             raise ValueError(f"column {name!r} has buckets out of range")
+        if len(made.levels) > made.max_levels or made._size() > made.max_bytes:
+            raise ValueError(f"column {name!r} has more levels than it may keep")
+        if pc.count_distinct(made.levels).as_py() < len(made.levels):
+            raise ValueError(f"column {name!r} has a level twice")
         return made
 
 
-_VALUES = ("max_levels", "max_bytes", "n_buckets", "is_full", "missing", "missing_count")
-_ARRAYS = ("level_features", "level_counts", "buckets", "bucket_features", "bucket_counts")
-
-
-def _features_and_counts(state: ColumnState, what: str) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    return feature_numbers(state, f"{what}_features"), state.array(f"{what}_counts", np.int64)
-
-
-def positions(levels: Any, known: Any) -> NDArray[np.int64]:
-    """Where each level is in the dictionary ``known``; −1 if it is not.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> positions(pa.array(["b", "x"], pa.large_string()), pa.array(["a", "b"], pa.large_string()))
-    array([ 1, -1])
-    """
-    found: NDArray[np.int64] = pc.index_in(levels, value_set=known).fill_null(-1).to_numpy().astype(np.int64)
-    return found
+def _sorted(levels: Any) -> NDArray[np.int64]:
+    """The order of levels: of numbers by their size, of others, and of a tie, by their bytes."""
+    order: NDArray[np.int64] = pc.sort_indices(levels).to_numpy().astype(np.int64)
+    try:
+        numbers = pc.cast(levels, pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return order
+    return order[np.argsort(numbers[order], kind="stable")]

@@ -3,13 +3,16 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.tables.encoder_state import ColumnState
+from sgdone.tables.encoder_state import ColumnState, StateFields
 from sgdone.tables.kinds import Column
+
+#: Buckets that a column may have: tables of all buckets are made when rows are encoded.
+MOST_BUCKETS = 2**24
 
 
 @final
@@ -22,14 +25,14 @@ class NewFeatures:
         The next number.
     all_rows : bool
         Whether all training rows are at hand: then what is constant now is left out.
-    training : bool array or None
-        Rows that means are computed from; None for all.
+    weight : array or None
+        Weights of the rows in means; None for equal ones.
     """
 
-    def __init__(self, first: int, *, all_rows: bool = False, training: NDArray[np.bool_] | None = None) -> None:
+    def __init__(self, first: int, *, all_rows: bool = False, weight: NDArray[np.float64] | None = None) -> None:
         self.next = first
         self.all_rows = all_rows
-        self.training = training
+        self.weight = weight
 
     def take(self, count: int) -> NDArray[np.int32]:
         """The next ``count`` numbers."""
@@ -104,6 +107,29 @@ class LevelGroup:
     reference: int
 
 
+@final
+@dataclass(frozen=True)
+class ColumnFeatures:
+    """What became of one column of a table.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    features : int array
+        Numbers of all of its features, in the order of the coefficients.
+    groups : list of LevelGroup
+        Those of which a row has at most one.
+    gap : int or None
+        Number of the feature that marks gaps of a number or date.
+    """
+
+    name: str
+    features: NDArray[np.int64]
+    groups: list[LevelGroup]
+    gap: int | None
+
+
 def level_group(name: str, features: NDArray[np.int32], counts: NDArray[np.int64]) -> LevelGroup:
     """The group of some features; ``features`` may be in any order."""
     order = np.argsort(features, kind="stable")
@@ -118,6 +144,8 @@ class ColumnEncoder(ABC):
     """
 
     name: str
+    #: What `state` consists of.
+    fields: ClassVar[StateFields]
 
     @abstractmethod
     def encode(self, column: Column, new: NewFeatures | None) -> Entries:
@@ -132,23 +160,47 @@ class ColumnEncoder(ABC):
         """Numbers and names of the sparse features."""
 
     @abstractmethod
+    def sparse_numbers(self) -> NDArray[np.int32]:
+        """Numbers of the sparse features, in any order."""
+
+    @abstractmethod
     def description(self) -> str:
         """What the column became, for people."""
 
     @abstractmethod
-    def state(self, words: bool) -> ColumnState:
-        """What has been learnt, as plain values, arrays and levels."""
+    def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
+        """What has been learnt, as plain values, arrays and levels.
+
+        Words that name features are kept where ``words``, which has an entry for each sparse feature, is true; all are
+        kept if it is None.
+        """
+
+    def word_numbers(self) -> NDArray[np.int32]:
+        """Numbers of the sparse features that words name."""
+        return np.zeros(0, dtype=np.int32)
 
     def groups(self) -> list[LevelGroup]:
         """Features of which a row has at most one."""
         return []
 
+    def gap_feature(self) -> int | None:
+        """Number of the sparse feature that marks gaps; None if gaps are a level or there were none."""
+        return None
+
 
 def feature_numbers(state: ColumnState, name: str) -> NDArray[np.int32]:
     """An array of feature numbers from a state, checked."""
-    found = state.array(name, np.int32)
+    found: NDArray[np.int32] = state.arrays[name]
     if found.size and (found.min() < 0 or np.unique(found).size != found.size):
         raise ValueError(f"numbers of features in {name!r} are negative or repeated")
+    return found
+
+
+def bucket_count(state: ColumnState) -> int:
+    """The number of buckets from a state, checked."""
+    found = state.integer("n_buckets", 1, MOST_BUCKETS)
+    if found & (found - 1):
+        raise ValueError(f"'n_buckets' must be a power of two; got {found}")
     return found
 
 
@@ -157,3 +209,17 @@ def bucket_lookup(buckets: NDArray[np.int32], numbers: Any, n_buckets: int) -> N
     table = np.full(n_buckets, -1, dtype=np.int32)
     table[buckets] = numbers
     return table
+
+
+@final
+class BucketTable:
+    """The `bucket_lookup` of the last buckets, kept for predictions of few rows."""
+
+    def __init__(self) -> None:
+        self._last: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
+
+    def of(self, buckets: NDArray[np.int32], numbers: Any, n_buckets: int) -> NDArray[np.int32]:
+        """The table; ``buckets`` are replaced, not changed, when there are more."""
+        if self._last is None or self._last[0] is not buckets:
+            self._last = buckets, bucket_lookup(buckets, numbers, n_buckets)
+        return self._last[1]

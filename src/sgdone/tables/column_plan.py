@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from sgdone.tables.category_encoder import CategoryEncoder
 from sgdone.tables.column_encoder import ColumnEncoder
@@ -52,14 +52,25 @@ class ColumnPlan:
             )
         return read_as(self.kind, name, column)
 
-    def description(self) -> tuple[str, str]:
-        """The kind, and what became of the column and why."""
-        parts = [part for part in (self.encoder.description(), self.reason) if part]
-        return self.kind.value, "; ".join(parts)
+    def description(self) -> "ColumnDescription":
+        """What became of the column and why."""
+        return ColumnDescription(self.encoder.name, self.kind.value, self.encoder.description(), self.reason)
 
-    def header(self) -> dict[str, str]:
-        """Name, kind, family and reason, for a model file."""
-        return {"name": self.encoder.name, "kind": str(self.kind), "family": self.family, "reason": self.reason}
+    def header(self) -> tuple[str, str, str]:
+        """Kind, family and reason, for a model file."""
+        return str(self.kind), self.family, self.reason
+
+
+class ColumnDescription(NamedTuple):
+    """What became of a column, for people: its kind ("left out" if it has no features), its features, and why."""
+
+    name: str
+    kind: str
+    features: str
+    reason: str
+
+    def __str__(self) -> str:
+        return "; ".join(part for part in (self.features, self.reason) if part)
 
 
 #: The reason of a column whose kind the user stated.
@@ -77,9 +88,10 @@ def make_encoder(name: str, column: Column, max_levels: int, max_bytes: int, n_b
     return NumberEncoder(name, boolean=column.kind is Kind.BOOLEAN)
 
 
-def described(names: Sequence[str], plans: Sequence[ColumnPlan], left_out: Mapping[str, str]) -> str:
-    """A line for each column: its name, what it is, what it became and why."""
-    lines = {plan.encoder.name: plan.description() for plan in plans}
-    lines |= {name: ("left out", why) for name, why in left_out.items()}
-    width = max(len(name) for name in names)
-    return "\n".join(f"  {name:{width}}  {lines[name][0]:8}  {lines[name][1]}".rstrip() for name in names)
+def described(
+    names: Sequence[str], plans: Sequence[ColumnPlan], left_out: Mapping[str, str]
+) -> list[ColumnDescription]:
+    """What became of each column."""
+    found = {plan.encoder.name: plan.description() for plan in plans}
+    found |= {name: ColumnDescription(name, "left out", "", why) for name, why in left_out.items()}
+    return [found[name] for name in names]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.tables.column_encoder import ColumnEncoder, Entries, LevelGroup, NewFeatures, level_group
 from sgdone.tables.date_values import DateValues
-from sgdone.tables.encoder_state import ColumnState
+from sgdone.tables.encoder_state import ColumnState, StateFields
 from sgdone.tables.kinds import Column
 from sgdone.tables.number_encoder import GapFiller
 
@@ -60,6 +60,10 @@ class DateEncoder(ColumnEncoder):
     ['d.month=7', 'd.month=8', 'd.weekday=Wed', 'd.weekday=Sun']
     """
 
+    fields = StateFields(
+        {"has_days": np.bool_, **GapFiller.fields}, {"part_features": np.int32, "part_counts": np.int64}
+    )
+
     def __init__(self, name: str, has_days: bool) -> None:
         self.name, self.has_days = name, has_days
         self.gaps = GapFiller()
@@ -90,6 +94,11 @@ class DateEncoder(ColumnEncoder):
         if self.gaps.indicator is not None:
             yield self.gaps.indicator, f"{self.name} missing"
 
+    def sparse_numbers(self) -> NDArray[np.int32]:
+        """Numbers of the sparse features, in any order."""
+        features = [part.features[part.features >= 0] for part in self.parts.values()]
+        return np.concatenate([*features, self.gaps.sparse_numbers()])
+
     def description(self) -> str:
         """What the column became, for people."""
         shown = [name for name, part in self.parts.items() if part.features.max() >= 0]
@@ -105,21 +114,29 @@ class DateEncoder(ColumnEncoder):
                 found.append(level_group(f"{self.name}.{name}", part.features[used], part.counts[used]))
         return found
 
-    def state(self, words: bool) -> ColumnState:
+    def gap_feature(self) -> int | None:
+        """Number of the sparse feature that marks gaps; None if there were none."""
+        return self.gaps.indicator
+
+    def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
         """What has been learnt, as plain values, arrays and levels."""
-        arrays = {f"{name}_features": part.features for name, part in self.parts.items()}
-        counts = {f"{name}_counts": part.counts for name, part in self.parts.items()}
-        return ColumnState({"has_days": self.has_days, **self.gaps.state()}, {**arrays, **counts})
+        arrays = {
+            "part_features": np.concatenate([part.features for part in self.parts.values()]),
+            "part_counts": np.concatenate([part.counts for part in self.parts.values()]),
+        }
+        return ColumnState({"has_days": self.has_days, **self.gaps.state()}, arrays)
 
     @classmethod
     def from_state(cls, name: str, state: ColumnState) -> "DateEncoder":
         """The encoder with this state."""
         made = cls(name, bool(state.values["has_days"]))
         made.gaps = GapFiller.from_state(state)
-        for part_name, part in made.parts.items():
-            features = state.array(f"{part_name}_features", np.int32)
-            counts = state.array(f"{part_name}_counts", np.int64)
-            if features.size != part.features.size or counts.size != features.size or features.min() < -1:
-                raise ValueError(f"{part_name} has the wrong number of levels")
-            part.features, part.counts = features, counts
+        features, counts = state.arrays["part_features"], state.counts("part_counts")
+        ends = np.cumsum([part.features.size for part in made.parts.values()])
+        if features.size != ends[-1] or counts.size != ends[-1] or features.min() < -1:
+            raise ValueError(f"column {name!r} must have {ends[-1]} months, weekdays and hours")
+        for part, own, count in zip(
+            made.parts.values(), np.split(features, ends[:-1]), np.split(counts, ends[:-1]), strict=True
+        ):
+            part.features, part.counts = own.copy(), count.copy()
         return made

@@ -101,12 +101,26 @@ def parsed_dates(column: Any) -> DateValues | None:
     """Strings as dates, or None if one is not an ISO date."""
     if not first_cells_fit(column, is_date):
         return None
-    cells = without_gap_words(column)
+    # Days repeat: each string is parsed once.
+    coded = pa.concat_arrays(column.chunks).dictionary_encode()
+    found = _parsed(pa.chunked_array([coded.dictionary]))
+    if found is None:
+        return None
+    codes: NDArray[np.int32] = coded.indices.fill_null(len(coded.dictionary)).to_numpy()
+    padded = [np.append(values, last) for values, last in ((found.utc, 0), (found.wall, 0), (found.missing, True))]
+    utc, wall, missing = (values[codes] for values in padded)
+    return DateValues(utc, wall, missing)
+
+
+def _parsed(strings: Any) -> DateValues | None:
+    """The same for strings of which each is parsed by itself."""
+    cells = without_gap_words(strings)
     if not pc.all(pc.match_substring_regex(cells, f"^{DATE}$"), min_count=0).as_py():
         return None
     zones = pc.extract_regex(cells, pattern=f"{_TIME} ?{_ZONE}")
     plain = pc.replace_substring_regex(cells, f"({_TIME}) ?{_ZONE}", r"\1")
     plain = pc.replace_substring_regex(plain, r"([.][0-9]{6})[0-9]+$", r"\1")
+    plain = pc.replace_substring(plain, "/", "-")
     try:
         wall = _from_times(pc.cast(plain, pa.timestamp("us")))
     except pa.ArrowInvalid:

@@ -6,9 +6,9 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 
-from sgdone.kernels.csr_entries import make_place_indicators, make_place_rows, make_sort_rows
+from sgdone.kernels.csr_entries import make_join_rows, make_place_indicators, make_place_rows, make_sort_rows
 from sgdone.tables.column_encoder import Entries
 
 
@@ -37,7 +37,12 @@ class Encoded:
         """All features as one CSR matrix, without the zeros of the dense ones."""
         if self.dense.shape[1] == 0:
             return self.sparse
-        return hstack([csr_array(self.dense), self.sparse], format="csr")
+        total = int(np.count_nonzero(self.dense)) + self.sparse.nnz
+        indptr, indices, values = _empty_rows(self.shape, total)
+        entries = self.sparse.indptr, self.sparse.indices, self.sparse.data
+        types = f"{indices.dtype.name} {self.sparse.indices.dtype.name}"
+        make_join_rows(types)(self.dense, *entries, indptr, indices, values)
+        return _canonical(values, indices, indptr, self.shape)
 
 
 def assemble(entries: Sequence[Entries], n_rows: int, n_sparse: int) -> Encoded:
@@ -58,13 +63,9 @@ def _sparse(entries: Sequence[Entries], n_rows: int, n_sparse: int) -> Any:
     for rows in words:
         lengths += rows.lengths()
     total = int(lengths.sum())
-    # SciPy wants both index arrays of one type.
-    kind = np.int32 if max(total, n_sparse) < 2**31 else np.int64
-    indptr = np.zeros(n_rows + 1, dtype=kind)
+    indptr, indices, values = _empty_rows((n_rows, n_sparse), total)
     np.cumsum(lengths, out=indptr[1:])
-    indices: Any = np.empty(total, dtype=kind)
-    values = np.empty(total)
-    cursor, types = indptr[:-1].copy(), np.dtype(kind).name
+    cursor, types = indptr[:-1].copy(), indptr.dtype.name
     for features in indicators:
         make_place_indicators(types)(features, cursor, indices, values)
     for rows in words:
@@ -74,6 +75,17 @@ def _sparse(entries: Sequence[Entries], n_rows: int, n_sparse: int) -> Any:
             make_place_rows(types)(*piece, rows.features, cursor[first:last], indices, values)
             first = last
     make_sort_rows(types)(indptr, indices, values)
-    made: Any = csr_array((values, indices, indptr), shape=(n_rows, n_sparse))
+    return _canonical(values, indices, indptr, (n_rows, n_sparse))
+
+
+def _empty_rows(shape: tuple[int, int], total: int) -> tuple[Any, Any, NDArray[np.float64]]:
+    """Arrays ``indptr``, ``indices`` and ``values`` for so many entries; SciPy wants both index arrays of one type."""
+    kind = np.int32 if max(total, shape[1]) < 2**31 else np.int64
+    return np.zeros(shape[0] + 1, dtype=kind), np.empty(total, dtype=kind), np.empty(total)
+
+
+def _canonical(values: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
+    """A CSR matrix of rows that are sorted by column, without duplicates."""
+    made: Any = csr_array((values, indices, indptr), shape=shape)
     made.has_canonical_format = True
     return made

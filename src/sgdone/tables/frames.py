@@ -53,7 +53,7 @@ def _columns(frame: Any) -> tuple[list[Any], list[Any]]:
     if _is_pandas(frame):
         names = list(frame.columns)
         _check_names(names)
-        return names, [from_pandas(name, frame.iloc[:, j]) for j, name in enumerate(names)]
+        return names, [from_pandas(name, series) for name, series in frame.items()]
     if isinstance(frame, pa.RecordBatch):
         frame = pa.Table.from_batches([frame])
     elif not isinstance(frame, pa.Table):

@@ -7,13 +7,15 @@ The type of a column decides, and for strings all of their values, never the beg
 - strings are dates if all are ISO dates, and numbers if all are numbers, but for blanks and words for gaps (`?`, `NA`,
   `nan`, `null`, `None`, `-`). Numbers that begin with a needless zero (``02134``) are codes, that is, categories;
 - other strings are text if cells have three words or more on average, and hardly repeat: the number of distinct values
-  is at least a tenth of the number of cells, and either above twenty or equal to it. Words are what stands between
-  spaces here: addresses of computers and numbers with hyphens are one word. All others are categories;
+  is at least a tenth of the number of cells, and either above twenty or equal to it. Two words are enough if it is at
+  least half of the number of cells, as of titles and names: as levels they would say nothing about other rows. Words
+  are what stands between spaces here: addresses of computers and numbers with hyphens are one word. All others are
+  categories;
 - a column without a value is left out.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, final
 
@@ -26,13 +28,15 @@ from sgdone.message_text import did_you_mean, listed
 from sgdone.tables.date_values import date_values, parsed_dates
 from sgdone.tables.level_values import level_values
 from sgdone.tables.number_values import as_floats, number_values
-from sgdone.tables.string_cells import look_like_codes, parsed_numbers, utf8, without_blanks
+from sgdone.tables.string_cells import look_like_codes, looks_unread, parsed_numbers, utf8, without_blanks
 from sgdone.tables.text_values import characters_between_spaces, text_values
 
-#: Words of a cell, on average, from which on strings may be text: two words are names of people and places.
-MIN_WORDS = 3.0
-#: Distinct values for each cell from which on strings may be text. Categories repeat.
-MIN_DISTINCT = 0.1
+#: Words of a cell, on average, and distinct values for each cell, from which on strings may be text. Categories repeat;
+#: two words are names of places and occupations, unless hardly one repeats.
+SENTENCES = 3.0, 0.1
+NAMES = 2.0, 0.5
+#: Why a column is named in a warning: its cells are neither dates nor numbers as they are read here.
+UNREAD = "looks like numbers or dates in another format"
 #: Distinct values of a text at least, unless no value repeats: a few rows say little about repetition.
 FEW_LEVELS = 20
 
@@ -194,9 +198,14 @@ def _settle_strings(name: str, column: Any) -> Column:
         if not codes:
             number_values(name, numbers)  # refuses infinite values
             return Column(Kind.NUMBER, "string", "numbers in strings", as_floats(numbers))
-    if _is_text(column):
-        return read_as(Kind.TEXT, name, column, f"{MIN_WORDS:.0f} words a cell or more, hardly repeated")
-    return read_as(Kind.CATEGORY, name, column, "numbers with leading zeros" if codes else "")
+    unread = not codes and looks_unread(column)
+    if not unread and _is_text(column):
+        return read_as(Kind.TEXT, name, column, "several words a cell, hardly repeated")
+    found = read_as(Kind.CATEGORY, name, column, "numbers with leading zeros" if codes else "")
+    levels = found.values.levels
+    if unread and len(levels) > FEW_LEVELS:
+        return replace(found, reason=f"{UNREAD}, as {levels[0].as_py()!r}")
+    return found
 
 
 def _or_empty(column: Column) -> Column:
@@ -209,14 +218,14 @@ def _or_empty(column: Column) -> Column:
 def _is_text(column: Any) -> bool:
     cells = len(column) - column.null_count
     size = pc.sum(pc.binary_length(column)).as_py()
-    if size < (2 * MIN_WORDS - 1) * cells:  # words of one letter, and a space between them
+    if size < (2 * NAMES[0] - 1) * cells:  # words of one letter, and a space between them
         return False
     count_words = make_count_words("uint8 int64")
     whole = [utf8(chunk.fill_null("")) for chunk in column.chunks]
-    enough = MIN_WORDS * cells
-    if sum(count_words(*texts, characters_between_spaces(), enough) for texts in whole) < enough:
+    words = sum(count_words(*texts, characters_between_spaces(), SENTENCES[0] * cells) for texts in whole)
+    if words < NAMES[0] * cells:
         return False
-    needed = MIN_DISTINCT * cells
+    needed = (SENTENCES if words >= SENTENCES[0] * cells else NAMES)[1] * cells
     # The first fifth of the rows often has enough of them already.
     for rows in (column.slice(0, len(column) // 5), column):
         distinct = pc.count_distinct(rows).as_py()

@@ -44,11 +44,18 @@ def level_values(name: str, column: Any) -> LevelValues:
     >>> found.codes, found.levels.to_pylist()
     (array([ 0, -1,  1,  0], dtype=int32), ['b', 'a'])
     """
+    if any(pa.types.is_dictionary(chunk.type) and chunk.dictionary.null_count for chunk in column.chunks):
+        column = column.cast(column.type.value_type)  # Arrow cannot unify dictionaries that have a gap as a level
     encoded = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if encoded.num_chunks == 0:
         return LevelValues(np.zeros(0, dtype=np.int32), pa.array([], pa.large_string()))
     codes = np.concatenate([chunk.indices.fill_null(-1).to_numpy() for chunk in encoded.chunks])
-    names = without_blanks(_names(name, encoded.chunk(0).dictionary))
+    levels = encoded.chunk(0).dictionary
+    if len(levels) > codes.size:  # a few rows of a categorical column, which has all of its levels in each of them
+        used = np.unique(codes[codes >= 0])
+        codes = np.where(codes >= 0, np.searchsorted(used, codes), -1).astype(np.int32)
+        levels = levels.take(pa.array(used))
+    names = without_blanks(_names(name, levels))
     if pa.types.is_large_string(column.type) and names.null_count == 0:
         return LevelValues(codes, names)  # Arrow numbers by first occurrence
     return _numbered_by_occurrence(codes, names)
@@ -61,6 +68,8 @@ def _names(name: str, levels: Any) -> Any:
         return levels
     if pa.types.is_boolean(kind):
         return pc.if_else(levels, "True", "False").cast(pa.large_string())
+    if pa.types.is_float16(kind):
+        return _names(name, levels.cast(pa.float32()))  # Arrow cannot compute with them
     if pa.types.is_floating(kind):
         values = pc.if_else(pc.is_nan(levels), pa.scalar(None, kind), levels)
         return pc.cast(pc.add(values, pa.scalar(0.0, kind)), pa.large_string())  # −0 becomes 0

@@ -1,13 +1,13 @@
 """Numbers as they are, with gaps filled by the mean and marked by an indicator."""
 
 from collections.abc import Iterable
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.tables.column_encoder import ColumnEncoder, Entries, NewFeatures
-from sgdone.tables.encoder_state import ColumnState
+from sgdone.tables.encoder_state import ColumnState, StateFields
 from sgdone.tables.kinds import Column
 
 
@@ -21,7 +21,8 @@ class GapFiller:
     """
 
     def __init__(self) -> None:
-        self.total, self.count = 0.0, 0
+        # Sums of weighted values and of weights.
+        self.total, self.count = 0.0, 0.0
         self.mean = 0.0
         self.indicator: int | None = None
 
@@ -30,7 +31,7 @@ class GapFiller:
         gaps = np.isnan(values)
         any_gaps = bool(gaps.any())
         if new is not None and self.indicator is None:
-            self._learn(values if new.training is None else values[new.training])
+            self.learn(values, new.weight)
             if any_gaps:
                 self.indicator = int(new.take(1)[0])
         dense = np.where(gaps, self.mean, values) if any_gaps else values
@@ -38,29 +39,60 @@ class GapFiller:
             return Entries([dense], new_gaps=any_gaps)
         return Entries([dense], [np.where(gaps, np.int32(self.indicator), np.int32(-1))])
 
-    def _learn(self, values: NDArray[np.float64]) -> None:
-        values = values[~np.isnan(values)]
-        if values.size == 0:
+    def learn(self, values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> None:
+        """Add rows to the mean; NaN is a gap. Infinite values, which a fit refuses, change nothing."""
+        known = ~np.isnan(values)
+        if weight is not None:
+            known &= weight > 0
+        values = values[known]
+        if not values.size:
             return
-        before, self.count = self.count, self.count + int(values.size)
-        with np.errstate(over="ignore"):
-            self.total += float(values.sum())
-        # A sum of large numbers may exceed the largest float; a sum of shares does not.
-        exact = self.total / self.count
-        shares = self.mean * (before / self.count) + float((values / self.count).sum())
-        self.mean = exact if np.isfinite(exact) else shares
+        weights = np.ones(values.size) if weight is None else weight[known]
+        count = self.count + float(weights.sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = self.total + float((values if weight is None else values * weights).sum())
+            mean = total / count
+            if not np.isfinite(mean):
+                # A sum of large numbers may exceed the largest float; a sum of shares does not.
+                mean = self.mean * (self.count / count) + float((values * (weights / count)).sum())
+        if np.isfinite(mean):
+            self.total, self.count, self.mean = total, count, mean
+
+    def add(self, total: float, count: float) -> bool:
+        """Add the sum of ``count`` weighted values to the mean; False, and nothing is added, if that is not finite."""
+        total, count = self.total + total, self.count + count
+        mean = total / count if count > 0 else np.nan
+        if not np.isfinite(mean):
+            return False
+        self.total, self.count, self.mean = total, count, mean
+        return True
+
+    #: Names and types of what `state` returns.
+    fields: ClassVar[dict[str, Any]] = {
+        "total": np.float64,
+        "mean": np.float64,
+        "count": np.float64,
+        "indicator": np.int32,
+    }
 
     def state(self) -> dict[str, Any]:
-        """Plain values; floats as hexadecimal."""
-        numbers = {"total": self.total.hex(), "mean": self.mean.hex()}
-        return {**numbers, "count": self.count, "indicator": -1 if self.indicator is None else self.indicator}
+        """Plain values."""
+        numbers = {"total": self.total, "mean": self.mean, "count": self.count}
+        return {**numbers, "indicator": -1 if self.indicator is None else self.indicator}
+
+    def sparse_numbers(self) -> NDArray[np.int32]:
+        """The number of the indicator, if there is one."""
+        return np.array([] if self.indicator is None else [self.indicator], dtype=np.int32)
 
     @classmethod
     def from_state(cls, state: ColumnState) -> "GapFiller":
         """The filler with this state."""
         made = cls()
-        made.total, made.mean = float.fromhex(state.values["total"]), state.number("mean")
-        made.count = state.integer("count")
+        # A sum of large numbers may be infinite; the mean is finite then, too.
+        made.total, made.mean = float(state.values["total"]), state.number("mean")
+        made.count = state.number("count")
+        if made.count < 0:
+            raise ValueError(f"'count' must not be negative; got {made.count}")
         indicator = state.integer("indicator", -1)
         made.indicator = None if indicator < 0 else indicator
         return made
@@ -81,6 +113,8 @@ class NumberEncoder(ColumnEncoder):
     (['x'], [(0, 'x missing')])
     """
 
+    fields = StateFields({"boolean": np.bool_, **GapFiller.fields})
+
     def __init__(self, name: str, boolean: bool) -> None:
         self.name, self.boolean = name, boolean
         self.gaps = GapFiller()
@@ -97,11 +131,19 @@ class NumberEncoder(ColumnEncoder):
         """Numbers and names of the sparse features."""
         return [] if self.gaps.indicator is None else [(self.gaps.indicator, f"{self.name} missing")]
 
+    def gap_feature(self) -> int | None:
+        """Number of the sparse feature that marks gaps; None if there were none."""
+        return self.gaps.indicator
+
+    def sparse_numbers(self) -> NDArray[np.int32]:
+        """Numbers of the sparse features, in any order."""
+        return self.gaps.sparse_numbers()
+
     def description(self) -> str:
         """What the column became, for people."""
         return "" if self.gaps.indicator is None else f"gaps filled by the mean {self.gaps.mean:.6g} and marked"
 
-    def state(self, words: bool) -> ColumnState:
+    def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
         """What has been learnt, as plain values, arrays and levels."""
         return ColumnState({"boolean": self.boolean, **self.gaps.state()})
 

@@ -21,8 +21,8 @@ def number_values(name: str, column: Any) -> NDArray[np.float64]:
     >>> number_values("x", pa.chunked_array([pa.array(["1", "one"], pa.large_string())]))
     Traceback (most recent call last):
         ...
-    ValueError: column 'x' is a column of numbers, but row 1 holds 'one'. Correct the cell, or pass columns={'x': \
-'category'}
+    ValueError: column 'x' is a column of numbers, but row 1 holds 'one'. Correct the cell, or fit with \
+columns={'x': 'category'}
     """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -31,10 +31,12 @@ def number_values(name: str, column: Any) -> NDArray[np.float64]:
         if parsed is None:
             found = first_that_does_not_fit(column, is_number)
             raise ValueError(
-                f"column {name!r} is a column of numbers, but {found}. Correct the cell, or pass "
+                f"column {name!r} is a column of numbers, but {found}. Correct the cell, or fit with "
                 f"columns={{{name!r}: 'category'}}"
             )
         column = parsed
+    if pa.types.is_temporal(column.type) and not pa.types.is_duration(column.type):
+        raise TypeError(f"column {name!r} of type {column.type} cannot be a number: pass columns={{{name!r}: 'date'}}")
     values = as_floats(column)
     _check_finite(name, values)
     return values

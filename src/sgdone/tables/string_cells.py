@@ -19,10 +19,16 @@ _FIRST_CELLS = 64
 _PIECE = 2**14
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
-#: A number that begins with a needless zero (02134) is a code.
-_CODE = r"^[+-]?0[0-9]"
-DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.]\d+)?)?( ?(Z|[+-]\d{2}(:?\d{2})?))?)?"
+_SPACES = "".join(map(chr, range(ord(" ") + 1)))
+_SPACE, _PLUS, _MINUS, _ZERO, _NINE = map(ord, " +-09")
+#: ISO dates, and the same with slashes, which mean nothing else.
+DATE = r"(\d{4}-\d{2}-\d{2}|\d{4}/\d{2}/\d{2})([T ]\d{2}:\d{2}(:\d{2}([.]\d+)?)?( ?(Z|[+-]\d{2}(:?\d{2})?))?)?"
 _DATE = re.compile(DATE)
+#: Numbers with commas, spaces, currencies or percent signs, and days before months or months before days.
+_UNREAD = (
+    r"^\s*[$€£]?\s*[+-]?(\d{1,3}([., ']\d{3})+|\d+)([.,]\d+)?\s*[$€£%]?\s*$"
+    r"|^\s*\d{1,2}[./-]\d{1,2}[./-](\d{2}|\d{4})(\s+\d{1,2}:\d{2}(:\d{2})?)?\s*$"
+)
 
 
 def without_blanks(column: Any) -> Any:
@@ -74,8 +80,8 @@ def is_date(text: str) -> bool:
 
     Examples
     --------
-    >>> [is_date(text) for text in ("2011-07-13", "2011-07-13T12:30Z", "13.7.2011", "2011")]
-    [True, True, False, False]
+    >>> [is_date(text) for text in ("2011-07-13", "2011-07-13T12:30Z", "2011/07/13", "13.7.2011", "2011")]
+    [True, True, True, False, False]
     """
     return _DATE.fullmatch(text) is not None
 
@@ -84,6 +90,13 @@ def parsed_numbers(column: Any) -> Any | None:
     """Strings as float64 with nulls for gaps, or None if one is not a number."""
     if not first_cells_fit(column, is_number):
         return None
+    try:
+        # Most columns have neither gaps nor spaces; the word "nan" is a number to Arrow, and a gap here.
+        numbers = pc.cast(column, pa.float64())
+        if not pc.any(pc.is_nan(numbers)).as_py():
+            return numbers
+    except pa.ArrowInvalid:
+        pass
     cells = without_gap_words(column)
     try:
         # Arrow's parser does not take a leading plus sign.
@@ -93,8 +106,48 @@ def parsed_numbers(column: Any) -> Any | None:
 
 
 def look_like_codes(column: Any) -> bool:
-    """Whether a string begins with a needless zero, as in ``02134``."""
-    return bool(pc.any(pc.match_substring_regex(without_gap_words(column), _CODE)).as_py())
+    """Whether a string begins with a needless zero, as in ``02134``.
+
+    Examples
+    --------
+    >>> [look_like_codes(pa.chunked_array([pa.array([text], pa.large_string())])) for text in ("02134", "0.5", " -07")]
+    [True, False, True]
+    """
+    return any(_has_code(chunk) for chunk in column.chunks)
+
+
+def _has_code(strings: Any) -> bool:
+    data, where = utf8(strings)
+    if data.size < 2:
+        return False
+    start, end = where[:-1], where[1:]
+    first = data[np.minimum(start, data.size - 1)]  # an empty string may begin where the bytes end
+    if np.any(first <= _SPACE) and np.any((first <= _SPACE) & (start < end)):
+        return _has_code(pc.utf8_ltrim(strings, _SPACES))
+    signed = np.flatnonzero((first == _PLUS) | (first == _MINUS))
+    unsigned = np.flatnonzero(first == _ZERO)
+    return _needless_zero(data, start[unsigned], end[unsigned]) or _needless_zero(data, start[signed] + 1, end[signed])
+
+
+def _needless_zero(data: NDArray[np.uint8], start: NDArray[np.int64], end: NDArray[np.int64]) -> bool:
+    """Whether a zero and a digit stand at the beginning of one of the given strings."""
+    start = start[start + 1 < end]
+    second = data[start + 1]
+    return bool(np.any((data[start] == _ZERO) & (second >= _ZERO) & (second <= _NINE)))
+
+
+def looks_unread(column: Any) -> bool:
+    """Whether all strings look like numbers or dates, in a format that is not read.
+
+    Examples
+    --------
+    >>> cells = ["1,75", "12"], ["$1,200.50"], ["31.1.2024"], ["10.0.0.1"], ["a"]
+    >>> [looks_unread(pa.chunked_array([column])) for column in cells]
+    [True, True, True, False, False]
+    """
+    if not first_cells_fit(column, re.compile(_UNREAD).match):
+        return False
+    return bool(pc.all(pc.match_substring_regex(without_gap_words(column).unique(), _UNREAD), min_count=0).as_py())
 
 
 def first_that_does_not_fit(column: Any, fits: Callable[[str], Any]) -> str:

@@ -1,24 +1,27 @@
 """Tables of numbers, categories, dates and text as rows of features: a scikit-learn transformer."""
 
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sgdone.message_text import counted, did_you_mean, listed
-from sgdone.tables.column_encoder import Entries, LevelGroup, NewFeatures
-from sgdone.tables.column_plan import ASKED, ColumnPlan, described, make_encoder
+from sgdone.tables.column_encoder import MOST_BUCKETS, ColumnFeatures, Entries, LevelGroup, NewFeatures
+from sgdone.tables.column_plan import ASKED, ColumnDescription, ColumnPlan, described, make_encoder
 from sgdone.tables.encoded import Encoded, assemble
 from sgdone.tables.encoder_state import EncoderState
 from sgdone.tables.feature_names import all_names
 from sgdone.tables.frames import arrow_table
-from sgdone.tables.kinds import Column, Kind, check_choices, read_as, settle
+from sgdone.tables.kinds import UNREAD, Column, Kind, check_choices, read_as, settle
 from sgdone.tables.left_out import redundant
+from sgdone.tables.number_encoder import NumberEncoder
 from sgdone.tables.table_state import FittedParts, parts_of, state_of
+from sgdone.tables.text_encoder import TextEncoder
 
 
 @final
@@ -103,14 +106,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Learn from a table, and encode it."""
         return self.fit_encode(X).tocsr()
 
-    def fit_encode(self, X: Any, training: NDArray[np.bool_] | None = None) -> Encoded:
+    def fit_encode(self, X: Any, sample_weight: ArrayLike | None = None) -> Encoded:
         """Learn from a table, and encode it as dense and sparse rows.
 
         Parameters
         ----------
         X : data frame
-        training : bool array of shape (n_rows,), default=None
-            Rows that means are computed from. Kinds, levels and words are those of all rows.
+        sample_weight : array of shape (n_rows,), default=None
+            Weights of the rows in means. Rows of weight 0, as those for validation, add kinds, levels and words only.
         """
         table = arrow_table(X)
         read = self._start(table)
@@ -118,7 +121,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if len(left_out) == len(read):
             reasons = ", ".join(f"{name!r} ({why})" for name, why in list(left_out.items())[:20])
             raise ValueError(f"no columns left to learn from: {reasons}")
-        return self._learn(read, left_out, table.num_rows, NewFeatures(0, all_rows=True, training=training))
+        weight = _weights(sample_weight, table.num_rows)
+        return self._learn(read, left_out, table.num_rows, NewFeatures(0, all_rows=True, weight=weight))
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Learn from more rows: new levels, words and gaps add features after those there are.
@@ -129,21 +133,63 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.partial_fit_encode(X)
         return self
 
-    def partial_fit_encode(self, X: Any, training: NDArray[np.bool_] | None = None) -> Encoded:
+    def partial_fit_encode(self, X: Any, sample_weight: ArrayLike | None = None) -> Encoded:
         """Learn from more rows, and encode them."""
         table = arrow_table(X)
+        weight = _weights(sample_weight, table.num_rows)
         if not hasattr(self, "plans_"):
             read = self._start(table)
             left_out = {name: column.reason for name, column in read.items() if column.kind is Kind.DROP}
             if len(left_out) == len(read):
                 raise ValueError(f"no columns left to learn from: {listed(list(left_out))} have no values")
-            return self._learn(read, left_out, table.num_rows, NewFeatures(0, training=training))
+            return self._learn(read, left_out, table.num_rows, NewFeatures(0, weight=weight))
         extra = [name for name in table.column_names if name not in self.feature_names_in_]
         if extra:
             raise ValueError(f"the first call of partial_fit had no column {listed(extra)}: drop it, or fit again")
         read = self._read(table)
         self._warn_of_values(table)
-        return self._encode(read, table.num_rows, NewFeatures(self.n_sparse_, training=training))
+        return self._encode(read, table.num_rows, NewFeatures(self.n_sparse_, weight=weight))
+
+    @classmethod
+    def of_numbers(
+        cls,
+        names: Sequence[str],
+        booleans: Sequence[bool],
+        X: NDArray[Any],
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """An encoder of a table of numbers and booleans without gaps, which is an array already.
+
+        It keeps all columns, and knows their means, for gaps that come later.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> encoder = TableEncoder.of_numbers(["x"], [False], np.array([[1.0], [3.0]]))
+        >>> encoder.partial_fit_encode(pa.table({"x": [4.0, None]})).dense.ravel()
+        array([4.        , 2.66666667])
+        """
+        made = cls()
+        made.plans_ = [
+            ColumnPlan(Kind.BOOLEAN if boolean else Kind.NUMBER, "boolean" if boolean else "number", "", encoder)
+            for name, boolean in zip(names, booleans, strict=True)
+            for encoder in [NumberEncoder(name, boolean)]
+        ]
+        made.feature_names_in_ = np.array(names, dtype=object)
+        made.n_features_in_ = len(names)
+        made.left_out_, made.is_plain_, made.n_sparse_ = {}, True, 0
+        made.add_numbers(X, sample_weight)
+        return made
+
+    def add_numbers(self, X: NDArray[Any], sample_weight: ArrayLike | None = None) -> None:
+        """Learn the means of more rows of a table that is an array already."""
+        weight = _weights(sample_weight, X.shape[0])
+        count = float(X.shape[0] if weight is None else weight.sum())
+        totals = _column_sums(X, weight)
+        for plan, total, values in zip(self.plans_, totals.tolist(), X.T, strict=True):
+            assert isinstance(plan.encoder, NumberEncoder)
+            if plan.encoder.gaps.indicator is None and not plan.encoder.gaps.add(total, count):
+                plan.encoder.gaps.learn(values.astype(np.float64), weight)
 
     def transform(self, X: Any) -> Any:
         """Encode a table as one CSR matrix."""
@@ -158,8 +204,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the features: ``age``, ``age missing``, ``job=Sales``, ``text:free entry``, ``date.month=7``."""
         check_is_fitted(self)
-        encoders = [plan.encoder for plan in self.plans_]
-        return np.array(all_names(encoders, self.n_sparse_), dtype=object)
+        return np.array(all_names([plan.encoder for plan in self.plans_]), dtype=object)
 
     def names_of(self, features: Sequence[int]) -> list[str]:
         """Names of some features, by their numbers."""
@@ -168,16 +213,47 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def groups(self) -> list[LevelGroup]:
         """Features of which a row has at most one: the levels of each category and of each part of a date."""
+        return [group for column in self.column_features() for group in column.groups]
+
+    def column_features(self) -> list[ColumnFeatures]:
+        """The features of each column that has any, in the order of the table.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> encoder = TableEncoder().fit(pa.table({"job": ["Sales", "Tech"], "age": [31.0, None]}))
+        >>> [(column.name, column.features.tolist(), column.gap) for column in encoder.column_features()]
+        [('job', [1, 2], None), ('age', [0, 3], 3)]
+        """
         check_is_fitted(self)
-        shift = self.n_dense_
-        found = [group for plan in self.plans_ for group in plan.encoder.groups()]
-        return [LevelGroup(g.name, g.features + shift, g.counts, g.reference + shift) for g in found]
+        shift, dense, found = self.n_dense_, 0, []
+        for plan in self.plans_:
+            encoder = plan.encoder
+            count = len(encoder.dense_names())
+            sparse = np.sort(np.array([number for number, _ in encoder.sparse_names()], dtype=np.int64))
+            groups = [
+                LevelGroup(group.name, group.features + shift, group.counts, group.reference + shift)
+                for group in encoder.groups()
+            ]
+            gap = encoder.gap_feature()
+            features = np.concatenate([np.arange(dense, dense + count), sparse + shift])
+            found.append(ColumnFeatures(encoder.name, features, groups, None if gap is None else gap + shift))
+            dense += count
+        return found
+
+    def texts(self) -> NDArray[np.int32]:
+        """For each feature, the number of the text whose word it is, counted from 0, or −1 for other features."""
+        found = np.full(self.n_features_out_, -1, dtype=np.int32)
+        encoders = [plan.encoder for plan in self.plans_ if isinstance(plan.encoder, TextEncoder)]
+        for number, encoder in enumerate(encoders):
+            found[self.n_dense_ + encoder.features] = number
+        return found
 
     @property
     def is_plain(self) -> bool:
-        """Whether the table of `fit` was all numbers and booleans without gaps."""
+        """Whether all tables so far were all numbers and booleans without gaps, and all columns are features."""
         check_is_fitted(self)
-        return self.is_plain_
+        return self.is_plain_ and self.n_sparse_ == 0 and not self.left_out_
 
     @property
     def n_dense_(self) -> int:
@@ -193,22 +269,47 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """What each column became and why, a line a column."""
         check_is_fitted(self)
         title = f"{counted(self.n_features_in_, 'column')}, {counted(self.n_features_out_, 'feature')}"
-        return f"TableEncoder: {title}\n{described(self.feature_names_in_.tolist(), self.plans_, self.left_out_)}"
+        columns = self.describe_columns()
+        width = max(len(column.name) for column in columns)
+        lines = [f"  {column.name:{width}}  {column.kind:8}  {column}".rstrip() for column in columns]
+        return "\n".join([f"TableEncoder: {title}", *lines])
+
+    def describe_columns(self) -> list[ColumnDescription]:
+        """Name, kind, features and reason of each column."""
+        check_is_fitted(self)
+        return described(self.feature_names_in_.tolist(), self.plans_, self.left_out_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inputs = tags.input_tags
+        inputs.two_d_array, inputs.categorical, inputs.string, inputs.allow_nan = False, True, True, True
+        return tags
 
     def __str__(self) -> str:
         return self.describe() if hasattr(self, "plans_") else repr(self)
 
-    def state(self, words: bool = True) -> EncoderState:
+    def word_features(self) -> NDArray[np.int64]:
+        """Numbers of the features that are buckets of words."""
+        check_is_fitted(self)
+        numbers = [plan.encoder.word_numbers() for plan in self.plans_]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *numbers]) + self.n_dense_
+
+    def state(self, words: ArrayLike | None = None) -> EncoderState:
         """What has been learnt, as plain values, arrays and levels, for a model file.
 
         Parameters
         ----------
-        words : bool, default=True
-            Whether to keep the words that name the buckets of text. They, as levels, can be personal data.
+        words : array of int, default=None
+            Numbers of the features whose words are kept; an empty array keeps none, None keeps all. Without its word a
+            bucket of text is named by its number. Words, as levels, can be personal data.
         """
         check_is_fitted(self)
-        fitted = FittedParts(self.feature_names_in_.tolist(), self.left_out_, self.is_plain_, self.n_sparse_)
-        return state_of(self.get_params(), fitted, self.plans_, words)
+        fitted = FittedParts(self.feature_names_in_.tolist(), dict(self.left_out_), self.is_plain_, self.n_sparse_)
+        kept = None
+        if words is not None:
+            kept = np.zeros(self.n_sparse_, dtype=np.bool_)
+            kept[np.asarray(words, dtype=np.int64) - self.n_dense_] = True
+        return state_of(self.get_params(), fitted, self.plans_, kept)
 
     @classmethod
     def from_state(cls, state: EncoderState) -> "TableEncoder":
@@ -241,8 +342,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
                 raise ValueError(f"{name} must be a positive integer; got {value!r}")
-        if self.n_buckets & (self.n_buckets - 1) or self.n_buckets > 2**30:
-            raise ValueError(f"n_buckets must be a power of two, at most 2**30; got {self.n_buckets}")
+        if self.n_buckets & (self.n_buckets - 1) or self.n_buckets > MOST_BUCKETS:
+            raise ValueError(f"n_buckets must be a power of two, at most {MOST_BUCKETS:,}; got {self.n_buckets}")
 
     def _learn(self, read: dict[str, Column], left_out: dict[str, str], n_rows: int, new: NewFeatures) -> Encoded:
         """Make an encoder for each column that is not left out, and encode the first table."""
@@ -253,6 +354,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if name not in left_out
         ]
         self.left_out_ = left_out
+        self._warn_of_formats()
         numbers = all(c.family in ("number", "boolean") and c.kind in _PLAIN_KINDS for c in read.values())
         self.is_plain_ = numbers and not any(np.isnan(column.values).any() for column in read.values())
         return self._encode(read, n_rows, new)
@@ -279,9 +381,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if surprised:
             warnings.warn(
                 f"gaps in columns that had none in fit: {listed(surprised)}. They are filled by the mean.",
-                stacklevel=4,
+                stacklevel=_frames_of_libraries(),
             )
         return assemble(entries, n_rows, self.n_sparse_)
+
+    def _warn_of_formats(self) -> None:
+        """Warn once of columns that became categories, but look like numbers or dates."""
+        found = [plan for plan in self.plans_ if plan.reason.startswith(UNREAD)]
+        if found:
+            named = ", ".join(f"{plan.encoder.name!r}{plan.reason.removeprefix(UNREAD)}" for plan in found[:10])
+            first = found[0].encoder.name
+            warnings.warn(
+                f"columns that look like numbers or dates in another format are read as categories: {named}. Convert "
+                f"them, or pass columns={{{first!r}: 'category'}} if that is what they are",
+                stacklevel=_frames_of_libraries(),
+            )
 
     def _warn_of_values(self, table: Any) -> None:
         """Warn once of columns that were empty in the first call and have values now."""
@@ -291,10 +405,43 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(
                 f"columns were empty in the first call of partial_fit and have values now: {listed(found)}. "
                 "They stay left out; fit again to use them.",
-                stacklevel=4,
+                stacklevel=_frames_of_libraries(),
             )
             self.left_out_ |= dict.fromkeys(found, "empty in the first call of partial_fit")
 
 
+def _frames_of_libraries() -> int:
+    """The level of the caller's first frame that is neither ours nor scikit-learn's, so that a warning shows it."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(("sgdone.", "sklearn.")):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def _weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
+    """Weights as floats, one for each row."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n_rows,) or not np.all((weights >= 0) & (weights < np.inf)):
+        raise ValueError(f"sample_weight must be {n_rows} finite numbers of 0 or more, one for each row")
+    return weights
+
+
+def _column_sums(X: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Weighted sums of the columns, added up in pieces of rows, which keeps their digits and fits a cache."""
+    total = np.zeros(X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for first in range(0, X.shape[0], _PIECE_ROWS):
+            part = X[first : first + _PIECE_ROWS]
+            if weight is not None:
+                own = weight[first : first + _PIECE_ROWS, None]
+                part = np.where(own > 0, part, 0.0) * own
+            total += part.sum(axis=0, dtype=np.float64)
+    return total
+
+
+#: Rows that are added up at a time.
+_PIECE_ROWS = 1024
 #: Kinds of columns of a table that an array could hold.
 _PLAIN_KINDS = (Kind.NUMBER, Kind.BOOLEAN)

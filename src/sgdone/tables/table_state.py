@@ -1,15 +1,18 @@
 """State of a table encoder for a model file, and back."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sgdone.tables.category_encoder import CategoryEncoder
 from sgdone.tables.column_plan import ColumnPlan
 from sgdone.tables.date_encoder import DateEncoder
 from sgdone.tables.encoder_state import ColumnState, EncoderState
-from sgdone.tables.feature_names import all_names
-from sgdone.tables.kinds import Kind
+from sgdone.tables.feature_names import check_numbers
+from sgdone.tables.kinds import Kind, check_choices
 from sgdone.tables.number_encoder import NumberEncoder
 from sgdone.tables.text_encoder import TextEncoder
 
@@ -20,6 +23,7 @@ _ENCODERS: dict[Kind, Any] = {
     Kind.TEXT: TextEncoder,
     Kind.DATE: DateEncoder,
 }
+_FAMILIES = ("number", "boolean", "string", "level", "date", "time", "empty")
 
 
 @final
@@ -42,45 +46,92 @@ class FittedParts:
     is_plain: bool
     n_sparse: int
 
+    @classmethod
+    def of(cls, header: Mapping[str, Any]) -> "FittedParts":
+        """Those of a header, of the right types."""
+        made = cls(header["names"], header["left_out"], header["is_plain"], header["n_sparse"])
+        texts = [*made.names, *made.left_out, *made.left_out.values()]
+        if not isinstance(made.names, list) or not all(isinstance(text, str) for text in texts):
+            raise ValueError("names of columns must be strings")
+        if type(made.is_plain) is not bool or type(made.n_sparse) is not int:
+            raise ValueError("'is_plain' must be a boolean, and 'n_sparse' an integer")
+        if len(set(made.names)) != len(made.names) or not set(made.left_out) < set(made.names):
+            raise ValueError("columns have a name twice, or all are left out, or some that there are not")
+        return made
+
+    def encoded(self) -> list[str]:
+        """Names of the columns that have features."""
+        return [name for name in self.names if name not in self.left_out]
+
     def check(self, plans: Sequence[ColumnPlan]) -> None:
         """Raise a ValueError unless this fits the columns."""
-        encoded = [plan.encoder.name for plan in plans]
-        if sorted([*encoded, *self.left_out]) != sorted(self.names) or len(set(self.names)) != len(self.names):
-            raise ValueError("columns that are encoded and those that are left out are not all columns")
-        all_names([plan.encoder for plan in plans], self.n_sparse)
+        check_numbers([plan.encoder for plan in plans], self.n_sparse)
+        if self.is_plain and not all(isinstance(plan.encoder, NumberEncoder) for plan in plans):
+            raise ValueError("a table of numbers has columns of other kinds")
 
 
 def state_of(
-    parameters: Mapping[str, Any], fitted: FittedParts, plans: Sequence[ColumnPlan], words: bool
+    parameters: Mapping[str, Any],
+    fitted: FittedParts,
+    plans: Sequence[ColumnPlan],
+    words: NDArray[np.bool_] | None,
 ) -> EncoderState:
-    """The state of an encoder."""
+    """The state of an encoder; ``words`` says of which sparse features the words are kept, None of all."""
     kinds = parameters["columns"]
+    # Columns of one kind have the same plan more often than not.
+    distinct = {plan.header(): None for plan in plans}
+    numbers = {header: k for k, header in enumerate(distinct)}
     header = {
         "parameters": {
             **{name: int(value) for name, value in parameters.items() if name != "columns"},
             "columns": None if kinds is None else {name: str(kind) for name, kind in kinds.items()},
         },
-        **asdict(fitted),
-        "plans": [plan.header() for plan in plans],
+        **vars(fitted),
+        "plans": [list(plan) for plan in distinct],
     }
-    return EncoderState.of(header, [plan.encoder.state(words) for plan in plans])
+    own = {"plans": np.array([numbers[plan.header()] for plan in plans], dtype=np.int32)}
+    fields = [plan.encoder.fields for plan in plans]
+    return EncoderState.of(header, own, fields, [plan.encoder.state(words) for plan in plans])
 
 
 def parts_of(state: EncoderState) -> tuple[dict[str, Any], FittedParts, list[ColumnPlan]]:
     """Parameters, what has been learnt, and columns; a state that does not fit together is a ValueError."""
     try:
         header = state.header
-        plans = [_plan(plan, own) for plan, own in zip(header["plans"], state.columns(), strict=True)]
-        left_out = {str(name): str(why) for name, why in header["left_out"].items()}
-        names = [str(name) for name in header["names"]]
-        fitted = FittedParts(names, left_out, bool(header["is_plain"]), int(header["n_sparse"]))
-        fitted.check(plans)
-        return dict(header["parameters"]), fitted, plans
+        fitted, parameters = FittedParts.of(header), _parameters(header["parameters"])
+        kinds = [_kinds(plan) for plan in header["plans"]]
+        numbers = state.array("plans", np.int32)
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(kinds):
+            raise ValueError(f"columns have kinds that are not among the {len(kinds)} there are")
+        plans = [kinds[k] for k in numbers.tolist()]
+        states = state.columns(["plans"], [_ENCODERS[kind].fields for kind, _, _ in plans])
+        made = [_plan(name, plan, own) for name, plan, own in zip(fitted.encoded(), plans, states, strict=True)]
+        fitted.check(made)
+        return parameters, fitted, made
     except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
         raise ValueError(f"the state of the encoder is damaged: {error!r}") from error
 
 
-def _plan(header: dict[str, str], state: ColumnState) -> ColumnPlan:
-    kind = Kind(header["kind"])
-    encoder = _ENCODERS[kind].from_state(str(header["name"]), state)
-    return ColumnPlan(kind, str(header["family"]), str(header["reason"]), encoder)
+def _parameters(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of an encoder, of the right types."""
+    columns, numbers = found["columns"], [found[name] for name in ("max_levels", "max_bytes", "n_buckets")]
+    if len(found) != 4 or not all(type(number) is int for number in numbers):
+        raise ValueError(f"an encoder has the parameters {dict(found)}")
+    check_choices(columns, [] if columns is None else list(columns))
+    return dict(found)
+
+
+def _kinds(plan: Sequence[str]) -> tuple[Kind, str, str]:
+    """Kind, family and reason of a column."""
+    kind, family, reason = plan
+    if Kind(kind) not in _ENCODERS or family not in _FAMILIES or not isinstance(reason, str):
+        raise ValueError(f"no column is a {kind!r} of the type {family!r}")
+    return Kind(kind), family, reason
+
+
+def _plan(name: str, kinds: tuple[Kind, str, str], state: ColumnState) -> ColumnPlan:
+    kind, family, reason = kinds
+    encoder = _ENCODERS[kind].from_state(name, state)
+    if isinstance(encoder, NumberEncoder) and encoder.boolean is not (kind is Kind.BOOLEAN):
+        raise ValueError(f"column {name!r} is a {kind}, and its encoder is not")
+    return ColumnPlan(kind, family, reason, encoder)

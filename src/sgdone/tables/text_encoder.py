@@ -6,10 +6,18 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.kernels.words import NUMBER, SLOT_SIZE, known_number, learnt_number, make_number_words
+from sgdone.kernels.words import HASH, NUMBER, SLOT_SIZE, VOTES, known_number, learnt_number, make_number_words
 from sgdone.message_text import counted
-from sgdone.tables.column_encoder import ColumnEncoder, Entries, NewFeatures, WordRows, bucket_lookup, feature_numbers
-from sgdone.tables.encoder_state import ColumnState
+from sgdone.tables.column_encoder import (
+    BucketTable,
+    ColumnEncoder,
+    Entries,
+    NewFeatures,
+    WordRows,
+    bucket_count,
+    feature_numbers,
+)
+from sgdone.tables.encoder_state import ColumnState, StateFields
 from sgdone.tables.kinds import Column
 from sgdone.tables.text_values import characters_in_words, lower_case_pieces
 
@@ -39,18 +47,31 @@ class TextEncoder(ColumnEncoder):
     (array([0, 3, 4]), array([0, 1, 2, 0], dtype=int32), ['text:free', 'text:entry', 'text:free entry'])
     """
 
+    fields = StateFields(
+        {"n_buckets": np.int64},
+        {
+            "word_buckets": np.int32,
+            "word_features": np.int32,
+            "named": np.int32,
+            "words": np.uint8,
+            "votes": np.int32,
+            "hashes": np.int32,
+        },
+    )
+
     def __init__(self, name: str, n_buckets: int) -> None:
         self.name, self.n_buckets = name, n_buckets
-        # In the order in which they occurred first: buckets, their features, and their words.
+        # In the order in which they occurred first: buckets, their features, and their words, zeros if not known.
         self.buckets = np.zeros(0, dtype=np.int32)
         self.features = np.zeros(0, dtype=np.int32)
-        self.words: NDArray[np.uint8] | None = np.zeros((0, WORD_BYTES), dtype=np.uint8)
+        self.words = np.zeros((0, WORD_BYTES), dtype=np.uint8)
         self.votes = np.zeros((0, SLOT_SIZE), dtype=np.int32)
+        self._table = BucketTable()
 
     def encode(self, column: Column, new: NewFeatures | None) -> Entries:
         """Entries of the rows; with ``new``, what has not been seen before is learnt first."""
         if new is None:
-            numbers = bucket_lookup(self.buckets, np.arange(self.buckets.size), self.n_buckets)
+            numbers = self._table.of(self.buckets, np.arange(self.buckets.size), self.n_buckets)
             pieces = number_words(column.values, numbers, known_number, _nothing())
         else:
             pieces = self._learn(column.values, new)
@@ -63,10 +84,7 @@ class TextEncoder(ColumnEncoder):
         slots[:, NUMBER] = -1
         # Room for the words of all buckets: what is never touched takes no memory.
         words = np.zeros((self.n_buckets, WORD_BYTES), dtype=np.uint8)
-        if self.words is None:
-            slots[self.buckets, NUMBER] = np.arange(known)
-        else:
-            slots[self.buckets], words[:known] = self.votes, self.words
+        slots[self.buckets], words[:known] = self.votes, self.words
         count = np.array([known], dtype=np.int64)
         pieces = number_words(texts, slots, learnt_number, (count, words))
         used = np.flatnonzero(slots[:, NUMBER] >= 0)
@@ -82,38 +100,60 @@ class TextEncoder(ColumnEncoder):
 
     def sparse_names(self) -> Iterable[tuple[int, str]]:
         """Numbers and names of the sparse features."""
-        texts = [""] * self.features.size if self.words is None else map(_decoded, self.words)
+        texts = map(_decoded, self.words)
         for feature, bucket, text in zip(self.features.tolist(), self.buckets.tolist(), texts, strict=True):
             yield feature, f"{self.name}:{text or f'(bucket {bucket})'}"
+
+    def sparse_numbers(self) -> NDArray[np.int32]:
+        """Numbers of the sparse features, in any order."""
+        return self.features
+
+    def word_numbers(self) -> NDArray[np.int32]:
+        """Numbers of the sparse features that words name."""
+        return self.features
 
     def description(self) -> str:
         """What the column became, for people."""
         return f"{counted(self.features.size, 'bucket')} of words and pairs of words"
 
-    def state(self, words: bool) -> ColumnState:
+    def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
         """What has been learnt, as plain values, arrays and levels."""
-        arrays: dict[str, NDArray[Any]] = {"buckets": self.buckets, "features": self.features}
-        if words and self.words is not None:
-            arrays |= {"votes": self.votes.ravel(), "words": self.words.ravel()}
+        has_word = self.words.any(axis=1)
+        named = np.flatnonzero(has_word if words is None else has_word & words[self.features]).astype(np.int32)
+        arrays: dict[str, NDArray[Any]] = {
+            "word_buckets": self.buckets,
+            "word_features": self.features,
+            "named": named,
+            "words": self.words[named].ravel(),
+            "votes": self.votes[named, VOTES],
+            "hashes": self.votes[named, HASH],
+        }
         return ColumnState({"n_buckets": self.n_buckets}, arrays)
 
     @classmethod
     def from_state(cls, name: str, state: ColumnState) -> "TextEncoder":
         """The encoder with this state."""
-        made = cls(name, state.integer("n_buckets", 1))
-        made.buckets, made.features = feature_numbers(state, "buckets"), feature_numbers(state, "features")
+        made = cls(name, bucket_count(state))
+        made.buckets, made.features = feature_numbers(state, "word_buckets"), feature_numbers(state, "word_features")
         count = made.buckets.size
         if made.features.size != count or (count and made.buckets.max() >= made.n_buckets):
             raise ValueError(f"column {name!r} has buckets out of range")
-        made.words = None
-        if "words" in state.arrays:
-            votes, words = state.array("votes", np.int32), state.array("words", np.uint8)
-            if votes.size != count * SLOT_SIZE or words.size != count * WORD_BYTES:
-                raise ValueError(f"column {name!r} has words out of range")
-            made.votes, made.words = votes.reshape(count, SLOT_SIZE), words.reshape(count, WORD_BYTES)
-            if not np.array_equal(made.votes[:, NUMBER], np.arange(count)):
-                raise ValueError(f"column {name!r} has buckets that are not numbered from 0")
+        named, votes = feature_numbers(state, "named"), state.counts("votes")
+        if not _ascends(made.features) or not _ascends(named) or (named.size and named[-1] >= count):
+            raise ValueError(f"buckets of column {name!r} are not in order")
+        words, hashes = state.arrays["words"], state.arrays["hashes"]
+        if {words.size, WORD_BYTES * votes.size, WORD_BYTES * hashes.size} != {WORD_BYTES * named.size}:
+            raise ValueError(f"buckets and words of column {name!r} differ in number")
+        made.votes = np.zeros((count, SLOT_SIZE), dtype=np.int32)
+        made.votes[:, NUMBER] = np.arange(count)
+        made.votes[named, VOTES], made.votes[named, HASH] = votes, hashes
+        made.words = np.zeros((count, WORD_BYTES), dtype=np.uint8)
+        made.words[named] = words.reshape(-1, WORD_BYTES)
         return made
+
+
+def _ascends(numbers: NDArray[np.int32]) -> bool:
+    return bool(np.all(numbers[1:] > numbers[:-1]))
 
 
 def number_words(texts: Any, buckets: NDArray[np.int32], number_of: Any, memory: tuple[Any, ...]) -> Pieces:
