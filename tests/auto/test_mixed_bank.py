@@ -270,7 +270,7 @@ def test_features_that_are_appended(n_first):
         options = {"shuffle": False, "part_of_stream": True}
         source = source_of(with_dense_columns(first, 3), labels[:3000], **options)
         result = run(source, objective_of(Logistic(), 2), Bank(), MaxPasses(1))
-        result.state.append_features(7 - known)
+        result.state.append_features(np.zeros(7 - known, dtype=np.int32))
         source = source_of(with_dense_columns(then, 3), labels[3000:], **options)
         models.append(run(source, objective_of(Logistic(), 2), Bank(), MaxPasses(2), resume=result).model)
     assert models[0].coef[0, n_first:].all()

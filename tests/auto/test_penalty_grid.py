@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdone.auto.penalty_grid import PenaltyGrid
+from sgdone.auto.penalty_grid import LARGEST, PenaltyGrid, penalty
 from tiers import examples
 
 
@@ -41,3 +41,10 @@ def test_of_equal_losses_the_largest_penalty_is_the_best():
 def test_what_is_not_a_number_is_never_the_best():
     grid = searched(lambda k: math.nan if k > 0 else k * k - k)
     assert (grid.best, grid.losses[1]) == (0, math.inf)
+
+
+def test_a_loss_that_falls_for_ever_ends_the_search():
+    """Targets that depend on nothing: each larger penalty is a little better."""
+    grid = searched(lambda k: -k)
+    assert (grid.best, grid.end) == (LARGEST, "largest")
+    assert math.isfinite(penalty(grid.best) ** 2)

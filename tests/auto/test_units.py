@@ -10,9 +10,10 @@ from model_cases import OBJECTIVES, advance, predictions, random_case
 from scipy import sparse
 
 from reference_bank import column_units
-from sgdone.auto.units import Units
+from sgdone.auto.units import TEXT_NORM, Units
 from sgdone.data import ArraySource
 from sgdone.data.bad_rows import BadRowError
+from sgdone.data.column_roles import LEVEL
 from tiers import examples, fast_first
 
 dense_or_csr = pytest.mark.parametrize("dense", fast_first(1, [True, False]), ids=["dense", "csr"])
@@ -178,6 +179,29 @@ def test_what_is_rare_counts_more():
     units = units_of(X, dense=False)
     assert units.scale[0] == 2.0
     assert units.scale[1] == pytest.approx(2.0 / (1.0 + np.log(50.0)), rel=1e-14)
+
+
+def test_levels_and_words_of_a_table():
+    """A rare level has the unit of a frequent one; words of a text have one unit in common, divided by their rarity."""
+    rng = np.random.default_rng(0)
+    words = rng.random((99, 4)) * (rng.random((99, 4)) < 0.3)
+    X = np.column_stack([np.arange(99) < 7, np.arange(99) >= 7, words, 10 * words[:, :2], np.zeros(99)])
+    roles = np.array([LEVEL, LEVEL, 2, 2, 2, 2, 3, 3, 3], dtype=np.int32)
+    source = ArraySource(sparse.csr_array(X), np.ones(99), shuffle=False, roles=roles)
+    block = next(source.blocks(np.random.default_rng(0)))
+    units = Units.of_all_rows(block, centred=True)
+    seen = Units(0, False, 9, roles=roles)
+    seen.observe(block, block.used(0, 99))
+    seen.renew()
+    np.testing.assert_allclose(units.scale, seen.scale, rtol=1e-12)
+    np.testing.assert_allclose(units.scale[:2], 1.0)
+    assert units.scale[8] == 0
+    scaled = X[:, :8] / units.scale[:8]
+    for text in (slice(2, 6), slice(6, 8)):
+        assert np.mean((scaled[:, text] ** 2).sum(axis=1)) == pytest.approx(TEXT_NORM)
+        rarity = 1.0 + np.log(100 / (1 + np.count_nonzero(X[:, text], axis=0)))
+        common = units.scale[text] * rarity
+        np.testing.assert_allclose(common, common[0])
 
 
 # ---- when units are estimated again ----

@@ -201,3 +201,8 @@ def test_three_classes_of_objects_have_an_answer_each(rng):
 def test_no_features_and_values_below_the_normal_ones(rng):
     assert separation(np.zeros((4, 0)), [1, 0, 1, 1], fit_intercept=False).kind == "none"
     assert separation(rng.standard_normal((30, 2)) * 1e-310, np.arange(30) % 2).kind == "none"
+
+
+def test_text_in_a_table_is_named_with_what_encodes_it():
+    with pytest.raises(ValueError, match=r"row 0, column 'city' of X holds the text 'Rome'.*TableEncoder\(\)"):
+        separation(pd.DataFrame({"age": [1.0, 2.0], "city": ["Rome", "Oslo"]}), [0, 1])

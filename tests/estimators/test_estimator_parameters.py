@@ -198,8 +198,8 @@ KNOBS = {"solver", "step", "penalty", "l1_ratio", "average"}
 @pytest.mark.parametrize(
     ("make", "names"),
     [
-        (LinearClassifier, SHARED | {"tol", "class_weight", "check_optimum"}),
-        (LinearRegressor, SHARED | {"tol"}),
+        (LinearClassifier, SHARED | {"tol", "columns", "class_weight", "check_optimum"}),
+        (LinearRegressor, SHARED | {"tol", "columns"}),
         (SGDClassifier, SHARED | KNOBS | {"class_weight", "check_optimum", "center", "monitors"}),
         (SGDRegressor, SHARED | KNOBS),
     ],

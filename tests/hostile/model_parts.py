@@ -10,8 +10,12 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from sgdone.model_file import container
+from sgdone.model_file.level_stream import from_stream, to_stream
+
+from . import byte_changes
 
 Content = Any
 Tensors = dict[str, Any]
@@ -51,7 +55,7 @@ def changed(parts: Parts, others: list[Parts], random: Random) -> tuple[str, Par
     words = []
     for _ in range(random.choice([1, 1, 1, 1, 2, 3])):
         change = random.choice(
-            [_replace, _replace, _number, _number, _remove, _exchange, _borrow, _tensor, _tensor, _tensor]
+            [_replace, _replace, _number, _number, _remove, _exchange, _borrow, _tensor, _tensor, _tensor, _levels]
         )
         words.append(change(content, tensors, random.choice(others), random))
     return ", ".join(words), (content, tensors)
@@ -176,6 +180,38 @@ def _tensor(content: Content, tensors: Tensors, other: Parts, random: Random) ->
     source = random.choice(sorted(tensors))
     tensors[name] = np.array(tensors[source])
     return f"tensor {name}: that of {source}"
+
+
+def _levels(content: Content, tensors: Tensors, other: Parts, random: Random) -> str:
+    """Other levels of categories in a stream that can be read, or bytes of the stream."""
+    if not {"encoder.levels", "encoder.levels.sizes"} <= set(tensors):
+        return _tensor(content, tensors, other, random)
+    stream = tensors["encoder.levels"]
+    how = random.choice(["without", "twice", "exchanged", "new", "more", "sizes", "bytes", "bytes"])
+    if how == "bytes":
+        data = np.frombuffer(byte_changes.changed(stream.tobytes(), random), dtype=np.uint8)
+        tensors["encoder.levels"] = data.copy()
+        return "bytes of the levels changed"
+    if how == "sizes":
+        sizes = tensors["encoder.levels.sizes"] = tensors["encoder.levels.sizes"].copy()
+        sizes[[0, -1]] += random.choice([[1, -1], [-1, 1], [10**6, -(10**6)], [0, 1]])
+        return f"sizes of the levels {sizes}"
+    try:
+        levels = from_stream(stream).to_pylist()
+    except ValueError:  # an earlier change
+        return _tensor(content, tensors, other, random)
+    place = random.randrange(len(levels))
+    odd = random.choice(["", " ", "\0", "\x1b[2J", "(missing)", "é", "x" * 10**5, levels[0]])
+    if how == "without":
+        del levels[place]
+    elif how == "exchanged":
+        levels[place], levels[0] = levels[0], levels[place]
+    elif how == "more":
+        levels.append(odd)
+    else:
+        levels[place] = levels[place - 1] if how == "twice" else odd
+    tensors["encoder.levels"] = to_stream(pa.array(levels, pa.large_string()))
+    return f"level {place}: {how} {odd[:20]!r}"
 
 
 def _other_shape(array: Any, random: Random) -> Any:

@@ -186,6 +186,23 @@ def test_systems_that_are_not_solved_are_refused(columns, iterative, monkeypatch
     assert "Conjugate gradients" in found.refused[0].reason or "conjugate gradients" in found.refused[0].reason
 
 
+def test_a_system_without_a_solution_stays_finite_and_leaves_the_others_alone():
+    curvature = np.diag([1.0, 2.0, 3.0, 0.0])
+    optimum = large.LargeOptimum(
+        model=np.zeros((4, 1)),
+        sums=None,
+        penalties=np.zeros(4),
+        product=lambda vectors: np.einsum("ij,jam->iam", curvature, vectors),
+        precondition=lambda vectors: vectors.copy(),
+        identification=None,
+    )
+    right = np.array([[0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.0]]).T[:, None, :]
+    solution, solved = large.solve(optimum, right)
+    assert solved.tolist() == [False, False, True]
+    assert np.isfinite(solution).all()
+    np.testing.assert_allclose(solution[:, 0, 2], [1.0, 0.5, 1.0 / 3.0, 0.0], rtol=1e-3, atol=1e-12)
+
+
 def test_a_summary_of_some_columns_has_no_intervals_of_predictions(iterative):
     model, X, y = problem("logistic")
     iterative()

@@ -193,7 +193,7 @@ def test_too_few_rows_a_coefficient():
     assert not regressor_summary(X[:limit], y[:limit]).refused
     found = regressor_summary(X[: limit - 1], y[: limit - 1])
     assert set(kinds(found).values()) == {"few_rows"}
-    assert f"There are 4 coefficients for {limit - 1} rows. Intervals need 8 such rows" in found.refused[0].reason
+    assert f"There are 4 coefficients for {limit - 1} rows. Intervals need 8 rows" in found.refused[0].reason
     assert "Use fewer columns or more rows" in found.refused[0].reason
     assert not regressor_summary(X[:6], y[:6], cov="classical").refused
 

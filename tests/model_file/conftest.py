@@ -19,8 +19,8 @@ def rows(rng):
 def stored(tmp_path):
     """Save and load again."""
 
-    def there_and_back(model, **options):
-        sgdone.save(model, tmp_path / "model.safetensors")
+    def there_and_back(model, *, words=True, **options):
+        sgdone.save(model, tmp_path / "model.safetensors", words=words)
         return sgdone.load(tmp_path / "model.safetensors", **options)
 
     return there_and_back

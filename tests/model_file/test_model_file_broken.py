@@ -100,9 +100,9 @@ def test_somebody_elses_safetensors(tmp_path):
 
 
 def test_a_newer_version(file, tmp_path):
-    metadata = _metadata(file) | {"version": "5"}
+    metadata = _metadata(file) | {"version": "6"}
     (tmp_path / "m").write_bytes(safetensors.save(container.read(file)[1], metadata))
-    refused(tmp_path / "m", r"is a model file of version 5, and sgdone .* reads version 4: upgrade it \(pip install -U")
+    refused(tmp_path / "m", r"is a model file of version 6, and sgdone .* reads version 5: upgrade it \(pip install -U")
 
 
 def _metadata(file):

@@ -6,13 +6,13 @@ import re
 import pytest
 
 import sgdone
-from model_file.golden.write import HERE, rows
+from model_file.golden.write import HERE, rows, table
 from sgdone.model_file import ModelFileError, read_header
 from sgdone.model_file.container import VERSION
 from sgdone.model_file.registered_names import name_of, registered
 
 
-@pytest.mark.parametrize("name", ["format-4", "format-4-sgd"])
+@pytest.mark.parametrize("name", ["format-5", "format-5-sgd"])
 def test_a_stored_model_predicts_what_it_did(name):
     X, y = rows()
     expected = json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
@@ -23,16 +23,27 @@ def test_a_stored_model_predicts_what_it_did(name):
     assert model.partial_fit(X, y).verdict_.step > before
 
 
+def test_a_stored_encoder_makes_the_features_that_it_did():
+    _, y = rows()
+    expected = json.loads((HERE / "format-5-table.json").read_text(encoding="utf-8"))
+    model = sgdone.load(HERE / "format-5-table.safetensors")
+    assert model.get_feature_names_out().tolist() == expected["features"]
+    assert model.decision_function(table()[:5]) == pytest.approx(expected["scores"], rel=1e-12)
+    assert str(model.verdict_) == expected["verdict"]
+    before = model.verdict_.step
+    assert model.partial_fit(table(), y).verdict_.step > before
+
+
 def test_a_named_method_continues_as_it_did():
     X, y = rows()
-    expected = json.loads((HERE / "format-4-sgd.json").read_text(encoding="utf-8"))
-    model = sgdone.load(HERE / "format-4-sgd.safetensors").partial_fit(X, y)
+    expected = json.loads((HERE / "format-5-sgd.json").read_text(encoding="utf-8"))
+    model = sgdone.load(HERE / "format-5-sgd.safetensors").partial_fit(X, y)
     assert model.decision_function(X[:5]) == pytest.approx(expected["later scores"], rel=1e-9)
     assert str(model.verdict_) == expected["later verdict"]
 
 
 def test_a_rule_that_had_fired_in_part_was_stored():
-    model = sgdone.load(HERE / "format-4-sgd.safetensors")
+    model = sgdone.load(HERE / "format-5-sgd.safetensors")
     assert repr(model.stop) == "MarginTest(threshold=0.2, fresh=False) & MaxSamples(samples=60)"
     (stop,) = model._results[0].rule_state.fired.values()
     assert stop.rule == "MarginTest"
@@ -42,7 +53,7 @@ def test_the_present_format_has_its_golden_files():
     assert (HERE / f"format-{VERSION}.safetensors").exists()
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_formats_before_the_first_release_are_refused(version):
     path = HERE / f"format-{version}.safetensors"
     message = f"{path}: has the format of a version before the first release, {version}: fit the model again"
@@ -60,6 +71,6 @@ def test_registered_names_are_unique_and_say_no_place():
 
 
 def test_a_file_names_no_module():
-    for name in ("format-4", "format-4-sgd"):
+    for name in ("format-5", "format-5-sgd", "format-5-table"):
         content = json.dumps(read_header(HERE / f"{name}.safetensors"))
         assert "sgdone." not in content

@@ -154,7 +154,7 @@ class Bank(Method):
         if block.rows.n_dense == n_dense:
             return block
         matrix = with_dense_columns(block.rows.whole(), n_dense)
-        return replace(block, rows=Rows.of(matrix, names=block.rows.names))
+        return replace(block, rows=Rows.of(matrix, None, block.rows.names, block.rows.roles))
 
     def next_pause(self, state: BankState) -> Pause:
         """The next comparison in the first pass."""

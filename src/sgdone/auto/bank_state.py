@@ -15,7 +15,7 @@ from sgdone.auto.label_order import LabelOrder
 from sgdone.auto.models import Advance, Models
 from sgdone.auto.progressive_losses import ProgressiveLosses
 from sgdone.auto.start import curvature
-from sgdone.auto.units import Units
+from sgdone.auto.units import Units, roles_of
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.preparation import InUnits
 from sgdone.data.row_norms import squared_norms, typical
@@ -126,7 +126,7 @@ class BankState:
         """A state before the first update; its units are those of the rows ``seen``."""
         rows = block.rows
         centred = objective.fit_intercept and not rows.is_sparse
-        units = Units(rows.n_dense, centred, rows.n_features, ordered=ordered)
+        units = Units(rows.n_dense, centred, rows.n_features, ordered=ordered, roles=roles_of(rows))
         units.observe(block, seen)
         units.renew()
         labels = block.labels[window]
@@ -171,10 +171,10 @@ class BankState:
             self.in_units = (self.units.version, InUnits(self.units.scaling))
         return self.in_units[1](block)
 
-    def append_features(self, count: int) -> None:
+    def append_features(self, roles: NDArray[np.int32]) -> None:
         """Add sparse columns that no row has had so far: their weights are 0, and all others keep their places."""
-        self.units.append_features(count)
-        self.models.append_features(count)
+        self.units.append_features(roles)
+        self.models.append_features(roles.size)
 
     def see(self, block: Block, window: NDArray[np.uint64]) -> None:
         """Measure the columns of rows before they are trained on; convert the models if the units change."""

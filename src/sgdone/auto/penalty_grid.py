@@ -4,8 +4,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, final
 
-#: The first k, the default of many libraries.
-FIRST = 0
+#: The first k, the default of many libraries, and the largest: of targets that depend on nothing, every larger penalty
+#: is a little better for ever.
+FIRST, LARGEST = 0, 80
 
 
 def penalty(k: int) -> float:
@@ -38,7 +39,7 @@ class PenaltyGrid:
     losses: dict[int, float] = field(default_factory=dict)
     #: No k below or above these is tried.
     lowest: float = -math.inf
-    highest: float = math.inf
+    highest: float = LARGEST
 
     @property
     def best(self) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from sgdone.auto.leave_one_out import ALONE
-from sgdone.auto.penalty_grid import FIRST, PenaltyGrid, penalty
+from sgdone.auto.penalty_grid import FIRST, LARGEST, PenaltyGrid, penalty
 from sgdone.auto.penalty_path import Optimum, PenaltyPath
 from sgdone.data.rows import Scaling
 from sgdone.interfaces.measured import means
@@ -121,7 +121,7 @@ class RidgePath(PenaltyPath):
 
     def _strengths(self, spectrum: "_Spectrum") -> Array:
         """All penalties between the ends: evaluating one costs little."""
-        strengths = [penalty(k) for k in range(math.ceil(self.grid.lowest), 80)]
+        strengths = [penalty(k) for k in range(math.ceil(self.grid.lowest), LARGEST)]
         found = np.array(strengths)
         varying = np.flatnonzero(np.logical_not(spectrum.is_constant(found)))
         # One penalty at least, and one at which nothing is left of the coefficients.

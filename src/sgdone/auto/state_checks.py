@@ -14,6 +14,7 @@ from sgdone.auto.label_order import GroupMeans
 from sgdone.auto.models import Models
 from sgdone.auto.progressive_losses import ProgressiveLosses
 from sgdone.auto.units import LIFT, Units
+from sgdone.data.column_roles import ENTRIES, LEVEL
 from sgdone.data.rows import SMALLEST_SCALE
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import NEVER
@@ -66,6 +67,8 @@ def _check_units(units: Units, n_features: int) -> None:
     _require(0 <= units.n_dense <= n_features and (units.n_dense > 0 or not units.centred), "units")
     _require(0 <= units.made_from <= units.rows < NEVER and 0 <= units.version < NEVER, "units")
     _check_arrays([units.firsts, units.squares, units.lift, units.scale], (n_features,))
+    _require(units.roles.dtype == np.int32 and units.roles.shape == (n_features,), "units")
+    _require(bool(np.all((units.roles >= ENTRIES) & (units.roles <= max(LEVEL, n_features)))), "units")
     _require(bool(np.isin(units.lift, (1.0, LIFT)).all()), "units")
     _check_arrays([units.pivot], (units.n_dense,))
     _check_arrays([units.shift], (n_features if units.centred else 0,))

@@ -40,6 +40,8 @@ class ArraySource(Source):
         How many rows a row of weight 1 stands for.
     feature_names : sequence of str, optional
         Names of the columns, for messages.
+    roles : array of int32, optional
+        What each column is part of, as in `sgdone.data.column_roles`.
 
     Examples
     --------
@@ -59,10 +61,11 @@ class ArraySource(Source):
         part_of_stream: bool = False,
         frequency: float = 1.0,
         feature_names: Sequence[str] | None = None,
+        roles: NDArray[np.int32] | None = None,
     ) -> None:
         _check(X, labels, sample_weight)
         self.in_memory = True
-        self.rows = Rows.of(X, scaling, feature_names)
+        self.rows = Rows.of(X, scaling, feature_names, roles)
         self.is_mixed = self.rows.storage == "mixed"
         self.labels = frozen(labels)
         self.sample_weight = frozen(np.ones(1) if sample_weight is None else sample_weight)

@@ -61,8 +61,9 @@ def _check_types(X: Any) -> None:
         raise ValueError("Complex data not supported: give real and imaginary parts as two columns")
     names = _names(X)
     types = [X.dtype] if kind in ("M", "m") else [] if names is None else _types(X)
-    for column, found in enumerate(types):
-        if str(found).lower().startswith(_DATES):
+    dates = {found for found in set(types) if str(found).lower().startswith(_DATES)}
+    for column, found in enumerate(types if dates else ()):
+        if found in dates:
             of = "X" if names is None else f"column {column_text(column, names)} of X"
             raise ValueError(
                 f"{of} holds dates or times ({found}): replace them by numbers, for example the days since a date, or "

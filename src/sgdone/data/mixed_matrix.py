@@ -94,9 +94,9 @@ class MixedMatrix:
         product: NDArray[Any] = self.dense @ coef[: self.n_dense] + self.sparse @ coef[self.n_dense :]
         return product
 
-    def astype(self, dtype: Any) -> "MixedMatrix":
+    def astype(self, dtype: Any, copy: bool = False) -> "MixedMatrix":
         """The same values in another type; nothing is copied if it is the same."""
-        if self.dtype == dtype:
+        if self.dtype == dtype and not copy:
             return self
         return MixedMatrix(self.dense.astype(dtype), self.sparse.astype(dtype))
 

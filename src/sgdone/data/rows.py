@@ -58,23 +58,31 @@ class Rows:
     names: Sequence[str] | None = None
     #: The dense and the sparse columns of mixed rows.
     mixed: tuple["Rows", "Rows"] | None = None
+    #: What each column is part of (`sgdone.data.column_roles`); None if it is not known of any.
+    roles: NDArray[np.int32] | None = None
 
     @classmethod
-    def of(cls, X: Any, scaling: Scaling | None = None, names: Sequence[str] | None = None) -> "Rows":
+    def of(
+        cls,
+        X: Any,
+        scaling: Scaling | None = None,
+        names: Sequence[str] | None = None,
+        roles: NDArray[np.int32] | None = None,
+    ) -> "Rows":
         """Rows of a C-contiguous array, a CSR matrix or a `MixedMatrix` of float32 or float64, scaled by ``scaling``.
 
         A `MixedMatrix` without sparse columns is the array, and one without dense columns the CSR matrix.
         """
         if isinstance(X, MixedMatrix):
             if not X.sparse.shape[1] or not X.n_dense:
-                return cls.of(X.sparse if not X.n_dense else X.dense, scaling, names)
+                return cls.of(X.sparse if not X.n_dense else X.dense, scaling, names, roles)
             parts = cls.of(X.dense), cls.of(X.sparse)
             arrays: tuple[Any, ...] = parts[0].arrays, parts[1].arrays
-            found = cls("mixed", arrays, *X.shape, X.dtype, None, names, parts)
+            found = cls("mixed", arrays, *X.shape, X.dtype, None, names, parts, roles)
         else:
             storage: Storage = "sparse" if sparse.issparse(X) else "dense"
             arrays = (frozen(X),) if storage == "dense" else _sparse(X)
-            found = cls(storage, arrays, X.shape[0], X.shape[1], X.dtype, None, names)
+            found = cls(storage, arrays, X.shape[0], X.shape[1], X.dtype, None, names, None, roles)
         return found if scaling is None else found.in_units(scaling)
 
     @property
@@ -120,11 +128,11 @@ class Rows:
             return self.arrays[0][rows]
         data, indices, indptr = self.arrays[:3]
         starts, ends = indptr[rows].astype(np.int64), indptr[rows + np.uint64(1)].astype(np.int64)
-        entries = np.concatenate([np.arange(*ends_of_row) for ends_of_row in zip(starts, ends, strict=True)])
+        boundaries = np.concatenate([[0], np.cumsum(ends - starts)])
+        entries = np.arange(boundaries[-1]) + np.repeat(starts - boundaries[:-1], ends - starts)
         columns = indices[entries]
         if columns.size and columns.max() >= self.n_features:
             self.check_indices()
-        boundaries = np.concatenate([[0], np.cumsum(ends - starts)])
         return sparse.csr_array((data[entries], columns.astype(np.int64), boundaries), (rows.size, self.n_features))
 
     def whole(self) -> Any:
@@ -148,7 +156,7 @@ class Rows:
 
     def like(self, X: Any) -> "Rows":
         """Rows of another matrix, with the storage, dtype and scaling of these rows."""
-        return Rows.of(with_dense_columns(X, self.n_dense).astype(self.dtype), self.scaling, self.names)
+        return Rows.of(with_dense_columns(X, self.n_dense).astype(self.dtype), self.scaling, self.names, self.roles)
 
     @cached_property
     def types(self) -> str:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
+from sgdone.estimators.failed_fit import unchanged_if_it_fails
 from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
 from sgdone.estimators.labels import check_classes, encode, encode_known, known_classes, signs
 from sgdone.estimators.optimum import as_check_optimum, with_optimum_check
@@ -36,6 +37,7 @@ class Classification(Summarised):
     multinomial_: bool
 
     @with_callbacks
+    @unchanged_if_it_fails
     def fit(
         self,
         X: Any,
@@ -62,16 +64,18 @@ class Classification(Summarised):
         self : object
             Fitted estimator.
         """
-        rows, y = check_rows_and_labels(self, X, y, reset=True, numeric=False)
+        last_names = self._names_in_encoder()
+        rows, y = check_rows_and_labels(self, X, y, purpose="fit", numeric=False, sample_weight=sample_weight)
         classes, numbers = encode(y)
         own_weight = check_sample_weight(sample_weight, rows.shape[0])
         weights = self._frequencies(with_class_weight(self.class_weight, own_weight, classes, numbers))
         check_classes(classes, numbers, weights.weights)
         self._n_outputs = _n_outputs(classes)
-        start = self._start_model(coef_init, intercept_init, rows, weights.weights)
+        start = self._start_model(coef_init, intercept_init, rows, weights.weights, last_names)
         data = fit_data(X, y, own_weight)
         return self._fit_classes(rows, classes, numbers, weights, self._starts(start), data=data)
 
+    @unchanged_if_it_fails
     def partial_fit(
         self,
         X: Any,
@@ -100,7 +104,10 @@ class Classification(Summarised):
         known = known_classes(classes, None if first else self.classes_)
         refuse_balanced(self.class_weight)
         dtype = None if first else self.coef_.dtype
-        X, y = check_rows_and_labels(self, X, y, dtype=dtype, reset=first, numeric=False)
+        X, y = check_rows_and_labels(
+            self, X, y, dtype=dtype, purpose="partial_fit", numeric=False, sample_weight=sample_weight
+        )
+        self._append_features(X.shape[1])
         numbers = encode_known(y, known)
         weight = check_sample_weight(sample_weight, X.shape[0])
         check_classes(known, numbers, None)
@@ -155,7 +162,7 @@ class Classification(Summarised):
         attributes = self._fitted_attributes(results, [None] if single else classes.tolist(), X.shape[1])
         attributes |= {"classes_": classes, "multinomial_": objective.predicts == "softmax"}
         if data is not None:
-            attributes["feature_std_"] = self._spreads(results[0], X, weight)
+            attributes |= self._measured(results[0], X, weight)
         self._keep(attributes, partial_fit=data is None)
         if task is not None:
             task.end(attributes)

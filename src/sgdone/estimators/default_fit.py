@@ -1,5 +1,6 @@
 """Parameters of the estimators without knobs: `LinearClassifier` and `LinearRegressor`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,17 @@ from sgdone.stopping import Gain
 
 class DefaultFit(LinearModel):
     """A linear model that chooses step sizes and penalty, and stops by itself; not for users."""
+
+    _encodes_tables = True
+
+    def _kinds_of_columns(self) -> Mapping[str, str]:
+        if self.columns is None:
+            return {}
+        if not isinstance(self.columns, Mapping):
+            raise TypeError(
+                f"columns={self.columns!r} must map names of columns to kinds, as in columns={{'zip': 'category'}}"
+            )
+        return self.columns
 
     def _method(self) -> Bank:
         tolerances = [leaf.tolerance for leaf in self._rule().leaves if leaf.tolerance is not None]

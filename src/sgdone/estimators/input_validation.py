@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import _check_y, _num_samples, check_consistent_length, validate_data
 
 from sgdone.data.cells import bad_cells_named, column_text
 from sgdone.data.csr_validation import check_csr
@@ -15,13 +17,16 @@ from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.memory import memory_errors_explained
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.table import reads_as_number, shortened
+from sgdone.estimators.sample_weights import check_sample_weight
+from sgdone.estimators.table_input import Purpose, is_table, refuse_array, table_rows
+from sgdone.tables import arrow_table
 
 _FLOATS = [np.float64, np.float32]
 
 
 def check_rows_to_predict(estimator: Any, X: Any) -> Any:
     """A matrix of floats that a product may be taken of; `linear_scores` finds NaN and infinity."""
-    rows = _validated(estimator, X, dtype=None, reset=False)
+    rows = _validated(estimator, X, dtype=None, purpose="predict")
     check_entries(rows)
     return rows
 
@@ -34,11 +39,11 @@ def check_entries(X: Any) -> None:
 
 
 def check_rows_and_labels(
-    estimator: Any, X: Any, y: Any, *, dtype: Any = None, reset: bool, numeric: bool
+    estimator: Any, X: Any, y: Any, *, dtype: Any = None, purpose: Purpose, numeric: bool, sample_weight: Any = None
 ) -> tuple[Any, NDArray[Any]]:
     """A C-contiguous array, CSR matrix or `MixedMatrix` of floats, and labels: one-dimensional, numbers if ``numeric``.
 
-    NaN, infinity and indices outside the matrix are left for the loop to find.
+    NaN, infinity and indices outside the matrix are left for the loop to find. Weights are those of means in tables.
     """
     if not numeric:
         check_labels(y)
@@ -47,7 +52,9 @@ def check_rows_and_labels(
             raise ValueError("y holds dates or times: a regression needs numbers, for example the days since a date")
         check_finite_labels(np.asarray(y))
     try:
-        rows, labels = _validated(estimator, X, y, dtype=dtype, reset=reset, y_numeric=numeric)
+        rows, labels = _validated(
+            estimator, X, y, dtype=dtype, purpose=purpose, sample_weight=sample_weight, y_numeric=numeric
+        )
         return rows, np.asarray(labels, dtype=np.float64) if numeric else labels
     except ValueError as error:
         place = _find_text_in_labels(y) if numeric else None
@@ -56,11 +63,24 @@ def check_rows_and_labels(
         raise ValueError(f"{place}: a regression needs numbers ({error})") from error
 
 
-def _validated(estimator: Any, X: Any, *y: Any, dtype: Any, reset: bool, **options: Any) -> Any:
+def _validated(
+    estimator: Any, X: Any, *y: Any, dtype: Any, purpose: Purpose, sample_weight: Any = None, **options: Any
+) -> Any:
     for name, values in zip("Xy", (X, *y), strict=False):
         refuse_masked(name, values)
+    reset = purpose == "fit" or (purpose == "partial_fit" and not hasattr(estimator, "_results"))
+    if reset:
+        estimator.__dict__.pop("encoder_", None)
+    if is_table(X):
+        return _validated_table(estimator, X, *y, dtype=dtype, purpose=purpose, sample_weight=sample_weight, **options)
+    refuse_array(estimator, X)
     if isinstance(X, MixedMatrix):
         return _validated_mixed(estimator, X, *y, dtype=dtype, reset=reset, **options)
+    return _validated_numbers(estimator, X, *y, dtype=dtype, reset=reset, **options)
+
+
+def _validated_numbers(estimator: Any, X: Any, *y: Any, dtype: Any, reset: bool, **options: Any) -> Any:
+    """The same for what scikit-learn knows: arrays, sparse matrices, and frames of numbers."""
     _check_column_names(X)
     copying = memory_errors_explained("a copy of X", "pass C-contiguous rows, or CSR, of float32 or float64: no copy")
     with bad_cells_named(X), copying:
@@ -70,30 +90,59 @@ def _validated(estimator: Any, X: Any, *y: Any, dtype: Any, reset: bool, **optio
             *y,
             reset=reset,
             accept_sparse="csr",
-            dtype=_FLOATS if dtype is None else [dtype],
+            dtype=_float_types(X) if dtype is None else [dtype],
             order="C",
             ensure_all_finite=False,
             **options,
         )
 
 
+def _float_types(X: Any) -> list[Any]:
+    """The types that need no copy; scikit-learn does not see that all columns of an Arrow table are float32."""
+    single = isinstance(X, pa.Table) and all(pa.types.is_float32(kind) for kind in X.schema.types)
+    return [np.float32] if single else _FLOATS
+
+
+def _validated_table(
+    estimator: Any, X: Any, *y: Any, dtype: Any, purpose: Purpose, sample_weight: Any, **options: Any
+) -> Any:
+    """The same for a data frame: labels and weights are checked before an encoder learns from it."""
+    _check_column_names(X)
+    X = X if hasattr(X, "shape") else arrow_table(X)  # a stream of batches is read once
+    _refuse_empty(X.shape)
+    labels = [_check_y(own, estimator=estimator, **options) for own in y]
+    check_consistent_length(X, *labels)
+    weight = check_sample_weight(sample_weight, _num_samples(X))
+    reset = purpose == "fit" or (purpose == "partial_fit" and not hasattr(estimator, "_results"))
+    as_array = partial(_validated_numbers, estimator, dtype=dtype, reset=reset)
+    rows = table_rows(estimator, X, purpose, weight, as_array)
+    rows = rows if dtype is None else rows.astype(dtype, copy=False)
+    return (rows, *labels) if labels else rows
+
+
 def _validated_mixed(estimator: Any, X: MixedMatrix, *y: Any, dtype: Any, reset: bool, **options: Any) -> Any:
     """The same for a `MixedMatrix`, whose parts were checked when it was made: scikit-learn does not know it."""
-    for found, what in zip(X.shape, ("sample", "feature"), strict=True):
-        if not found:
-            raise ValueError(f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required.")
+    _refuse_empty(X.shape)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     rows = X if dtype is None else X.astype(dtype)
     if not y:
         return rows
-    labels = validate_data(estimator, y=y[0], reset=False, **options)
+    labels = _check_y(y[0], estimator=estimator, **options)
     check_consistent_length(rows, labels)
     return rows, labels
 
 
+def _refuse_empty(shape: tuple[int, int]) -> None:
+    """Raise for rows or columns that are not there, in scikit-learn's words."""
+    for found, what in zip(shape, ("sample", "feature"), strict=True):
+        if not found:
+            raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
+
+
 def _check_column_names(X: Any) -> None:
     """Raise for a data frame with a name twice."""
-    names = [name for name in getattr(X, "columns", ()) if isinstance(name, str)]
+    # The columns of an Arrow table are no names.
+    names = [name for name in getattr(X, "columns", ()) if name is None or isinstance(name, (str, int, float, tuple))]
     for name, count in Counter(names).items():
         if count > 1:
             raise ValueError(f"X has {count} columns named {name!r}: give each column a name of its own")

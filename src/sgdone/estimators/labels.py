@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -14,9 +15,12 @@ _PEEK = 1000
 def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
     """The classes, sorted, and the number of each label's class.
 
-    The usual case, two classes that both occur among the first rows, is settled without sorting the labels.
+    Two classes of numbers that both occur among the first rows, and strings, are settled without sorting the labels.
     """
     y = _plain(y)
+    found = _encode_strings(y) if y.dtype == object else None
+    if found is not None:
+        return found
     if y.dtype.kind in "biuf":
         few = np.unique(y[:_PEEK])
         if few.size == 2 and _whole(few):
@@ -27,6 +31,21 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
         check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)
     return classes, numbers.reshape(-1)
+
+
+def _encode_strings(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer[Any]]] | None:
+    """The same for objects that are all strings; None for others."""
+    if y.ndim != 1 or set(map(type, y.tolist())) != {str}:
+        return None
+    try:
+        coded = pa.array(y, pa.large_string()).dictionary_encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return None
+    classes = np.array(coded.dictionary.to_pylist(), dtype=object)
+    order = np.argsort(classes)
+    places = np.empty(order.size, dtype=np.intp)
+    places[order] = np.arange(order.size)
+    return classes[order], places[coded.indices.to_numpy()]
 
 
 def known_classes(classes: ArrayLike | None, first: NDArray[Any] | None) -> NDArray[Any]:

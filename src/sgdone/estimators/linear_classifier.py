@@ -1,5 +1,6 @@
 """Linear classification without knobs."""
 
+from collections.abc import Mapping
 from typing import Any, final
 
 from sklearn.base import ClassifierMixin
@@ -12,8 +13,9 @@ from sgdone.estimators.default_fit import DefaultFit
 class LinearClassifier(ClassifierMixin, Classification, DefaultFit):  # type: ignore[misc]  # scikit-learn is not typed
     """Linear classifier with nothing to scale, tune or guess.
 
-    Features can have any units: they are scaled inside the fit, and ``coef_`` is in the units of ``X``. Several step
-    sizes and penalties are tried side by side and compared on validation rows. The fit stops by itself and says why in
+    Features can have any units: they are scaled inside the fit, and ``coef_`` is in the units of ``X``. Data frames may
+    have categories, gaps, dates and text: columns are encoded, as `TableEncoder` describes. Several step sizes and
+    penalties are tried side by side and compared on validation rows. The fit stops by itself and says why in
     ``verdict_``. For one named method with all its parameters use `SGDClassifier`.
 
     Parameters
@@ -44,6 +46,9 @@ class LinearClassifier(ClassifierMixin, Classification, DefaultFit):  # type: ig
         Whether to check, after ``fit``, if the loss has a minimum at all. "fast" uses what the fit yields and a sample
         of rows, and may leave it open; "thorough" uses `sgdone.diagnose.separation`, which names coefficients. With a
         penalty there is a minimum, and the verdict says if only the penalty keeps some coefficients finite.
+    columns : dict, default=None
+        Kinds of columns of a data frame by name, where the encoder is to decide otherwise: "number", "category",
+        "text", "date" or "drop".
     warm_start : bool, default=False
         Whether ``fit`` starts from the last solution.
     n_jobs : int or None, default=None
@@ -56,7 +61,7 @@ class LinearClassifier(ClassifierMixin, Classification, DefaultFit):  # type: ig
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients, in the units of ``X``.
+        Coefficients, in the units of ``X``. Of a table those of its encoded features: `coefficients` has their names.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     classes_ : ndarray
@@ -73,12 +78,17 @@ class LinearClassifier(ClassifierMixin, Classification, DefaultFit):  # type: ig
     verdict_ : Verdict
         Why the fit stopped, where, and what to do next; ``print`` it.
     n_features_in_ : int
-        Number of features.
-    feature_std_ : ndarray of shape (n_features,)
-        Standard deviation of each feature in the rows of the last ``fit``; ``coef_ * feature_std_`` compares features
-        in different units. Of sparse columns, the root mean square. Not set by ``partial_fit``.
+        Number of columns of ``X``.
     feature_names_in_ : ndarray
         Their names, if ``X`` has them.
+    encoder_ : TableEncoder
+        What became of the columns of a data frame; ``print`` it. Not set for arrays.
+    feature_std_ : ndarray of shape (n_features,)
+        Standard deviation of each feature in the rows of the last ``fit``; ``coef_ * feature_std_`` compares features
+        in different units. Not set by ``partial_fit``.
+    feature_share_ : ndarray of shape (n_features,)
+        Share of the rows of the last ``fit`` that have the feature (a level, a word, an entry of a sparse column that
+        is not 0); 1 for dense columns. Not set by ``partial_fit``.
 
     Examples
     --------
@@ -102,6 +112,7 @@ class LinearClassifier(ClassifierMixin, Classification, DefaultFit):  # type: ig
         class_weight: Any = None,
         shuffle: bool = True,
         check_optimum: Any = "fast",
+        columns: Mapping[str, str] | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -115,6 +126,7 @@ class LinearClassifier(ClassifierMixin, Classification, DefaultFit):  # type: ig
         self.class_weight = class_weight
         self.shuffle = shuffle
         self.check_optimum = check_optimum
+        self.columns = columns
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -1,5 +1,6 @@
 """Linear regression without knobs."""
 
+from collections.abc import Mapping
 from typing import Any, final
 
 from sklearn.base import RegressorMixin
@@ -23,7 +24,7 @@ class LinearRegressor(RegressorMixin, Regression, DefaultFit):  # type: ignore[m
     alpha : float or "auto", default="auto"
         As in `LinearClassifier`. The penalties tried are in units of the curvature of the loss, so that they do not
         depend on the units of the targets.
-    tol, stop, fit_intercept, shuffle, warm_start, n_jobs, random_state, verbose
+    tol, stop, fit_intercept, shuffle, columns, warm_start, n_jobs, random_state, verbose
         As in `LinearClassifier`.
 
     Attributes
@@ -32,7 +33,7 @@ class LinearRegressor(RegressorMixin, Regression, DefaultFit):  # type: ignore[m
         Coefficients, in the units of ``X``.
     intercept_ : ndarray of shape (1,)
         Intercept.
-    alpha_, n_iter_, trace_, verdict_, n_features_in_, feature_names_in_, feature_std_
+    alpha_, n_iter_, trace_, verdict_, n_features_in_, feature_names_in_, encoder_, feature_std_, feature_share_
         As in `LinearClassifier`.
 
     Examples
@@ -53,6 +54,7 @@ class LinearRegressor(RegressorMixin, Regression, DefaultFit):  # type: ignore[m
         stop: Any = "auto",
         fit_intercept: bool = True,
         shuffle: bool = True,
+        columns: Mapping[str, str] | None = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -64,6 +66,7 @@ class LinearRegressor(RegressorMixin, Regression, DefaultFit):  # type: ignore[m
         self.stop = stop
         self.fit_intercept = fit_intercept
         self.shuffle = shuffle
+        self.columns = columns
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
+from sgdone.estimators.failed_fit import unchanged_if_it_fails
 from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
 from sgdone.estimators.parameters import as_bool
 from sgdone.estimators.sample_weights import Frequencies, check_sample_weight, count_positive
@@ -26,6 +27,7 @@ class Regression(Summarised):
     _task: ClassVar[Task] = "regression"
 
     @with_callbacks
+    @unchanged_if_it_fails
     def fit(
         self,
         X: Any,
@@ -35,16 +37,21 @@ class Regression(Summarised):
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Train until the stopping rule fires; parameters as in `LinearClassifier.fit`, ``y`` real numbers."""
-        rows, y = check_rows_and_labels(self, X, y, reset=True, numeric=True)
+        last_names = self._names_in_encoder()
+        rows, y = check_rows_and_labels(self, X, y, purpose="fit", numeric=True, sample_weight=sample_weight)
         weight = check_sample_weight(sample_weight, rows.shape[0])
-        starts = [Start(self._start_model(coef_init, intercept_init, rows, weight))]
+        starts = [Start(self._start_model(coef_init, intercept_init, rows, weight, last_names))]
         return self._fit_targets(rows, y, self._frequencies(weight), starts, data=fit_data(X, y, weight))
 
+    @unchanged_if_it_fails
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, resume: bool = False) -> Self:
         """Train on some rows of a stream in one pass; step sizes continue from call to call."""
         first = not hasattr(self, "_results")
         dtype = None if first else self.coef_.dtype
-        X, y = check_rows_and_labels(self, X, y, dtype=dtype, reset=first, numeric=True)
+        X, y = check_rows_and_labels(
+            self, X, y, dtype=dtype, purpose="partial_fit", numeric=True, sample_weight=sample_weight
+        )
+        self._append_features(X.shape[1])
         weight = check_sample_weight(sample_weight, X.shape[0])
         starts = [Start(self._start_model(None, None, X, weight))] if first else self._resumed(resume)
         return self._fit_targets(X, y, Frequencies(weight), starts, resume=resume)
@@ -86,7 +93,7 @@ class Regression(Summarised):
         )
         attributes = self._fitted_attributes(results, [None], X.shape[1])
         if data is not None:
-            attributes["feature_std_"] = self._spreads(results[0], X, weight)
+            attributes |= self._measured(results[0], X, weight)
         self._keep(attributes, partial_fit=data is None)
         if task is not None:
             task.end(attributes)

@@ -78,7 +78,7 @@ class SGDClassifier(ClassifierMixin, Classification, NamedMethod):  # type: igno
         The penalty.
     multinomial_ : bool
         Always False: classes are trained one against the rest.
-    n_iter_, trace_, verdict_, n_features_in_, feature_names_in_, feature_std_
+    n_iter_, trace_, verdict_, n_features_in_, feature_names_in_, feature_std_, feature_share_
         As in `LinearClassifier`; with several classes ``verdict_.per_class`` has each class's own.
 
     Examples

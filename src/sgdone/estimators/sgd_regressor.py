@@ -31,7 +31,7 @@ class SGDRegressor(RegressorMixin, Regression, NamedMethod):  # type: ignore[mis
         Coefficients.
     intercept_ : ndarray of shape (1,)
         Intercept.
-    alpha_, n_iter_, trace_, verdict_, n_features_in_, feature_names_in_, feature_std_
+    alpha_, n_iter_, trace_, verdict_, n_features_in_, feature_names_in_, feature_std_, feature_share_
         As in `SGDClassifier`.
 
     Examples

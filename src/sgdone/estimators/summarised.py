@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,15 +15,15 @@ from sgdone.estimators.input_validation import check_rows_and_labels, check_rows
 from sgdone.estimators.linear_model import LinearModel
 from sgdone.estimators.sample_weights import Frequencies, check_sample_weight
 from sgdone.inference import Summary
+from sgdone.inference.chosen_columns import chosen_columns
 from sgdone.inference.dense_covariance import Cov
 from sgdone.inference.layout import FittedModel
 from sgdone.inference.prediction import Intervals
+from sgdone.inference.reference_coding import ReferenceCoding, reference_coding
 from sgdone.inference.sample import Sample, Weights
 from sgdone.inference.summarise import summarise
-from sgdone.inference.summary import INTERCEPT
 from sgdone.interfaces.objective import Objective
 from sgdone.losses.loss import Loss, real_or_nan
-from sgdone.message_text import did_you_mean
 
 Array = NDArray[np.float64]
 
@@ -48,6 +49,9 @@ class Summarised(LinearModel):
         They belong to the optimum without a penalty, which Newton's method finds from the model; the model itself is
         not changed. Coefficients whose standard error would be wrong are refused, with the reason in ``refused``.
 
+        Levels of a category, and months, weekdays and hours of a date, are compared with the most frequent one of the
+        rows given: its coefficient would be 0. ``column_tests`` has one test for all levels of each.
+
         Parameters
         ----------
         X, y : array, sparse matrix or data frame, and array
@@ -62,7 +66,8 @@ class Summarised(LinearModel):
         groups : array of shape (n_samples,), optional
             The group of each row, for ``cov="cluster"``: at least 30 groups.
         columns : sequence of str or int, optional
-            Names or numbers of the features to report; all by default. With more than 4,096 coefficients a few columns
+            Names or numbers of the features to report; all by default. The name of a column of a table stands for all
+            of its features: levels, parts of a date, gaps. With more than 4,096 coefficients a few columns
             take much less time, and are exact.
         level : float, default=0.95
             Level of the intervals.
@@ -74,7 +79,7 @@ class Summarised(LinearModel):
         Returns
         -------
         Summary
-            ``print`` it; ``to_frame()``, ``plot()``, ``wald(R)``, ``refused``.
+            ``print`` it; ``to_frame()``, ``plot()``, ``wald(R)``, ``column_tests``, ``refused``.
 
         Examples
         --------
@@ -86,7 +91,7 @@ class Summarised(LinearModel):
         (['(intercept)', 'bmi'], array([152.1, 519.8]), array([ 2.6, 67.4]))
         """
         check_is_fitted(self)
-        rows, labels = check_rows_and_labels(self, X, y, reset=False, numeric=self._task == "regression")
+        rows, labels = check_rows_and_labels(self, X, y, purpose="predict", numeric=self._task == "regression")
         weight = check_sample_weight(sample_weight, rows.shape[0])
         _check_options(cov, weights, groups, level)
         if getattr(self, "class_weight", None) is not None and weights == "frequency":
@@ -97,17 +102,7 @@ class Summarised(LinearModel):
         numbers, weight = self._labels_and_weights(labels, weight)
         objective = self._summary_objective()
         _check_classical(cov, objective)
-        frequencies, names = Frequencies.of(weight), self._names_of_columns()
-        sample = Sample.of(
-            objective,
-            rows,
-            np.ascontiguousarray(numbers, dtype=np.float64),
-            frequencies.weights,
-            1.0 if weights == "sampling" else frequencies.mean,
-            weights,
-            _group_numbers(groups, rows.shape[0]),
-            names,
-        )
+        frequencies = Frequencies.of(weight)
         model = FittedModel(
             np.atleast_2d(self.coef_).astype(np.float64),
             np.atleast_1d(self.intercept_).astype(np.float64),
@@ -117,7 +112,21 @@ class Summarised(LinearModel):
             float(self.alpha_),
             str(self.verdict_),
         )
-        return summarise(sample, model, cov, _column_numbers(columns, model.feature_names), float(level))
+        coding = self._reference_coding(rows, objective, numbers, frequencies.weights)
+        chosen = chosen_columns(columns, model.feature_names, coding)
+        if coding is not None:
+            rows, model = coding.rows(rows), coding.model(model)
+        sample = Sample.of(
+            objective,
+            rows,
+            np.ascontiguousarray(numbers, dtype=np.float64),
+            frequencies.weights,
+            1.0 if weights == "sampling" else frequencies.mean,
+            weights,
+            _group_numbers(groups, rows.shape[0]),
+            self._names_of_columns() if coding is None else coding.names,
+        )
+        return replace(summarise(sample, model, cov, chosen, float(level)), coding=coding)
 
     def predict_interval(self, X: Any, summary: Summary, *, level: float | None = None) -> Intervals:
         """Intervals of means or probabilities, from the optimum of a summary.
@@ -138,14 +147,15 @@ class Summarised(LinearModel):
         -------
         Intervals
             ``estimate``, ``low`` and ``high``: means, or probabilities of ``classes_[1]``; with more classes a column
-            each. NaN for rows whose prediction depends on a coefficient that is refused.
+            each. NaN for rows whose prediction depends on a coefficient that is refused, or on a level that no row of
+            the summary had.
         """
         check_is_fitted(self)
         if not isinstance(summary, Summary):
             raise TypeError(f"summary must be what model.summary(X, y) returns; got {type(summary).__name__}")
         rows = check_rows_to_predict(self, X).astype(np.float64)
         linear_scores(rows, np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_), self._names_of_columns())
-        objective = self._summary_objective()
+        objective, coding = self._summary_objective(), summary.coding
         if not objective.is_regression and (not objective.loss.probabilistic or objective.predicts == "one_vs_rest"):
             raise ValueError("intervals need probabilities of one model: fit LinearClassifier with loss='logistic'")
         if summary.predictor is None:
@@ -153,12 +163,11 @@ class Summarised(LinearModel):
             raise ValueError(f"this summary has no intervals of predictions: {reason}")
         if summary.predictor.objective != objective:
             raise ValueError("the summary is of another kind of model: give that of this model")
-        if summary.predictor.model.shape[0] != rows.shape[1] + 1:
-            raise ValueError(
-                f"the summary is of {summary.predictor.model.shape[0] - 1} features, but X has {rows.shape[1]}"
-            )
+        features = summary.predictor.features if coding is None else coding.model_names
+        if len(features) != rows.shape[1]:
+            raise ValueError(f"the summary is of {len(features)} features, but X has {rows.shape[1]}")
         for what, known, own in (
-            ("features", summary.predictor.features, self._summary_names(rows.shape[1])),
+            ("features", features, self._summary_names(rows.shape[1])),
             ("classes", summary.predictor.classes, self._class_labels()),
         ):
             if known is not None and own is not None and list(known) != list(own):
@@ -167,7 +176,29 @@ class Summarised(LinearModel):
         _check_level(chosen)
         at = 0.5 + 0.5 * float(chosen)
         quantile = stats.t.ppf(at, summary.df) if np.isfinite(summary.df) else stats.norm.ppf(at)
-        return summary.predictor.intervals(rows, float(quantile))
+        if coding is None:
+            return summary.predictor.intervals(rows, float(quantile))
+        found, unknown = summary.predictor.intervals(coding.rows(rows), float(quantile)), coding.is_unknown(rows)
+        for values in found:
+            values[unknown] = np.nan
+        return found
+
+    def _reference_coding(
+        self, rows: Any, objective: Objective, labels: NDArray[Any], weight: Array | None
+    ) -> ReferenceCoding | None:
+        """The features of a summary of encoded rows; None if the columns were numbers."""
+        encoder = getattr(self, "encoder_", None)
+        if encoder is None or encoder.is_plain:
+            return None
+        coding = reference_coding(
+            encoder.column_features(),
+            self._summary_names(rows.shape[1]),
+            rows,
+            None if objective.is_regression else labels,
+            weight,
+            fit_intercept=objective.fit_intercept,
+        )
+        return replace(coding, left_out={**encoder.left_out_, **coding.left_out})
 
     def _summary_names(self, n_features: int) -> list[str]:
         """Names of the features; x0, x1, ... if they have none."""
@@ -238,30 +269,3 @@ def _group_numbers(groups: ArrayLike | None, n_rows: int) -> NDArray[np.intp] | 
     if labels.shape != (n_rows,):
         raise ValueError(f"groups has shape {labels.shape} for {n_rows} rows of X: give one label for each row")
     return np.unique(labels, return_inverse=True)[1].astype(np.intp).reshape(-1)
-
-
-def _column_numbers(columns: Sequence[Any] | None, names: Sequence[str]) -> NDArray[np.intp] | None:
-    """Numbers of features given by name or number."""
-    if columns is None:
-        return None
-    if isinstance(columns, (str, int, np.integer)):
-        columns = [columns]
-    numbers, known = [], {name: j for j, name in enumerate(names)}
-    for column in columns:
-        if isinstance(column, str) and column == INTERCEPT and column not in known:
-            continue
-        if isinstance(column, str):
-            if column not in known:
-                raise ValueError(f"X has no column {column!r}.{did_you_mean(column, names)}")
-            numbers.append(known[column])
-        else:
-            if isinstance(column, (bool, np.bool_)) or not isinstance(column, (int, np.integer)):
-                raise ValueError(f"columns holds {column!r}: give names or numbers of features")
-            if not -len(names) <= column < len(names):
-                raise ValueError(f"column {column} does not exist: X has {len(names)} columns, counted from 0")
-            numbers.append(int(column) % len(names))
-    if not len(columns):
-        raise ValueError("columns is empty: name at least one feature, or leave it out for all")
-    if len(set(numbers)) < len(numbers):
-        raise ValueError("columns names a feature twice")
-    return np.array(numbers, dtype=np.intp)

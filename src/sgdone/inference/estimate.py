@@ -274,6 +274,6 @@ def _bias_refusals(sample: Sample, optimum: Optimum, covariance: SandwichCovaria
 
 
 _UNSOLVED = (
-    f"Conjugate gradients did not converge in {MOST_PRODUCTS} products: the column is nearly a linear combination of "
-    "others. Drop columns that repeat others."
+    f"Conjugate gradients found no solution in {MOST_PRODUCTS} products or fewer: the column is a linear combination "
+    "of others, or nearly so. Drop columns that repeat others."
 )

@@ -9,7 +9,6 @@ import numpy as np
 from sgdone.inference.coefficient_names import enumerate_names, shorten
 from sgdone.inference.summary import INTERCEPT, Summary
 from sgdone.inference.summary_table import largest_first
-from sgdone.message_text import did_you_mean
 from sgdone.run.trace_plot import class_colours
 
 if TYPE_CHECKING:
@@ -33,8 +32,9 @@ def draw(summary: Summary, columns: Sequence[str] | None, top: int, ax: "Axes | 
     summary : Summary
         What to draw.
     columns : sequence of str, optional
-        Names of features, or of single coefficients as ``summary.names`` has them, from top to bottom. By default the
-        features with the largest |z|, without intercepts, until ``top`` coefficients are drawn.
+        Names of features, of columns of the table, or of single coefficients as ``summary.names`` has them, from top
+        to bottom. By default the features with the largest |z|, without intercepts, until ``top`` coefficients are
+        drawn.
     top : int
         Number of coefficients to draw if ``columns`` is not given.
     ax : Axes, optional
@@ -87,13 +87,8 @@ def _chosen(summary: Summary, columns: Sequence[str]) -> list[list[int]]:
     if not len(columns):
         raise ValueError("columns is empty: name at least one feature")
     found: dict[int, None] = {}
-    names = summary.names
     for name in [columns] if isinstance(columns, str) else columns:
-        here = [k for k in range(len(summary)) if name in (summary.features[k], names[k])]
-        if not here:
-            known = dict.fromkeys([*summary.features, *names])
-            raise ValueError(f"the summary has no coefficient {name!r}.{did_you_mean(str(name), known)}")
-        found |= dict.fromkeys(here)
+        found |= dict.fromkeys(summary.positions(name))
     if all(k in summary.refused for k in found):
         raise _nothing(summary, list(found))
     return [sorted(group) for group in _by_feature(summary, found)]

@@ -37,6 +37,8 @@ _FREQUENT = 512
 #: Residual of the solutions for columns relative to their right sides: classical variances are right to its square,
 #: sandwiches to itself.
 _SOLVED = 1e-3
+#: Least curvature along a direction, in units of the preconditioner, that is not rounding.
+_FLAT = 1e-13
 
 
 @final
@@ -146,25 +148,27 @@ def solve(optimum: LargeOptimum, right: Array) -> tuple[Array, NDArray[np.bool_]
     residual = np.where(free, right, 0.0)
     solution, towards = np.zeros_like(residual), optimum.precondition(residual)
     reduced = np.einsum("abm,abm->m", residual, towards)
-    wanted = _SOLVED**2 * reduced
+    wanted, length_squared = _SOLVED**2 * reduced, reduced.copy()
     for _ in range(MOST_PRODUCTS):
-        open_ = np.flatnonzero(reduced > wanted)
+        open_ = np.flatnonzero((reduced > wanted) & np.isfinite(reduced))
         if not open_.size:
             break
         direction = towards[:, :, open_]
         curved = np.where(free, optimum.product(direction), 0.0)
         bent = np.einsum("abm,abm->m", direction, curved)
-        length = np.divide(reduced[open_], bent, out=np.zeros_like(bent), where=bent > 0)
+        curves = bent > _FLAT * length_squared[open_]
+        length = np.divide(reduced[open_], bent, out=np.zeros_like(bent), where=curves)
         solution[:, :, open_] += length * direction
         left = residual[:, :, open_] - length * curved
         residual[:, :, open_] = left
         conditioned = optimum.precondition(left)
         after = np.einsum("abm,abm->m", left, conditioned)
-        towards[:, :, open_] = conditioned + (after / reduced[open_]) * direction
-        # Where there is no curvature no solution exists: such a vector stays open.
-        reduced[open_] = np.where(bent > 0, after, np.inf)
-        if np.all(np.isinf(reduced[open_])):
-            break
+        kept = after / reduced[open_]
+        towards[:, :, open_] = conditioned + kept * direction
+        # The residual is orthogonal to the direction before it.
+        length_squared[open_] = after + kept**2 * length_squared[open_]
+        # Where there is no curvature no solution exists: such a vector stays as it is, and counts as not solved.
+        reduced[open_] = np.where(curves, after, np.inf)
     return solution, reduced <= wanted
 
 

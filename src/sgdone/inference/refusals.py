@@ -117,8 +117,8 @@ def rows_refusal(
     return Refusal(
         "few_rows",
         f"There are {coefficients:,} coefficients{whose} for {rows:,.6g} rows.{carry} Intervals need "
-        f"{1 / MOST_PER_ROW:.0f} such rows for each coefficient, {coefficients / MOST_PER_ROW:,.0f} in all. Use fewer "
-        "columns or more rows.",
+        f"{1 / MOST_PER_ROW:.0f}{' such' * bool(carry)} rows for each coefficient, {coefficients / MOST_PER_ROW:,.0f} "
+        "in all. Use fewer columns or more rows.",
     )
 
 

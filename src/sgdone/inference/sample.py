@@ -85,7 +85,8 @@ class Sample:
         units = np.ones(X.shape[1])
         extreme = (largest > 0) & ((largest < _SMALL) | (largest > _LARGE))
         if extreme.any():
-            units[extreme] = np.ldexp(1.0, np.frexp(largest[extreme])[1])
+            exponents = np.minimum(np.frexp(largest[extreme])[1], np.finfo(np.float64).maxexp - 1)
+            units[extreme] = np.ldexp(1.0, exponents)
             block = in_units(block, Scaling(units))
         sample = cls(objective, block, units, frequency, weights, groups)
         return sample._with_centred_targets() if objective.is_regression else sample

@@ -156,7 +156,7 @@ def _difference(layout: Layout, model: FittedModel, coef: Array, errors: Array) 
     known = (errors > 0) & np.isfinite(errors) & np.isfinite(coef)
     if not known.any():
         return ""
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         apart = np.where(known, np.abs(coef - layout.of_model(model)) / errors, -1.0)
     k = int(np.nanargmax(apart))
     whose = layout.features[k] if layout.classes is None else f"{layout.classes[k]}: {layout.features[k]}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -11,10 +12,14 @@ from sgdone.inference.covariance import Covariance
 from sgdone.inference.prediction import Predictor
 from sgdone.inference.refusals import Refusal
 from sgdone.inference.wald import WaldTest, restrictions, wald_test
+from sgdone.message_text import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from sgdone.inference.column_tests import ColumnTest
+    from sgdone.inference.reference_coding import ReferenceCoding
 
 Array = NDArray[np.float64]
 
@@ -115,6 +120,7 @@ class Summary:
     covariance: Covariance | None = field(repr=False)
     predictor: Predictor | None = field(default=None, repr=False)
     monte_carlo_error: float = 0.0
+    coding: "ReferenceCoding | None" = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.features)
@@ -125,6 +131,66 @@ class Summary:
         if self.classes is None:
             return list(self.features)
         return [f"{label}: {feature}" for label, feature in zip(self.classes, self.features, strict=True)]
+
+    @property
+    def references(self) -> dict[str, str]:
+        """The level that the others are compared with, by category or part of a date."""
+        if self.coding is None:
+            return {}
+        return {own.name: own.reference for own in self.coding.contrasts if own.reference is not None}
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Features and columns that have no coefficient because others determine them or no row has them, and why."""
+        return {} if self.coding is None else dict(self.coding.left_out)
+
+    @cached_property
+    def column_tests(self) -> "dict[str, ColumnTest]":
+        """Wald's test of all levels of each category and part of a date, by name.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> from sgdone import LinearRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> job = rng.choice(["Craft", "Sales", "Tech"], 500, p=[0.3, 0.5, 0.2])
+        >>> pay = np.where(job == "Tech", 2.0, 1.0) + rng.standard_normal(500)
+        >>> table = pa.table({"job": job})
+        >>> summary = LinearRegressor().fit(table, pay).summary(table, pay)
+        >>> test = summary.column_tests["job"]
+        >>> test.reference, test.levels, test.df, test.p < 0.001
+        ('Sales', 3, 2, True)
+        """
+        from sgdone.inference.column_tests import column_tests
+
+        return column_tests(self)
+
+    def positions(self, name: str) -> list[int]:
+        """Positions of the coefficients of a column, of a part of a date, of a feature, or of one coefficient.
+
+        Parameters
+        ----------
+        name : str
+            A column of the table stands for all of its features.
+
+        Returns
+        -------
+        list of int
+        """
+        columns = {} if self.coding is None else self.coding.columns
+        if self.coding is not None and name in columns:
+            wanted = {self.coding.names[j] for j in columns[name].tolist()}
+            found = [k for k, feature in enumerate(self.features) if feature in wanted]
+            if found:
+                return found
+        found = [k for k, feature in enumerate(self.features) if feature == name]
+        found = found or [k for k, own in enumerate(self.names) if own == name]
+        if found:
+            return found
+        if name in self.left_out:
+            raise ValueError(f"{name!r} is left out of the summary: {self.left_out[name]}")
+        known = dict.fromkeys([*columns, *self.features, *self.names])
+        raise ValueError(f"the summary has no coefficient {name!r}.{did_you_mean(str(name), known)}")
 
     def __str__(self) -> str:
         from sgdone.inference.summary_text import summary_text
@@ -143,7 +209,8 @@ class Summary:
         -------
         DataFrame
             Columns ``coef``, ``std_err``, ``z``, ``p``, ``low``, ``high``; indexed by feature, or by class and feature
-            if there are several classes.
+            if there are several classes. Of a table with categories also ``reference``: the level that a level is
+            compared with, empty for other features.
         """
         try:
             import pandas as pd
@@ -153,7 +220,29 @@ class Summary:
         if self.classes is not None:
             index = pd.MultiIndex.from_arrays([list(self.classes), list(self.features)], names=["class", "feature"])
         columns = {name: getattr(self, name) for name in ("coef", "std_err", "z", "p", "low", "high")}
-        return pd.DataFrame(columns, index=index)
+        frame = pd.DataFrame(columns, index=index)
+        if self.coding is not None and self.references:
+            names = self.coding.reference_names()
+            frame["reference"] = [names.get(feature, "") for feature in self.features]
+        return frame
+
+    def column_tests_frame(self) -> "pd.DataFrame":
+        """The tests of the columns as a pandas data frame.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``reference``, ``levels``, ``levels_tested``, ``df``, ``statistic``, ``p`` and ``reason``; indexed
+            by column. ``statistic`` is that of F if the quantiles are those of t, and otherwise that of χ².
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("column_tests_frame() needs pandas: pip install 'sgdone[pandas]'") from error
+        tests = self.column_tests.values()
+        index = pd.Index([test.column for test in tests], name="column")
+        names = ("reference", "levels", "levels_tested", "df", "statistic", "p", "reason")
+        return pd.DataFrame({name: [getattr(test, name) for test in tests] for name in names}, index=index)
 
     def wald(self, R: Any, value: ArrayLike = 0.0) -> WaldTest:
         """Test linear combinations of the coefficients, jointly.
@@ -161,8 +250,9 @@ class Summary:
         Parameters
         ----------
         R : array, mapping, str or list of str
-            The combinations, one a row, with one number a coefficient of the summary; or the name of a feature, or a
-            list of them, whose coefficients are tested; or one combination as a mapping from names to numbers.
+            The combinations, one a row, with one number a coefficient of the summary; or the name of a feature or of a
+            column of the table, or a list of them, whose coefficients are tested; or one combination as a mapping from
+            names to numbers.
         value : float or array
             The values of the combinations to test.
 
@@ -179,7 +269,7 @@ class Summary:
         Parameters
         ----------
         columns : sequence of str, optional
-            Features to draw; by default the ``top`` coefficients with the largest z.
+            Features or columns to draw; by default the ``top`` coefficients with the largest z.
         top : int
             Number of coefficients to draw if ``columns`` is not given.
         ax : Axes, optional

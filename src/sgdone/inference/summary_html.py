@@ -5,7 +5,7 @@ from html import escape
 from itertools import zip_longest
 
 from sgdone.inference.summary import Summary
-from sgdone.inference.summary_table import TITLE, Block, Row, SummaryTable, table_of
+from sgdone.inference.summary_table import TITLE, Block, ColumnTestTable, Row, SummaryTable, table_of
 
 #: Colours are inherited, and lines and shades are translucent, so that light and dark themes are both readable.
 _STYLE = """
@@ -50,6 +50,8 @@ def _parts(table: SummaryTable) -> Iterator[str]:
     yield "</table>"
     if table.left_out:
         yield f"<p>{escape(table.left_out)}</p>"
+    if table.tests is not None:
+        yield from _tests(table.tests)
     for number, (refused, reason) in enumerate(table.footnotes, 1):
         yield f"<p>[{number}] <b>{escape(refused)}</b>: {escape(reason)}</p>"
     for remark in table.remarks:
@@ -68,6 +70,19 @@ def _block(block: Block, header: tuple[str, ...]) -> Iterator[str]:
         cells = "".join(f"<td>{escape(cell)}</td>" for cell in row.cells)
         yield f'<tr><th scope="row">{_name(row)}</th>{cells}</tr>'
     yield "</tbody>"
+
+
+def _tests(tests: ColumnTestTable) -> Iterator[str]:
+    first, reference, *numbers = tests.header
+    columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in numbers)
+    yield '<table><tbody><tr class="sgdone-header">'
+    yield f'<th class="sgdone-text">{escape(first)}</th><th class="sgdone-text">{escape(reference)}</th>{columns}</tr>'
+    for name, level, *cells in tests.rows:
+        texts = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        yield f'<tr><th scope="row">{escape(name)}</th><td class="sgdone-text">{escape(level)}</td>{texts}</tr>'
+    yield "</tbody></table>"
+    if tests.left_out:
+        yield f"<p>{escape(tests.left_out)}</p>"
 
 
 def _name(row: Row) -> str:

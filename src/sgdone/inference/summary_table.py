@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import final
 
 from sgdone.inference.coefficient_names import enumerate_names
-from sgdone.inference.number_text import coefficient_cells, p_text, statistic_text
+from sgdone.inference.number_text import MISSING, coefficient_cells, p_text, statistic_text, z_text
 from sgdone.inference.summary import INTERCEPT, Head, Summary
 
 #: Up to this number of coefficients, all are printed.
 _MOST_ROWS = 60
 #: Beyond it, the number of coefficients with the largest |z| that are printed besides the intercepts.
 _LARGEST = 40
+#: The number that are printed if none has a z.
+_FIRST = 5
 #: Most reasons for coefficients that are not shown.
 _MOST_FOOTNOTES = 10
 
@@ -42,6 +44,26 @@ class Block:
 
 @final
 @dataclass(frozen=True)
+class ColumnTestTable:
+    """The tests of columns.
+
+    Attributes
+    ----------
+    header : tuple of str
+        Names of the columns of the table.
+    rows : list of tuple of str
+        The column, its reference level, and the numbers.
+    left_out : str
+        How many tests are not shown; empty if all are.
+    """
+
+    header: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+    left_out: str
+
+
+@final
+@dataclass(frozen=True)
 class SummaryTable:
     """A summary as texts.
 
@@ -55,6 +77,8 @@ class SummaryTable:
         The coefficients.
     left_out : str
         How many coefficients are not shown; empty if all are.
+    tests : ColumnTestTable or None
+        The tests of columns; None if no column is a category or a date.
     footnotes : list of tuple of str
         Names of refused coefficients, and why they are refused; footnote 1 comes first.
     remarks : list of str
@@ -66,6 +90,7 @@ class SummaryTable:
     header: tuple[str, ...]
     blocks: list[Block]
     left_out: str
+    tests: ColumnTestTable | None
     footnotes: Facts
     remarks: list[str]
 
@@ -83,8 +108,9 @@ def table_of(summary: Summary) -> SummaryTable:
         header=("coef", "std err", statistic, f"P>|{statistic}|", f"[{tail:.6g}", f"{1 - tail:.6g}]"),
         blocks=_blocks(summary, shown, list(refused)),
         left_out=_left_out(summary, shown, statistic),
+        tests=_tests(summary),
         footnotes=footnotes,
-        remarks=list(_remarks(summary, len(refused) - len(footnotes))),
+        remarks=list(_remarks(summary, list(refused), len(footnotes))),
     )
 
 
@@ -100,7 +126,8 @@ def _shown(summary: Summary) -> list[int]:
         return list(positions)
     intercepts = [k for k in positions if summary.features[k] == INTERCEPT]
     others = [k for k in positions if summary.features[k] != INTERCEPT]
-    return [*intercepts, *largest_first(summary, others)[:_LARGEST]]
+    has_z = any(math.isfinite(summary.z[k]) for k in others)
+    return [*intercepts, *largest_first(summary, others)[: _LARGEST if has_z else _FIRST]]
 
 
 def _left_out(summary: Summary, shown: list[int], statistic: str) -> str:
@@ -151,6 +178,24 @@ def _named(summary: Summary, names: list[str], positions: list[int]) -> str:
     )
 
 
+def _tests(summary: Summary) -> ColumnTestTable | None:
+    """The tests of columns, with the levels that others are compared with."""
+    tests = list(summary.column_tests.values())
+    if not tests:
+        return None
+    statistic = "F" if math.isfinite(summary.df) else "χ²"
+    rows: list[tuple[str, ...]] = []
+    for test in tests[:_MOST_ROWS]:
+        some = test.test is not None and test.levels_tested < test.levels
+        levels = f"{test.levels_tested:,} of {test.levels:,}" if some else f"{test.levels:,}"
+        df = MISSING if test.test is None else f"{test.df:,}"
+        reference = test.reference or MISSING
+        rows.append((test.column, reference, levels, df, z_text(test.statistic), p_text(test.p)))
+    count = len(tests) - len(rows)
+    left_out = f"{count:,} other columns are left out: column_tests_frame() has all of them." if count else ""
+    return ColumnTestTable(("Wald test", "reference", "levels", "df", statistic, f"P>{statistic}"), rows, left_out)
+
+
 def _settings(summary: Summary) -> Facts:
     head = summary.head
     facts = [
@@ -180,10 +225,13 @@ def _results(head: Head) -> Facts:
     return [(label, value) for label, value in facts if value]
 
 
-def _remarks(summary: Summary, reasons_left_out: int) -> Iterator[str]:
+def _remarks(summary: Summary, reasons: list[str], footnotes: int) -> Iterator[str]:
     head = summary.head
-    if reasons_left_out:
-        yield f"Other coefficients are refused for {reasons_left_out:,} further reasons: see summary.refused."
+    if len(reasons) > footnotes:
+        yield f"Other coefficients are refused for {len(reasons) - footnotes:,} further reasons: see summary.refused."
+    yield from _test_remarks(summary, reasons[:footnotes])
+    if summary.left_out:
+        yield _left_out_features(summary)
     if head.difference:
         yield head.difference
     yield from head.notes
@@ -192,3 +240,25 @@ def _remarks(summary: Summary, reasons_left_out: int) -> Iterator[str]:
         yield f"Standard errors are exact to ±{error}: they were estimated with random numbers."
     if head.verdict:
         yield f"Fit of the model: {head.verdict}"
+
+
+def _test_remarks(summary: Summary, reasons: list[str]) -> Iterator[str]:
+    """Why columns have no test, and what tests of some levels do not cover; refusals by the numbers of footnotes."""
+    missing: dict[str, list[str]] = {}
+    for test in summary.column_tests.values():
+        if test.test is None:
+            numbers = [f"[{number}]" for number, reason in enumerate(reasons, 1) if reason in test.reason]
+            reason = f"the coefficients are refused {' '.join(numbers)}" if numbers else test.reason
+            missing.setdefault(reason, []).append(test.column)
+    for reason, columns in missing.items():
+        yield f"There is no test of {enumerate_names(columns)}: {reason.rstrip('.')}."
+    if any(test.test is not None and test.levels_tested < test.levels for test in summary.column_tests.values()):
+        yield "Levels that a Wald test does not cover are refused or left out."
+
+
+def _left_out_features(summary: Summary) -> str:
+    """What has no coefficient, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in summary.left_out.items():
+        by_reason.setdefault(reason, []).append(name)
+    return f"Left out: {'; '.join(f'{enumerate_names(names)} ({reason})' for reason, names in by_reason.items())}."

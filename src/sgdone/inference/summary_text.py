@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from sgdone.inference.coefficient_names import shorten
 from sgdone.inference.summary import Summary
-from sgdone.inference.summary_table import TITLE, Facts, Row, SummaryTable, table_of
+from sgdone.inference.summary_table import TITLE, ColumnTestTable, Facts, Row, SummaryTable, table_of
 
 #: Width of the table in characters: at least, and at most unless the numbers are very long.
 _NARROWEST, _WIDEST = 78, 90
@@ -28,7 +28,8 @@ def summary_text(summary: Summary) -> str:
     Returns
     -------
     str
-        Several lines: a title, a head of two columns, a line per coefficient, footnotes and remarks.
+        Several lines: a title, a head of two columns, a line per coefficient and per test of a column, footnotes and
+        remarks.
     """
     table = table_of(summary)
     rows = [row for block in table.blocks for row in block.rows]
@@ -59,6 +60,13 @@ def _lines(table: SummaryTable, names: int, width: int, numbers: list[str]) -> I
     yield "=" * width
     if table.left_out:
         yield from wrap(table.left_out, width)
+    if table.tests is not None:
+        if table.left_out:
+            yield "-" * width
+        yield from _tests(table.tests, width)
+        yield "=" * width
+        if table.tests.left_out:
+            yield from wrap(table.tests.left_out, width)
     for number, (refused, reason) in enumerate(table.footnotes, 1):
         mark = f"[{number}] "
         yield from wrap(f"{mark}{refused}: {reason}", width, subsequent_indent=" " * len(mark))
@@ -66,6 +74,20 @@ def _lines(table: SummaryTable, names: int, width: int, numbers: list[str]) -> I
         yield ""
     for remark in table.remarks:
         yield from wrap(remark, width)
+
+
+def _tests(tests: ColumnTestTable, width: int) -> Iterator[str]:
+    """A line for each column: its name and reference at the left, numbers at the right."""
+    numbers = list(zip(*(row[2:] for row in tests.rows), strict=True))
+    columns = [_aligned(header, list(cells)) for header, cells in zip(tests.header[2:], numbers, strict=True)]
+    room = width - len(_GAP) * (len(columns) + 1) - sum(len(column[0]) for column in columns)
+    longest = max(cell_len(row[0]) for row in tests.rows)
+    names = min(max(longest, len(tests.header[0])), room - room // 2)
+    for number, row in enumerate((tests.header, *tests.rows)):
+        texts = [_padded(shorten(text, own), own) for text, own in zip(row, (names, room - names), strict=False)]
+        yield _GAP.join([*texts, *(column[number] for column in columns)])
+        if not number:
+            yield "-" * width
 
 
 def _head(left: Facts, right: Facts, width: int) -> Iterator[str]:

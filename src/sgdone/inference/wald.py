@@ -1,6 +1,6 @@
 """Wald's test of linear combinations of coefficients."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -88,17 +88,30 @@ def position(summary: "Summary", name: Any) -> int:
     found = [k for k, own in enumerate(summary.names) if own == name]
     found = found or [k for k, own in enumerate(summary.features) if own == name]
     if not found:
-        hint = " For a combination give a mapping, as {'a': 1, 'b': -1} for a = b." if "=" in str(name) else ""
-        raise ValueError(f"the summary has no coefficient {name!r}.{did_you_mean(str(name), summary.names)}{hint}")
+        near = did_you_mean(str(name), summary.names)
+        raise ValueError(f"the summary has no coefficient {name!r}.{near}{_hint(str(name))}")
     if len(found) > 1:
         raise ValueError(f"{name!r} has a coefficient for each class: name one, as {summary.names[found[0]]!r}")
     return found[0]
 
 
+def _hint(name: str) -> str:
+    return " For a combination give a mapping, as {'a': 1, 'b': -1} for a = b." if "=" in name else ""
+
+
 def _rows_of(summary: "Summary", name: str) -> Array:
-    """One row for each coefficient of a feature: several if there are several classes."""
-    found = [k for k, own in enumerate(summary.features) if own == name] or [position(summary, name)]
-    return np.eye(len(summary))[found]
+    """One row for each coefficient of a feature or column: several if there are several classes or levels."""
+    try:
+        return rows_of_positions(summary, summary.positions(name))
+    except ValueError as error:
+        raise ValueError(f"{error}{_hint(name)}") from error
+
+
+def rows_of_positions(summary: "Summary", positions: Sequence[int]) -> Array:
+    """One row for each of some coefficients."""
+    rows = np.zeros((len(positions), len(summary)))
+    rows[np.arange(len(positions)), positions] = 1.0
+    return rows
 
 
 def wald_test(summary: "Summary", matrix: Array, value: ArrayLike) -> WaldTest:

@@ -14,13 +14,14 @@ from sgdone.losses.loss import Loss
 from sgdone.model_file.errors import ModelFileError
 from sgdone.run.trace import Trace
 from sgdone.run.verdict import Verdict
+from sgdone.tables import TableEncoder
 
 Model = LinearClassifier | LinearRegressor | SGDClassifier | SGDRegressor
 
 #: What ``fit`` leaves in every model, in every classifier, and in some models.
 _ALWAYS = ("coef_", "intercept_", "n_iter_", "n_features_in_", "verdict_", "trace_", "alpha_")
 _OF_CLASSIFIERS = ("classes_", "multinomial_")
-_SOMETIMES = ("feature_names_in_", "feature_std_")
+_SOMETIMES = ("feature_names_in_", "feature_std_", "feature_share_")
 ATTRIBUTES = (*_ALWAYS, *_OF_CLASSIFIERS, *_SOMETIMES)
 
 
@@ -55,7 +56,10 @@ def check_attributes(model: Model) -> None:
     _check_number("n_features_in_", model.n_features_in_, whole=True, least=1)
     _check_number("n_iter_", model.n_iter_, whole=True, least=1)
     _check_number("alpha_", model.alpha_, whole=False, least=0)
-    shape: tuple[int, ...] = (model.n_features_in_,)
+    if hasattr(model, "feature_names_in_"):
+        _check_names(model.feature_names_in_, model.n_features_in_)
+    n_features = _n_features(model)
+    shape: tuple[int, ...] = (n_features,)
     n_models, labels = 1, list[Any]()
     if model._task == "classification":
         _check_classes(model.classes_)
@@ -67,11 +71,33 @@ def check_attributes(model: Model) -> None:
     _check_array("coef_", model.coef_, shape)
     _check_array("intercept_", model.intercept_, (n_models,))
     if hasattr(model, "feature_std_"):
-        _check_array("feature_std_", model.feature_std_, (model.n_features_in_,))
+        _check_array("feature_std_", model.feature_std_, (n_features,))
+    if hasattr(model, "feature_share_"):
+        _check_shares(model.feature_share_, n_features)
     _check_verdict(model.verdict_, labels)
     _check_trace(model.trace_, model._task, labels)
-    if hasattr(model, "feature_names_in_"):
-        _check_names(model.feature_names_in_, model.n_features_in_)
+
+
+def _n_features(model: Model) -> int:
+    """Number of features of the coefficients: the input columns, or what their encoder makes of them."""
+    encoder: TableEncoder | None = getattr(model, "encoder_", None)
+    if encoder is None:
+        return int(model.n_features_in_)
+    if encoder.feature_names_in_.tolist() != getattr(model, "feature_names_in_", np.array([])).tolist():
+        raise ValueError("the encoder is one of other columns than feature_names_in_")
+    if not model._encodes_tables:
+        raise ValueError(f"a {type(model).__name__} has no encoder")
+    n_features, found = encoder.n_features_out_, np.shape(model.coef_)[-1:]
+    if found != (n_features,):
+        count = found[0] if found else 0
+        raise ValueError(f"the encoder makes {n_features} features of the columns, and coef_ has {count}")
+    return n_features
+
+
+def _check_shares(shares: Any, n_features: int) -> None:
+    _check_array("feature_share_", shares, (n_features,))
+    if shares.dtype != np.float64 or not 0 <= shares.min() <= shares.max() <= 1:
+        raise ValueError("feature_share_ holds numbers that are no shares of rows, from 0 to 1")
 
 
 def _check_number(name: str, value: Any, *, whole: bool, least: int) -> None:

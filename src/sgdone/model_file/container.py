@@ -18,7 +18,7 @@ from sgdone.data.table import shortened
 from sgdone.model_file.errors import ModelFileError
 
 FORMAT = "sgdone-model"
-VERSION = 4
+VERSION = 5
 
 #: Eight bytes of length and an empty header; and what safetensors allows a header to be.
 _SMALLEST, _LONGEST_HEADER = 10, 100_000_000
@@ -57,7 +57,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Tensors]:
             f"{path}: is a model file of version {shortened(version, 9)}, and sgdone {__version__} reads version "
             f"{VERSION}: upgrade it (pip install -U sgdone)"
         )
-    if version in ("1", "2", "3"):
+    if version in ("1", "2", "3", "4"):
         raise ModelFileError(
             f"{path}: has the format of a version before the first release, {version}: fit the model again"
         )

@@ -2,6 +2,7 @@
 
 import datetime
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from sgdone._version import __version__
 from sgdone.data.table import shortened
 from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
+from sgdone.estimators.parameters import as_bool
 from sgdone.losses.loss import Loss
 from sgdone.model_file.attribute_checks import (
     ATTRIBUTES,
@@ -23,22 +25,30 @@ from sgdone.model_file.codec import Decoder, Encoder, NotStorable
 from sgdone.model_file.container import read, write
 from sgdone.model_file.errors import ModelFileError
 from sgdone.model_file.parameter_checks import check_parameters
+from sgdone.model_file.stored_encoder import decode_encoder, encode_encoder, without_words
 from sgdone.model_file.stored_runs import decode_results, encode_results
 
 _ESTIMATORS: dict[str, type[Model]] = {
     kind.__name__: kind for kind in (LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor)
 }
-_PARTS = ("estimator", "sgdone", "created", "extra", "params", "attributes", "results", "custom_loss")
+_PARTS = ("estimator", "sgdone", "created", "extra", "params", "attributes", "encoder", "results", "custom_loss")
 
 #: What values that do not fit can cause.
 _UNUSABLE = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 
 
-def save(model: Model, path: str | os.PathLike[str], *, extra: dict[str, str] | None = None) -> None:
+def save(
+    model: Model, path: str | os.PathLike[str], *, words: bool = True, extra: dict[str, str] | None = None
+) -> None:
     """Write a fitted model to a file, whole or not at all, without pickle.
 
     The file is safetensors with a JSON header. It holds the parameters, all fitted attributes and what
     ``partial_fit`` needs to continue bit for bit as if the model had never been stored; callbacks are left out.
+
+    A model of a data frame with categories or text can hold personal data, and so can its file: every level of its
+    categories, which predictions need, and words of its texts, which only name coefficients. Of the words, those of the
+    10,000 buckets with the largest coefficients are stored, each times the standard deviation of its feature; other
+    buckets are named by their number, as ``text:(bucket 123)``. Predictions never depend on words.
 
     Parameters
     ----------
@@ -47,6 +57,10 @@ def save(model: Model, path: str | os.PathLike[str], *, extra: dict[str, str] | 
         ``random_state`` is stored with its state, so that it continues to draw the same numbers.
     path : path
         The name of the file, ``model.safetensors`` say.
+    words : bool, default=True
+        Whether to store words of text columns. False removes them from the names of features and from the verdict. It
+        removes neither levels of categories, nor names and classes, nor which buckets occur: whoever has the file can
+        test whether a word is likely to have been in the texts.
     extra : dict of str to str, optional
         Notes to keep with the model; `read_header` gives them back.
 
@@ -73,6 +87,7 @@ def save(model: Model, path: str | os.PathLike[str], *, extra: dict[str, str] | 
         )
     check_is_fitted(model, msg="this %(name)s is not fitted: call fit before saving it")
     check_notes({} if extra is None else extra)
+    words = as_bool("words", words)
     check_attributes(model)
     encoder = Encoder()
     content: dict[str, Any] = {
@@ -82,8 +97,12 @@ def save(model: Model, path: str | os.PathLike[str], *, extra: dict[str, str] | 
         "extra": dict(extra or {}),
         "params": _encode_params(model, encoder),
         "attributes": {name: encoder.encode(getattr(model, name), name) for name in ATTRIBUTES if hasattr(model, name)},
+        "encoder": encode_encoder(model, encoder, words),
         "results": encode_results(model, encoder),
     }
+    if content["encoder"] is not None and not words:
+        for part in ("attributes", "results"):
+            content[part] = without_words(content[part], model.encoder_)
     check_parameters(model)
     custom = encoder.custom_loss
     content["custom_loss"] = None if custom is None else {"name": custom.name, "task": custom.task}
@@ -118,6 +137,8 @@ def load(path: str | os.PathLike[str], *, loss: Loss | None = None) -> Model:
         check_loss(path, content["custom_loss"], loss)
         decoder = Decoder(tensors, loss)
         model = _decode_model(content, decoder)
+        if content["encoder"] is not None:
+            model.encoder_ = decode_encoder(model, content["encoder"], decoder)
         check_attributes(model)
         check_parameters(model)
         model.trace_.verdict = model.verdict_
@@ -164,7 +185,8 @@ def _encode_params(model: Model, encoder: Encoder) -> dict[str, Any]:
     codes = {}
     for name, value in model.get_params(deep=False).items():
         try:
-            codes[name] = encoder.encode(None if value is np.random else value, name)
+            plain = None if value is np.random else dict(value) if isinstance(value, Mapping) else value
+            codes[name] = encoder.encode(plain, name)
         except NotStorable as error:
             raise NotStorable(
                 f"{name}={value!r} is not of sgdone, and a model file holds no code: give another with "

@@ -10,6 +10,7 @@ from sgdone.estimators.optimum import as_check_optimum
 from sgdone.estimators.parameters import as_bool
 from sgdone.estimators.sample_weights import with_class_weight
 from sgdone.model_file.attribute_checks import Model
+from sgdone.tables.kinds import check_choices
 
 
 def check_parameters(model: Model) -> None:
@@ -24,6 +25,8 @@ def check_parameters(model: Model) -> None:
     if classes is not None:
         as_check_optimum(model.check_optimum)
         with_class_weight(model.class_weight, None, classes, np.arange(classes.size))
+    kinds = model._kinds_of_columns()
+    check_choices(kinds, list(kinds))
     as_bool("warm_start", model.warm_start)
     n_jobs: Any = model.n_jobs
     _check("n_jobs", n_jobs, n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs != 0))

@@ -40,7 +40,7 @@ def decode_results(model: LinearModel, codes: list[dict[str, Any]], decoder: Dec
     """The runs, with the weights, traces and verdicts that the model's attributes hold."""
     keys = list(model.verdict_.per_class) or [None]
     verdicts = model.verdict_.per_class or {None: model.verdict_}
-    coef = model.coef_.reshape(-1, model.n_features_in_)
+    coef = model.coef_.reshape(-1, model.coef_.shape[-1])
     if len(codes) != len(keys) or len(coef) % len(codes):
         raise ValueError(f"{len(codes)} runs, {len(keys)} verdicts and {len(coef)} rows of coefficients do not agree")
     outputs = len(coef) // len(codes)
@@ -71,21 +71,21 @@ def decode_results(model: LinearModel, codes: list[dict[str, Any]], decoder: Dec
 
 def check_results(model: LinearModel, results: Sequence[Result]) -> None:
     """Raise a ValueError for runs with which ``partial_fit`` could not continue."""
-    method, rule, loss = model._method(), model._rule(), model._loss()
+    method, rule, loss, n_features = model._method(), model._rule(), model._loss(), model.coef_.shape[-1]
     for result in results:
         objective, state = result.objective, result.state
         if not isinstance(objective, Objective) or objective.task != model._task:
             raise ValueError(f"a run has the objective {objective!r}")
         if objective.n_outputs != len(result.model.coef) or type(objective.loss) is not type(loss):
             raise ValueError(f"a run has the objective {objective!r}, with {len(result.model.coef)} outputs")
-        method.check_state(state, objective, model.n_features_in_)
+        method.check_state(state, objective, n_features)
         # The method may have found a penalty or the scale of a loss; all else is the same.
         if replace(state.objective, alpha=None, loss=loss) != replace(objective, alpha=None, loss=loss):
             raise ValueError(f"a run has the objectives {objective!r} and {state.objective!r}")
         if type(state.objective.loss) is not type(loss) or method.solution(state).coef.dtype != model.coef_.dtype:
             raise ValueError("the state of a run is one of another loss, or of numbers of another type")
         if _has_same_rule(model) and result.rule_state is not None:
-            rule.check(result.rule_state, model.n_features_in_)
+            rule.check(result.rule_state, n_features)
 
 
 def _has_same_rule(model: LinearModel) -> bool:

@@ -120,7 +120,9 @@ def is_extreme(scaling: Scaling) -> bool:
 
 def in_units(block: Block, scaling: Scaling) -> Block:
     """A copy of a block in other units, for columns whose products would overflow or underflow."""
-    return replace(block, rows=Rows.of(_in_units(block.rows.whole(), scaling), names=block.rows.names))
+    return replace(
+        block, rows=Rows.of(_in_units(block.rows.whole(), scaling), None, block.rows.names, block.rows.roles)
+    )
 
 
 def _in_units(matrix: Any, scaling: Scaling) -> Any:

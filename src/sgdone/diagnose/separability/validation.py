@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from sgdone.data.cells import find_bad_cell
 from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.mixed_matrix import in_one_storage
 from sgdone.diagnose.separability.least_squares import is_sparse
@@ -25,7 +26,15 @@ def check_rows(X: Any) -> Any:
     """Convert X to a C-contiguous array or a canonical CSR matrix of float64; raise if a value is not finite."""
     refuse_masked("X", X)
     X = in_one_storage(X)
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_features=0)
+    try:
+        X = check_array(
+            X, accept_sparse="csr", dtype=np.float64, order="C", ensure_all_finite=False, ensure_min_features=0
+        )
+    except ValueError as error:
+        found = find_bad_cell(X)
+        if found is None:
+            raise
+        raise ValueError(f"{found}; sgdone.TableEncoder().fit_transform(X) encodes a table") from error
     if is_sparse(X):
         if not X.has_canonical_format:
             X = X.copy()
