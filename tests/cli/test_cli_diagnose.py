@@ -43,7 +43,7 @@ def test_json(sgdone, separable):
     assert report.keys() == {
         "data", "task", "rows", "complete_rows", "features", "fit_intercept", "missing", "nonzeros", "zero_columns",
         "constant_columns", "duplicate_columns", "rank", "spread", "classes", "class_names", "separation",
-        "separation_skipped", "sentences", "advice", "sgdone", "plots",
+        "separation_skipped", "sentences", "advice", "sgdone", "plots", "encoding", "columns",
     }  # fmt: skip
     assert (report["task"], report["rows"], report["features"]) == ("classification", 90, 4)
     assert report["duplicate_columns"] == [["dose", "dose_again"]]
@@ -94,9 +94,7 @@ def test_missing_cells_of_parquet_and_svmlight(sgdone, tmp_path):
     assert "line 2: index 2: 'word' is not a number" in sgdone("diagnose", tmp_path / "bad.svm", code=1).stderr
 
 
-def test_a_fit_still_refuses_missing_cells(sgdone, tmp_path):
-    path = write_csv(tmp_path / "t.csv", {"a": ["1", ""], "y": [0, 1]})
-    assert "missing value" in sgdone("fit", path, code=1).stderr
+def test_a_fit_still_refuses_missing_entries(sgdone, tmp_path):
     (tmp_path / "t.svm").write_text("1 1:1\n-1 1:nan\n")
     assert "missing value" in sgdone("fit", tmp_path / "t.svm", code=1).stderr
 

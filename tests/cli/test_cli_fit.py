@@ -6,7 +6,7 @@ from sklearn.metrics import log_loss
 
 from cli.files import write_csv, write_svmlight
 from sgdone import datasets, load
-from sgdone.cli.report_text import scores_text
+from sgdone.cli.report_text import score_lines
 from sgdone.model_file import read_header
 from sgdone.stopping import MaxPasses, ProgressiveLoss
 
@@ -20,11 +20,12 @@ def test_a_table(sgdone, train, columns, tmp_path):
     assert lines["rows"] == "80 (and 30 to test)"
     assert lines["features"] == "2"
     assert lines["classes"] == "no, yes"
-    assert float(lines["training accuracy"].rstrip("%")) > 90
-    assert float(lines["test accuracy"].rstrip("%")) > 90
+    assert re.search(r"\n +test rows +training rows +base rate\n", result.stdout)
+    errors = [float(text) for text in re.findall(r"([\d.]+)%", lines["error"])]
+    assert max(errors[:2]) < 10 < errors[2]
     assert float(lines["passes"]) <= 10
-    loss, error = map(float, lines["training loss"].split(" ± "))
-    assert 0 < error < loss < 0.4
+    (_, _), (loss, error) = re.findall(r"([\d.]+) ± ([\d.]+)", lines["log loss"])
+    assert 0 < float(error) < float(loss) < 0.4
     total, *parts = map(float, re.findall(r"\d[\d.e+-]*", lines["seconds"]))
     assert total >= 0.9 * sum(parts) > 0
     assert re.sub(r"[\d.e+-]*\d", "#", lines["seconds"]) == "# (starting #, reading #, fitting #)"
@@ -39,7 +40,7 @@ def test_a_table(sgdone, train, columns, tmp_path):
 
 
 def test_json(sgdone, train):
-    report = sgdone("fit", train, "--label", "passed", "--solver", "asgd", "--json").report
+    report = sgdone("fit", train, "--label", "passed", "--solver", "asgd", "--no-holdout", "--json").report
     assert report["data"] == str(train)
     assert (report["rows"], report["features"], report["classes"]) == (80, 2, ["no", "yes"])
     assert (report["task"], report["loss"], report["solver"], report["seed"]) == (
@@ -49,7 +50,7 @@ def test_json(sgdone, train):
         0,
     )
     assert report["alpha"] == 1 / 80
-    assert report["test"] is None
+    assert report["test"] is report["held_out"] is None
     assert report["model"] is None
     assert report["train"]["accuracy"] > 0.9
     assert report["verdict"]["status"] in ("converged", "budget spent")
@@ -58,7 +59,7 @@ def test_json(sgdone, train):
 
 @pytest.mark.parametrize("name", ["iris", "digits"])
 def test_the_loss_is_the_log_loss_of_the_probabilities(name, sgdone, tmp_path):
-    report = sgdone("fit", name, "--passes", 2, "--model", tmp_path / "m", "--json").report
+    report = sgdone("fit", name, "--passes", 2, "--no-holdout", "--model", tmp_path / "m", "--json").report
     model = load(tmp_path / "m")
     del model.feature_names_in_
     for part, subset in (("train", "train"), ("test", "test")):
@@ -145,9 +146,9 @@ def test_a_smaller_tol_goes_on_for_longer(sgdone, train, tmp_path):
 
 
 def test_an_error_that_is_rounding_is_not_shown():
-    scores = {"loss": 0.455, "loss_standard_error": 8.8e-17, "accuracy": 1.0}
-    assert scores_text("training", scores)[0] == ("training loss", "0.455")
-    assert scores_text("training", {**scores, "loss_standard_error": 0.0032})[0] == ("training loss", "0.455 ± 0.0032")
+    scores = {"loss": 0.455, "loss_standard_error": 8.8e-17, "error": 0.0}
+    assert score_lines(scores, "logistic")[0] == ("log loss", "0.455", "")
+    assert score_lines({**scores, "loss_standard_error": 0.0032}, "hinge")[0] == ("hinge loss", "0.455 ± 0.0032", "")
 
 
 @pytest.mark.parametrize("zero_based", [False, True])
@@ -179,11 +180,12 @@ def test_parquet(sgdone, columns, tmp_path):
 def test_a_regression(sgdone, columns, tmp_path):
     columns["passed"] = 3 * columns["a"] + 1
     path = write_csv(tmp_path / "r.csv", columns)
-    result = sgdone("fit", path, "--label", "passed", "--test", path, "--passes", 50)
+    result = sgdone("fit", path, "--label", "passed", "--task", "regression", "--test", path, "--passes", 50)
     assert "regression with the squared loss, automatic solver" in result.stdout
-    for line in ("training R²", "training RMSE", "test R²", "test RMSE"):
+    for line in ("\nRMSE ", "\nR² ", " test rows ", " training rows ", " base rate\n"):
         assert line in result.stdout
     assert "classes" not in result.stdout
+    assert "loss " not in result.stdout.partition("base rate")[2].partition("\n\n")[0]
     report = sgdone("fit", path, "--label", "passed", "--loss", "huber", "--json").report
     assert report["loss"] == "huber"
     assert report["train"]["r2"] > 0.5
@@ -195,7 +197,9 @@ def test_a_regression(sgdone, columns, tmp_path):
     [
         ([0.0, 1.0] * 40, [], "classification"),
         ([3, 5, 9, 11] * 20, [], "classification"),
-        (range(80), [], "regression"),
+        (range(80), ["--task", "regression"], "regression"),
+        (range(80), ["--loss", "huber"], "regression"),
+        (list(range(20)) * 4, [], "regression"),
         ([0.5, 1.5] * 40, [], "regression"),
         (["true", "false"] * 40, [], "classification"),
         ([0, 1] * 40, ["--task", "regression"], "regression"),
@@ -203,7 +207,6 @@ def test_a_regression(sgdone, columns, tmp_path):
         (["007", "012"] * 40, ["--task", "regression"], "regression"),
         pytest.param([0, 1] * 40, ["--loss", "huber"], "regression", marks=pytest.mark.slow),
         pytest.param([0, 1] * 40, ["--loss", "squared"], "classification", marks=pytest.mark.slow),
-        ([k // 3 for k in range(80)], [], "regression"),
         pytest.param(
             [k // 3 for k in range(80)], ["--loss", "hinge", "--stop", "1"], "classification", marks=pytest.mark.slow
         ),
@@ -249,7 +252,9 @@ def test_quiet(sgdone, train):
 def test_a_diverged_fit_says_so(sgdone, tmp_path, columns):
     columns["passed"] = columns["a"] * 1e3
     path = write_csv(tmp_path / "t.csv", columns)
-    report = sgdone("fit", path, "--label", "passed", "--step", 1e9, "--solver", "sgd", "--json").report
+    report = sgdone(
+        "fit", path, "--label", "passed", "--task", "regression", "--step", 1e9, "--solver", "sgd", "--json"
+    ).report
     assert report["verdict"]["status"] == "diverged"
     assert "use --step auto, a smaller step, --solver aisgd" in report["verdict"]["advice"]
 
@@ -271,7 +276,8 @@ def test_after_ctrl_c_there_is_a_model(classes, sgdone, train, columns, tmp_path
     result = sgdone("fit", path, "--label", "passed", "--model", tmp_path / "m", "--stop", 9, code=130)
     assert "Interrupted after" in result.stdout
     assert "partial_fit" not in result.stdout
-    assert "training accuracy" in result.stdout
+    assert "held-out rows" in result.stdout
+    assert result.stdout.endswith("The model was fitted on 72 of the 80 rows.\n")
     assert load(tmp_path / "m").verdict_.status == "interrupted"
 
 

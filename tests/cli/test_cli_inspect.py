@@ -1,8 +1,9 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from cli.files import write_csv
-from sgdone import SGDRegressor, __version__, load, losses, save
+from sgdone import LinearRegressor, SGDRegressor, __version__, load, losses, save
 
 
 def test_text_report(sgdone, train, tmp_path):
@@ -65,3 +66,44 @@ def test_a_model_that_the_library_saved(sgdone, rng, tmp_path):
     assert "SGDRegressor with the Huber(delta=2.0) loss, solver asgd" in text
     assert "feature 1" in text
     assert "trained on" not in text
+
+
+@pytest.fixture
+def table(rng):
+    n_rows = 60
+    frame = pd.DataFrame({f"x{j}": rng.standard_normal(n_rows) for j in range(40)})
+    frame["city\x1b[2J"] = rng.choice(["Rome", "Oslo"], n_rows)
+    frame["one"] = 1
+    return frame
+
+
+def test_columns_of_a_data_frame(sgdone, table, tmp_path):
+    y = 2.0 * (table["city\x1b[2J"] == "Rome")
+    save(LinearRegressor(random_state=0).fit(table[["city\x1b[2J", "x1", "one"]], y), tmp_path / "m")
+    text = sgdone("inspect", tmp_path / "m").stdout
+    assert "features   3, encoded from 3 columns" in text
+    shown = text.split("Columns, and what became of them:\n")[1].splitlines()
+    assert shown[:3] == [
+        r"city\x1b[2J  category  2 levels",
+        "x1           number",
+        "one          left out  constant",
+    ]
+    assert r"city\x1b[2J=Rome" in text
+    assert "\x1b" not in text
+    report = sgdone("inspect", tmp_path / "m", "--json", "--top", 1).report
+    assert report["features"] == 3
+    assert report["columns"][2] == {"name": "one", "kind": "left out", "features": "", "reason": "constant"}
+    assert report["coefficients"][0]["feature"].startswith("city\x1b[2J=")
+
+
+def test_many_columns_are_not_all_printed(sgdone, table, tmp_path):
+    save(LinearRegressor(random_state=0).fit(table, table["x0"]), tmp_path / "m")
+    text = sgdone("inspect", tmp_path / "m").stdout
+    assert "\n… and 2 more: --json prints all.\n" in text
+    assert len(sgdone("inspect", tmp_path / "m", "--json").report["columns"]) == 42
+
+
+def test_a_plain_frame_needs_no_description(sgdone, table, tmp_path):
+    save(LinearRegressor(random_state=0).fit(table[["x0", "x1"]], table["x0"]), tmp_path / "m")
+    assert "Columns, and" not in sgdone("inspect", tmp_path / "m").stdout
+    assert sgdone("inspect", tmp_path / "m", "--json").report["columns"] is None

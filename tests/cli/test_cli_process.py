@@ -77,7 +77,7 @@ def test_pipes_and_exit_codes():
 def test_characters_that_a_terminal_lacks():
     result = run("fit", "diabetes", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert result.returncode == 0
-    assert "training R?" in result.stdout
+    assert "\nR? " in result.stdout
     assert "\x1b" not in result.stdout
     assert result.stderr == ""
 

@@ -36,13 +36,21 @@ def test_text(sgdone, model, train, columns, calls):
     (call,) = calls.made
     np.testing.assert_array_equal(call.pop("X"), np.column_stack([columns["a"], columns["b"]]))
     np.testing.assert_array_equal(call.pop("y"), columns["passed"])
-    assert call == {"cov": "robust", "groups": None, "columns": None, "level": 0.95, "reference": None}
+    assert call == {
+        "sample_weight": None,
+        "cov": "robust",
+        "groups": None,
+        "columns": None,
+        "level": 0.95,
+        "reference": None,
+    }
 
 
 def test_json(sgdone, model, train, calls, tmp_path):
     report = sgdone("summary", model, train, "--json").report
     assert report.keys() == {
-        "file", "data", "subset", "head", "level", "df", "monte_carlo_error", "coefficients", "plot", "sgdone"
+        "file", "data", "subset", "head", "level", "df", "monte_carlo_error", "coefficients", "column_tests",
+        "left_out", "plot", "sgdone",
     }  # fmt: skip
     assert (report["level"], report["df"], report["head"]["rows"]) == (0.95, None, 1200)
     assert report["coefficients"][1] == {

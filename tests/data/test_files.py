@@ -18,7 +18,7 @@ X = np.array([[1, 2.5], [-3, 1000]])
 
 
 def dense(table):
-    return table.X if isinstance(table.X, np.ndarray) else table.X.toarray()
+    return np.asarray(table.X) if isinstance(table.X, pa.Table) else table.X.toarray()
 
 
 def parquet_bytes():

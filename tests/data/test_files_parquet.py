@@ -28,28 +28,26 @@ def test_round_trip_over_row_groups(file):
     X = np.random.default_rng(0).normal(size=(1000, 3))
     y = np.arange(1000) % 3
     table = read(file({"a": X[:, 0], "b.c": X[:, 1], "ß": X[:, 2], "class": y}, row_group_size=77))
-    np.testing.assert_array_equal(table.X, X)
-    assert table.X.flags.c_contiguous
+    np.testing.assert_array_equal(np.asarray(table.X), X)
     np.testing.assert_array_equal(table.y, y)
     assert table.feature_names == ["a", "b.c", "ß"]
 
 
-@pytest.mark.parametrize(
-    ("kinds", "expected"),
-    [
-        (["float32", "float32"], np.float32),
-        (["float32", "float64"], np.float64),
-        (["float32", "int8"], np.float64),
-        (["float16", "float16"], np.float64),
-        (["uint64", "bool"], np.float64),
-    ],
-)
-def test_float32_only_if_all_are(file, kinds, expected):
-    values = np.array([[1, 0], [0, 1]])
-    columns = {f"f{j}": values[:, j].astype(kind) for j, kind in enumerate(kinds)}
+def test_types_are_those_of_the_file(file):
+    columns = {
+        "single": np.array([1, 2], dtype=np.float32),
+        "flag": [True, None],
+        "city": ["Rome", None],
+        "day": [date(2020, 1, 31), None],
+        "level": pa.array(["u", "v"]).dictionary_encode(),
+        "empty": pa.array([None, None], pa.null()),
+    }
     table = read(file({**columns, "y": [0, 1]}))
-    assert table.X.dtype == expected
-    np.testing.assert_array_equal(table.X, values)
+    assert [str(kind) for kind in table.X.schema.types] == [
+        "float", "bool", "large_string", "date32[day]",
+        "dictionary<values=large_string, indices=int32, ordered=0>", "null",
+    ]  # fmt: skip
+    assert table.X["city"].to_pylist() == ["Rome", None]
 
 
 def test_decimals(file):
@@ -125,26 +123,13 @@ def test_polars(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (
-            {"a": [1, None, 3, None], "y": [0, 1, 0, 1]},
-            r"row 2, column 'a': missing value \(2 in this column\)",
-        ),
-        ({"a": [1.0, 2.0, np.nan], "y": [0, 1, 0]}, r"row 3, column 'a': missing value: impute or drop it"),
         ({"a": [1.0, -np.inf], "y": [0, 1]}, r"row 2, column 'a': infinite value \(-inf\)"),
-        ({"a": [None, True], "y": [0, 1]}, r"row 1, column 'a': missing value"),
+        ({"a": [[1.0, 2.0]], "y": [0]}, r"row 1, column 'a': \[1.0, 2.0\] \(list.*\) is neither number, text"),
         (
-            {"a": [1, 2], "city": [None, "Paris"], "y": [0, 1]},
-            r"row 2, column 'city': 'Paris' is text, not a",
+            {"a": pa.array([b"x"]), "y": [0]},
+            r"row 1, column 'a': b'x' \(binary\) is neither number, text nor date: conv",
         ),
-        ({"a": ["1", "2"], "y": [0, 1]}, r"row 1, column 'a': '1' is text, not a number"),
-        ({"a": pa.array(["u", "v"]).dictionary_encode(), "y": [0, 1]}, r"row 1, column 'a': 'u' is text"),
-        ({"a": pa.array([None, None], pa.string()), "y": [0, 1]}, r"row 1, column 'a': missing value \(2"),
-        ({"a": [date(2020, 1, 31)], "y": [0]}, r"row 1, column 'a': 2020-01-31 \(date32\[day\]\) is not a"),
-        ({"a": [[1.0, 2.0]], "y": [0]}, r"row 1, column 'a': \[1.0, 2.0\] \(list.*\) is not a number"),
-        ({"a": pa.array([2**62], pa.duration("s")), "y": [0]}, r"row 1, column 'a': a value \(duration\[s\]\) is not"),
-        ({"a": pa.array([2**62], pa.timestamp("ms")), "y": [0]}, r"row 1, column 'a': a value \(timestamp\[ms\]\) is"),
         ({"a": [1], "y": pa.array([0], pa.timestamp("s", "no/zone"))}, r"row 1, column 'y': the label a value \(time"),
-        ({"a": ["x" * 5000], "y": [0]}, r"row 1, column 'a': 'x{60}… \(5,000 characters\)' is text"),
         ({"a": [1, 2], "y": [0, None]}, r"row 2, column 'y': missing label: drop the row"),
         ({"a": [1, 2], "y": [0.0, np.nan]}, r"row 2, column 'y': missing value"),
         ({"a": [1], "y": [[1.0]]}, r"row 1, column 'y': the label \[1.0\] .* is neither a class nor a number"),
@@ -161,7 +146,7 @@ def test_errors_say_where(file, columns, message):
 
 def test_first_fault_over_row_groups(file):
     values = np.arange(10_000.0)
-    values[7_654] = np.nan
+    values[7_654] = np.inf
     with pytest.raises(DataError, match=r"row 7,655, column 'b'"):
         read(file({"a": np.zeros(10_000), "b": values, "y": np.zeros(10_000)}, row_group_size=1000))
 

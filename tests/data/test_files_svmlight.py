@@ -139,6 +139,7 @@ def test_no_label_by_name(file):
         ("1 2:1 7", "'7' does not have the form index:value"),
         ("1 2: 7", "'2:' does not have the form index:value"),
         ("1 a:7", "'a:7' does not have the form index:value"),
+        ("1 --1:7", "'--1:7' does not have the form index:value"),
         ("1 1.5:7", "'1.5:7' does not have the form index:value"),
         ("1 1:1 qid:7", "'qid:7' does not have the form index:value"),
         ("1 -1:2", "index -1 is negative"),

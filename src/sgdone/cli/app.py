@@ -58,7 +58,23 @@ Data = Annotated[
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A file that `fit --model` wrote.")]
 Label = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="The label column.  [default: label, target, y or class]")
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="The label column, or a condition on one, as 'delay > 15'.  [default: label, target, y or class]",
+    ),
+]
+Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN,...", help="Columns to leave out; may be repeated.")]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHARACTER",
+        help="Of CSV files; also tab, comma, semicolon or space.  [default: by the first line]",
+        show_default=False,
+    ),
+]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="CSV files have no names of columns: they are x1, x2, ... by their order.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, to standard output.")]
 
@@ -77,7 +93,9 @@ def common(
 @app.command(
     epilog=_examples(
         "fit breast-cancer",
-        "fit train.csv --label income --test test.csv --model income.safetensors",
+        "fit adult.csv --label income --model income.safetensors",
+        "fit train.csv --label price --task regression --drop id,url --types zip=category",
+        "fit train.csv --label income --test test.csv --weight w --class-weight balanced",
         "fit a9a.svm --loss hinge --solver sgd --stop 5 --json",
         "fit mnist-7-vs-9 --solver sgd --step class-scale --center --alpha 0 --stop margin",
     )
@@ -86,9 +104,35 @@ def common(
 def fit(
     context: typer.Context,
     data: Data,
-    test: Annotated[str | None, typer.Option(metavar="DATA", help="Rows to test on; a named set has its own.")] = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATA", help="Rows to test on.  [default: those of a named set, or a tenth that is held out]"
+        ),
+    ] = None,
+    no_holdout: Annotated[
+        bool, typer.Option("--no-holdout", help="Hold no rows out for the scores: one fit instead of two.")
+    ] = False,
     label: Label = None,
-    task: Annotated[Task, typer.Option(help="What to predict; auto decides by the labels.")] = Task.AUTO,
+    drop: Drop = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=KIND,...",
+            help="Columns that are to be read as number, category, text or date, or left out (drop); may be repeated.",
+        ),
+    ] = None,
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column with the weights of the rows; not a feature.")
+    ] = None,
+    class_weight: Annotated[
+        str | None, typer.Option(metavar="WEIGHTS", help="Weights of classes: balanced, or as in no=1,yes=5.")
+    ] = None,
+    separator: Separator = None,
+    no_header: NoHeader = False,
+    task: Annotated[
+        Task, typer.Option(help="What to predict; auto decides by the labels, unless they are more than 20 numbers.")
+    ] = Task.AUTO,
     loss: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="As hinge or huber.  [default: logistic, or squared for regression]"),
@@ -136,17 +180,27 @@ def fit(
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Train a model; print its scores and why training stopped."""
+    """Train a model; print its scores and why training stopped.
+
+    Tables may have numbers, categories, dates, text and gaps. Without --test a tenth of the rows is held out for the
+    scores, and the model that is saved is then fitted on all rows.
+    """
+    from sgdone.cli.file_options import FileOptions, parsed_separator, parsed_types
     from sgdone.cli.fit import FitArguments, fit_and_report
     from sgdone.cli.options import Options
 
-    options = Options(task.value, loss, solver, step, stop, tol, passes, alpha, seed, center)
-    fit_and_report(FitArguments(data, test, label, zero_based, n_features, options, model, json, quiet, context.obj))
+    kinds = parsed_types(types or [])
+    options = Options(task.value, loss, solver, step, stop, tol, passes, alpha, seed, center, kinds, class_weight)
+    file = FileOptions(
+        label, drop or (), weight, kinds, parsed_separator(separator), not no_header, zero_based, n_features
+    )
+    fit_and_report(FitArguments(data, test, file, options, not no_holdout, model, json, quiet, context.obj))
 
 
 @app.command(
     epilog=_examples(
-        "predict income.safetensors new.csv", "predict income.safetensors new.csv --proba --out new-with-income.csv"
+        "predict income.safetensors new.csv",
+        "predict income.safetensors new.csv --id customer --out predictions.csv",
     )
 )
 @guarded
@@ -157,17 +211,32 @@ def predict(
         Path | None,
         typer.Option(metavar="FILE", parser=output_path, help="A CSV file.  [default: standard output]"),
     ] = None,
-    proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+    ids: Annotated[
+        list[str] | None,
+        typer.Option("--id", metavar="COLUMN", help="A column of DATA to copy to the output; may be repeated."),
+    ] = None,
+    proba: Annotated[
+        bool | None,
+        typer.Option(
+            "--proba/--no-proba",
+            help="Also the probability of each class.  [default: if the model has them]",
+            show_default=False,
+        ),
+    ] = None,
     label: Label = None,
+    separator: Separator = None,
+    no_header: NoHeader = False,
     json: Json = False,
 ) -> None:
-    """Predict the label of each row.
+    """Predict the label of each row, with the probabilities of the classes.
 
-    If DATA contains the true labels, also print the score. Of a data set by name, the test rows are predicted.
+    If DATA contains the true labels, also print the scores. Of a data set by name, the test rows are predicted.
     """
-    from sgdone.cli.predict import predict_and_report
+    from sgdone.cli.file_options import FileOptions, parsed_separator
+    from sgdone.cli.predict import PredictOptions, predict_and_report
 
-    predict_and_report(model, data, out, proba, label, json)
+    file = FileOptions(label, separator=parsed_separator(separator), header=not no_header)
+    predict_and_report(PredictOptions(model, data, out, ids or [], proba, file, json))
 
 
 @app.command(epilog=_examples("inspect income.safetensors --top 20"))
@@ -211,6 +280,8 @@ def summary(
         typer.Option(metavar="CLASS", help="The class the others are compared with.  [default: the first]"),
     ] = None,
     label: Label = None,
+    separator: Separator = None,
+    no_header: NoHeader = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", parser=output_path, help="Where to draw the intervals.")
     ] = None,
@@ -221,10 +292,12 @@ def summary(
     DATA are the rows the model was trained on; of a data set by name, the training rows. The coefficients are those
     without a penalty. Those whose standard error would be wrong are refused, with the reason.
     """
+    from sgdone.cli.file_options import FileOptions, parsed_separator
     from sgdone.cli.summary import SummaryOptions, summarise_and_report
 
+    file = FileOptions(label, separator=parsed_separator(separator), header=not no_header)
     summarise_and_report(
-        SummaryOptions(model, data, columns or [], cov.value, groups, level, reference, label, plot, json)
+        SummaryOptions(model, data, columns or [], cov.value, groups, level, reference, file, plot, json)
     )
 
 
@@ -239,6 +312,9 @@ def summary(
 def diagnose(
     data: Data,
     label: Label = None,
+    drop: Drop = None,
+    separator: Separator = None,
+    no_header: NoHeader = False,
     task: Annotated[Task, typer.Option(help="What the labels are; auto decides by their values.")] = Task.AUTO,
     no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Without an intercept.")] = False,
     no_separation: Annotated[
@@ -254,11 +330,16 @@ def diagnose(
     """Check data before training.
 
     Rows, features, missing values, rank, zero, constant and duplicate columns, scales, class balance, whether the
-    optimum exists (with a verified proof), and what to do.
+    optimum exists (with a verified proof), and what to do. Categories, dates and text are checked as the features that
+    they become.
     """
     from sgdone.cli.diagnose import DiagnoseOptions, diagnose_and_report
+    from sgdone.cli.file_options import FileOptions, parsed_separator
 
-    options = DiagnoseOptions(data, label, task.value, zero_based, not no_intercept, not no_separation, plot, json)
+    file = FileOptions(
+        label, drop or (), separator=parsed_separator(separator), header=not no_header, zero_based=zero_based
+    )
+    options = DiagnoseOptions(data, file, task.value, not no_intercept, not no_separation, plot, json)
     diagnose_and_report(options)
 
 

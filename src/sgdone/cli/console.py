@@ -5,7 +5,11 @@ import math
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
+
+#: A table in a file or a pipe is at most as wide as this.
+_WIDTH_OF_FILES = 200
 
 
 def output() -> Console:
@@ -40,6 +44,35 @@ def show(facts: list[tuple[str, str]]) -> None:
     width = max(len(name) for name, _ in facts) + 2
     for name, what in facts:
         output().print(Text.assemble((name.ljust(width), "bold"), what), soft_wrap=True)
+
+
+def show_table(heading: list[str], lines: list[list[str]]) -> None:
+    """Print a table whose first column names the lines; a terminal that is too narrow folds its cells."""
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
+    for column, name in enumerate(heading):
+        table.add_column(Text(name), justify="left" if column == 0 else "right", overflow="fold")
+    for line in lines:
+        table.add_row(Text(line[0], style="bold"), *map(Text, line[1:]))
+    out = output()
+    if not out.is_terminal:
+        out.width = _WIDTH_OF_FILES
+    with out.capture() as capture:
+        out.print(table)
+    # Cells are padded to the width of their column, which ends lines in spaces.
+    for text in capture.get().splitlines():
+        out.print(Text.from_ansi(text.rstrip()), soft_wrap=True)
+
+
+def printable(text: str, longest: int = 60) -> str:
+    r"""A name from data on one line: control characters are escaped, and what is too long is cut off.
+
+    Examples
+    --------
+    >>> print(printable("a\tb"), printable("abcdef", 4))
+    a\tb abc…
+    """
+    text = text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 _COLOURS = {

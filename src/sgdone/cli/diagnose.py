@@ -5,15 +5,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, final
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
 from sgdone.cli import console
 from sgdone.cli.diagnose_report import report_of
-from sgdone.cli.errors import complain, usage
+from sgdone.cli.errors import complain, table_errors_named, usage
+from sgdone.cli.file_options import FileOptions
+from sgdone.cli.fit_report import columns_of, columns_text
 from sgdone.cli.input_data import InputData, as_classes, load, task_of
 from sgdone.cli.plot_file import check_plot, save_plot
 from sgdone.cli.progress import ProgressLine
 from sgdone.data.learning_task import Task
 from sgdone.diagnose import Shape, shape
 from sgdone.diagnose.data_summary.summary_text import NO_PROBLEMS, shown_label
+from sgdone.message_text import counted
+from sgdone.tables import TableEncoder
+from sgdone.tables.number_values import as_floats
 
 #: The fit status whose colour is used for each kind of separation.
 _STATUS = {"none": "converged", "quasi-complete": "budget spent", "complete": "budget spent", "undecided": ""}
@@ -25,9 +34,8 @@ class DiagnoseOptions:
     """Options of ``sgdone diagnose``."""
 
     data: str
-    label: str | None
+    file: FileOptions
     task: Task | Literal["auto"]
-    zero_based: bool
     fit_intercept: bool
     with_separation: bool
     plot: Path | None
@@ -48,15 +56,18 @@ def diagnose_and_report(options: DiagnoseOptions) -> None:
     options.check()
     with ProgressLine() as line:
         line.now(f"reading {options.data}")
-        rows = load(options.data, label=options.label, zero_based=options.zero_based, allow_missing=True)
+        rows = load(options.data, options.file, allow_missing=True)
         task = options.task if options.task != "auto" else rows.task or task_of(rows.labels)
         labels = as_classes(rows.labels) if task == "classification" else rows.labels
+        line.now("encoding the columns")
+        with table_errors_named(options.data):
+            X, names, encoding, columns = _features(rows)
         found = shape(
-            rows.X,
+            X,
             labels,
             fit_intercept=options.fit_intercept,
             task=task,
-            feature_names=_names(rows),
+            feature_names=names,
             with_separation=options.with_separation,
             progress=line.now,
         )
@@ -65,12 +76,46 @@ def diagnose_and_report(options: DiagnoseOptions) -> None:
         line.now("plotting")
         plots = [] if options.plot is None else _draw(found, options.plot)
     report["plots"] = [str(path) for path in plots]
+    report["encoding"] = encoding
+    report["columns"] = columns
     if options.json:
         console.print_json(report)
     else:
         _show(found, report, rows.class_names)
     if options.plot is not None and not plots:
         complain("no plot was drawn, because no separation was found", "warning", "yellow")
+
+
+def _features(rows: InputData) -> tuple[Any, list[str], str, list[dict[str, Any]] | None]:
+    """A matrix, the names of its columns; if columns of a table had to be encoded, how, and what became of each.
+
+    Numbers and booleans stay as they are, gaps included. A category is encoded without its most frequent level, because
+    with all of them the columns would add up to the intercept.
+    """
+    if not isinstance(rows.X, pa.Table):
+        return rows.X, _names(rows), "", None
+    if all(_is_number(kind) for kind in rows.X.schema.types):
+        columns = [_floats(column) for column in rows.X.columns]
+        return np.column_stack(columns), rows.X.column_names, "", None
+    encoder = TableEncoder()
+    X = encoder.fit_transform(rows.X)
+    references = {group.reference for group in encoder.groups()}
+    kept = [feature for feature in range(X.shape[1]) if feature not in references]
+    names = encoder.get_feature_names_out()
+    what = f"{counted(rows.X.num_columns, 'column')} encoded as {counted(len(kept), 'feature')}"
+    what = f"{what}, without the most frequent level of each category"
+    return X[:, kept], names[kept].tolist(), what, columns_of(encoder, rows.X)
+
+
+def _is_number(kind: Any) -> bool:
+    types = pa.types
+    return any(
+        test(kind) for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    )
+
+
+def _floats(column: Any) -> NDArray[np.floating]:
+    return as_floats(column) if not pa.types.is_float32(column.type) else column.to_numpy()
 
 
 def _names(rows: InputData) -> list[str]:
@@ -83,7 +128,12 @@ def _names(rows: InputData) -> list[str]:
 
 def _show(found: Shape, report: dict[str, Any], class_names: list[str] | None) -> None:
     names = dict(zip(found.classes, class_names, strict=False)) if found.classes and class_names else {}
-    console.show(found.facts({label: name for label, name in names.items() if name != str(label)}))
+    facts = found.facts({label: name for label, name in names.items() if name != str(label)})
+    if report["encoding"]:
+        about = columns_text(report["columns"])
+        # Gaps of a table are filled: the features have none.
+        facts = [("table", report["encoding"]), *about, *(fact for fact in facts if fact != ("missing", "none"))]
+    console.show(facts)
     for answer, sentence in zip(found.answers.values(), found.sentences(), strict=True):
         console.say(f"\n{sentence}", _STATUS[answer.kind])
     console.say("\nAdvice:" if report["advice"] else f"\n{NO_PROBLEMS}")

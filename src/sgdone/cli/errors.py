@@ -17,6 +17,15 @@ _OPTIONS = (
     (r"\blabel=", "--label"),
     (r"\bzero_based(=True)?", "--zero-based"),
     (r"\bn_features\b", "--n-features"),
+    (r"\bdrop=", "--drop"),
+    (r"\bweight=", "--weight"),
+    (r"\bheader=False", "--no-header"),
+    (r"\b(pass )?columns=\{'(.+?)': '(\w+)'\}", r"\1--types '\2=\3'"),
+    (
+        r"\bSGD\w+ takes numbers only: encode the table, as in .*, or use Linear\w+, which encodes it",
+        "a named solver takes numbers only: remove --solver, because the automatic solver encodes the table, or leave "
+        "the column out with --drop",
+    ),
     (r'\b(loss|solver|step|stop)="(\w+)"', r"--\1 \2"),
     (r'\bor "auto"', "or auto"),
     (r"\buse Linear(Classifier|Regressor)\b(?!,? (and|or) )", "use --solver auto"),
@@ -62,7 +71,7 @@ def complain(message: str, what: str = "error", colour: str = "red") -> None:
 
 
 def _show_warning(message: Any, *_: Any) -> None:
-    complain(str(message), "warning", "yellow")
+    complain(as_options(str(message)), "warning", "yellow")
 
 
 def as_options(message: str) -> str:
@@ -76,6 +85,17 @@ def as_options(message: str) -> str:
     for pattern, option in _OPTIONS:
         message = re.sub(pattern, option, message)
     return message
+
+
+@contextmanager
+def table_errors_named(data: str) -> Iterator[None]:
+    """Convert errors about a column, which blame the data, to errors that name the file."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if not str(error).startswith("column "):
+            raise
+        raise ValueError(f"{data}: {error}") from error
 
 
 @contextmanager

@@ -1,25 +1,41 @@
 """What ``sgdone fit`` tells."""
 
+from collections import Counter
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from sgdone import __version__
 from sgdone.cli import console
 from sgdone.cli.input_data import InputData
-from sgdone.cli.report_text import classes_text, scores_text, solver_text, verdict_as_json, verdict_text
-from sgdone.cli.scores import Model, score
+from sgdone.cli.report_text import classes_text, score_lines, solver_text, verdict_as_json, verdict_text
+from sgdone.cli.scores import Model
 from sgdone.data.learning_task import Task
+from sgdone.message_text import counted
 from sgdone.run.verdict import Verdict
+from sgdone.tables import TableEncoder
+from sgdone.tables.date_values import DateValues
+
+#: Columns named in a line of the report.
+_MOST_NAMES = 6
+_PLURALS = {"category": "categories"}
 
 
-def report_of(model: Model, train: InputData, tested: InputData | None, task: Task) -> dict[str, Any]:
-    """Everything about a fit, for machines."""
+def report_of(model: Model, train: InputData, fitted: InputData, task: Task) -> dict[str, Any]:
+    """Everything about a fit but its scores, for machines."""
     verdict = model.verdict_
     classes = getattr(model, "classes_", None)
     return {
         "data": train.name,
         "task": task,
-        "rows": train.X.shape[0],
-        "features": train.X.shape[1],
+        "label": train.label_name,
+        "rows": train.n_rows,
+        "rows_without_label": train.unlabelled,
+        "fitted_rows": fitted.n_rows,
+        "features": model.coef_.shape[-1],
+        "columns": _columns(model, fitted),
+        "dropped": list(train.dropped),
         "classes": None if classes is None else classes.tolist(),
         "class_names": train.class_names,
         "loss": model._results[0].objective.loss.name,
@@ -28,33 +44,95 @@ def report_of(model: Model, train: InputData, tested: InputData | None, task: Ta
         "seed": model.random_state,
         "passes": verdict.passes,
         "samples": verdict.step,
-        "train": score(model, train.X, train.labels),
-        "test": None if tested is None else score(model, tested.X, tested.labels),
         "verdict": verdict_as_json(verdict),
         "sgdone": __version__,
     }
 
 
+def _columns(model: Model, rows: InputData) -> list[dict[str, Any]] | None:
+    """What became of each column of a table, and its gaps; None for arrays."""
+    encoder = getattr(model, "encoder_", None)
+    return None if encoder is None or not isinstance(rows.X, pa.Table) else columns_of(encoder, rows.X)
+
+
+def columns_of(encoder: TableEncoder, table: Any) -> list[dict[str, Any]]:
+    """What became of each column of a table, and its gaps."""
+    plans = {} if encoder.is_plain else {plan.encoder.name: plan for plan in encoder.plans_}
+    return [
+        column._asdict()
+        | {"gaps": _gaps(plans[column.name].read(table.column(column.name)).values) if column.name in plans else 0}
+        for column in encoder.describe_columns()
+    ]
+
+
+def _gaps(values: Any) -> int:
+    """Gaps among numbers and dates; those of categories are a level, and those of text nothing."""
+    if isinstance(values, DateValues):
+        return int(values.missing.sum())
+    return int(np.isnan(values).sum()) if isinstance(values, np.ndarray) else 0
+
+
 def show(report: dict[str, Any], verdict: Verdict) -> None:
     """The same for people, and shorter."""
-    test = report["test"]
+    test, held_out = report["test"], report["held_out"]
+    others = f" (and {test['rows']:,} to test)" if test else f" ({held_out['rows']:,} held out)" if held_out else ""
+    if report["rows_without_label"]:
+        others += f"; {report['rows_without_label']:,} others without a label are left out"
+    task = f"{report['task']} with the {report['loss'].replace('_', ' ')} loss, {solver_text(report['solver'])}"
     console.show(
         [
-            (
-                "task",
-                f"{report['task']} with the {report['loss'].replace('_', ' ')} loss, {solver_text(report['solver'])}",
-            ),
-            ("rows", f"{report['rows']:,}" + (f" (and {test['rows']:,} to test)" if test else "")),
+            ("task", task),
+            ("rows", f"{report['rows']:,}{others}"),
+            *columns_text(report["columns"]),
             ("features", f"{report['features']:,}"),
             *classes_text(report["classes"], report["class_names"]),
             ("passes", f"{report['passes']:.3g}"),
-            *scores_text("training", report["train"]),
-            *scores_text("test", test),
             ("seconds", _seconds(report)),
             *([("model", report["model"])] if report["model"] else []),
         ]
     )
+    _show_scores(report)
     console.say(f"\n{verdict_text(verdict)}", str(verdict.status))
+
+
+def columns_text(columns: list[dict[str, Any]] | None) -> list[tuple[str, str]]:
+    """Kinds of columns, which are left out, and which have gaps: names and values for a table of two columns."""
+    if columns is None:
+        return []
+    kinds = Counter(column["kind"] for column in columns)
+    parts = [counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items() if kind != "left out"]
+    named = [(console.printable(column["name"], 30), column) for column in columns]
+    left_out = [f"{name} ({column['reason']})" for name, column in named if column["kind"] == "left out"]
+    gaps = [f"{name} {column['gaps']:,}" for name, column in named if column["gaps"]]
+    lines = [("columns", f"{len(columns):,}: {', '.join(parts)}")]
+    if left_out:
+        lines.append(("left out", _some(left_out)))
+    if gaps:
+        lines.append(("gaps", f"{_some(gaps)}; filled by the mean and marked"))
+    return lines
+
+
+def _some(texts: list[str]) -> str:
+    more = len(texts) - _MOST_NAMES
+    return ", ".join(texts[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _show_scores(report: dict[str, Any]) -> None:
+    """A table of the scores beside the base rate, and the confusion of few classes."""
+    which = "test" if report["test"] else "held_out" if report["held_out"] else "train"
+    names = {"test": "test rows", "held_out": "held-out rows", "train": "training rows"}
+    shown = [which] if which == "train" else [which, "train"]
+    lines = [score_lines(report[part], report["loss"]) for part in shown]
+    base = [other for _, _, other in lines[0]]
+    table = [[what, *(part[k][1] for part in lines), base[k]] for k, (what, _, _) in enumerate(lines[0])]
+    console.say("")
+    console.show_table(["", *(names[part] for part in shown), "base rate"], table)
+    confusion = report[which].get("confusion")
+    if confusion:
+        classes = [console.printable(str(label), 20) for label in report["classes"]]
+        console.say(f"\n{names[which].capitalize()} by true class (lines) and predicted class (columns):")
+        rows = [[name, *(f"{count:,}" for count in counts)] for name, counts in zip(classes, confusion, strict=True)]
+        console.show_table(["", *classes], rows)
 
 
 def _seconds(report: dict[str, Any]) -> str:

@@ -1,13 +1,16 @@
 """The argument DATA: a file or the name of a data set."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sgdone import datasets
+from sgdone.cli.file_options import FileOptions
 from sgdone.data.files import read
 from sgdone.data.learning_task import Task, task_of
 from sgdone.data.table import DataError, reads_as_number, shortened
@@ -42,6 +45,28 @@ class InputData:
     class_names: list[str] | None = None
     task: Task | None = None
     subset: Literal["train", "test"] | None = None
+    #: For files only: the weights of the rows, and the columns that were left out on request.
+    weights: NDArray[np.float64] | None = None
+    dropped: Sequence[str] = ()
+    #: The rows of the file that have a label, if there are others, which were skipped.
+    labelled: NDArray[np.int64] | None = None
+    unlabelled: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def weights_of_scores(self) -> NDArray[np.float64] | None:
+        """The weights, unless all are 0."""
+        return self.weights if self.weights is not None and self.weights.any() else None
+
+    def at(self, rows: NDArray[np.int64]) -> "InputData":
+        """Some of the rows."""
+        X = self.X.take(rows) if isinstance(self.X, pa.Table) else self.X[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, X=X, y=self.labels[rows], weights=weights)
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -69,27 +94,48 @@ def is_dataset(data: str) -> bool:
 
 def load(
     data: str,
+    options: FileOptions,
     *,
     subset: Literal["train", "test"] = "train",
-    label: str | None = None,
     require_label: bool = True,
     features: list[str] | None = None,
     n_features: int | None = None,
-    zero_based: bool = False,
+    as_strings: Collection[str] = (),
     allow_missing: bool = False,
+    skip_unlabelled: bool = True,
 ) -> InputData:
-    """Load a file or a data set; raise if it does not have the requested features."""
+    """Load a file or a data set; raise if it does not have the requested features.
+
+    Rows without a label are skipped where labels are needed.
+    """
     if not is_dataset(data):
         table = read(
             data,
-            label=label,
+            label=options.label,
             require_label=require_label,
+            skip_unlabelled=require_label and skip_unlabelled,
             features=features,
             n_features=n_features,
-            zero_based=zero_based,
+            zero_based=options.zero_based,
             allow_missing=allow_missing,
+            drop=options.drop,
+            weight=options.weight,
+            as_strings=[*options.types, *as_strings],
+            separator=options.separator,
+            header=options.header,
         )
-        return InputData(data, table.X, table.y, table.feature_names, table.label_name, bool(table.zero_based))
+        return InputData(
+            data,
+            table.X,
+            table.y,
+            table.feature_names,
+            table.label_name,
+            bool(table.zero_based),
+            weights=table.weights,
+            dropped=table.dropped,
+            labelled=table.labelled,
+            unlabelled=table.unlabelled,
+        )
     found = datasets.load(data, subset=subset)
     if n_features is not None and found.X.shape[1] != n_features:
         raise DataError(f"{data}: has {counted(found.X.shape[1], 'feature')}, expected {n_features:,}")
@@ -107,24 +153,26 @@ def load(
 
 
 def load_like_training_data(
-    data: str, model: Any, notes: dict[str, str], *, label: str | None, require_label: bool
+    data: str, model: Any, notes: dict[str, str], options: FileOptions, *, require_label: bool
 ) -> InputData:
     """Load data in the same way as the training data of the model; ``notes`` are those of its file."""
-    names = getattr(model, "feature_names_in_", None)
+    names, encoder = getattr(model, "feature_names_in_", None), getattr(model, "encoder_", None)
+    left_out = {} if encoder is None else encoder.left_out_
+    features = None if names is None else [name for name in names.tolist() if name not in left_out]
     return load(
         data,
-        label=label or notes.get("label"),
+        options.like_training_data(notes),
         require_label=require_label,
-        features=None if names is None else names.tolist(),
-        n_features=model.n_features_in_,
-        zero_based=notes.get("zero_based") == "true",
+        features=features,
+        n_features=model.n_features_in_ if features is None else len(features),
+        as_strings=[] if encoder is None else [p.encoder.name for p in encoder.plans_ if p.family == "string"],
     )
 
 
 def load_test_part(data: str) -> InputData | None:
     """Test rows of a data set; None if it has none."""
     try:
-        return load(data, subset="test")
+        return load(data, FileOptions(), subset="test")
     except ValueError:
         return None
 

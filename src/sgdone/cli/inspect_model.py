@@ -13,6 +13,9 @@ from sgdone.cli.report_text import MOST_CLASSES, classes_text, solver_text, verd
 from sgdone.cli.scores import Model
 from sgdone.model_file import read_header
 
+#: Columns of a data frame that are printed; a terminal has fewer lines.
+_MOST_COLUMNS = 40
+
 
 def inspect_and_report(path: Path, top: int, json: bool) -> None:
     """Load a model and print its report."""
@@ -26,7 +29,8 @@ def inspect_and_report(path: Path, top: int, json: bool) -> None:
         "stop": _shown(model.stop),
         "alpha": getattr(model, "alpha_", model.alpha),
         "dtype": str(model.coef_.dtype),
-        "features": model.n_features_in_,
+        "features": model.coef_.shape[-1],
+        "columns": _columns(model),
         "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
         "intercept": model.intercept_.tolist(),
         "nonzero": int(np.count_nonzero(model.coef_)),
@@ -49,13 +53,21 @@ def _shown(parameter: Any) -> str:
     return parameter if isinstance(parameter, str) else repr(parameter)
 
 
+def _columns(model: Model) -> list[dict[str, str]] | None:
+    """What became of the columns of a data frame; None if they are the features."""
+    encoder = getattr(model, "encoder_", None)
+    if encoder is None or encoder.is_plain:
+        return None
+    return [column._asdict() for column in encoder.describe_columns()]
+
+
 def _largest(model: Model, top: int) -> list[dict[str, Any]]:
     """The coefficients that change the prediction most per standard deviation of the feature.
 
     The standard deviations are unknown in models of ``partial_fit``; then coefficients are ranked by absolute value.
     """
     coef = np.atleast_2d(model.coef_)
-    names = getattr(model, "feature_names_in_", None)
+    names = model._names_of_columns()
     std = getattr(model, "feature_std_", None)
     effect = coef if std is None else coef * std
     order = np.argsort(-np.abs(effect), axis=None, kind="stable")[:top]
@@ -73,12 +85,13 @@ def _largest(model: Model, top: int) -> list[dict[str, Any]]:
 def _show(report: dict[str, Any], model: Model) -> None:
     notes = report["extra"]
     names = json_format.loads(notes["class_names"]) if "class_names" in notes else None
+    columns = report["columns"]
     console.show(
         [
             ("model", f"{report['estimator']} with the {report['loss']} loss, {solver_text(report['solver'])}"),
             *([("trained on", notes["data"])] if "data" in notes else []),
             *([("label", notes["label"])] if "label" in notes else []),
-            ("features", f"{report['features']:,}"),
+            ("features", f"{report['features']:,}{f', encoded from {len(columns):,} columns' if columns else ''}"),
             *classes_text(report["classes"], names),
             ("alpha", console.number(report["alpha"])),
             ("passes", f"{report['passes']:.3g}"),
@@ -88,6 +101,8 @@ def _show(report: dict[str, Any], model: Model) -> None:
         ]
     )
     console.say(f"\n{verdict_text(model.verdict_)}", str(model.verdict_.status))
+    if columns:
+        _show_columns(columns)
     if not report["coefficients"]:
         return
     if report["coefficients"][0]["per_std"] is None:
@@ -99,7 +114,19 @@ def _show(report: dict[str, Any], model: Model) -> None:
         (f"{entry['coefficient']:+11.4g}", f"{entry['per_std']:+11.4g}  {_named(entry)}")
         for entry in report["coefficients"]
     ]
-    console.show([("coefficient", " × std. dev.  feature"), *lines])
+    console.show([("coefficient", "× std. dev.  feature"), *lines])
+
+
+def _show_columns(columns: list[dict[str, str]]) -> None:
+    """What became of the first columns, a line each."""
+    console.say("\nColumns, and what became of them:")
+    lines = []
+    for column in columns[:_MOST_COLUMNS]:
+        what = "; ".join(part for part in (column["features"], column["reason"]) if part)
+        lines.append((console.printable(column["name"], 30), f"{column['kind']:10}{what}".rstrip()))
+    console.show(lines)
+    if len(columns) > _MOST_COLUMNS:
+        console.say(f"… and {len(columns) - _MOST_COLUMNS:,} more: --json prints all.")
 
 
 def _intercept_text(report: dict[str, Any]) -> str:
@@ -113,4 +140,5 @@ def _intercept_text(report: dict[str, Any]) -> str:
 
 
 def _named(entry: dict[str, Any]) -> str:
-    return f"{entry['feature']} (class {entry['class']})" if "class" in entry else str(entry["feature"])
+    name = console.printable(str(entry["feature"]))
+    return f"{name} (class {entry['class']})" if "class" in entry else name

@@ -1,17 +1,23 @@
 """Options of ``fit`` as parameters of an estimator, each checked before any data is read."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sgdone import losses, solvers, stopping
 from sgdone.cli.errors import usage
+from sgdone.cli.file_options import pairs
 from sgdone.data.learning_task import Task
 from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
 from sgdone.estimators.default_fit import rule_with_gain
 from sgdone.estimators.parameters import as_alpha, as_loss, as_rule, as_solver, as_step
 from sgdone.interfaces.registry import by_name, names
 from sgdone.losses.loss import Loss
-from sgdone.message_text import did_you_mean
+from sgdone.message_text import did_you_mean, listed
 from sgdone.solvers import SingleModel
 
 
@@ -30,6 +36,9 @@ class Options:
     alpha: str
     seed: int
     center: bool = False
+    #: Kinds of columns by name.
+    types: Mapping[str, str] = field(default_factory=dict)
+    class_weight: str | None = None
 
     @property
     def is_default_fit(self) -> bool:
@@ -67,6 +76,9 @@ class Options:
         with usage("--step"):
             as_step(_number_or_name(self.step))
         self._check_takes_stop()
+        with usage("--types"):
+            if self.types:
+                raise ValueError("columns are encoded by the automatic solver only: remove --solver, or --types")
         with usage("--tol"):
             if self.tol is not None:
                 raise ValueError("it is for --solver auto; a named solver takes --stop progressive, for example")
@@ -105,9 +117,18 @@ class Options:
             task = by_name(self.loss, Loss, losses, "loss").task
         return None if task == "both" else task
 
-    def estimator(self, task: Task) -> LinearClassifier | LinearRegressor | SGDClassifier | SGDRegressor:
+    def estimator(
+        self, task: Task, labels: NDArray[Any]
+    ) -> LinearClassifier | LinearRegressor | SGDClassifier | SGDRegressor:
         """The estimator, not yet fitted."""
         parameters = self.parameters()
+        if self.types:
+            parameters["columns"] = dict(self.types)
+        if self.class_weight is not None:
+            with usage("--class-weight"):
+                if task == "regression":
+                    raise ValueError("this is a regression, which has no classes: remove it")
+                parameters["class_weight"] = _class_weight(self.class_weight, labels)
         if self.loss is not None:
             with usage("--loss"):
                 as_loss(self.loss, task)
@@ -120,6 +141,26 @@ class Options:
             if self.center:
                 raise ValueError("it puts the origin between two classes, and this is a regression: remove it")
         return LinearRegressor(**parameters) if self.is_default_fit else SGDRegressor(**parameters)
+
+
+def _class_weight(text: str, labels: NDArray[Any]) -> str | dict[Any, float]:
+    """The value of ``--class-weight``: "balanced", or a weight for each class that is named."""
+    if text == "balanced":
+        return text
+    classes = {str(label): label for label in np.unique(labels).tolist()}
+    weights = {}
+    for name, weight in pairs(text, "no=1,yes=5, and is not balanced"):
+        if name not in classes:
+            raise ValueError(
+                f"there is no class {name!r}.{did_you_mean(name, classes)} Classes: {listed(list(classes), 10)}"
+            )
+        try:
+            weights[classes[name]] = float(weight)
+        except ValueError:
+            raise ValueError(f"the weight {weight!r} of class {name!r} is not a number") from None
+        if not 0 <= weights[classes[name]] < math.inf:
+            raise ValueError(f"the weight {weight} of class {name!r} is not a number of 0 or more")
+    return weights
 
 
 def _check_solver(solver: str) -> None:

@@ -37,6 +37,7 @@ class ProgressLine:
     def now(self, doing: str, models: int = 1, counts: str = "sample") -> None:
         """Set the description of the current step, the number of models, and what their steps are called."""
         self._doing, self._since, self._n_models, self._counts = doing, time.monotonic(), models, counts
+        self._models.clear()
 
     def hook(self, number: int) -> Hook:
         """A hook that records the progress of one of the models; several may call at once."""

@@ -1,6 +1,7 @@
 """Verdicts, classes and scores as text."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -45,14 +46,30 @@ def classes_text(classes: list[Any] | None, names: list[str] | None) -> list[tup
     return [("classes", ", ".join(shown[:MOST_CLASSES]) + more)]
 
 
-def scores_text(which: str, scores: dict[str, float] | None) -> list[tuple[str, str]]:
-    """Scores on the training or the test rows, as lines of a table."""
-    if scores is None:
-        return []
-    loss = (f"{which} loss", _loss_text(scores["loss"], scores["loss_standard_error"]))
-    if "accuracy" in scores:
-        return [loss, (f"{which} accuracy", f"{scores['accuracy']:.2%}")]
-    return [loss, (f"{which} R²", f"{scores['r2']:.4f}"), (f"{which} RMSE", number(scores["rmse"]))]
+def score_lines(scores: dict[str, Any], loss: str) -> list[tuple[str, str, str]]:
+    """Scores as lines of a table: what, the model's and that of the base rate, empty where there is none.
+
+    Examples
+    --------
+    >>> score_lines({"loss": 0.3, "loss_standard_error": math.nan, "error": 0.1, "base": {"error": 0.25}}, "hinge")
+    [('hinge loss', '0.3', ''), ('error', '10.00%', '25.00%')]
+    """
+    base = scores.get("base") or {}
+
+    def line(what: str, key: str, text: Callable[[float], str]) -> list[tuple[str, str, str]]:
+        if key not in scores:
+            return []
+        value, other = scores[key], base.get(key, math.nan)
+        return [(what, "undefined" if math.isnan(value) else text(value), "" if math.isnan(other) else text(other))]
+
+    loss_name = "log loss" if loss == "logistic" else f"{loss.replace('_', ' ')} loss"
+    own = _loss_text(scores["loss"], scores["loss_standard_error"])
+    losses = line(loss_name, "loss", lambda value: own if value == scores["loss"] else f"{value:.4g}")
+    if "rmse" in scores:
+        other_loss = [] if loss == "squared" else losses
+        return [*other_loss, *line("RMSE", "rmse", number), *line("R²", "r2", lambda value: f"{value:.4f}")]
+    percent = line("error", "error", lambda value: f"{value:.2%}")
+    return [*losses, *percent, *line("AUC", "auc", lambda value: f"{value:.4f}")]
 
 
 def _loss_text(loss: float, error: float) -> str:

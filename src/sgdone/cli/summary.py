@@ -10,13 +10,15 @@ from sklearn.base import is_classifier
 
 import sgdone
 from sgdone.cli import console
-from sgdone.cli.errors import as_options, complain, usage
+from sgdone.cli.errors import as_options, complain, table_errors_named, usage
+from sgdone.cli.file_options import FileOptions
 from sgdone.cli.input_data import InputData, as_classes, for_task, is_dataset, load, load_like_training_data
 from sgdone.cli.plot_file import check_plot, save_plot
 from sgdone.cli.progress import ProgressLine
 from sgdone.cli.scores import features_matched
 from sgdone.data.table import listed
 from sgdone.inference import Summary
+from sgdone.inference.column_tests import ColumnTest
 from sgdone.inference.summary import INTERCEPT
 from sgdone.message_text import did_you_mean
 from sgdone.model_file import read_header
@@ -34,7 +36,7 @@ class SummaryOptions:
     groups: str | None
     level: float
     reference: str | None
-    label: str | None
+    file: FileOptions
     plot: Path | None
     json: bool
 
@@ -66,13 +68,21 @@ def summarise_and_report(options: SummaryOptions) -> None:
     notes = read_header(options.model)["extra"]
     with ProgressLine() as line:
         line.now(f"reading {options.data}")
-        rows = load_like_training_data(options.data, model, notes, label=options.label, require_label=True)
+        rows = load_like_training_data(options.data, model, notes, options.file, require_label=True)
         y = as_classes(rows.labels) if is_classifier(model) else for_task(rows, "regression").labels
-        groups = None if options.groups is None else _groups(options.groups, rows)
+        file = options.file.like_training_data(notes)
+        groups = None if options.groups is None else _groups(options.groups, rows, file)
         line.now("computing standard errors")
-        with features_matched():
+        with features_matched(), table_errors_named(options.data):
             found: Summary = model.summary(
-                rows.X, y, cov=options.cov, groups=groups, columns=columns, level=options.level, reference=reference
+                rows.X,
+                y,
+                sample_weight=rows.weights,
+                cov=options.cov,
+                groups=groups,
+                columns=columns,
+                level=options.level,
+                reference=reference,
             )
         found = _with_options(found)
         problem = None if options.plot is None else _draw(found, columns, options.plot)
@@ -80,15 +90,18 @@ def summarise_and_report(options: SummaryOptions) -> None:
     if options.json:
         console.print_json(_report_of(found, options, rows.subset, plot))
     else:
-        table = str(found).replace("to_frame()", "--json")
+        table = str(found).replace("column_tests_frame()", "--json").replace("to_frame()", "--json")
         console.output().print(Text(table if plot is None else f"{table}\n\n{plot}"), soft_wrap=True)
     if problem:
         complain(f"no plot was drawn: {problem}", "warning", "yellow")
 
 
 def _columns(given: list[str], model: Any) -> list[str] | None:
-    """Names of features, separated by commas or not; a name may itself contain commas."""
-    known = [*map(str, model._names_of_columns()), INTERCEPT]
+    """Names of features or columns, separated by commas or not; a name may itself contain commas."""
+    encoder = getattr(model, "encoder_", None)
+    columns = [] if encoder is None or encoder.is_plain else encoder.column_features()
+    groups = [group.name for column in columns for group in column.groups]
+    known = [*map(str, model._names_of_columns()), *(column.name for column in columns), *groups, INTERCEPT]
     names: dict[str, None] = {}
     for text in given:
         parts = [text] if text in known else [part.strip() for part in text.split(",")]
@@ -115,7 +128,7 @@ def _reference(text: str | None, model: Any) -> Any:
         return classes[text]
 
 
-def _groups(column: str, rows: InputData) -> NDArray[Any]:
+def _groups(column: str, rows: InputData, file: FileOptions) -> NDArray[Any]:
     """The column of groups, which may also be a feature."""
     with usage("--groups"):
         if rows.label_name is None or rows.feature_names is None:
@@ -127,7 +140,8 @@ def _groups(column: str, rows: InputData) -> NDArray[Any]:
                 f"{column!r} is the {what} of the model: give the column that says which rows belong together"
             )
     # The column is read as a label, with one of the features: a file is not read without any.
-    return load(rows.name, label=column, features=others[:1]).labels
+    found = load(rows.name, replace(file, label=column, weight=None), features=others[:1], skip_unlabelled=False).labels
+    return found if rows.labelled is None else found[rows.labelled]
 
 
 def _no_columns(data: str) -> ValueError:
@@ -165,6 +179,8 @@ def _report_of(summary: Summary, options: SummaryOptions, subset: str | None, pl
         "df": summary.df,
         "monte_carlo_error": summary.monte_carlo_error,
         "coefficients": [_coefficient(summary, k) for k in range(len(summary))],
+        "column_tests": [_column_test(test) for test in summary.column_tests.values()],
+        "left_out": summary.left_out,
         "plot": plot and str(plot),
         "sgdone": sgdone.__version__,
     }
@@ -179,3 +195,9 @@ def _coefficient(summary: Summary, k: int) -> dict[str, Any]:
     if k in summary.refused:
         entry["refused"] = asdict(summary.refused[k])
     return entry
+
+
+def _column_test(test: ColumnTest) -> dict[str, Any]:
+    """The test of all levels of a column; why it has none or does not cover all of them, if so."""
+    names = ("column", "reference", "levels", "levels_tested", "df", "statistic", "p", "reason")
+    return {name: getattr(test, name) for name in names}

@@ -1,4 +1,4 @@
-"""Conversion of an Arrow table to a feature matrix and a label array."""
+"""Labels, weights and feature columns from an Arrow table, checked, with errors that say where."""
 
 import math
 from collections.abc import Callable
@@ -9,44 +9,111 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sgdone.data.table import DataError, ReadOptions, Table, all_finite, reads_as_number, shortened
-
-#: Values copied from columns to rows at a time, so that they fit in a core's cache.
-_PIECE = 2**17
-#: Texts converted to Python at a time, in search of one that is not a number.
-_TEXTS = 2**14
+from sgdone.data.column_choice import Columns
+from sgdone.data.table import DataError, ReadOptions, Table, all_finite, shortened
+from sgdone.tables import arrow_table
+from sgdone.tables.kinds import family_of
 
 #: Maps a 0-based row number to its place in the file: "line 18" or "row 17".
 Place = Callable[[int], str]
 
 
-def assemble(table: Any, features: list[str], label: str | None, options: ReadOptions, place: Place) -> Table:
+def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place) -> Table:
     """Build a :class:`Table` from the columns of an Arrow table; ``place`` locates a row in the file."""
     if table.num_rows == 0:
         raise options.error("has column names but no rows")
-    for name in features:
-        _check_numeric(table.column(name), name, options, place)
-    labels = None if label is None else _labels(table.column(label), label, options, place)
-    return Table(_matrix(table.select(features), options, place), labels, features, label, options.path)
+    features = arrow_table(table.select(columns.features))
+    for name, column in zip(features.column_names, features.columns, strict=True):
+        _check_feature(column, name, options, place)
+    weights = None if columns.weight is None else _weights(table.column(columns.weight), columns, options, place)
+    labels, labelled = None, None
+    if columns.label is not None:
+        column = table.column(columns.label)
+        missing = _missing_labels(column)
+        if options.skip_unlabelled and missing.any() and not missing.all():
+            labelled = np.flatnonzero(~missing)
+            column, features = column.take(labelled), features.take(labelled)
+            weights = None if weights is None else weights[labelled]
+        if options.require_label or not missing.any():
+            where = place if labelled is None else _place_among(labelled, place)
+            labels = _labels(column, columns, options, where)
+    return Table(
+        X=features,
+        y=labels,
+        feature_names=columns.features,
+        label_name=columns.label_name,
+        path=options.path,
+        weights=weights,
+        dropped=columns.dropped,
+        labelled=labelled,
+        unlabelled=0 if labelled is None else table.num_rows - labelled.size,
+    )
 
 
-def _matrix(table: Any, options: ReadOptions, place: Place) -> NDArray[Any]:
-    single = all(pa.types.is_float32(kind) for kind in table.schema.types)
-    shape = (table.num_rows, table.num_columns)
-    X: NDArray[Any] = np.empty(shape, dtype=np.float32 if single else np.float64)
-    start = 0
-    for batch in table.to_batches(max_chunksize=max(64, _PIECE // table.num_columns)):
-        rows = X[start : start + batch.num_rows]
-        for j, column in enumerate(batch.columns):
-            rows[:, j] = _floats(column).to_numpy(zero_copy_only=False)
-        if not options.allow_missing and not all_finite(rows):
-            for j, name in enumerate(table.column_names):
-                _check_finite(rows[:, j], start, name, options, place)
-        start += batch.num_rows
-    return X
+def _place_among(rows: NDArray[np.int64], place: Place) -> Place:
+    """The places of some rows of a file."""
+    return lambda row: place(int(rows[row]))
 
 
-def _labels(column: Any, name: str, options: ReadOptions, place: Place) -> NDArray[Any]:
+def _missing_labels(column: Any) -> NDArray[np.bool_]:
+    """Whether each row has no label: null, NaN or blank."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    missing = pc.is_null(column, nan_is_null=True)
+    if _is_text(column.type):
+        missing = pc.or_kleene(missing, pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0))
+    found: NDArray[np.bool_] = missing.to_numpy()
+    return found
+
+
+def _check_feature(column: Any, name: str, options: ReadOptions, place: Place) -> None:
+    """Raise for a type that cannot be encoded, and for infinite values."""
+    try:
+        family_of(name, column)
+    except TypeError:
+        row = 0 if column.null_count == len(column) else pc.index(column.is_valid(), True).as_py()
+        raise options.error(
+            f"{_shown(column[row])} ({column.type}) is neither number, text nor date: convert the column, or leave it "
+            "out with drop=",
+            place=f"{place(row)}, column {name!r}",
+        ) from None
+    if options.allow_missing or not (pa.types.is_float32(column.type) or pa.types.is_float64(column.type)):
+        return
+    infinite = pc.is_inf(column)
+    if pc.any(infinite).as_py():
+        row = pc.index(infinite, True).as_py()
+        raise _infinite(column[row].as_py(), row, name, options, place)
+
+
+def _weights(column: Any, columns: Columns, options: ReadOptions, place: Place) -> NDArray[np.float64]:
+    name = str(columns.weight)
+    where = f"column {name!r}"
+    if not _is_numeric(column.type):
+        raise options.error(f"weights must be numbers, and the type of this column is {column.type}", place=where)
+    if column.null_count:
+        row = pc.index(column.is_null(), True).as_py()
+        raise options.error("missing weight: drop the row", place=f"{place(row)}, {where}")
+    weights: NDArray[np.float64] = column.cast(pa.float64()).to_numpy()
+    wrong = ~((weights >= 0) & (weights < math.inf))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise options.error(f"the weight {weights[row]} is not a number of 0 or more", place=f"{place(row)}, {where}")
+    return weights
+
+
+def _labels(column: Any, columns: Columns, options: ReadOptions, place: Place) -> NDArray[Any]:
+    name, condition = str(columns.label), columns.condition
+    if condition is not None:
+        if not _is_numeric(column.type):
+            raise options.error(
+                f"{condition} compares numbers, and the type of the column is {column.type}", place=f"column {name!r}"
+            )
+        column = column.cast(pa.float64())
+    found = _labels_as_written(column, name, options, place)
+    return found if condition is None else condition.holds(found)
+
+
+def _labels_as_written(column: Any, name: str, options: ReadOptions, place: Place) -> NDArray[Any]:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if column.null_count:
@@ -63,7 +130,7 @@ def _labels(column: Any, name: str, options: ReadOptions, place: Place) -> NDArr
             place=f"{place(0)}, column {name!r}",
         )
     values: NDArray[Any] = _floats(column).to_numpy()
-    _check_finite(values, 0, name, options, place)
+    _check_finite(values, name, options, place)
     return values
 
 
@@ -84,53 +151,17 @@ def _text_labels(column: Any, name: str, options: ReadOptions, place: Place) -> 
     return result
 
 
-def _check_numeric(column: Any, name: str, options: ReadOptions, place: Place) -> None:
-    if not (_is_numeric(column.type) or pa.types.is_null(column.type)):
-        raise _not_a_number(column, name, options, place)
-    if column.null_count and not options.allow_missing:
-        row = pc.index(column.is_null(), True).as_py()
-        raise _missing(row, name, column.null_count, options, place)
-
-
-def _check_finite(values: NDArray[Any], first: int, name: str, options: ReadOptions, place: Place) -> None:
+def _check_finite(values: NDArray[Any], name: str, options: ReadOptions, place: Place) -> None:
     if all_finite(values):
         return
     at = int(np.argmin(np.isfinite(values)))
     if math.isnan(values[at]):
-        raise _missing(first + at, name, int(np.isnan(values).sum()), options, place)
-    where = f"{place(first + at)}, column {name!r}"
-    raise options.error(f"infinite value ({values[at]}): clip or drop it", place=where)
+        raise _missing(at, name, int(np.isnan(values).sum()), options, place)
+    raise _infinite(values[at], at, name, options, place)
 
 
-def _not_a_number(column: Any, name: str, options: ReadOptions, place: Place) -> DataError:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if column.null_count == len(column):
-        return _missing(0, name, len(column), options, place)
-    row = _first_not_a_number(column)
-    if not _is_text(column.type):
-        found = f"{_shown(column[row])} ({column.type}) is"
-    else:
-        value = column[row].as_py()
-        if not value.strip():
-            return _missing(row, name, 1, options, place)
-        found = f"{shortened(value)!r} is text,"
-    return options.error(
-        f"{found} not a number: correct it, encode the column as numbers (for example one-hot) or drop the column",
-        place=f"{place(row)}, column {name!r}",
-    )
-
-
-def _first_not_a_number(column: Any) -> int:
-    """The first row with a text that is not a number, or else the first row with a value."""
-    start = 0
-    for chunk in column.chunks if _is_text(column.type) else []:
-        for piece in (chunk.slice(first, _TEXTS) for first in range(0, len(chunk), _TEXTS)):
-            for row, value in enumerate(piece.to_pylist(), start):
-                if value is not None and not reads_as_number(value):
-                    return row
-            start += len(piece)
-    return int(pc.index(column.is_valid(), True).as_py())
+def _infinite(value: float, row: int, name: str, options: ReadOptions, place: Place) -> DataError:
+    return options.error(f"infinite value ({value}): clip or drop it", place=f"{place(row)}, column {name!r}")
 
 
 def _shown(value: Any) -> str:

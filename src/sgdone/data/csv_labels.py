@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 
-def typed(labels: Any) -> Any:
+def typed_labels(labels: Any) -> Any:
     """Convert labels to the type that Arrow infers for them, or leave them as text.
 
     Whole numbers stay text if numbers would not be the same labels: with leading zeros (``007``), or with more digits

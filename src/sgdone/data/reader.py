@@ -10,11 +10,12 @@ from sgdone.data.table import ReadOptions, Table
 
 
 class Reader(NamedTuple):
-    """A file format: its name, its extensions, and the function that reads it."""
+    """A file format: its name, its extensions, and the functions that read it, the second only columns as strings."""
 
     name: str
     suffixes: tuple[str, ...]
     read: Callable[[ReadOptions], Table]
+    read_as_written: Callable[[ReadOptions], dict[str, list[str]]] | None = None
 
 
 @lru_cache(maxsize=1)

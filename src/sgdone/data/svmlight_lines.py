@@ -105,7 +105,7 @@ def _feature_problems(entries: list[str], options: ReadOptions, last: int | None
     for entry in entries:
         left, _, right = entry.partition(":")
         digits = left.lstrip("+-")
-        if not digits.isdecimal() or not right:
+        if not digits.isdecimal() or len(left) > len(digits) + 1 or not right:
             yield f"{shortened(entry)!r} does not have the form index:value"
             return
         # Python does not convert more than 4,300 digits.

@@ -1,7 +1,7 @@
 """The result of reading a file, the options of the readers, and their error."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
@@ -22,9 +22,9 @@ class Table:
 
     Attributes
     ----------
-    X : ndarray or scipy.sparse.csr_array of shape (n_rows, n_features)
-        C-contiguous; float32 if all feature columns are, float64 otherwise. Finite, unless missing values are allowed:
-        these are NaN.
+    X : pyarrow.Table or scipy.sparse.csr_array
+        The feature columns of a CSV or Parquet file, each of one type, with nulls for gaps; or the features of a
+        svmlight file. Values are finite, unless others are allowed.
     y : ndarray of shape (n_rows,) or None
         Labels: numbers, booleans or strings, as in the file. None for a file without labels.
     feature_names, label_name
@@ -35,6 +35,14 @@ class Table:
         The file.
     zero_based : bool or None
         For svmlight, whether indices start at 0. A test file must be read like its training file.
+    weights : ndarray of shape (n_rows,) or None
+        The column of weights.
+    dropped : list of str
+        Columns that were left out on request.
+    labelled : ndarray of int or None
+        The rows of the file that have a label, if others were skipped; None if there are no others.
+    unlabelled : int
+        Number of rows that were skipped.
     """
 
     X: Any
@@ -43,6 +51,10 @@ class Table:
     label_name: str | None
     path: Path
     zero_based: bool | None = None
+    weights: NDArray[np.float64] | None = None
+    dropped: list[str] = field(default_factory=list)
+    labelled: NDArray[np.int64] | None = None
+    unlabelled: int = 0
 
 
 @final
@@ -53,10 +65,16 @@ class ReadOptions:
     path: Path
     label: str | None = None
     require_label: bool = True
+    skip_unlabelled: bool = False
     features: Sequence[str] | None = None
     n_features: int | None = None
     zero_based: bool = False
     allow_missing: bool = False
+    drop: Sequence[str] = ()
+    weight: str | None = None
+    as_strings: Collection[str] = ()
+    separator: str | None = None
+    header: bool = True
 
     @property
     def width(self) -> int | None:

@@ -10,6 +10,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import typer
+
+from sgdone.cli.file_options import FileOptions
 from sgdone.cli.fit import FitArguments, fit_and_report
 from sgdone.cli.options import Options
 from sgdone.data.files import read
@@ -87,16 +90,19 @@ def _fit(path: Path, folder: Path, options: dict[str, Any], random: Random, note
     arguments = FitArguments(
         data=str(path),
         test=None,
+        file=FileOptions(**options),
         options=Options(task, None, "auto", "auto", "auto", None, 1.0, "auto", 0),
+        hold_out=random.random() < 0.5,
         model=folder / "model-of-data",
         json=False,
         quiet=True,
         began=time.perf_counter(),
-        **options,
     )
 
     def problem_with(error: Exception) -> str | None:
-        """The reader's errors name the file; those of the estimator are about its arguments."""
+        """The reader's errors name the file; those of the estimator are about its arguments, or ask for the task."""
+        if isinstance(error, typer.BadParameter):
+            return None
         return only(DataError, path)(error) if isinstance(error, DataError) else argument_error(error)
 
     answer(lambda: fit_and_report(arguments), problem_with)

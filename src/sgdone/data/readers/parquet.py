@@ -1,13 +1,15 @@
 """Reader for Apache Parquet files."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sgdone.data.arrow_table import assemble
-from sgdone.data.column_choice import choose_columns
+from sgdone.data.column_choice import choose_columns, named_columns
 from sgdone.data.compressed_files import is_compressed, opened
 from sgdone.data.reader import Reader
 from sgdone.data.table import ReadOptions, Table
@@ -18,19 +20,37 @@ _PIECE = 1 << 20
 
 def read_parquet(options: ReadOptions) -> Table:
     """Read a Parquet file. The index saved by pandas is not a feature unless ``features`` or ``label`` names it."""
+    with _file(options) as file:
+        names = _without_index(file.schema_arrow, options)
+        columns = choose_columns(names, options)
+        _check_size(file.metadata, len(columns.features), options)
+        table = file.read(columns=columns.read())
+    return assemble(table, columns, options, lambda row: f"row {row + 1:,}")
+
+
+def read_as_written(options: ReadOptions) -> dict[str, list[str]]:
+    """Read the columns that ``features`` names as strings; missing values are empty."""
+    with _file(options) as file:
+        columns = named_columns(options.features or (), file.schema_arrow.names, options)
+        table = file.read(columns=columns)
+    return {name: [_text(value) for value in table.column(name).to_pylist()] for name in columns}
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+@contextmanager
+def _file(options: ReadOptions) -> Iterator[Any]:
     with opened(options.path) as stream:
         if not stream.read(1):
             raise options.error("is empty")
     try:
         with pq.ParquetFile(_source(options), page_checksum_verification=True) as file:
-            names = _without_index(file.schema_arrow, options)
-            features, label = choose_columns(names, options)
-            _check_size(file.metadata, len(features), options)
-            table = file.read(columns=features if label is None else [*features, label])
+            yield file
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0]
         raise options.error(f"cannot be read as Parquet ({reason}): write the file again") from error
-    return assemble(table, features, label, options, lambda row: f"row {row + 1:,}")
 
 
 def _source(options: ReadOptions) -> Any:
@@ -59,8 +79,8 @@ def _without_index(schema: Any, options: ReadOptions) -> list[str]:
         index = set(json.loads(schema.metadata[b"pandas"])["index_columns"])
     except (KeyError, TypeError, ValueError, RecursionError):  # none, or not what pandas writes
         index = set()
-    named = {options.label, *(options.features or ())}
+    named = {options.label, options.weight, *(options.features or ())}
     return [name for name in schema.names if name not in index or name in named]
 
 
-READER = Reader("parquet", (".parquet", ".pq"), read_parquet)
+READER = Reader("parquet", (".parquet", ".pq"), read_parquet, read_as_written)

@@ -1,0 +1,60 @@
+"""Types of the columns of a CSV file, which are read as strings: all cells of a column decide.
+
+- Numbers become float64. Blanks and words for gaps (`?`, `NA`, `nan`, ...) among them are nulls. Integers of more than
+  15 digits are rounded to the nearest float, as every model does with them; as categories, identifiers and labels they
+  are kept as they are written. Numbers that begin with a needless zero (``02134``) are codes, and stay strings.
+- ``true`` and ``false``, also as ``True`` or ``TRUE``, become booleans.
+- ISO dates become timestamps, unless they state time zones, which may differ from cell to cell.
+- All others stay strings.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sgdone.tables.date_values import parsed_dates
+from sgdone.tables.string_cells import first_cells_fit, look_like_codes, parsed_numbers, without_gap_words
+
+_TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+
+
+def typed_column(strings: Any) -> Any:
+    """A column of strings as numbers, booleans or timestamps, or as it is.
+
+    Examples
+    --------
+    >>> def typed(*cells):
+    ...     return typed_column(pa.chunked_array([pa.array(cells, pa.large_string())])).to_pylist()
+    >>> typed("1", "?", "2.5"), typed("true", "FALSE"), typed("02134", "94110")
+    ([1.0, None, 2.5], [True, False], ['02134', '94110'])
+    """
+    for parse in (_numbers, _booleans, _timestamps):
+        parsed = parse(strings)
+        if parsed is not None and parsed.null_count < len(parsed):
+            return parsed
+    return strings
+
+
+def _numbers(strings: Any) -> Any | None:
+    numbers = parsed_numbers(strings)
+    return None if numbers is None or look_like_codes(strings) else numbers
+
+
+def _booleans(strings: Any) -> Any | None:
+    if not first_cells_fit(strings, (*_TRUE, *_FALSE).__contains__):
+        return None
+    cells = without_gap_words(strings)
+    true, false = (pc.is_in(cells, value_set=pa.array(words, strings.type)) for words in (_TRUE, _FALSE))
+    known = pc.or_(true, false)
+    if not pc.all(pc.or_(known, pc.is_null(cells)), min_count=0).as_py():
+        return None
+    return pc.if_else(known, true, pa.scalar(None, pa.bool_()))
+
+
+def _timestamps(strings: Any) -> Any | None:
+    dates = parsed_dates(strings)
+    if dates is None or not np.array_equal(dates.utc, dates.wall):
+        return None
+    return pa.chunked_array([pa.array(dates.utc, pa.timestamp("us"), mask=dates.missing)])

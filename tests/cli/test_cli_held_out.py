@@ -1,0 +1,124 @@
+"""Rows held out for the scores, and the scores themselves."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import confusion_matrix, log_loss, roc_auc_score
+
+from cli.files import write_csv
+from sgdone import LinearClassifier, load
+from sgdone.cli.held_out import held_out_rows
+
+
+@pytest.fixture
+def rows(rng):
+    a, b = rng.standard_normal((2, 200))
+    return {"a": a, "b": b, "y": np.where(a + b + rng.standard_normal(200) > 1, "yes", "no")}
+
+
+@pytest.fixture
+def file(rows, tmp_path):
+    return write_csv(tmp_path / "t.csv", rows)
+
+
+def test_a_tenth_is_held_out_and_the_saved_model_has_all_rows(sgdone, file, rows, tmp_path):
+    result = sgdone("fit", file, "--model", tmp_path / "m")
+    announced = "held out 20 of 200 rows for the scores; the saved model is then fitted on all rows"
+    assert result.stdout.splitlines()[0] == announced
+    report = sgdone("fit", file, "--model", tmp_path / "m", "--json").report
+    assert (report["rows"], report["fitted_rows"], report["held_out"]["rows"]) == (200, 200, 20)
+    X = np.column_stack([rows["a"], rows["b"]])
+    np.testing.assert_array_equal(load(tmp_path / "m").coef_, LinearClassifier(random_state=0).fit(X, rows["y"]).coef_)
+
+
+def test_the_scores_are_those_of_the_held_out_rows(sgdone, file, rows):
+    report = sgdone("fit", file, "--seed", 3, "--json").report
+    held_out = held_out_rows(rows["y"], "classification", 3)
+    assert report["fitted_rows"] == 180
+    X = np.column_stack([rows["a"], rows["b"]])
+    model = LinearClassifier(random_state=3).fit(X[~held_out], rows["y"][~held_out])
+    y, found = rows["y"][held_out], report["held_out"]
+    probabilities = model.predict_proba(X[held_out])
+    assert found["loss"] == pytest.approx(log_loss(y, probabilities))
+    assert found["auc"] == pytest.approx(roc_auc_score(y, probabilities[:, 1]))
+    assert found["error"] == pytest.approx(np.mean(model.predict(X[held_out]) != y))
+    assert found["confusion"] == confusion_matrix(y, model.predict(X[held_out])).tolist()
+    share = np.mean(rows["y"][~held_out] == "yes")
+    constant = np.tile([1 - share, share], (20, 1))
+    assert found["base"] == {
+        "loss": pytest.approx(log_loss(y, constant)), "error": pytest.approx(np.mean(y != "no")), "auc": 0.5
+    }  # fmt: skip
+
+
+def test_a_regression_beside_the_mean(sgdone, rng, tmp_path):
+    a = rng.standard_normal(100)
+    y = 2 * a + 0.1 * rng.standard_normal(100)
+    path = write_csv(tmp_path / "t.csv", {"a": a, "b": rng.standard_normal(100), "y": y})
+    report = sgdone("fit", path, "--task", "regression", "--json").report
+    held_out = held_out_rows(y, "regression", 0)
+    base = np.sqrt(np.mean((y[held_out] - y[~held_out].mean()) ** 2))
+    assert report["held_out"]["base"]["rmse"] == pytest.approx(base)
+    assert report["held_out"]["rmse"] < 0.2 < base
+
+
+def test_few_rows_and_no_holdout(sgdone, rows, tmp_path):
+    few = write_csv(tmp_path / "few.csv", {name: values[:49] for name, values in rows.items()})
+    first = sgdone("fit", few).stdout.splitlines()[0]
+    assert first == "fewer than 50 rows: none are held out, and the scores are those of the training rows"
+    assert sgdone("fit", few, "--json").report["held_out"] is None
+    text = sgdone("fit", few, "--no-holdout").stdout
+    assert text.startswith("task ")
+    assert "held" not in text
+
+
+def test_classes_are_held_out_alike_and_never_whole():
+    labels = np.repeat(["a", "b", "c"], [900, 99, 1])
+    for seed in range(20):
+        held_out = held_out_rows(labels, "classification", seed)
+        assert held_out.sum() in (99, 100)
+        assert np.count_nonzero(held_out & (labels == "b")) in (9, 10, 11)
+        assert not held_out[-1]
+    assert held_out_rows(np.arange(1000), "regression", 0).sum() == 100
+    np.testing.assert_array_equal(
+        held_out_rows(labels, "classification", 1), held_out_rows(labels, "classification", 1)
+    )
+
+
+def test_confusion_of_few_classes_only(sgdone, rng, tmp_path):
+    n = 240
+    columns = {"a": rng.standard_normal(n), "b": rng.standard_normal(n)}
+    path = write_csv(tmp_path / "t.csv", columns | {"y": [f"c{k % 3}" for k in range(n)]})
+    text = sgdone("fit", path, "--stop", 1).stdout
+    assert "Held-out rows by true class (lines) and predicted class (columns):\n     c0   c1   c2\nc0 " in text
+    assert "AUC" not in text
+    path = write_csv(tmp_path / "t.csv", columns | {"y": [f"c{k % 11}" for k in range(n)]})
+    assert "predicted class" not in sgdone("fit", path, "--stop", 1).stdout
+
+
+@pytest.mark.parametrize("when", ["running", "encoding"])
+def test_ctrl_c_in_the_second_fit(when, sgdone, file, tmp_path, monkeypatch):
+    """The model so far is saved; before there is one, that of the first fit."""
+    fit, calls = LinearClassifier.fit, []
+
+    def pressed(model, X, y, **options):
+        calls.append(len(y))
+        if len(calls) == 2 and when == "encoding":
+            raise KeyboardInterrupt
+        if len(calls) == 2:
+            model._progress_hook = lambda number: press
+        return fit(model, X, y, **options)
+
+    def press(progress):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LinearClassifier, "fit", pressed)
+    result = sgdone("fit", file, "--model", tmp_path / "m", "--stop", 3, code=130)
+    assert calls == [180, 200]
+    assert "held-out rows" in result.stdout
+    status = load(tmp_path / "m").verdict_.status
+    if when == "running":
+        assert status == "interrupted"
+        assert "Interrupted after" in result.stdout
+        assert "The model was fitted on" not in result.stdout
+    else:
+        assert status != "interrupted"
+        assert result.stdout.endswith("The model was fitted on 180 of the 200 rows.\n")
