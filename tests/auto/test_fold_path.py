@@ -47,7 +47,7 @@ def found(X, y, objective, weights=None, given_units=False, folds=True):
     return path, coef, intercept
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_optimum_is_that_of_an_exact_solver(n_classes):
     """In given units, at the penalty that the folds chose."""
     X, logits, rng = text()

@@ -31,7 +31,7 @@ def leaks(sgdone, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_a_copied_or_recoded_class_is_named(n_classes, rng, columns, leaks):
     y = rng.integers(0, n_classes, N)
     columns["a"] += y

@@ -372,6 +372,7 @@ def test_unknown_monitors_raise(two, monitors, error, words):
         SGDClassifier(monitors=monitors).fit(*two)
 
 
+@pytest.mark.slow
 def test_a_loss_given_by_its_name_is_that_loss(two):
     X, y = two
     model = SGDClassifier("margin-pursuit", stop=1, random_state=0).fit(X, y)

@@ -55,6 +55,7 @@ def test_fit_and_predict(task):
     assert clone(model).fit(X, y).coef_.tobytes() == model.coef_.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_by_the_bank_alone(task, without_finish):
     X, y = problem(task, 3000)
@@ -70,6 +71,7 @@ def test_units_of_numbers_do_not_matter():
     np.testing.assert_allclose(other.decision_function(moved), model.decision_function(X), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_probabilities(without_finish):
     X, y = problem("three")
     model = LinearClassifier(random_state=0, stop=2).fit(X, y)
@@ -79,6 +81,7 @@ def test_probabilities(without_finish):
     assert np.allclose(np.exp(model.predict_log_proba(X)), found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("chunk", [500, 130])
 def test_partial_fit(chunk, task, tmp_path):

@@ -459,7 +459,7 @@ class TestEdges:
         assert model.coef_ is coef
         assert model.feature_names_in_.tolist() == ["c"]
 
-    @pytest.mark.parametrize("make", [SGDClassifier, SGDRegressor])
+    @pytest.mark.parametrize("make", [SGDClassifier, pytest.param(SGDRegressor, marks=pytest.mark.slow)])
     def test_named_methods_take_numbers(self, make):
         frame = pd.DataFrame({"x": np.arange(40.0), "c": ["a", "b"] * 20})
         message = rf"column 'c' of X has the type large_string, and {make.__name__} takes numbers only: .*TableEncoder"

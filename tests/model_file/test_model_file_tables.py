@@ -75,6 +75,7 @@ def test_a_model_of_partial_fit_alone(stored):
     same(model, loaded, THIRD)
 
 
+@pytest.mark.slow
 def test_one_class_against_the_rest(stored):
     model = LinearClassifier("hinge", random_state=0).fit(FIRST, labels(FIRST, 3))
     loaded = stored(model)
