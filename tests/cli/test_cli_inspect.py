@@ -82,7 +82,7 @@ def test_columns_of_a_data_frame(sgdone, table, tmp_path):
     save(LinearRegressor(random_state=0).fit(table[["city\x1b[2J", "x1", "one"]], y), tmp_path / "m")
     text = sgdone("inspect", tmp_path / "m").stdout
     assert "features   3, encoded from 3 columns" in text
-    shown = text.split("Columns, and what became of them:\n")[1].splitlines()
+    shown = text.split("How the columns were encoded:\n")[1].splitlines()
     assert shown[:3] == [
         r"city\x1b[2J  category  2 levels",
         "x1           number",

@@ -386,3 +386,12 @@ def test_codes_and_few_levels_are_no_unread_numbers():
                 }
             )
         )
+
+
+def test_the_numbers_of_texts_do_not_change():
+    """Though the first text has no words in the first rows."""
+    encoder = TableEncoder(columns={"a": "text", "b": "text"})
+    encoder.partial_fit(pd.DataFrame({"a": ["!", "?"], "b": ["one", "two"]}))
+    assert encoder.texts().tolist() == [1, 1]
+    encoder.partial_fit(pd.DataFrame({"a": ["three", "four"], "b": ["one", "two"]}))
+    assert encoder.texts().tolist() == [1, 1, 0, 0]

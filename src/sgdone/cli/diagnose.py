@@ -87,7 +87,7 @@ def diagnose_and_report(options: DiagnoseOptions) -> None:
 
 
 def _features(rows: InputData) -> tuple[Any, list[str], str, list[dict[str, Any]] | None]:
-    """A matrix, the names of its columns; if columns of a table had to be encoded, how, and what became of each.
+    """A matrix, the names of its columns; if columns of a table had to be encoded, how, and how each was.
 
     Numbers and booleans stay as they are, gaps included. A category is encoded without its most frequent level, because
     with all of them the columns would add up to the intercept.

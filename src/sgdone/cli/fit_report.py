@@ -50,13 +50,13 @@ def report_of(model: Model, train: InputData, fitted: InputData, task: Task) -> 
 
 
 def _columns(model: Model, rows: InputData) -> list[dict[str, Any]] | None:
-    """What became of each column of a table, and its gaps; None for arrays."""
+    """How each column was encoded of a table, and its gaps; None for arrays."""
     encoder = getattr(model, "encoder_", None)
     return None if encoder is None or not isinstance(rows.X, pa.Table) else columns_of(encoder, rows.X)
 
 
 def columns_of(encoder: TableEncoder, table: Any) -> list[dict[str, Any]]:
-    """What became of each column of a table, and its gaps."""
+    """How each column was encoded of a table, and its gaps."""
     plans = {} if encoder.is_plain else {plan.encoder.name: plan for plan in encoder.plans_}
     return [
         column._asdict()

@@ -54,7 +54,7 @@ def _shown(parameter: Any) -> str:
 
 
 def _columns(model: Model) -> list[dict[str, str]] | None:
-    """What became of the columns of a data frame; None if they are the features."""
+    """How the columns of a data frame were encoded; None if they are the features."""
     encoder = getattr(model, "encoder_", None)
     if encoder is None or encoder.is_plain:
         return None
@@ -118,8 +118,8 @@ def _show(report: dict[str, Any], model: Model) -> None:
 
 
 def _show_columns(columns: list[dict[str, str]]) -> None:
-    """What became of the first columns, a line each."""
-    console.say("\nColumns, and what became of them:")
+    """How the first columns were encoded, a line each."""
+    console.say("\nHow the columns were encoded:")
     lines = []
     for column in columns[:_MOST_COLUMNS]:
         what = "; ".join(part for part in (column["features"], column["reason"]) if part)

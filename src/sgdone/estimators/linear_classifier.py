@@ -82,7 +82,7 @@ class LinearClassifier(ClassifierMixin, Classification, DefaultFit):  # type: ig
     feature_names_in_ : ndarray
         Their names, if ``X`` has them.
     encoder_ : TableEncoder
-        What became of the columns of a data frame; ``print`` it. Not set for arrays.
+        How the columns of a data frame were encoded; ``print`` it. Not set for arrays.
     feature_std_ : ndarray of shape (n_features,)
         Standard deviation of each feature in the rows of the last ``fit``; ``coef_ * feature_std_`` compares features
         in different units. Not set by ``partial_fit``.

@@ -115,7 +115,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
         return roles_of_features(encoder.n_dense_, encoder.texts())
 
     def get_feature_names_out(self) -> NDArray[Any]:
-        """Names of the features of ``coef_``: columns, or what became of them if they were encoded."""
+        """Names of the features of ``coef_``: columns, or their encoded features."""
         check_is_fitted(self)
         names = self._names_of_columns()
         n_features = self.coef_.shape[-1]

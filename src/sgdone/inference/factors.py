@@ -60,7 +60,7 @@ def factors_of(
     Parameters
     ----------
     columns : sequence of ColumnFeatures
-        What became of each column.
+        How each column was encoded.
     names : sequence of str
         Names of the features.
     rows : array, CSR matrix or MixedMatrix

@@ -177,7 +177,7 @@ def reference_coding(
     Parameters
     ----------
     columns : sequence of ColumnFeatures
-        What became of each column of the table.
+        How each column was encoded of the table.
     names : sequence of str
         Names of the features.
     rows : array, CSR matrix or MixedMatrix

@@ -178,7 +178,7 @@ class CategoryEncoder(ColumnEncoder):
         return np.concatenate([self.level_features, self.bucket_features, gaps])
 
     def description(self) -> str:
-        """What the column became, for people."""
+        """How the column was encoded, for people."""
         parts = [counted(len(self.levels), "level")]
         if self.is_full:
             parts.append(f"others hashed into {counted(self.buckets.size, 'bucket')}")

@@ -110,7 +110,7 @@ class LevelGroup:
 @final
 @dataclass(frozen=True)
 class ColumnFeatures:
-    """What became of one column of a table.
+    """How one column of a table was encoded.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ class ColumnEncoder(ABC):
 
     @abstractmethod
     def description(self) -> str:
-        """What the column became, for people."""
+        """How the column was encoded, for people."""
 
     @abstractmethod
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:

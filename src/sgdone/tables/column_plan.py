@@ -53,7 +53,7 @@ class ColumnPlan:
         return read_as(self.kind, name, column)
 
     def description(self) -> "ColumnDescription":
-        """What became of the column and why."""
+        """How the column was encoded, and why."""
         return ColumnDescription(self.encoder.name, self.kind.value, self.encoder.description(), self.reason)
 
     def header(self) -> tuple[str, str, str]:
@@ -62,7 +62,7 @@ class ColumnPlan:
 
 
 class ColumnDescription(NamedTuple):
-    """What became of a column, for people: its kind ("left out" if it has no features), its features, and why."""
+    """How a column was encoded, for people: its kind ("left out" if it has no features), its features, and why."""
 
     name: str
     kind: str
@@ -91,7 +91,7 @@ def make_encoder(name: str, column: Column, max_levels: int, max_bytes: int, n_b
 def described(
     names: Sequence[str], plans: Sequence[ColumnPlan], left_out: Mapping[str, str]
 ) -> list[ColumnDescription]:
-    """What became of each column."""
+    """How each column was encoded."""
     found = {plan.encoder.name: plan.description() for plan in plans}
     found |= {name: ColumnDescription(name, "left out", "", why) for name, why in left_out.items()}
     return [found[name] for name in names]

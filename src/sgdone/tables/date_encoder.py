@@ -100,7 +100,7 @@ class DateEncoder(ColumnEncoder):
         return np.concatenate([*features, self.gaps.sparse_numbers()])
 
     def description(self) -> str:
-        """What the column became, for people."""
+        """How the column was encoded, for people."""
         shown = [name for name, part in self.parts.items() if part.features.max() >= 0]
         gaps = [] if self.gaps.indicator is None else ["gaps marked"]
         return ", ".join(["trend in days", *shown, *gaps])

@@ -79,7 +79,7 @@ def _sparse(entries: Sequence[Entries], n_rows: int, n_sparse: int) -> Any:
 
 
 def _empty_rows(shape: tuple[int, int], total: int) -> tuple[Any, Any, NDArray[np.float64]]:
-    """Arrays ``indptr``, ``indices`` and ``values`` for so many entries; SciPy wants both index arrays of one type."""
+    """Empty arrays ``indptr``, ``indices`` and ``values`` of ``total`` entries; SciPy wants one type of index."""
     kind = np.int32 if max(total, shape[1]) < 2**31 else np.int64
     return np.zeros(shape[0] + 1, dtype=kind), np.empty(total, dtype=kind), np.empty(total)
 

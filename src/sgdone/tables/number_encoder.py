@@ -10,6 +10,9 @@ from sgdone.tables.column_encoder import ColumnEncoder, Entries, NewFeatures
 from sgdone.tables.encoder_state import ColumnState, StateFields
 from sgdone.tables.kinds import Column
 
+#: Rows that are added up at a time.
+_PIECE_ROWS = 1024
+
 
 @final
 class GapFiller:
@@ -140,7 +143,7 @@ class NumberEncoder(ColumnEncoder):
         return self.gaps.sparse_numbers()
 
     def description(self) -> str:
-        """What the column became, for people."""
+        """How the column was encoded, for people."""
         return "" if self.gaps.indicator is None else f"gaps filled by the mean {self.gaps.mean:.6g} and marked"
 
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
@@ -153,3 +156,16 @@ class NumberEncoder(ColumnEncoder):
         made = cls(name, bool(state.values["boolean"]))
         made.gaps = GapFiller.from_state(state)
         return made
+
+
+def column_sums(X: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Weighted sums of the columns, added up in pieces of rows, which keeps their digits and fits a cache."""
+    total = np.zeros(X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for first in range(0, X.shape[0], _PIECE_ROWS):
+            part = X[first : first + _PIECE_ROWS]
+            if weight is not None:
+                own = weight[first : first + _PIECE_ROWS, None]
+                part = np.where(own > 0, part, 0.0) * own
+            total += part.sum(axis=0, dtype=np.float64)
+    return total

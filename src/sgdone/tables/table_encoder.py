@@ -1,7 +1,5 @@
 """Tables of numbers, categories, dates and text as rows of features: a scikit-learn transformer."""
 
-import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, final
 
@@ -19,9 +17,9 @@ from sgdone.tables.feature_names import all_names
 from sgdone.tables.frames import arrow_table
 from sgdone.tables.kinds import UNREAD, Column, Kind, check_choices, read_as, settle
 from sgdone.tables.left_out import redundant
-from sgdone.tables.number_encoder import NumberEncoder
+from sgdone.tables.number_encoder import NumberEncoder, column_sums
 from sgdone.tables.table_state import FittedParts, parts_of, state_of
-from sgdone.tables.text_encoder import TextEncoder
+from sgdone.tables.warn_user import warn_user
 
 
 @final
@@ -185,7 +183,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Learn the means of more rows of a table that is an array already."""
         weight = _weights(sample_weight, X.shape[0])
         count = float(X.shape[0] if weight is None else weight.sum())
-        totals = _column_sums(X, weight)
+        totals = column_sums(X, weight)
         for plan, total, values in zip(self.plans_, totals.tolist(), X.T, strict=True):
             assert isinstance(plan.encoder, NumberEncoder)
             if plan.encoder.gaps.indicator is None and not plan.encoder.gaps.add(total, count):
@@ -244,9 +242,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def texts(self) -> NDArray[np.int32]:
         """For each feature, the number of the text whose word it is, counted from 0, or −1 for other features."""
         found = np.full(self.n_features_out_, -1, dtype=np.int32)
-        encoders = [plan.encoder for plan in self.plans_ if isinstance(plan.encoder, TextEncoder)]
-        for number, encoder in enumerate(encoders):
-            found[self.n_dense_ + encoder.features] = number
+        # A text without words so far has a number too: those of others never change.
+        texts = [plan.encoder for plan in self.plans_ if plan.kind is Kind.TEXT]
+        for number, encoder in enumerate(texts):
+            found[self.n_dense_ + encoder.word_numbers()] = number
         return found
 
     @property
@@ -266,7 +265,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.n_dense_ + self.n_sparse_
 
     def describe(self) -> str:
-        """What each column became and why, a line a column."""
+        """How each column was encoded and why, a line a column."""
         check_is_fitted(self)
         title = f"{counted(self.n_features_in_, 'column')}, {counted(self.n_features_out_, 'feature')}"
         columns = self.describe_columns()
@@ -379,10 +378,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if new is not None:
             self.n_sparse_ = new.next
         if surprised:
-            warnings.warn(
-                f"gaps in columns that had none in fit: {listed(surprised)}. They are filled by the mean.",
-                stacklevel=_frames_of_libraries(),
-            )
+            warn_user(f"gaps in columns that had none in fit: {listed(surprised)}. They are filled by the mean.")
         return assemble(entries, n_rows, self.n_sparse_)
 
     def _warn_of_formats(self) -> None:
@@ -391,10 +387,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if found:
             named = ", ".join(f"{plan.encoder.name!r}{plan.reason.removeprefix(UNREAD)}" for plan in found[:10])
             first = found[0].encoder.name
-            warnings.warn(
+            warn_user(
                 f"columns that look like numbers or dates in another format are read as categories: {named}. Convert "
-                f"them, or pass columns={{{first!r}: 'category'}} if that is what they are",
-                stacklevel=_frames_of_libraries(),
+                f"them, or pass columns={{{first!r}: 'category'}} if that is what they are"
             )
 
     def _warn_of_values(self, table: Any) -> None:
@@ -402,20 +397,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         empty = [name for name, why in self.left_out_.items() if why in ("no values", "blank")]
         found = [name for name in empty if settle(name, table.column(name)).kind is not Kind.DROP]
         if found:
-            warnings.warn(
+            warn_user(
                 f"columns were empty in the first call of partial_fit and have values now: {listed(found)}. "
-                "They stay left out; fit again to use them.",
-                stacklevel=_frames_of_libraries(),
+                "They stay left out; fit again to use them."
             )
             self.left_out_ |= dict.fromkeys(found, "empty in the first call of partial_fit")
-
-
-def _frames_of_libraries() -> int:
-    """The level of the caller's first frame that is neither ours nor scikit-learn's, so that a warning shows it."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(("sgdone.", "sklearn.")):
-        frame, level = frame.f_back, level + 1
-    return level
 
 
 def _weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
@@ -428,20 +414,5 @@ def _weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64
     return weights
 
 
-def _column_sums(X: NDArray[Any], weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Weighted sums of the columns, added up in pieces of rows, which keeps their digits and fits a cache."""
-    total = np.zeros(X.shape[1])
-    with np.errstate(over="ignore", invalid="ignore"):
-        for first in range(0, X.shape[0], _PIECE_ROWS):
-            part = X[first : first + _PIECE_ROWS]
-            if weight is not None:
-                own = weight[first : first + _PIECE_ROWS, None]
-                part = np.where(own > 0, part, 0.0) * own
-            total += part.sum(axis=0, dtype=np.float64)
-    return total
-
-
-#: Rows that are added up at a time.
-_PIECE_ROWS = 1024
 #: Kinds of columns of a table that an array could hold.
 _PLAIN_KINDS = (Kind.NUMBER, Kind.BOOLEAN)

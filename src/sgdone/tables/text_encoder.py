@@ -113,7 +113,7 @@ class TextEncoder(ColumnEncoder):
         return self.features
 
     def description(self) -> str:
-        """What the column became, for people."""
+        """How the column was encoded, for people."""
         return f"{counted(self.features.size, 'bucket')} of words and pairs of words"
 
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
