@@ -2,29 +2,27 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sgdone.data import ArraySource
-from sgdone.data.column_roles import roles_of_features
 from sgdone.data.learning_task import Task
 from sgdone.data.memory import FEWER_COLUMNS, memory_errors_explained, training_text
 from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin, FitTask, Snapshot
-from sgdone.estimators.coefficient_frame import centred_spreads, coefficient_frame, shares_of_rows, spreads_of_rows
+from sgdone.estimators.coefficient_frame import centred_spreads, shares_of_rows, spreads_of_rows
 from sgdone.estimators.continuing import resumed, rule_for_rows
 from sgdone.estimators.input_validation import check_entries
+from sgdone.estimators.named_features import NamedFeatures
 from sgdone.estimators.parameters import as_bool, as_loss, as_n_jobs, as_verbose, is_auto
 from sgdone.estimators.sample_weights import Frequencies
-from sgdone.estimators.table_input import FeatureNames
 from sgdone.estimators.training import PassPrinter, Start, train
 from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Objective
@@ -35,36 +33,25 @@ from sgdone.losses.loss import Loss
 from sgdone.run import Hook, Result, Trace, Verdict
 from sgdone.solvers.stretch import LARGEST
 from sgdone.sums.columns import moments_of
-from sgdone.tables import TableEncoder
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Rows from which the spreads of columns are estimated if the method does not need them: enough for a digit or two.
 _ROWS_FOR_SPREADS = 1024
 
 
-class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
+class LinearModel(CallbackSupportMixin, NamedFeatures, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
     """Base of the four estimators; not for users."""
 
     _task: ClassVar[Task]
     #: Makes a hook for a model, given its number: the progress line of the command.
     _progress_hook: Callable[[int], Hook] | None = None
-    #: Names of the columns for messages, if ``X`` has none.
-    _feature_names: Sequence[str] | None = None
 
-    coef_: NDArray[Any]
     intercept_: NDArray[Any]
     n_iter_: int
     alpha_: float
     feature_std_: NDArray[np.float64]
     feature_share_: NDArray[np.float64]
-    encoder_: TableEncoder
     trace_: Trace
     verdict_: Verdict
-    _results: Sequence[Result]
-    #: Whether tables with categories, gaps, dates and text are encoded.
-    _encodes_tables: ClassVar[bool] = False
 
     @abstractmethod
     def _method(self) -> Method:
@@ -89,85 +76,6 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
     @abstractmethod
     def _shapes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Shapes of ``coef_`` and ``intercept_``."""
-
-    def _kinds_of_columns(self) -> Mapping[str, str]:
-        """Kinds of columns that the user stated."""
-        return {}
-
-    def _names_of_columns(self) -> Sequence[str] | None:
-        """Names of the features of ``coef_``, if they have any."""
-        encoder = getattr(self, "encoder_", None)
-        if encoder is not None and not encoder.is_plain:
-            return FeatureNames(encoder)
-        names: Sequence[str] | None = getattr(self, "feature_names_in_", self._feature_names)
-        return names
-
-    def _names_in_encoder(self) -> Sequence[str] | None:
-        """Names of the features as the encoder has them, whether or not the table was all numbers."""
-        encoder = getattr(self, "encoder_", None)
-        return None if encoder is None else FeatureNames(encoder)
-
-    def _roles(self, n_features: int) -> NDArray[np.int32] | None:
-        """What each feature is part of, if the rows are those of an encoder."""
-        encoder = getattr(self, "encoder_", None)
-        if encoder is None or encoder.n_features_out_ != n_features:
-            return None
-        return roles_of_features(encoder.n_dense_, encoder.texts())
-
-    def get_feature_names_out(self) -> NDArray[Any]:
-        """Names of the features of ``coef_``: columns, or their encoded features."""
-        check_is_fitted(self)
-        names = self._names_of_columns()
-        n_features = self.coef_.shape[-1]
-        return np.array([f"x{j}" for j in range(n_features)] if names is None else list(names), dtype=object)
-
-    def coefficients(self) -> "pd.DataFrame":
-        """The coefficients with the names of their features, as a pandas data frame; the intercept comes first.
-
-        Returns
-        -------
-        pandas.DataFrame
-            ``name`` as in `get_feature_names_out`; ``value``; ``value_per_std``, the value times the standard deviation
-            of the feature, which compares features in different units; ``share``, of the rows of ``fit`` that have the
-            feature (a level, a word, a non-zero entry of a sparse matrix; 1 for dense columns). With more than two
-            classes also ``class``. After ``partial_fit`` alone ``value_per_std`` and ``share`` are not known: NaN.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from sgdone import LinearRegressor
-        >>> rents = pd.DataFrame({"city": ["Rome", "Oslo"] * 50, "rooms": [1, 2, 3, 4] * 25})
-        >>> model = LinearRegressor(random_state=0).fit(rents, 500 * rents["rooms"] + 300 * (rents["city"] == "Oslo"))
-        >>> model.coefficients()[["name", "value", "share"]].round(1)
-                  name  value  share
-        0  (intercept)  150.0    1.0
-        1        rooms  500.0    1.0
-        2    city=Oslo  150.0    0.5
-        3    city=Rome -150.0    0.5
-        """
-        check_is_fitted(self)
-        return coefficient_frame(self)
-
-    def _append_features(self, n_features: int) -> None:
-        """Give the model the features that its encoder has learnt in ``partial_fit``: their coefficients are 0.
-
-        So are their standard deviations and shares in the rows of the last ``fit``, which had none of them.
-        """
-        if not hasattr(self, "_results"):
-            return
-        count = n_features - self.coef_.shape[-1]
-        if count > 0:
-            roles = self._roles(n_features)
-            assert roles is not None
-            # What is there stays as it is, for a call that fails later.
-            self._results = [replace(result, state=result.state.copy()) for result in self._results]
-            for result in self._results:
-                result.state.append_features(roles[-count:])
-            wider = [(0, 0)] * (self.coef_.ndim - 1) + [(0, count)]
-            self.coef_ = np.pad(self.coef_, wider)
-            for name in ("feature_std_", "feature_share_"):
-                if hasattr(self, name):
-                    setattr(self, name, np.pad(getattr(self, name), (0, count)))
 
     def _loss(self) -> Loss:
         return as_loss(self.loss, self._task)
@@ -202,15 +110,6 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             return None
         _check_start(" and ".join(names), coef, intercept, X, weight)
         return Model(coef, intercept)
-
-    def _last_coef(self, last_names: Sequence[str] | None) -> NDArray[Any]:
-        """The coefficients of the last fit; those of an encoder in the order of its features in this fit."""
-        names = self._names_in_encoder()
-        if last_names is None or names is None:
-            return self.coef_
-        places = {name: j for j, name in enumerate(last_names)}
-        known = np.array([places.get(name, -1) for name in names], dtype=np.intp)
-        return np.where(known >= 0, self.coef_[..., known], 0.0)
 
     def _train(
         self,
