@@ -7,6 +7,8 @@ import importlib.util
 import os
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +35,7 @@ PAGES = [
         "docs/when-to-stop.md",
         "docs/how-sure.md",
         "docs/tables.md",
+        "docs/large-data.md",
         "docs/tutorial.md",
         "docs/huge-coefficients.md",
         "docs/margins.md",
@@ -70,3 +73,21 @@ def test_pages(page, tmp_path, monkeypatch):
     for block in blocks:
         if "--8<--" not in block:
             exec(compile(block, str(page), "exec"), names)
+
+
+@slow
+def test_pipe(tmp_path):
+    """The pipe of the page on large data."""
+    page = Path(__file__).parents[1] / "docs" / "large-data.md"
+    if not page.exists():
+        pytest.skip(f"{page.name} is not here: the tests run without the repository")
+    (command,) = re.findall(r"```bash\n(zcat .*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    rows = "".join(f"{k % 7},{'ab'[k % 2]},{int(k % 7 + k % 3 > 4)}\n" for k in range(600))
+    (tmp_path / "clicks.csv.gz").write_bytes(gzip.compress(b"age,site,click\n" + rows.encode()))
+    shim = tmp_path / "sgdone"
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m sgdone.cli "$@"\n')
+    shim.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, check=True, stdout=subprocess.PIPE)
+    assert b"of 600 rows for the scores" in done.stdout
+    assert sgdone.load(tmp_path / "clicks.sgdone").classes_.size == 2

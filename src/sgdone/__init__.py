@@ -7,6 +7,8 @@ from sgdone._version import __version__
 
 if TYPE_CHECKING:
     from sgdone import datasets, diagnose, losses, solvers, steps, stopping
+    from sgdone.data.file_input import files
+    from sgdone.data.row_input import batches
     from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
     from sgdone.losses import CustomLoss
     from sgdone.model_file import load, save
@@ -20,6 +22,8 @@ else:
         "SGDClassifier": "estimators",
         "SGDRegressor": "estimators",
         "TableEncoder": "tables",
+        "batches": "data.row_input",
+        "files": "data.file_input",
         "load": "model_file",
         "save": "model_file",
     }
@@ -40,8 +44,10 @@ __all__ = [
     "SGDRegressor",
     "TableEncoder",
     "__version__",
+    "batches",
     "datasets",
     "diagnose",
+    "files",
     "load",
     "losses",
     "save",

@@ -189,19 +189,6 @@ def test_copies_of_rows_are_in_one_fold(rng):
     assert np.array_equal(drawn.of_row[::2], drawn.of_row[1::2])
 
 
-def test_validation_rows_of_a_source_that_is_not_in_memory():
-    X, labels = table(15, 60)
-    blocks = [block_of(X[:40], 3, labels[:40]), block_of(X[40:], 3, labels[40:], np.arange(20) % 2.0)]
-    copied = ValidationRows.copied(blocks)
-    used = np.append(np.arange(40), 40 + np.flatnonzero(np.arange(20) % 2))
-    assert copied.block.rows.storage == "mixed"
-    np.testing.assert_array_equal(copied.block.rows.whole().toarray(), X[used])
-    np.testing.assert_array_equal(copied.block.labels, labels[used])
-
-
-# ---- runs ----
-
-
 def source_of(X, labels, **options):
     return ArraySource(X, labels, **options)
 

@@ -6,8 +6,10 @@ import pytest
 from running import objective_of
 from sgdone.auto import Bank
 from sgdone.data import ArraySource
+from sgdone.data.block_source import BlockSource
+from sgdone.data.row_block import RowBlock
+from sgdone.data.row_hash import row_hashes
 from sgdone.losses import Logistic
-from sgdone.papers.streams import Stream
 from sgdone.run import run
 from sgdone.stopping import Gain, MaxSamples
 
@@ -21,15 +23,27 @@ def draw(rng, n_rows):
     return X * SCALES, np.where(rng.random(n_rows) < probability, 1.0, -1.0)
 
 
+def endless():
+    rng, first = np.random.default_rng(0), 0
+    while True:
+        X, labels = draw(rng, 4096)
+        yield RowBlock(X, labels, None, row_hashes(X), np.arange(first, first + 4096))
+        first += 4096
+
+
+def endless_source():
+    return BlockSource(endless, None, seed=0, endless=True)
+
+
 def test_an_endless_source_ends_by_gain():
-    result = run(Stream(3, draw), objective_of(Logistic()), Bank(), Gain())
+    result = run(endless_source(), objective_of(Logistic()), Bank(), Gain())
     assert result.verdict.rule == "Gain"
     np.testing.assert_allclose(result.model.coef[0] * SCALES, WEIGHTS, atol=0.2)
 
 
 def test_an_endless_source_ends_by_a_budget():
     rule = Gain(tol=0) | MaxSamples(20_000)
-    result = run(Stream(3, draw), objective_of(Logistic()), Bank(), rule)
+    result = run(endless_source(), objective_of(Logistic()), Bank(), rule)
     assert result.verdict.rule == "MaxSamples"
     assert result.verdict.step >= 20_000
     assert result.model.intercept[0] == pytest.approx(0.5, abs=0.15)

@@ -16,8 +16,8 @@ SEPARATE = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner)
 def sgdone():
     """Run a command; returns its result, with the parsed JSON if it printed any."""
 
-    def run(*arguments, code=0):
-        result = CliRunner(**SEPARATE).invoke(app, [str(argument) for argument in arguments])
+    def run(*arguments, code=0, stdin=None):
+        result = CliRunner(**SEPARATE).invoke(app, [str(argument) for argument in arguments], input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == code, result.output

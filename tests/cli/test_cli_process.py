@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 import sgdone
@@ -111,3 +112,48 @@ def test_a_terminal_without_colour():
     code, shown = in_terminal("fit", "iris", NO_COLOR="1")
     assert code == 0
     assert not re.search(r"\x1b\[3\d", shown)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals")
+@pytest.mark.slow
+def test_sigterm_writes_a_checkpoint(rng, tmp_path):
+    a, b = rng.standard_normal((2, 40_000)).round(3)
+    data = write_csv(tmp_path / "t.csv", {"a": a, "b": b, "y": np.where(a > b + rng.logistic(size=a.size), 1, 0)})
+    options = ["fit", data, "--max-memory", "1MB", "--cache", tmp_path, "--tol", 0, "--passes", 300]
+    options = [
+        *map(str, options),
+        "--model",
+        str(tmp_path / "m"),
+        "--checkpoint",
+        str(tmp_path / "c"),
+        "--every",
+        "0.1",
+    ]
+    process = subprocess.Popen([*COMMAND, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "c").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, out + err
+    assert "SIGTERM ended it; the model so far is kept, and a checkpoint to resume from" in out
+    assert out.endswith("To go on where it ended, give the same command with --resume.\n")
+    assert sgdone.load(tmp_path / "m").verdict_.status == "interrupted"
+    resumed = run(*options, "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    found = sgdone.load(tmp_path / "m").coef_
+    assert run(*options[:-4]).returncode == 0
+    np.testing.assert_array_equal(sgdone.load(tmp_path / "m").coef_, found)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.slow
+def test_progress_of_files_in_a_terminal(rng, tmp_path):
+    a, b = rng.standard_normal((2, 100_000)).round(3)
+    data = write_csv(tmp_path / "t.csv", {"a": a, "b": b, "y": np.where(a > b + rng.logistic(size=a.size), 1, 0)})
+    code, shown = in_terminal(
+        "fit", data, "--max-memory", "1MB", "--cache", tmp_path, "--tol", 0, "--passes", 60, NO_COLOR="1"
+    )
+    assert code == 0
+    assert re.search(r"training · [\d.]+ MB of [\d.]+ MB · ", shown)
+    assert re.search(r"training · pass \d+, \d+% · progressive loss \S+ · \d+ s", shown)

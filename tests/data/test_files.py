@@ -51,7 +51,13 @@ def test_parquet_by_suffix_or_by_looks(tmp_path, name):
     np.testing.assert_array_equal(read(tmp_path / name).X, X)
 
 
-@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip), ("bz2", bz2), ("xz", lzma)])
+class Zstd:
+    @staticmethod
+    def compress(content):
+        return pa.compress(content, codec="zstd", asbytes=True)
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip), ("bz2", bz2), ("xz", lzma), ("zst", Zstd)])
 @pytest.mark.parametrize(
     ("name", "content"), [("t.csv", CSV.encode()), ("t.svm", SVM.encode()), ("t.parquet", parquet_bytes())]
 )
@@ -65,8 +71,33 @@ def test_compressed(tmp_path, suffix, pack, name, content, telling):
 def test_format_overrules_the_suffix(tmp_path):
     (tmp_path / "t.csv").write_text(SVM)
     np.testing.assert_array_equal(dense(read(tmp_path / "t.csv", format="svmlight")), X)
-    with pytest.raises(ValueError, match="format='xls' is none of 'csv', 'parquet', 'svmlight'"):
+    known = "'arrow', 'csv', 'jsonl', 'parquet', 'svmlight', 'vw'"
+    with pytest.raises(ValueError, match=f"format='xls' is none of {known}"):
         read(tmp_path / "t.csv", format="xls")
+
+
+@pytest.mark.parametrize("name", ["t.vw", "t.txt", "t.dat", "t", "T.VW"])
+@pytest.mark.parametrize("text", ["0 |f a:1 b:2.5\n1 |f a:-3 b:1e3\n", "0 |a:1 a\n\n1 2 'tag| b\n", "'tag|a b,c\n"])
+def test_vowpal_wabbit_by_suffix_or_by_looks(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    table = read(tmp_path / name, require_label=False)
+    assert table.feature_names == (["f^a", "f^b"] if "f" in text else ["a^a", "b"] if "0" in text else ["a^b,c"])
+
+
+def test_bars_between_cells_do_not_look_like_vowpal_wabbit(tmp_path):
+    for text in ("a|b\n1|2\n", "1|2|3\n4|5|6\n"):
+        (tmp_path / "t.txt").write_text(text)
+        with pytest.raises(DataError, match="line 1: "):
+            read(tmp_path / "t.txt")
+    (tmp_path / "t").write_text("a,b,label\n1 | 2,3,0\n2 | 3,4,1\n")
+    assert read(tmp_path / "t").feature_names == ["a", "b"]
+
+
+def test_bits_must_be_sensible(tmp_path):
+    (tmp_path / "t.vw").write_text("1 | a\n")
+    assert read(tmp_path / "t.vw", bits=31).X.shape == (1, 2**31)
+    with pytest.raises(ValueError, match="bits=32 must be between 1 and 31"):
+        read(tmp_path / "t.vw", bits=32)
 
 
 def test_a_bare_label_first_still_looks_like_svmlight(tmp_path):
@@ -98,7 +129,7 @@ def test_not_a_file(tmp_path):
         read(tmp_path / "pipe.csv")
 
 
-@pytest.mark.parametrize("pack", [gzip, bz2, lzma])
+@pytest.mark.parametrize("pack", [gzip, bz2, lzma, Zstd])
 @pytest.mark.parametrize("name", ["t.csv", "t.svm", "t.parquet"])
 def test_cut_off(tmp_path, pack, name):
     rng = np.random.default_rng(0)
@@ -118,10 +149,9 @@ def test_damaged(tmp_path):
         read(tmp_path / "t.csv")
 
 
-@pytest.mark.parametrize(("magic", "name"), [(b"PK\x03\x04", "zip archive"), (b"\x28\xb5\x2f\xfd", "zstd")])
-def test_other_compressions(tmp_path, magic, name):
-    (tmp_path / "t.csv").write_bytes(magic + bytes(10))
-    with pytest.raises(DataError, match=f"{name}: decompress it first"):
+def test_a_zip_archive(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"PK\x03\x04" + bytes(10))
+    with pytest.raises(DataError, match="is a zip archive: decompress it first"):
         read(tmp_path / "t.csv")
 
 

@@ -5,7 +5,8 @@ import stat
 
 import pytest
 
-from sgdone.data.atomic import write_atomically
+from full_disk import files_of_at_most
+from sgdone.data.atomic import remove_partial, write_atomically
 
 
 def test_success(tmp_path):
@@ -76,3 +77,57 @@ def test_nowhere_to_write(tmp_path):
         pass
     with pytest.raises(FileNotFoundError, match=r"the folder .*nowhere does not exist; create it"):
         write_atomically(tmp_path / "nowhere" / "t").__enter__()
+
+
+@pytest.mark.parametrize("name", ["state", "n" * 255])
+def test_a_fixed_name_is_replaced_and_removed(tmp_path, name):
+    path = tmp_path / name
+    with write_atomically(path, fixed_name=True) as first:
+        first.write_text("killed while it was written")
+        first.rename(tmp_path / "left")
+        first.touch()
+    (tmp_path / "left").rename(first)
+    with write_atomically(path, fixed_name=True) as second:
+        assert second == first
+        assert second.read_bytes() == b""
+        second.write_text("new")
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_text() == "new"
+    first.touch()
+    remove_partial(path)
+    remove_partial(path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_fixed_name_that_is_a_link_is_not_followed(tmp_path):
+    (tmp_path / "other").write_text("of somebody else")
+    (tmp_path / ".state.partial").symlink_to(tmp_path / "other")
+    with write_atomically(tmp_path / "state", fixed_name=True) as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "other").read_text() == "of somebody else"
+    assert (tmp_path / "state").read_text() == "new"
+
+
+@pytest.mark.parametrize("fixed_name", [False, True])
+def test_a_full_disk(tmp_path, fixed_name):
+    path = tmp_path / "state"
+    path.write_text("old")
+    full = pytest.raises(OSError, match=r"File too large: .*state'")
+    with full, files_of_at_most(10), write_atomically(path, fixed_name=fixed_name) as temporary:
+        temporary.write_bytes(bytes(1000))
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_cannot_be_flushed(tmp_path, monkeypatch):
+    flush = os.fsync
+
+    def of_files_only(number):
+        if stat.S_ISDIR(os.fstat(number).st_mode):
+            raise OSError(22, "Invalid argument")
+        flush(number)
+
+    monkeypatch.setattr("os.fsync", of_files_only)
+    with write_atomically(tmp_path / "state") as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "state").read_text() == "new"

@@ -38,21 +38,6 @@ def first_labels_of_a_pass(stream):
         found.append(stream.block.labels[0])
 
 
-def test_blocks_set_aside_come_in_no_pass():
-    stream = Stream(NumberedBlocks(6), np.random.default_rng(0))
-    validation = stream.set_aside(stream.block.rows)
-    assert validation.count == 1
-    # 4096 rows of the three blocks behind the first, in memory.
-    np.testing.assert_array_equal(validation.block.labels, np.arange(1500, 1500 + 4096))
-    assert first_labels_of_a_pass(stream) == [0.0, 6000.0, 7500.0]
-    assert first_labels_of_a_pass(stream) == [0.0, 6000.0, 7500.0]
-
-
-def test_a_source_with_no_further_block_sets_nothing_aside():
-    stream = Stream(NumberedBlocks(1), np.random.default_rng(0))
-    assert stream.set_aside(stream.block.rows).count == 0
-
-
 def test_rows_in_memory_are_set_aside_among_those_not_read():
     source = ArraySource(np.arange(40000.0)[:, None], np.ones(40000), shuffle=False)
     stream = Stream(source, np.random.default_rng(0))

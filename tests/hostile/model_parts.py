@@ -11,9 +11,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from safetensors import numpy as safetensors
 
-from sgdone.model_file import container
-from sgdone.model_file.level_stream import from_stream, to_stream
+from sgdone.model_file.container import MODEL_FILE
+from sgdone.state_file.container import digest
+from sgdone.state_file.file_format import FileFormat
+from sgdone.state_file.level_stream import from_stream, to_stream
 
 from . import byte_changes
 
@@ -221,14 +224,14 @@ def _other_shape(array: Any, random: Random) -> Any:
     return np.ascontiguousarray(random.choice(shapes))
 
 
-def file_of(parts: Parts, random: Random) -> bytes:
+def file_of(parts: Parts, random: Random, form: FileFormat = MODEL_FILE) -> bytes:
     """The bytes of a file with a right SHA-256; seldom one that only the container's own rules forbid."""
     content, tensors = parts
     text = json.dumps(content)
-    metadata: Any = {"format": container.FORMAT, "version": str(container.VERSION), "content": text}
-    metadata["sha256"] = container._digest(text, tensors)
+    metadata: Any = {"format": form.name, "version": str(form.version), "content": text}
+    metadata["sha256"] = digest(form, text, tensors)
     if random.random() < 0.95:
-        return bytes(container.safetensors.save(tensors, metadata))
+        return bytes(safetensors.save(tensors, metadata))
     return _odd_container(metadata, tensors, random)
 
 

@@ -1,5 +1,6 @@
 """Files that are no models, or no longer, or not yet."""
 
+import json
 import pickle
 
 import numpy as np
@@ -11,6 +12,7 @@ from safetensors import numpy as safetensors
 import sgdone
 from sgdone import LinearClassifier
 from sgdone.model_file import ModelFileError, container, read_header
+from sgdone.state_file.file_bytes import header_of
 from tiers import examples
 
 
@@ -106,6 +108,4 @@ def test_a_newer_version(file, tmp_path):
 
 
 def _metadata(file):
-    import json
-
-    return json.loads(container._header(file.read_bytes()))["__metadata__"]
+    return json.loads(header_of(file.read_bytes()))["__metadata__"]

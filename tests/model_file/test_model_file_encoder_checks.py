@@ -1,6 +1,5 @@
 """Encoders in files whose SHA-256 is right: what no encoder leaves is refused."""
 
-import contextlib
 import copy
 
 import numpy as np
@@ -12,7 +11,7 @@ from hostile_files import refused
 from model_file.table_rows import FIRST, labels
 from sgdone import LinearClassifier, SGDClassifier
 from sgdone.model_file import container
-from sgdone.model_file.level_stream import from_stream, to_stream
+from sgdone.state_file.level_stream import from_stream, to_stream
 
 
 @pytest.fixture(scope="module")
@@ -174,62 +173,3 @@ def test_kinds_that_are_none(stored_parts, tmp_path):
         content, tensors = copy.deepcopy(stored_parts["table"])
         content["params"]["columns"] = value
         refused(tmp_path / "m", content, tensors)
-
-
-FIELD = pa.field("level", pa.large_string(), nullable=False)
-
-
-def stream(values, field=FIELD, times=1, **options):
-    """An Arrow stream of record batches of one column."""
-    schema, sink = pa.schema([field]), pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
-        for _ in range(times):
-            writer.write_batch(pa.record_batch([pa.array(values, field.type)], schema=schema))
-    return np.frombuffer(sink.getvalue(), dtype=np.uint8)
-
-
-def spoiled(before, after):
-    """A stream with some bytes changed."""
-    data = stream(["abc", "def"]).tobytes()
-    assert before in data
-    return np.frombuffer(data.replace(before, after), dtype=np.uint8)
-
-
-def as_int64(*values):
-    return np.array(values, dtype=np.int64).tobytes()
-
-
-STREAMS = {
-    "other strings": (stream(["a"], pa.field("level", pa.string(), nullable=False)), "no column of strings"),
-    "numbers": (stream([1], pa.field("level", pa.int64())), "no column of strings"),
-    "a dictionary": (
-        stream(["a"], pa.field("level", pa.dictionary(pa.int32(), pa.large_string()))),
-        "no stream of one record batch",
-    ),
-    "another name": (stream(["a"], pa.field("x", pa.large_string(), nullable=False)), "no column of strings"),
-    "gaps": (stream(["a", None]), "gaps"),
-    "two batches": (stream(["a"], times=2), "no stream of one record batch"),
-    "compressed": (stream(["a" * 10_000] * 100, compression="zstd"), "compressed"),
-    "no UTF-8": (spoiled(b"abcdef", b"ab\xff\xfeef"), "UTF8"),
-    "an offset beyond the end": (spoiled(as_int64(0, 3, 6), as_int64(0, 3, 2**40)), "cannot be read"),
-    "offsets that decrease": (spoiled(as_int64(0, 3, 6), as_int64(0, 7, 6)), "cannot be read"),
-    "a negative offset": (spoiled(as_int64(0, 3, 6), as_int64(-8, 3, 6)), "cannot be read"),
-}
-
-
-@pytest.mark.parametrize("what", STREAMS)
-def test_streams_of_levels_that_are_none(what):
-    found, match = STREAMS[what]
-    with pytest.raises(ValueError, match=match):
-        from_stream(found)
-
-
-def test_a_header_of_every_length_is_refused_or_read():
-    """Numbers in the header that are too large, in every place."""
-    whole = to_stream(strings(["a", "bc"]))
-    for place in range(0, whole.size - 8, 4):
-        for value in (2**31 - 1, -(2**31), -1):
-            changed = whole.copy()
-            changed[place : place + 4] = np.frombuffer(np.int32(value).tobytes(), dtype=np.uint8)
-            with contextlib.suppress(ValueError):
-                assert len(from_stream(changed)) == 2

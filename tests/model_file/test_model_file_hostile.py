@@ -5,12 +5,15 @@ import json
 
 import numpy as np
 import pytest
+from safetensors import numpy as safetensors
 from scipy import sparse
 
 import sgdone
 from hostile_files import refused
 from sgdone import SGDClassifier, solvers, stopping
 from sgdone.model_file import ModelFileError, container
+from sgdone.model_file.container import MODEL_FILE
+from sgdone.state_file.container import digest
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +97,9 @@ def test_a_header_too_deep(parts, tmp_path):
     content, tensors = copy.deepcopy(parts)
     deep = "[" * 100_000 + "]" * 100_000
     text = json.dumps(content).replace('"auto"', deep, 1)
-    metadata = {"format": container.FORMAT, "version": str(container.VERSION), "content": text}
-    metadata["sha256"] = container._digest(text, tensors)
-    (tmp_path / "m").write_bytes(container.safetensors.save(tensors, metadata))
+    metadata = {"format": MODEL_FILE.name, "version": str(MODEL_FILE.version), "content": text}
+    metadata["sha256"] = digest(MODEL_FILE, text, tensors)
+    (tmp_path / "m").write_bytes(safetensors.save(tensors, metadata))
     with pytest.raises(ModelFileError, match="has a header that cannot be read"):
         sgdone.load(tmp_path / "m")
 

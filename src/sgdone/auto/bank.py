@@ -27,13 +27,13 @@ from sgdone.auto.intercept import intercept_shift
 from sgdone.auto.label_order import drift_advice
 from sgdone.auto.returned_model import better_of_mean_and_leader, evaluated, loss_of, moved
 from sgdone.auto.state_checks import check_state
-from sgdone.auto.units import Units
+from sgdone.auto.units import Units, roles_of
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.mixed_matrix import with_dense_columns
 from sgdone.data.rows import Rows
 from sgdone.data.source import Block
 from sgdone.data.stream import Stream
-from sgdone.data.validation_rows import FEWEST
+from sgdone.data.validation_rows import FEWEST, USUAL, ValidationRows
 from sgdone.interfaces.method import Method, Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Judgement, Model, Pause
@@ -141,15 +141,36 @@ class Bank(Method):
                 f"the run to resume had {state.units.n_features} features, "
                 f"these rows have {stream.block.rows.n_features}"
             )
+        watch = state.run.watch
         state.run, block = _run_state(stream), self.prepare(state, stream.block)
+        state.run.watch, state.run.steps_before = watch, state.steps
         new = block.used(0, block.position_after(0, WINDOW))
         if state.run.part_of_stream and is_lost(state, block, new):
             state = self.start(state.objective, stream, None, None)
+            state.run.watch = watch
             state.run.start_note = "the model so far was worse than a constant prediction: training started again"
         return state
 
+    def stored(self, state: BankState) -> BankState:
+        """The state without the validation rows, which the source chooses again."""
+        found = replace(state)
+        found.run = replace(state.run, validation=ValidationRows(), folds=None)
+        return found
+
+    def restored(self, state: BankState, stream: Stream) -> BankState:
+        """The same state, with the validation rows that the source has chosen again."""
+        if state.models.holds_out or state.run.evaluations.last is not None:
+            state.run.validation = self._chosen_by_source(state, stream)
+        return state
+
     def prepare(self, state: BankState, block: Block) -> Block:
-        """The block, with the dense and sparse columns that the units were estimated from."""
+        """The block, with the dense and sparse columns that the units were estimated from.
+
+        Sparse columns that first appear in this block are added to the state.
+        """
+        new = block.rows.n_features - state.units.n_features
+        if new > 0:
+            state.append_features(roles_of(block.rows)[-new:])
         n_dense = state.units.n_dense
         if block.rows.n_dense == n_dense:
             return block
@@ -170,6 +191,10 @@ class Bank(Method):
     ) -> Report:
         """Train all models on rows; in the first pass, measure the columns of a window of rows first."""
         run = state.run
+        if run.restart:
+            state.restart(block, block.used(first, block.position_after(first, WINDOW)), CANDIDATES)
+            state.set_penalties(self._rows_of_penalty(state))
+            run.restart = False
         if run.branch:
             state.branch(
                 self._rows_of_penalty(state), larger_steps=self._expects_gain(run), penalties=run.branch_penalties
@@ -195,9 +220,11 @@ class Bank(Method):
         weights = block.weights_of(block.used(first, found.position))
         if not weights.size:
             return Report(found.position, pass_loss=run.mean_pass_loss)
+        model, count = state.model, len(found.losses)
         if run.first_pass:
             state.add_losses(found.losses, weights)
-        model, count = state.model, len(found.losses)
+            if run.ordered and run.begun <= 1:
+                run.watch.add(found.losses[:, model], weights, state.steps - count)
         loss, weight = float((weights * found.losses[:, model]).sum()), float(weights.sum())
         run.pass_loss += loss
         run.pass_weight += weight
@@ -229,6 +256,8 @@ class Bank(Method):
         if not (due or stream.pass_ended):
             return None
         state.compare_progressive(drop=True)
+        if not stream.source.in_memory:
+            return self._evaluate_stream(state, stream)
         if not run.validation.count and not run.small:
             state.hold_out(stream.set_aside(state.scaled(stream.block).rows))
             state.set_penalties(self._rows_of_penalty(state))
@@ -246,9 +275,14 @@ class Bank(Method):
         if run.part_of_stream or not state.steps:
             state.models.drop_fold_models()
             return
+        if not stream.source.in_memory:
+            self._update_validation(state, stream)
         changed = evaluations.last is None or evaluations.last.steps < state.steps
         if changed and (run.validation.count or 0 < run.n_rows < FEWEST):
             self._evaluate(state, stream)
+        last = evaluations.last
+        if evaluations.best is None and last is not None and last.steps == state.steps:
+            evaluations.best, evaluations.best_model = last, state.blend(last)
         held_out = run.validation.rows.size
         rows_after = stream.rows_read + held_out - run.passed
         if state.steps + held_out <= limit.step and rows_after <= limit.rows_read:
@@ -312,7 +346,7 @@ class Bank(Method):
     def review(self, state: BankState, ended: Stop, feature_names: Sequence[str] | None) -> Stop:
         """A fit on sorted rows has stalled; advice if further passes are expected to help, or if a column drifts."""
         done = ended.status in (Status.CONVERGED, Status.IN_PROGRESS, Status.BUDGET_SPENT)
-        if done and state.order.advice:
+        if done and state.order.advice and not state.run.reordered:
             return replace(ended, status=Status.STALLED, advice=state.order.advice)
         advice = ended.advice
         judgement = state.run.evaluations.judgement
@@ -325,8 +359,9 @@ class Bank(Method):
             more_helps = judgement.gain - Z_DOUBT * judgement.gain_error > worth_it
         if ended.status is Status.BUDGET_SPENT and more_helps:
             advice = "Allow more passes: another pass is expected to help."
-        drift = drift_advice(state.units.groups, feature_names) if done else ""
-        return replace(ended, advice=f"{advice} {drift}".strip())
+        drift = drift_advice(state.units.groups, feature_names) if done and not state.run.reordered else ""
+        parts = (advice, state.run.stream_changed if not state.run.reordered else "", drift)
+        return replace(ended, advice=" ".join(filter(None, parts)))
 
     def spreads(self, state: BankState) -> NDArray[np.float64]:
         """Those that the units were estimated from."""
@@ -371,6 +406,52 @@ class Bank(Method):
         run = state.run
         return run.frequency * (state.units.rows if run.part_of_stream or not run.n_rows else run.n_rows)
 
+    def _evaluate_stream(self, state: BankState, stream: Stream) -> Judgement | None:
+        """Evaluate the candidates of a first pass over rows whose number is not known before its end.
+
+        The rows may be sorted: there is no judgement before the end of the pass, unless it may have none. If they were,
+        training begins again with rows in another order.
+        """
+        run, evaluations = state.run, state.run.evaluations
+        self._update_validation(state, stream)
+        if not stream.pass_ended:
+            evaluations.earlier, evaluations.last = evaluations.last, state.evaluate(stream.block)
+            before, now = evaluations.earlier, evaluations.last
+            if before is None or not stream.source.endless or not self._may_judge_stream(state):
+                return None
+            evaluations.judgement = replace(judge(before, now, now.steps), estimated_by=run.estimated_by)
+            return evaluations.judgement
+        run.n_rows = stream.n_used or 0
+        state.set_penalties(self._rows_of_penalty(state))
+        late = evaluations.last is not None and evaluations.last.steps > LATE_IN_PASS * state.steps
+        if late and evaluations.earlier is not None:
+            evaluations.last = evaluations.earlier
+        judgement = self._evaluate(state, stream)
+        if state.order.advice and stream.begun == 1:
+            run.restart, run.branch, run.passes = True, False, 0
+            return None
+        return judgement
+
+    def _may_judge_stream(self, state: BankState) -> bool:
+        """Whether there are enough validation rows, of different labels, and the rows do not look sorted."""
+        validation = state.run.validation
+        if validation.block is None or validation.rows.size < USUAL or state.order.advice:
+            return False
+        return bool(np.ptp(validation.block.labels) > 0)
+
+    def _update_validation(self, state: BankState, stream: Stream) -> None:
+        """Take the validation rows that a source has chosen so far."""
+        if stream.in_first_pass:
+            validation = self._chosen_by_source(state, stream)
+            if not state.run.validation.count:
+                state.hold_out(validation)
+            state.run.validation = validation
+
+    def _chosen_by_source(self, state: BankState, stream: Stream) -> ValidationRows:
+        """The validation rows so far; the next block, which is read ahead, may have columns that are new."""
+        chosen = stream.set_aside(stream.block.rows)
+        return chosen if chosen.block is None else replace(chosen, block=self.prepare(state, chosen.block))
+
     def _evaluate(self, state: BankState, stream: Stream) -> Judgement | None:
         """Evaluate the candidates, drop losers, and decide whether to try others beside the leader."""
         run, passes = state.run, stream.begun
@@ -396,11 +477,14 @@ class Bank(Method):
         return judgement
 
     def _release(self, state: BankState, stream: Stream) -> None:
-        """Train on the rows that were held out, whether read by now or not."""
+        """Train on the rows that were held out, whether read by now or not.
+
+        Not those of a source that is not in memory: they are few beside the others, and may be copies of each other,
+        which would outweigh all other rows if they came last.
+        """
         run = state.run
-        if state.release(stream.block):
-            if stream.source.in_memory:
-                stream.rows_read += run.validation.rows.size - run.passed
+        if stream.source.in_memory and state.release(stream.block):
+            stream.rows_read += run.validation.rows.size - run.passed
             evaluations = run.evaluations
             if evaluations.best is not None and evaluations.best is evaluations.last:
                 evaluations.best_model = state.blend(evaluations.best)
@@ -428,7 +512,8 @@ def _run_state(stream: Stream) -> RunState:
     return RunState(
         n_rows=n_rows,
         small=source.in_memory and n_rows <= WINDOW,
-        ordered=source.part_of_stream or not source.shuffle,
+        ordered=source.part_of_stream or not source.shuffle or not source.in_memory,
+        in_order=source.part_of_stream or not source.shuffle,
         part_of_stream=source.part_of_stream,
         frequency=source.frequency,
         first_pass=stream.in_first_pass,

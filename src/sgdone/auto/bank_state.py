@@ -26,6 +26,7 @@ from sgdone.interfaces.progress import Estimate, Model
 from sgdone.kernels.bank import PENALTY, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
 from sgdone.run.constant_prediction import best_constant, initial_intercept, is_robust
+from sgdone.run.loss_change import LossWatch
 
 
 @dataclass
@@ -36,8 +37,9 @@ class RunState:
     n_rows: int = 0
     #: Whether all rows fit into one window, so that passes are cheap.
     small: bool = False
-    #: Whether the rows keep the user's order.
+    #: Whether the rows of the first pass keep the user's order, and whether those of all passes do.
     ordered: bool = False
+    in_order: bool = False
     part_of_stream: bool = False
     #: How many rows a row of weight 1 stands for.
     frequency: float = 1.0
@@ -53,15 +55,22 @@ class RunState:
     pass_loss: float = 0.0
     pass_weight: float = 0.0
     passes: int = 0
+    #: Passes begun in all; ``passes`` starts again if training does.
+    begun: int = 0
     #: Counted work of training (`sgdone.auto.work`).
     work: float = 0.0
     #: Whether to add candidates before the next row, and whether larger penalties are among them.
     branch: bool = False
     branch_penalties: bool = False
+    #: Whether to begin again before the next row, because the rows of the first pass were sorted.
+    restart: bool = False
     validation: ValidationRows = field(default_factory=ValidationRows)
     evaluations: Evaluations = field(default_factory=Evaluations)
     #: The last answer of `folds_of`, with the labels and the validation rows it is about.
     folds: tuple[NDArray[np.float64], ValidationRows, NDArray[np.uint8]] | None = None
+    #: Watches the progressive loss of rows that come in the user's order, and the rows trained on before this run.
+    watch: LossWatch = field(default_factory=LossWatch)
+    steps_before: int = 0
     #: What became of a model to start from that was far from the optimum.
     start_note: str = ""
     #: The model returned, once the run has ended.
@@ -70,6 +79,7 @@ class RunState:
     def begin_pass(self) -> None:
         """Start the sums of a pass again."""
         self.passes += 1
+        self.begun += 1
         self.first_pass = self.part_of_stream or (self.first_pass and self.passes == 1)
         self.passed, self.pass_loss, self.pass_weight = 0, 0.0, 0.0
 
@@ -80,9 +90,20 @@ class RunState:
         return self.folds[2]
 
     @property
+    def reordered(self) -> bool:
+        """Whether rows that come in the user's order at first have been read again in another one."""
+        return self.begun > 1 and not self.in_order
+
+    @property
     def estimated_by(self) -> Estimate:
         """Whose loss evaluations measure."""
         return "validation" if self.validation.count else "training"
+
+    @property
+    def stream_changed(self) -> str:
+        """What the watch found during this run, as a sentence; empty if it found nothing."""
+        change = self.watch.change()
+        return "" if change is None or change.found <= self.steps_before else change.sentence()
 
     @property
     def mean_pass_loss(self) -> float:
@@ -171,6 +192,18 @@ class BankState:
             self.in_units = (self.units.version, InUnits(self.units.scaling))
         return self.in_units[1](block)
 
+    def restart(self, block: Block, window: NDArray[np.uint64], candidates: Sequence[Candidate]) -> None:
+        """Begin the training again, in the units that are known by now."""
+        intercept = initial_intercept(self.objective, block.labels[window])
+        coef = np.zeros((self.objective.n_outputs, self.units.n_features))
+        self.models = Models.at(self.objective, candidates, block.rows.dtype, coef, intercept)
+        self.lead, self.tried = candidates[len(candidates) // 2], []
+        self.smoothness, self.energy = curvature(self.objective, block.labels[window]), 0.0
+        self.progressive.clear()
+        self._set_step_sizes(self.scaled(block), window)
+        self.run.evaluations = Evaluations()
+        self.hold_out(self.run.validation)
+
     def append_features(self, roles: NDArray[np.int32]) -> None:
         """Add sparse columns that no row has had so far: their weights are 0, and all others keep their places."""
         self.units.append_features(roles)
@@ -178,10 +211,11 @@ class BankState:
 
     def see(self, block: Block, window: NDArray[np.uint64]) -> None:
         """Measure the columns of rows before they are trained on; convert the models if the units change."""
-        before = self.units.scaling
-        self.units.observe(block, window)
-        if self.units.renew():
-            self.models.change_units(before, self.units.scaling)
+        units = self.units
+        scale, shift = units.scale, units.shift
+        units.observe(block, window)
+        if units.renew():
+            self.models.change_units(units.scaling_of(scale, shift), units.scaling)
             self._set_step_sizes(self.scaled(block), window)
             if window.size >= FEWEST:
                 self.smoothness = curvature(self.objective, block.labels[window])
@@ -273,9 +307,11 @@ class BankState:
         block, of_row = self.validation_rows(block)
         losses = self.losses_of(self.models, block, of_row)
         constant, weights = self.run.evaluations.constant, block.weights_of(block.order)
-        if constant.size != len(losses):
+        numbers, last = self.run.validation.numbers, self.run.evaluations.last
+        if constant.size != len(losses) or (last is not None and not np.array_equal(last.numbers, numbers)):
             constant = self.run.evaluations.constant = self._losses_of_constant(block, of_row)
-        return Evaluation(self.models.steps, self.models.alive, losses, weights, constant, is_robust(self.objective))
+        robust = is_robust(self.objective)
+        return Evaluation(self.models.steps, self.models.alive, losses, weights, constant, robust, numbers)
 
     def validation_rows(self, block: Block) -> tuple[Block, NDArray[np.uint8]]:
         """The validation rows in the units of training, and the fold of each row of their matrix."""
@@ -332,7 +368,9 @@ class BankState:
     def copy(self) -> "BankState":
         """A copy that shares nothing that changes."""
         parts = {name: getattr(self, name).copy() for name in ("units", "models", "order", "tried", "progressive")}
-        return replace(self, **parts)
+        made = replace(self, **parts)
+        made.run.watch = self.run.watch.copy()
+        return made
 
     def adopt(self, model: Model) -> None:
         """Make the leader a model in the user's units, so that further training starts there."""

@@ -35,6 +35,8 @@ class Evaluation:
     constant: NDArray[np.float64]
     #: Whether large losses are clipped where candidates are compared.
     clipped: bool = False
+    #: Numbers of the rows in their source, if other evaluations may be on other rows.
+    numbers: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     @cached_property
     def compared(self) -> NDArray[np.float64]:
@@ -58,8 +60,19 @@ class Evaluation:
 
     def is_worse_than(self, other: "Evaluation") -> bool:
         """Whether the leader of another evaluation was better, by more than the noise of the difference."""
-        difference = self.compared[:, self.lead] - other.compared[:, other.lead]
-        return mean(difference, self.weights) > Z_DOUBT * standard_error(difference, self.weights)
+        before, now = on_common_rows(other, self)
+        difference = now.compared[:, self.lead] - before.compared[:, other.lead]
+        return mean(difference, now.weights) > Z_DOUBT * standard_error(difference, now.weights)
+
+    def at(self, rows: NDArray[np.intp]) -> "Evaluation":
+        """The same of some of the rows."""
+        return replace(
+            self,
+            losses=self.losses[rows],
+            weights=self.weights[rows],
+            constant=self.constant[rows],
+            numbers=self.numbers[rows],
+        )
 
     def decrease_since(self, before: "Evaluation", candidate: Candidate) -> NDArray[np.float64]:
         """Decrease of the loss of each row since another evaluation."""
@@ -77,9 +90,19 @@ class Evaluations:
     #: Losses of a constant prediction of the validation rows.
     constant: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     last: Evaluation | None = None
+    #: The one before the last, within the first pass over rows whose number is not known.
+    earlier: Evaluation | None = None
     best: Evaluation | None = None
     best_model: Model | None = None
     judgement: Judgement | None = None
+
+
+def on_common_rows(before: Evaluation, now: Evaluation) -> tuple[Evaluation, Evaluation]:
+    """Two evaluations on the rows that both have: validation rows of a stream change while it is read."""
+    if np.array_equal(before.numbers, now.numbers):
+        return before, now
+    _, first, second = np.intersect1d(before.numbers, now.numbers, assume_unique=True, return_indices=True)
+    return before.at(first), now.at(second)
 
 
 def judge(before: Evaluation, now: Evaluation, n_rows: int) -> Judgement:
@@ -91,13 +114,14 @@ def judge(before: Evaluation, now: Evaluation, n_rows: int) -> Judgement:
     more = _further_rows(now.steps, n_rows)
     share = _decrease_to_come(before.steps, now.steps) * more / (now.steps + more)
     best, error = np.inf, 0.0
+    before, common = on_common_rows(before, now)
     for place, candidate in enumerate(now.candidates):
         if candidate not in before.candidates:
             continue
-        decrease = now.decrease_since(before, candidate)
-        expected = float(now.means[place]) - share * mean(decrease, now.weights)
+        decrease = common.decrease_since(before, candidate)
+        expected = float(now.means[place]) - share * mean(decrease, common.weights)
         if expected < best:
-            best, error = expected, share * standard_error(decrease, now.weights)
+            best, error = expected, share * standard_error(decrease, common.weights)
     noise = standard_error(now.compared[:, now.lead], now.weights, min(now.steps, n_rows))
     measured = measure(now)
     return replace(measured, gain=max(0.0, loss - best), gain_error=error, passes=more / n_rows, noise=noise)
@@ -122,9 +146,10 @@ def limits(before: Evaluation, now: Evaluation) -> NDArray[np.float64]:
     """The losses that the candidates converge to; for new candidates, their present losses."""
     ahead = _decrease_to_come(before.steps, now.steps)
     found = now.means.copy()
+    before, common = on_common_rows(before, now)
     for place, candidate in enumerate(now.candidates):
         if candidate in before.candidates:
-            found[place] -= ahead * max(mean(now.decrease_since(before, candidate), now.weights), 0.0)
+            found[place] -= ahead * max(mean(common.decrease_since(before, candidate), common.weights), 0.0)
     return found
 
 

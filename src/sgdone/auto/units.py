@@ -25,6 +25,8 @@ _TINY, LIFT, _GROWN = 2.0**-460, 2.0**600, 2.0**600
 #: level, but has very many words: on eight sets of texts, alone or beside other columns, 16 and 4 are up to 20 % better
 #: here and 20 % worse there, and 1 is worse for texts alone, with the penalties that are tried.
 TEXT_NORM = 8.0
+#: Columns from which they are not examined after each window, and the growth of the number of rows between two times.
+_MANY_COLUMNS, _SOME_MORE = 1 << 18, 1.1
 #: Units are estimated again once the number of rows, or the spread of a column, has grown by this factor.
 _GROWTH = 2.0
 
@@ -61,6 +63,8 @@ class Units:
     made_from: int = 0
     #: How often they have changed.
     version: int = 0
+    #: Number of rows when they were examined last.
+    examined_at: int = field(default=0, init=False, repr=False, compare=False)
     #: Whether the rows keep the user's order: then groups of them are compared (dense columns only).
     ordered: bool = False
     groups: GroupMeans = field(default_factory=GroupMeans)
@@ -119,7 +123,9 @@ class Units:
     def copy(self) -> "Units":
         """A copy that shares nothing that changes."""
         arrays = {name: getattr(self, name).copy() for name in ("firsts", "squares", "lift", "groups")}
-        return replace(self, **arrays)
+        made = replace(self, **arrays)
+        made.examined_at = self.examined_at
+        return made
 
     def append_features(self, roles: NDArray[np.int32]) -> None:
         """Add sparse columns that no row has had so far."""
@@ -148,14 +154,22 @@ class Units:
                 shape = np.empty((part.n_features, 0))
                 used = make_csr_statistics(part.types)(part.arrays, weights, stride, rows, shape, *sums)
         self.rows += used
-        self._measure_tiny_columns(block, rows)
+        if self._is_due:
+            self._measure_tiny_columns(block, rows)
         if used and firsts is not None and squares is not None:
             self.groups.add(self.firsts[dense] - firsts, self.squares[dense] - squares, used)
         if not np.isfinite(self.squares.sum()):
             check_rows(block, rows)
 
     def renew(self) -> bool:
-        """Estimate the units again if there are many more rows, or a column has grown; returns whether they changed."""
+        """Estimate the units again if there are many more rows, or a column has grown; returns whether they changed.
+
+        With very many columns a look at all of them takes longer than training on a window of rows: then the number of
+        rows must have grown by a tenth.
+        """
+        if not self._is_due:
+            return False
+        self.examined_at = self.rows
         scale, shift = self._of_rows_seen()
         if self.made_from and self.rows < _GROWTH * self.made_from:
             have = self.scale > 0
@@ -180,8 +194,17 @@ class Units:
     @property
     def scaling(self) -> Scaling:
         """The units in use, as the loops need them: constant columns have infinite scale."""
-        scale = np.where(self.scale > 0, self.scale, np.inf)
-        return Scaling(scale, self.shift if self.centred else None)
+        return self.scaling_of(self.scale, self.shift)
+
+    def scaling_of(self, scale: Array, shift: Array) -> Scaling:
+        """Other units, as the loops need them."""
+        return Scaling(np.where(scale > 0, scale, np.inf), shift if self.centred else None)
+
+    @property
+    def _is_due(self) -> bool:
+        """Whether all columns are examined after a window."""
+        few = self.n_features <= _MANY_COLUMNS or not self.made_from
+        return few or self.rows >= _SOME_MORE * self.examined_at
 
     @property
     def spreads(self) -> NDArray[np.float64]:

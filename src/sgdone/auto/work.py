@@ -16,6 +16,8 @@ _ENTRY, _SPARSE_ENTRY, _ROW, _CALLS = 1.0, 4.0, 60.0, 1.7e5
 #: Curvatures and other evaluations of a path of penalties from nothing, and from a model that is close; leverages of
 #: either.
 _COLD, _WARM, _LEVERAGES = (6, 4), (3, 4), 3
+#: Evaluations of a finish over blocks; nanoseconds of reading a row and an entry of it from text.
+_BLOCK_EVALUATIONS, _READ_ROW, _READ_ENTRY = 4, 200.0, 60.0
 #: Nanoseconds of the bank: for calling its loops; for each row and each entry of it in every output; and for each
 #: output and entry of the first rows, which several folds and candidates are trained on many times.
 _BANK_CALLS, _BANK_ROW, _BANK_ENTRY = 8e6, 500.0, 10.0
@@ -64,6 +66,18 @@ def of_finish(objective: Objective, block: Block, *, warm: bool = False) -> floa
     if span:
         total += _DENSE * rows**2 * block.rows.typical_length + 40.0 * _FACTOR * rows**3
     return total
+
+
+def of_block_finish(objective: Objective, block: Block, n_rows: int) -> float:
+    """Work of Newton's method from a model that is close, on ``n_rows`` rows like those of a block."""
+    dense, entries = _lengths(block)
+    evaluation = _CALLS + n_rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * objective.n_free_outputs)
+    return _BLOCK_EVALUATIONS * (evaluation + _products(objective, n_rows, dense, entries))
+
+
+def of_reading(block: Block, n_rows: int) -> float:
+    """Work of reading ``n_rows`` rows like those of a block from files."""
+    return n_rows * (_READ_ROW + _READ_ENTRY * block.rows.typical_length)
 
 
 def _lengths(block: Block) -> tuple[int, int]:

@@ -10,6 +10,7 @@ import typer
 from sgdone._version import __version__
 from sgdone.cli.errors import guarded
 from sgdone.cli.output_path import output_path
+from sgdone.cli.quick_imports import quick_imports
 
 app = typer.Typer(
     add_completion=False,
@@ -53,7 +54,25 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         show_default=False,
-        help="A svmlight, CSV or Parquet file, or a data set by name: breast-cancer, digits, mnist-7-vs-9, ...",
+        help="A data file, or a data set by name: breast-cancer, digits, mnist-7-vs-9, ...",
+    ),
+]
+ManyData = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA",
+        show_default=False,
+        help="Files (CSV, Parquet, Arrow, JSON lines, svmlight, Vowpal Wabbit; plain or compressed), patterns in "
+        "quotes ('clicks/*.csv'), folders, - for standard input, or a data set by name: breast-cancer, digits, ...",
+    ),
+]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Memory for rows and buffers, as 500MB: rows that need more than a quarter of it are read in parts.  "
+        "[default: 1GB]",
+        show_default=False,
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A file that `fit --model` wrote.")]
@@ -98,16 +117,19 @@ def common(
         "fit train.csv --label income --test test.csv --weight w --class-weight balanced",
         "fit a9a.svm --loss hinge --solver sgd --stop 5 --json",
         "fit mnist-7-vs-9 --solver sgd --step class-scale --center --alpha 0 --stop margin",
+        "fit 'clicks/*.parquet' --label click --checkpoint clicks.checkpoint --model clicks.safetensors",
+        "fit - --label click < clicks.csv",
     )
 )
 @guarded
 def fit(
     context: typer.Context,
-    data: Data,
+    data: ManyData,
     test: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            metavar="DATA", help="Rows to test on.  [default: those of a named set, or a tenth that is held out]"
+            metavar="DATA",
+            help="Rows to test on; may be repeated.  [default: those of a named set, or some that are held out]",
         ),
     ] = None,
     no_holdout: Annotated[
@@ -174,6 +196,37 @@ def fit(
     n_features: Annotated[
         int | None, typer.Option(metavar="N", help="Features of svmlight files, if the test file has more.")
     ] = None,
+    bits: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Hash the features of svmlight and Vowpal Wabbit files to 2^N columns.",
+            show_default=False,
+        ),
+    ] = None,
+    max_memory: MaxMemory = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where encoded rows that do not fit into memory are kept for further passes.  "
+            "[default: the user's cache folder]",
+            show_default=False,
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            parser=output_path,
+            help="Where to write checkpoints of a fit that does not fit into memory: now and then, and when Ctrl-C or "
+            "SIGTERM ends it.",
+        ),
+    ] = None,
+    every: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two checkpoints.")] = 60.0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one: the model is the same.")
+    ] = False,
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", parser=output_path, help="Where to write the model.")
     ] = None,
@@ -183,33 +236,50 @@ def fit(
     """Train a model; print its scores and why training stopped.
 
     Tables may have numbers, categories, dates, text and gaps. Without --test a tenth of the rows is held out for the
-    scores, and the model that is saved is then fitted on all rows.
+    scores, and the model that is saved is then fitted on all rows. Rows that do not fit into memory are read in parts:
+    one in a hundred is held out, 32,768 at most, and there is one fit.
     """
-    from sgdone.cli.file_options import FileOptions, parsed_separator, parsed_types
-    from sgdone.cli.fit import FitArguments, fit_and_report
-    from sgdone.cli.options import Options
+    with quick_imports():
+        from sgdone.cli.file_options import FileOptions, parsed_bits, parsed_memory, parsed_separator, parsed_types
+        from sgdone.cli.fit import fit_and_report
+        from sgdone.cli.fit_arguments import CheckpointOptions, FitArguments
+        from sgdone.cli.options import Options
 
     kinds = parsed_types(types or [])
     options = Options(task.value, loss, solver, step, stop, tol, passes, alpha, seed, center, kinds, class_weight)
     file = FileOptions(
-        label, drop or (), weight, kinds, parsed_separator(separator), not no_header, zero_based, n_features
+        label,
+        drop or (),
+        weight,
+        kinds,
+        parsed_separator(separator),
+        not no_header,
+        zero_based,
+        n_features,
+        parsed_bits(bits),
+        parsed_memory(max_memory),
+        cache,
     )
-    fit_and_report(FitArguments(data, test, file, options, not no_holdout, model, json, quiet, context.obj))
+    checkpoints = CheckpointOptions(checkpoint, every, resume)
+    fit_and_report(
+        FitArguments(data, test or [], file, options, checkpoints, not no_holdout, model, json, quiet, context.obj)
+    )
 
 
 @app.command(
     epilog=_examples(
         "predict income.safetensors new.csv",
         "predict income.safetensors new.csv --id customer --out predictions.csv",
+        "predict clicks.safetensors 'clicks/*.parquet' --out predictions.parquet",
     )
 )
 @guarded
 def predict(
     model: Model,
-    data: Data,
+    data: ManyData,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", parser=output_path, help="A CSV file.  [default: standard output]"),
+        typer.Option(metavar="FILE", parser=output_path, help="A CSV file, or .parquet.  [default: standard output]"),
     ] = None,
     ids: Annotated[
         list[str] | None,
@@ -226,16 +296,21 @@ def predict(
     label: Label = None,
     separator: Separator = None,
     no_header: NoHeader = False,
+    max_memory: MaxMemory = None,
     json: Json = False,
 ) -> None:
     """Predict the label of each row, with the probabilities of the classes.
 
     If DATA contains the true labels, also print the scores. Of a data set by name, the test rows are predicted.
+    Files of any size are read and predicted part by part.
     """
-    from sgdone.cli.file_options import FileOptions, parsed_separator
-    from sgdone.cli.predict import PredictOptions, predict_and_report
+    with quick_imports():
+        from sgdone.cli.file_options import FileOptions, parsed_memory, parsed_separator
+        from sgdone.cli.predict import PredictOptions, predict_and_report
 
-    file = FileOptions(label, separator=parsed_separator(separator), header=not no_header)
+    file = FileOptions(
+        label, separator=parsed_separator(separator), header=not no_header, max_memory=parsed_memory(max_memory)
+    )
     predict_and_report(PredictOptions(model, data, out, ids or [], proba, file, json))
 
 
@@ -250,7 +325,8 @@ def inspect(
 
     How and on what it was trained, why training stopped, and its largest coefficients.
     """
-    from sgdone.cli.inspect_model import inspect_and_report
+    with quick_imports():
+        from sgdone.cli.inspect_model import inspect_and_report
 
     inspect_and_report(model, top, json)
 
@@ -292,8 +368,9 @@ def summary(
     DATA are the rows the model was trained on; of a data set by name, the training rows. The coefficients are those
     without a penalty. Those whose standard error would be wrong are refused, with the reason.
     """
-    from sgdone.cli.file_options import FileOptions, parsed_separator
-    from sgdone.cli.summary import SummaryOptions, summarise_and_report
+    with quick_imports():
+        from sgdone.cli.file_options import FileOptions, parsed_separator
+        from sgdone.cli.summary import SummaryOptions, summarise_and_report
 
     file = FileOptions(label, separator=parsed_separator(separator), header=not no_header)
     summarise_and_report(
@@ -310,7 +387,7 @@ def summary(
 )
 @guarded
 def diagnose(
-    data: Data,
+    data: ManyData,
     label: Label = None,
     drop: Drop = None,
     separator: Separator = None,
@@ -321,6 +398,7 @@ def diagnose(
         bool, typer.Option("--no-separation", help="Leave out separation, which takes longest.")
     ] = False,
     zero_based: Annotated[bool, typer.Option("--zero-based", help="Indices of svmlight files count from 0.")] = False,
+    max_memory: MaxMemory = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", parser=output_path, help="Where to draw the separation, if there is one."),
@@ -331,13 +409,19 @@ def diagnose(
 
     Rows, features, missing values, rank, zero, constant and duplicate columns, scales, class balance, whether the
     optimum exists (with a verified proof), and what to do. Categories, dates and text are checked as the features that
-    they become.
+    they become. Of rows that do not fit into memory, the first ones are checked.
     """
-    from sgdone.cli.diagnose import DiagnoseOptions, diagnose_and_report
-    from sgdone.cli.file_options import FileOptions, parsed_separator
+    with quick_imports():
+        from sgdone.cli.diagnose import DiagnoseOptions, diagnose_and_report
+        from sgdone.cli.file_options import FileOptions, parsed_memory, parsed_separator
 
     file = FileOptions(
-        label, drop or (), separator=parsed_separator(separator), header=not no_header, zero_based=zero_based
+        label,
+        drop or (),
+        separator=parsed_separator(separator),
+        header=not no_header,
+        zero_based=zero_based,
+        max_memory=parsed_memory(max_memory),
     )
     options = DiagnoseOptions(data, file, task.value, not no_intercept, not no_separation, plot, json)
     diagnose_and_report(options)
@@ -365,7 +449,8 @@ def theory(
 
     The exit code is 1 where an assumption does not hold.
     """
-    from sgdone.cli.theory import evaluate_and_report, show_statements
+    with quick_imports():
+        from sgdone.cli.theory import evaluate_and_report, show_statements
 
     if name is None:
         show_statements(json)
@@ -393,7 +478,8 @@ def reproduce(
     list_all: Annotated[bool, typer.Option("--list", help="List the experiments and exit.")] = False,
 ) -> None:
     """Reproduce a figure or table of a paper, and report which of its claims hold."""
-    from sgdone.cli.reproduce import reproduce_and_report, show_experiments
+    with quick_imports():
+        from sgdone.cli.reproduce import reproduce_and_report, show_experiments
 
     if list_all:
         show_experiments()

@@ -14,7 +14,8 @@ from sgdone.cli.diagnose_report import report_of
 from sgdone.cli.errors import complain, table_errors_named, usage
 from sgdone.cli.file_options import FileOptions
 from sgdone.cli.fit_report import columns_of, columns_text
-from sgdone.cli.input_data import InputData, as_classes, load, task_of
+from sgdone.cli.input_data import InputData, as_classes, task_of
+from sgdone.cli.opened_data import named, open_data
 from sgdone.cli.plot_file import check_plot, save_plot
 from sgdone.cli.progress import ProgressLine
 from sgdone.data.learning_task import Task
@@ -33,7 +34,7 @@ _STATUS = {"none": "converged", "quasi-complete": "budget spent", "complete": "b
 class DiagnoseOptions:
     """Options of ``sgdone diagnose``."""
 
-    data: str
+    data: list[str]
     file: FileOptions
     task: Task | Literal["auto"]
     fit_intercept: bool
@@ -48,19 +49,20 @@ class DiagnoseOptions:
         with usage("--plot"):
             if not self.with_separation:
                 raise ValueError("the plot shows the separation: remove --no-separation")
-        check_plot(self.plot, [self.data])
+        check_plot(self.plot, self.data)
 
 
 def diagnose_and_report(options: DiagnoseOptions) -> None:
     """Read the data, check them and print the report."""
     options.check()
     with ProgressLine() as line:
-        line.now(f"reading {options.data}")
-        rows = load(options.data, options.file, allow_missing=True)
+        name = named(options.data)
+        line.now(f"reading {name}")
+        rows = open_data(options.data, options.file, allow_missing=True).first_rows()
         task = options.task if options.task != "auto" else rows.task or task_of(rows.labels)
         labels = as_classes(rows.labels) if task == "classification" else rows.labels
         line.now("encoding the columns")
-        with table_errors_named(options.data):
+        with table_errors_named(name):
             X, names, encoding, columns = _features(rows)
         found = shape(
             X,
@@ -72,7 +74,8 @@ def diagnose_and_report(options: DiagnoseOptions) -> None:
             progress=line.now,
         )
         line.now("writing the report")
-        report = report_of(found, options.data, rows.class_names)
+        report = report_of(found, name, rows.class_names)
+        report["all_rows"] = rows.complete
         line.now("plotting")
         plots = [] if options.plot is None else _draw(found, options.plot)
     report["plots"] = [str(path) for path in plots]
@@ -81,6 +84,8 @@ def diagnose_and_report(options: DiagnoseOptions) -> None:
     if options.json:
         console.print_json(report)
     else:
+        if not rows.complete:
+            console.say(f"the first {rows.n_rows:,} rows, which fit into memory; the others are not checked\n")
         _show(found, report, rows.class_names)
     if options.plot is not None and not plots:
         complain("no plot was drawn, because no separation was found", "warning", "yellow")

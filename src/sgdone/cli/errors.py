@@ -26,6 +26,21 @@ _OPTIONS = (
         "a named solver takes numbers only: remove --solver, because the automatic solver encodes the table, or leave "
         "the column out with --drop",
     ),
+    (
+        r"\bSGD\w+ trains on rows in memory, and these do not fit into max_memory=([\d,]+) bytes: use .* partial_fit",
+        r"a named solver trains on rows in memory, and these do not fit into --max-memory (\1 bytes): remove --solver, "
+        "because the automatic solver reads rows in parts, or allow more memory",
+    ),
+    (
+        r"\bclass_weight='balanced' needs all labels at once: .* as a dict",
+        "--class-weight balanced needs all rows in memory: allow more with --max-memory, or give the weights, as in "
+        "--class-weight no=1,yes=5",
+    ),
+    (r"\bstop=MaxPasses\(1\)", "--passes 1"),
+    (r"\bcache=", "--cache"),
+    (r"\bwithout resume\b", "without --resume"),
+    (r"\bmax_memory\b", "--max-memory"),
+    (r"\bbits=", "--bits"),
     (r'\b(loss|solver|step|stop)="(\w+)"', r"--\1 \2"),
     (r'\bor "auto"', "or auto"),
     (r"\buse Linear(Classifier|Regressor)\b(?!,? (and|or) )", "use --solver auto"),

@@ -1,15 +1,22 @@
 """How data files are read: options that several commands share."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import final
 
 from sgdone.cli.errors import usage
+from sgdone.data.row_input import MAX_MEMORY, checked_memory
 from sgdone.message_text import did_you_mean
 from sgdone.tables.kinds import CHOICES
 
 _SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " "}
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(i?)b?", re.IGNORECASE)
+_POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+#: Bits of a hash of features at most.
+_MOST_BITS = 31
 
 
 @final
@@ -25,12 +32,19 @@ class FileOptions:
     header: bool = True
     zero_based: bool = False
     n_features: int | None = None
+    bits: int | None = None
+    #: Bytes that buffers may take: rows that need more than a quarter are read in parts.
+    max_memory: int = MAX_MEMORY
+    #: Folder for the encoded rows of a fit that reads them several times.
+    cache: Path | None = None
 
     def notes(self) -> dict[str, str]:
         """What ``predict`` and ``summary`` must know to read rows alike, for a model file."""
         notes = {"zero_based": json.dumps(self.zero_based)}
         if not self.header:
             notes["header"] = "false"
+        if self.bits is not None:
+            notes["bits"] = str(self.bits)
         return notes | ({} if self.separator is None else {"separator": self.separator})
 
     def like_training_data(self, notes: Mapping[str, str]) -> "FileOptions":
@@ -42,6 +56,7 @@ class FileOptions:
             separator=self.separator or notes.get("separator"),
             header=self.header and notes.get("header") != "false",
             zero_based=notes.get("zero_based") == "true",
+            bits=int(notes["bits"]) if "bits" in notes else None,
         )
 
 
@@ -60,6 +75,34 @@ def parsed_separator(text: str | None) -> str | None:
         if len(found) != 1 or found in '"\r\n' or not found.isascii():
             raise ValueError(f"{text!r} is neither one character nor {', '.join(_SEPARATORS)}")
     return found
+
+
+def parsed_memory(text: str | None) -> int:
+    """The value of ``--max-memory``: a number of bytes, or as in 500MB and 2GB.
+
+    Examples
+    --------
+    >>> parsed_memory("500MB"), parsed_memory("1.5 GiB"), parsed_memory("2000000"), parsed_memory(None)
+    (500000000, 1610612736, 2000000, 1000000000)
+    """
+    if text is None:
+        return MAX_MEMORY
+    with usage("--max-memory"):
+        found = _SIZE.fullmatch(text.strip())
+        if found is None:
+            raise ValueError(f"{text!r} is not a size such as 500MB, 2GB or 2000000000")
+        number, power, binary = found.groups()
+        size = float(number) * (1024 if binary else 1000) ** _POWERS[power.lower()]
+        # 1MB is a million bytes to people, and a little more to the buffers.
+        return checked_memory(max(size, 1 << 20) if size >= 1_000_000 else size)
+
+
+def parsed_bits(bits: int | None) -> int | None:
+    """The value of ``--bits``."""
+    with usage("--bits"):
+        if bits is not None and not 1 <= bits <= _MOST_BITS:
+            raise ValueError(f"{bits} is not between 1 and {_MOST_BITS}")
+    return bits
 
 
 def parsed_types(texts: Iterable[str]) -> dict[str, str]:

@@ -45,6 +45,7 @@ def report_of(model: Model, train: InputData, fitted: InputData, task: Task) -> 
         "passes": verdict.passes,
         "samples": verdict.step,
         "verdict": verdict_as_json(verdict),
+        "streamed": False,
         "sgdone": __version__,
     }
 
@@ -120,8 +121,10 @@ def _some(texts: list[str]) -> str:
 def _show_scores(report: dict[str, Any]) -> None:
     """A table of the scores beside the base rate, and the confusion of few classes."""
     which = "test" if report["test"] else "held_out" if report["held_out"] else "train"
+    if report[which] is None:
+        return
     names = {"test": "test rows", "held_out": "held-out rows", "train": "training rows"}
-    shown = [which] if which == "train" else [which, "train"]
+    shown = [which] if which == "train" or report["train"] is None else [which, "train"]
     lines = [score_lines(report[part], report["loss"]) for part in shown]
     base = [other for _, _, other in lines[0]]
     table = [[what, *(part[k][1] for part in lines), base[k]] for k, (what, _, _) in enumerate(lines[0])]

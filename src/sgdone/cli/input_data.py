@@ -1,5 +1,6 @@
 """The argument DATA: a file or the name of a data set."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,19 +14,24 @@ from sgdone import datasets
 from sgdone.cli.file_options import FileOptions
 from sgdone.data.files import read
 from sgdone.data.learning_task import Task, task_of
-from sgdone.data.table import DataError, reads_as_number, shortened
+from sgdone.data.locations import Location
+from sgdone.data.table import DataError, Table, reads_as_number, shortened
 from sgdone.datasets import DatasetNotFound
 from sgdone.datasets.lookup import parse
 from sgdone.message_text import counted
 
+_WILDCARD = re.compile(r"[*?\[]")
+
 __all__ = [
     "InputData",
     "as_classes",
+    "features_of_model",
     "for_task",
     "is_dataset",
     "load",
     "load_like_training_data",
     "load_test_part",
+    "of_table",
     "task_of",
 ]
 
@@ -51,6 +57,8 @@ class InputData:
     #: The rows of the file that have a label, if there are others, which were skipped.
     labelled: NDArray[np.int64] | None = None
     unlabelled: int = 0
+    #: False if these are the first rows of a file that does not fit into memory.
+    complete: bool = True
 
     @property
     def n_rows(self) -> int:
@@ -79,7 +87,7 @@ def is_dataset(data: str) -> bool:
     """Whether DATA is the name of a data set; a file of the same name has precedence."""
     path = Path(data)
     try:
-        if path.is_file():
+        if data == "-" or path.is_file() or _WILDCARD.search(data):
             return False
     except OSError:  # a name that the file system does not allow: the reader says so
         return False
@@ -103,14 +111,15 @@ def load(
     as_strings: Collection[str] = (),
     allow_missing: bool = False,
     skip_unlabelled: bool = True,
+    path: Location | None = None,
 ) -> InputData:
     """Load a file or a data set; raise if it does not have the requested features.
 
-    Rows without a label are skipped where labels are needed.
+    Rows without a label are skipped where labels are needed. ``path`` is the file, if it has another name than DATA.
     """
-    if not is_dataset(data):
+    if path is not None or not is_dataset(data):
         table = read(
-            data,
+            data if path is None else path,  # type: ignore[arg-type]  # an address is a path here
             label=options.label,
             require_label=require_label,
             skip_unlabelled=require_label and skip_unlabelled,
@@ -123,19 +132,9 @@ def load(
             as_strings=[*options.types, *as_strings],
             separator=options.separator,
             header=options.header,
+            bits=options.bits,
         )
-        return InputData(
-            data,
-            table.X,
-            table.y,
-            table.feature_names,
-            table.label_name,
-            bool(table.zero_based),
-            weights=table.weights,
-            dropped=table.dropped,
-            labelled=table.labelled,
-            unlabelled=table.unlabelled,
-        )
+        return of_table(data, table)
     found = datasets.load(data, subset=subset)
     if n_features is not None and found.X.shape[1] != n_features:
         raise DataError(f"{data}: has {counted(found.X.shape[1], 'feature')}, expected {n_features:,}")
@@ -152,21 +151,39 @@ def load(
     )
 
 
+def of_table(name: str, table: Table) -> InputData:
+    """The rows of a table that was read from files."""
+    return InputData(
+        name,
+        table.X,
+        table.y,
+        table.feature_names,
+        table.label_name,
+        bool(table.zero_based),
+        weights=table.weights,
+        dropped=table.dropped,
+        labelled=table.labelled,
+        unlabelled=table.unlabelled,
+    )
+
+
 def load_like_training_data(
     data: str, model: Any, notes: dict[str, str], options: FileOptions, *, require_label: bool
 ) -> InputData:
     """Load data in the same way as the training data of the model; ``notes`` are those of its file."""
+    return load(data, options.like_training_data(notes), require_label=require_label, **features_of_model(model))
+
+
+def features_of_model(model: Any) -> dict[str, Any]:
+    """Options for reading the features of a model."""
     names, encoder = getattr(model, "feature_names_in_", None), getattr(model, "encoder_", None)
     left_out = {} if encoder is None else encoder.left_out_
     features = None if names is None else [name for name in names.tolist() if name not in left_out]
-    return load(
-        data,
-        options.like_training_data(notes),
-        require_label=require_label,
-        features=features,
-        n_features=model.n_features_in_ if features is None else len(features),
-        as_strings=[] if encoder is None else [p.encoder.name for p in encoder.plans_ if p.family == "string"],
-    )
+    return {
+        "features": features,
+        "n_features": model.n_features_in_ if features is None else len(features),
+        "as_strings": [] if encoder is None else [p.encoder.name for p in encoder.plans_ if p.family == "string"],
+    }
 
 
 def load_test_part(data: str) -> InputData | None:

@@ -118,10 +118,13 @@ class Options:
         return None if task == "both" else task
 
     def estimator(
-        self, task: Task, labels: NDArray[Any]
+        self, task: Task, labels: NDArray[Any], *, one_pass: bool = False
     ) -> LinearClassifier | LinearRegressor | SGDClassifier | SGDRegressor:
-        """The estimator, not yet fitted."""
+        """The estimator, not yet fitted; rows that can be read once allow one pass."""
         parameters = self.parameters()
+        if one_pass:
+            rule, limit = as_rule(parameters["stop"]), stopping.MaxPasses(1)
+            parameters["stop"] = limit if parameters["stop"] == "auto" else rule | limit
         if self.types:
             parameters["columns"] = dict(self.types)
         if self.class_weight is not None:

@@ -1,7 +1,8 @@
 """Paths of output files, checked before any data are read."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import typer
@@ -22,9 +23,23 @@ def check_not_input(option: str, path: Path | None, inputs: Iterable[str | os.Pa
     """Raise a usage error if a file to write is one of those to read, under whatever name."""
     if path is None or not path.is_file():
         return
-    for other in inputs:
-        if other is not None and _same_file(path, other):
+    for other in _each_file(inputs):
+        if _same_file(path, other):
             raise typer.BadParameter(f"{path} is read by this command: give another file", param_hint=f"'{option}'")
+
+
+def _each_file(inputs: Iterable[str | os.PathLike[str] | None]) -> Iterator[str | os.PathLike[str]]:
+    """The inputs, and the files that patterns and folders among them stand for."""
+    from sgdone.data.input_files import input_files
+
+    for given in inputs:
+        if given is None:
+            continue
+        yield given
+        with suppress(OSError, ValueError):  # the reader reports it
+            for file in input_files(given):
+                if isinstance(file.path, Path):
+                    yield file.path
 
 
 def _same_file(path: Path, other: str | os.PathLike[str]) -> bool:

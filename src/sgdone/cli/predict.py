@@ -1,35 +1,24 @@
 """``sgdone predict``."""
 
-import csv
-import io
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO, final
+from typing import Any, final
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-from sklearn.base import is_classifier
 
 import sgdone
 from sgdone.cli import console
 from sgdone.cli.errors import table_errors_named, usage
 from sgdone.cli.file_options import FileOptions
-from sgdone.cli.input_data import (
-    InputData,
-    as_classes,
-    is_dataset,
-    load,
-    load_like_training_data,
-    load_test_part,
-)
 from sgdone.cli.output_path import check_not_input
+from sgdone.cli.part_scores import PartScores
+from sgdone.cli.prediction_file import PredictedPart, prediction_file
+from sgdone.cli.prediction_parts import PredictionRows
+from sgdone.cli.progress import ProgressLine
 from sgdone.cli.report_text import score_lines
-from sgdone.cli.scores import Model, numbers_of_classes, raw_outputs, score
-from sgdone.data.atomic import write_atomically
-from sgdone.data.files import read_as_written
+from sgdone.cli.scores import Model, numbers_of_classes, raw_outputs
 from sgdone.estimators.probabilities import probabilities
 from sgdone.model_file import read_header
 
@@ -40,7 +29,7 @@ class PredictOptions:
     """Options of ``sgdone predict``."""
 
     model: Path
-    data: str
+    data: list[str]
     out: Path | None
     ids: list[str]
     #: None writes probabilities if the model has them.
@@ -50,104 +39,82 @@ class PredictOptions:
 
 
 def predict_and_report(options: PredictOptions) -> None:
-    """Load the model and the data, write the predictions and print the scores."""
-    path, data, out = options.model, options.data, options.out
-    check_not_input("--out", out, [path, data])
+    """Load the model, read, predict and write part by part, and print the scores."""
+    path, out = options.model, options.out
+    check_not_input("--out", out, [path, *options.data])
     model = sgdone.load(path)
-    has_probabilities = hasattr(model, "predict_proba")
     with usage("--proba"):
-        if options.proba and not has_probabilities:
+        if options.proba and not hasattr(model, "predict_proba"):
             raise ValueError(f"the model {path} does not predict probabilities: train it with --loss logistic")
-    notes = read_header(path)["extra"]
-    rows = _rows(model, notes, options)
-    ids = _ids(options, notes, rows)
-    with table_errors_named(data):
-        outputs = raw_outputs(model, rows.X)
-    predictions, shares = outputs, None
-    if is_classifier(model):
-        predictions = model.classes_[numbers_of_classes(outputs)]
-        if has_probabilities and options.proba is not False:
-            shares = probabilities(outputs, multinomial=getattr(model, "multinomial_", False))
-    scores = _scores(model, rows, outputs)
-    if out is not None:
-        with write_atomically(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
-            _write_csv(stream, model, ids, predictions, shares)
+    rows = PredictionRows(options.data, model, read_header(path)["extra"], options.file, options.ids)
+    run = _Run(model, rows, options.file.max_memory)
+    kept: list[PredictedPart] = []
+    # Predictions in a terminal show by themselves how far they are.
+    with ProgressLine(shown=out is not None or not sys.stdout.isatty()) as line:
+        line.now(f"predicting {run.rows.name}")
+        line.follow(run.rows)
+        parts = run.parts(with_shares=options.proba is not False)
+        if options.json and out is None:
+            kept = list(parts)
+        else:
+            with prediction_file(out) as writer:
+                for part in parts:
+                    writer.write(part)
+    scores = run.scores.scores()
     if options.json:
         report: dict[str, Any] = {
             "model": str(path),
-            "data": data,
-            "subset": rows.subset,
-            "rows": len(predictions),
+            "data": run.rows.name,
+            "subset": run.subset,
+            "rows": run.n_rows,
             "scores": scores,
             "out": out and str(out),
         }
-        if out is None:
-            report |= {"ids": ids, "predictions": predictions, "probabilities": shares}
-        console.print_json(report)
-        return
-    if out is None:
-        text = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="", write_through=True)
-        try:
-            _write_csv(text, model, ids, predictions, shares)
-        finally:
-            text.detach()
-    _print_scores(scores, model.loss, _rows_text(rows), out)
+        console.print_json(report | (_columns(kept) if out is None else {}))
+    else:
+        _print_scores(scores, model.loss, run.rows_text(scores), out)
 
 
-def _ids(options: PredictOptions, notes: dict[str, str], rows: InputData) -> dict[str, list[str]]:
-    """The columns of ``--id``, as they are written in the file."""
-    if not options.ids:
-        return {}
-    with usage("--id"):
-        if is_dataset(options.data) or not isinstance(rows.X, pa.Table):
-            raise ValueError(f"{options.data} has no names of columns: use a CSV or Parquet file")
-    file = options.file.like_training_data(notes)
-    return read_as_written(options.data, options.ids, separator=file.separator, header=file.header)
+@final
+class _Run:
+    """Predictions part by part, and what they add up to."""
+
+    def __init__(self, model: Model, rows: PredictionRows, max_memory: int) -> None:
+        self._model, self.rows = model, rows
+        self.scores, self.n_rows = PartScores(model, max_memory), 0
+        self.subset: str | None = None
+
+    def parts(self, *, with_shares: bool) -> Iterator[PredictedPart]:
+        """The predictions; with the probabilities of the classes, if the model has them."""
+        model, classes = self._model, getattr(self._model, "classes_", None)
+        for rows, ids in self.rows.parts():
+            with table_errors_named(self.rows.name):
+                outputs = raw_outputs(model, rows.X)
+            predictions, shares = outputs, None
+            if classes is not None:
+                predictions = classes[numbers_of_classes(outputs)]
+                if with_shares and hasattr(model, "predict_proba"):
+                    shares = probabilities(outputs, multinomial=getattr(model, "multinomial_", False))
+            self.scores.add(rows.y, rows.weights, outputs)
+            self.n_rows, self.subset = self.n_rows + rows.n_rows, rows.subset
+            yield PredictedPart(ids, predictions, shares, classes)
+
+    def rows_text(self, scores: dict[str, Any] | None) -> str:
+        """The number of rows, which they are if a data set has others, and how many the scores are of."""
+        if self.subset == "test":
+            return f"the {self.n_rows:,} test rows of {self.rows.name}"
+        some = scores is not None and scores["rows"] < self.n_rows
+        return f"{self.n_rows:,} rows" + (f" (scores of the first {scores['rows']:,})" if some and scores else "")
 
 
-def _rows(model: Model, notes: dict[str, str], options: PredictOptions) -> InputData:
-    """Read data in the same way as the training data of the model."""
-    if is_dataset(options.data):
-        return load_test_part(options.data) or load(options.data, options.file)
-    labelled = options.file.label is not None
-    return load_like_training_data(options.data, model, notes, options.file, require_label=labelled)
-
-
-def _scores(model: Model, rows: InputData, outputs: NDArray[Any]) -> dict[str, Any] | None:
-    """Scores if the data have labels of the kind the model predicts, else None."""
-    if rows.y is None:
-        return None
-    if is_classifier(model):
-        rows = replace(rows, y=as_classes(rows.y))
-        return score(model, rows, outputs=outputs) if np.isin(rows.labels, model.classes_).any() else None
-    return score(model, rows, outputs=outputs) if rows.labels.dtype.kind in "biuf" else None
-
-
-def _write_csv(
-    stream: TextIO,
-    model: Model,
-    ids: dict[str, list[str]],
-    predictions: NDArray[Any],
-    shares: NDArray[Any] | None,
-) -> None:
-    writer = csv.writer(stream, lineterminator="\n")
-    header = [*ids, "prediction"]
-    if shares is not None and is_classifier(model):
-        header += [f"probability_{label}" for label in model.classes_]
-    writer.writerow(header)
-    writer.writerows([*known, *line] for *known, line in zip(*ids.values(), _lines(predictions, shares), strict=True))
-
-
-def _lines(predictions: NDArray[Any], shares: NDArray[Any] | None) -> Iterator[list[str]]:
-    """Rows of the CSV file; numbers have the fewest digits that identify them."""
-    for i, prediction in enumerate(predictions):
-        yield [str(prediction), *([] if shares is None else map(str, shares[i]))]
-
-
-def _rows_text(rows: InputData) -> str:
-    """The number of rows, and which they are if a data set has others."""
-    n_rows = f"{rows.X.shape[0]:,}"
-    return f"the {n_rows} test rows of {rows.name}" if rows.subset == "test" else f"{n_rows} rows"
+def _columns(parts: list[PredictedPart]) -> dict[str, Any]:
+    """All predictions for a report."""
+    shares = [part.shares for part in parts if part.shares is not None]
+    return {
+        "ids": {name: [value for part in parts for value in part.ids[name]] for name in parts[0].ids},
+        "predictions": np.concatenate([part.predictions for part in parts]),
+        "probabilities": np.concatenate(shares) if shares else None,
+    }
 
 
 def _print_scores(scores: dict[str, Any] | None, loss: Any, rows: str, out: Path | None) -> None:

@@ -1,15 +1,28 @@
 """The progress line of the command line."""
 
 import time
-from typing import Any, Self, final
+from typing import Any, Protocol, Self, final
 
 from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
 from sgdone.cli.console import errors
+from sgdone.data.memory import size_text
 from sgdone.interfaces.progress import Progress
 from sgdone.run import Hook
+
+
+class ReadInParts(Protocol):
+    """Files that are read in parts."""
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read so far."""
+
+    @property
+    def total_bytes(self) -> int | None:
+        """Bytes of all files, if known."""
 
 
 @final
@@ -19,6 +32,7 @@ class ProgressLine:
     def __init__(self, shown: bool = True) -> None:
         self._doing, self._since = "", time.monotonic()
         self._n_models, self._counts, self._models = 1, "sample", dict[int, _ModelProgress]()
+        self._rows: ReadInParts | None = None
         self._spinner = Spinner("dots")
         self._live: Live | None = None
         console = errors()
@@ -38,6 +52,11 @@ class ProgressLine:
         """Set the description of the current step, the number of models, and what their steps are called."""
         self._doing, self._since, self._n_models, self._counts = doing, time.monotonic(), models, counts
         self._models.clear()
+        self._rows = None
+
+    def follow(self, rows: ReadInParts) -> None:
+        """Show how much of the rows has been read, instead of samples: they do not fit into memory."""
+        self._rows = rows
 
     def hook(self, number: int) -> Hook:
         """A hook that records the progress of one of the models; several may call at once."""
@@ -51,15 +70,21 @@ class ProgressLine:
         """Text of the line."""
         parts = [self._doing]
         models = list(self._models.values())
-        if models:
+        if self._rows is not None:
+            parts += reading_text(self._rows, models[-1] if models else _ModelProgress(), self._seconds)
+        elif models:
             latest = models[-1]
             if self._n_models > 1:
                 parts.append(f"class {len(models)} of {self._n_models}")
             parts.append(f"{sum(model.steps for model in models):,} {self._counts}s")
             parts.append(f"{latest.passes:.1f} passes")
             parts.append(f"progressive loss {latest.loss:.4g}")
-        parts.append(f"{time.monotonic() - self._since:.0f} s")
+        parts.append(f"{self._seconds:.0f} s")
         return " · ".join(parts)
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._since
 
     def _render(self) -> Spinner:
         self._spinner.update(text=Text(self.text(), no_wrap=True, overflow="ellipsis"))
@@ -72,6 +97,22 @@ class _ModelProgress:
 
     def __init__(self) -> None:
         self.steps, self.passes, self.loss = 0, 0.0, float("nan")
+        self.rows_read, self.pass_number, self.n_rows = 0, 1, 0
 
     def note(self, progress: Progress) -> None:
         self.steps, self.passes, self.loss = progress.step, progress.passes, progress.loss
+        self.rows_read, self.pass_number, self.n_rows = progress.rows_read, progress.pass_number, progress.n_rows or 0
+
+
+def reading_text(rows: ReadInParts, model: _ModelProgress, seconds: float) -> list[str]:
+    """Bytes and rows of the first pass, and the time that is left for it; of later passes their share."""
+    if model.pass_number > 1 and model.n_rows:
+        share = model.passes - int(model.passes)
+        return [f"pass {model.pass_number}, {share:.0%}", f"progressive loss {model.loss:.4g}"]
+    total, done = rows.total_bytes, rows.bytes_read
+    parts = [size_text(done) if total is None else f"{size_text(done)} of {size_text(total)}"]
+    if model.rows_read:
+        parts += [f"{model.rows_read:,} rows", f"{model.rows_read / max(seconds, 1e-9):,.0f} rows/s"]
+    if total is not None and 0 < done < total and seconds > 1:
+        parts.append(f"{seconds * (total - done) / done:.0f} s left")
+    return parts

@@ -10,7 +10,6 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
-from sklearn.metrics import roc_auc_score
 
 from sgdone.cli.input_data import InputData
 from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
@@ -130,6 +129,8 @@ def _fit_of(
 def _auc(numbers: NDArray[np.integer], scores: NDArray[Any], weights: NDArray[np.float64] | None) -> float:
     if np.unique(numbers).size < 2 or not np.isfinite(scores).all():
         return math.nan
+    from sklearn.metrics import roc_auc_score
+
     return float(roc_auc_score(numbers, scores, sample_weight=weights))
 
 

@@ -18,8 +18,11 @@ from sgdone.tables.kinds import family_of
 Place = Callable[[int], str]
 
 
-def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place) -> Table:
-    """Build a :class:`Table` from the columns of an Arrow table; ``place`` locates a row in the file."""
+def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place, *, whole: bool = True) -> Table:
+    """Build a :class:`Table` from the columns of an Arrow table; ``place`` locates a row in the file.
+
+    If rows without labels are skipped, these can be all rows of a part of a file, but not of a whole one.
+    """
     if table.num_rows == 0:
         raise options.error("has column names but no rows")
     features = arrow_table(table.select(columns.features))
@@ -30,7 +33,7 @@ def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place) -
     if columns.label is not None:
         column = table.column(columns.label)
         missing = _missing_labels(column)
-        if options.skip_unlabelled and missing.any() and not missing.all():
+        if options.skip_unlabelled and missing.any() and not (whole and missing.all()):
             labelled = np.flatnonzero(~missing)
             column, features = column.take(labelled), features.take(labelled)
             weights = None if weights is None else weights[labelled]
@@ -48,6 +51,11 @@ def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place) -
         labelled=labelled,
         unlabelled=0 if labelled is None else table.num_rows - labelled.size,
     )
+
+
+def row_place(before: int) -> Place:
+    """Places of rows that are numbered from 1, with some rows before them."""
+    return lambda row: f"row {before + row + 1:,}"
 
 
 def _place_among(rows: NDArray[np.int64], place: Place) -> Place:
@@ -135,7 +143,7 @@ def _labels_as_written(column: Any, name: str, options: ReadOptions, place: Plac
 
 
 def _text_labels(column: Any, name: str, options: ReadOptions, place: Place) -> NDArray[Any]:
-    encoded = pa.concat_arrays(column.cast(pa.large_string()).chunks).dictionary_encode()
+    encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
     classes = encoded.dictionary.to_pylist()
     codes = encoded.indices.to_numpy()
     for code, text in enumerate(classes):

@@ -1,15 +1,19 @@
 """Atomic file writes: a file is written completely or not at all."""
 
+import hashlib
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+#: Bytes of a name to which something can be added: file systems allow 255.
+_LONGEST_NAME = 240
 
 
 @contextmanager
-def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
+def write_atomically(path: str | os.PathLike[str], *, fixed_name: bool = False) -> Iterator[Path]:
     r"""Yield a temporary file in the same folder, renamed to ``path`` if the block succeeds.
 
     If the block raises or is interrupted, the temporary file is removed and an existing file at ``path`` is
@@ -20,11 +24,15 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     ----------
     path : path
         Final name of the file. Its folder must exist.
+    fixed_name : bool, default=False
+        Whether the temporary file is always called ``.NAME.partial``, for a file that is written again and again: a
+        process that is killed leaves at most one such file, which the next write replaces. Two processes must then not
+        write the same file at the same time. By default the name is a random one with the same suffix.
 
     Yields
     ------
     Path
-        An empty file to write to, with the same suffix.
+        An empty file to write to.
 
     Examples
     --------
@@ -45,17 +53,44 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = given.resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{given}: the folder {target.parent} does not exist; create it first")
-    temporary = target.with_name(f".{target.stem[:100]}.{secrets.token_hex(6)}{target.suffix}")
+    random_name = f".{target.stem[:100]}.{secrets.token_hex(6)}{target.suffix}"
+    temporary = _partial(target) if fixed_name else target.with_name(random_name)
     try:
         with _named(given):
+            if fixed_name:
+                temporary.unlink(missing_ok=True)
             temporary.open("xb").close()
             if target.exists():
                 shutil.copymode(target, temporary)
             yield temporary
             _flush(temporary)
             temporary.replace(target)
+            _flush_folder(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def remove_partial(path: str | os.PathLike[str]) -> None:
+    """Remove what a killed process left of a write to ``path`` with a fixed name, if there is anything.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> (folder / ".state.partial").touch()
+    >>> remove_partial(folder / "state")
+    >>> list(folder.iterdir())
+    []
+    """
+    _partial(Path(path).resolve()).unlink(missing_ok=True)
+
+
+def _partial(target: Path) -> Path:
+    """The fixed name of a temporary file; that of a very long name is made of its hash."""
+    name = target.name
+    if len(os.fsencode(name)) > _LONGEST_NAME:
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()
+    return target.with_name(f".{name}.partial")
 
 
 @contextmanager
@@ -73,3 +108,13 @@ def _flush(path: Path) -> None:
     """Flush the content to disk before the rename: a power failure must not leave an empty file."""
     with path.open("rb+") as stream:
         os.fsync(stream.fileno())
+
+
+def _flush_folder(folder: Path) -> None:
+    """Flush a rename to disk, where folders can be flushed: after a power failure the old file would be there again."""
+    with suppress(OSError):
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)

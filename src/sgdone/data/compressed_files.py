@@ -3,48 +3,105 @@
 import bz2
 import difflib
 import gzip
+import io
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, final
 
+import pyarrow as pa
+
+from sgdone.data.locations import STANDARD_INPUT, Location, shown
+from sgdone.data.raw_streams import RawStream, can_be_read_again, raw_head, raw_stream
 from sgdone.data.table import DataError
 
-#: Extensions of compressed files, ignored when the format is inferred.
-COMPRESSED = frozenset({".gz", ".bz2", ".xz"})
+__all__ = ["COMPRESSED", "can_be_read_again", "format_suffix", "head_of", "is_compressed", "opened"]
 
-_OPENERS: dict[bytes, Callable[..., Any]] = {
+#: Extensions of compressed files, ignored when the format is inferred.
+COMPRESSED = frozenset({".gz", ".bz2", ".xz", ".zst", ".zstd"})
+
+_BUFFER = 1 << 18
+_LONGEST_MAGIC = 6
+
+
+@final
+class _Zstd(io.RawIOBase):
+    """A zstd file, which Arrow decompresses. Its errors are EOFErrors, as those of a gzip file that is cut off."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read and decompress."""
+        try:
+            piece = self._stream.read(len(buffer))
+        except OSError as error:
+            if error.errno is not None:  # of the file, not of Arrow
+                raise
+            raise EOFError(str(error)) from error
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def _zstd(stream: IO[bytes]) -> IO[bytes]:
+    return io.BufferedReader(_Zstd(stream), _BUFFER)
+
+
+_OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
+    b"\x28\xb5\x2f\xfd": _zstd,
 }
-_UNSUPPORTED = {b"PK\x03\x04": "a zip archive", b"\x28\xb5\x2f\xfd": "compressed with zstd"}
+_UNSUPPORTED = {b"PK\x03\x04": "a zip archive"}
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading bytes, decompressing gzip, bzip2 and xz. Failures raise :class:`DataError`."""
-    try:
-        opener = _opener(path)
-        with opener(path, "rb") as stream:
-            yield stream
-    except FileNotFoundError as error:
-        raise DataError(f"{path}: no such file{_similar(path)}") from error
-    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path}: cannot be decompressed ({error}): the file is truncated or damaged") from error
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
+def opened(place: Location, on_bytes: Callable[[int], None] | None = None) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes, decompressing gzip, bzip2, xz and zstd. Failures raise :class:`DataError`.
+
+    Parameters
+    ----------
+    place : Path or RemoteFile
+        A file, ``-`` for standard input, or a remote address. Pipes are read once, from their beginning to their end:
+        see :func:`can_be_read_again`.
+    on_bytes : callable, optional
+        Called with the number of bytes of the file, compressed if it is, that have been read since the last call.
+    """
+    with _explained(place), raw_stream(place, on_bytes) as raw:
+        opener = _opener(raw.head(_LONGEST_MAGIC), place)
+        buffered = io.BufferedReader(raw, _BUFFER)
+        if opener is None:
+            yield buffered
+        else:
+            with opener(buffered) as stream:
+                yield stream
 
 
-def is_compressed(path: Path) -> bool:
+def head_of(place: Location, size: int) -> bytes:
+    """The first bytes of a file, decompressed; the file can still be read from its beginning, a pipe too."""
+    if can_be_read_again(place):
+        with opened(place) as stream:
+            return stream.read(size)
+    with _explained(place):
+        head = raw_head(place, size)
+        opener = _opener(head, place)
+        return head if opener is None else _beginning(opener(io.BufferedReader(RawStream(io.BytesIO(head)))), size)
+
+
+def is_compressed(place: Location) -> bool:
     """Whether :func:`opened` decompresses the file."""
-    with path.open("rb") as stream:
-        return _magic(stream.read(6), _OPENERS) is not None
+    with _explained(place):
+        return _magic(raw_head(place, _LONGEST_MAGIC), _OPENERS) is not None
 
 
-def format_suffix(path: Path) -> str:
+def format_suffix(place: Location) -> str:
     """Extension in lower case, without that of the compression.
 
     Examples
@@ -52,28 +109,58 @@ def format_suffix(path: Path) -> str:
     >>> format_suffix(Path("train.CSV.gz"))
     '.csv'
     """
-    inner = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    inner = place.with_suffix("") if place.suffix.lower() in COMPRESSED else place
     return inner.suffix.lower()
 
 
-def _opener(path: Path) -> Callable[..., Any]:
-    if path.exists() and not path.is_file():
-        found = "a folder" if path.is_dir() else "a pipe or device, which cannot be read twice"
-        raise DataError(f"{path}: is {found}; give a regular file")
-    with path.open("rb") as stream:
-        head = stream.read(6)
+@contextmanager
+def _explained(place: Location) -> Iterator[None]:
+    """Convert errors of files and decompressors to :class:`DataError`."""
+    name = shown(place)
+    try:
+        if isinstance(place, Path) and place.is_dir():
+            raise DataError(f"{name}: is a folder; give a regular file")
+        yield
+    except FileNotFoundError as error:
+        raise DataError(f"{name}: no such file{_similar(place)}") from error
+    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{name}: cannot be decompressed ({error}): the file is truncated or damaged") from error
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read ({error.strerror or error})") from error
+
+
+def _opener(head: bytes, place: Location) -> Callable[[Any], Any] | None:
     unsupported = _magic(head, _UNSUPPORTED)
     if unsupported is not None:
-        raise DataError(f"{path}: is {unsupported}: decompress it first (only gzip, bzip2 and xz are supported)")
-    return _magic(head, _OPENERS) or open
+        raise DataError(
+            f"{shown(place)}: is {unsupported}: decompress it first (only gzip, bzip2, xz and zstd are supported)"
+        )
+    opener: Callable[[Any], Any] | None = _magic(head, _OPENERS)
+    return opener
 
 
 def _magic(head: bytes, known: dict[bytes, Any]) -> Any:
     return next((value for start, value in known.items() if head.startswith(start)), None)
 
 
-def _similar(path: Path) -> str:
-    if not path.parent.is_dir():
-        return f" (the folder {path.parent} does not exist)"
-    near = difflib.get_close_matches(path.name, [other.name for other in path.parent.iterdir()], n=1)
+def _beginning(stream: IO[bytes], size: int) -> bytes:
+    """What can be decompressed of a stream that is cut off."""
+    found = b""
+    while len(found) < size:
+        try:
+            piece = stream.read1(4096)  # type: ignore[attr-defined]
+        except (EOFError, lzma.LZMAError, zlib.error, OSError):
+            break
+        if not piece:
+            break
+        found += piece
+    return found[:size]
+
+
+def _similar(place: Location) -> str:
+    if not isinstance(place, Path) or place == STANDARD_INPUT:
+        return ""
+    if not place.parent.is_dir():
+        return f" (the folder {place.parent} does not exist)"
+    near = difflib.get_close_matches(place.name, [other.name for other in place.parent.iterdir()], n=1)
     return f"; did you mean {near[0]}?" if near else ""

@@ -26,6 +26,22 @@ def typed_labels(labels: Any) -> Any:
     return pa.chunked_array([inferred.take(encoded.indices)])
 
 
+def labels_as(labels: Any, kind: Any) -> Any | None:
+    """Labels as the type that was found for others; None if one does not fit.
+
+    Examples
+    --------
+    >>> labels = pa.chunked_array([pa.array(["1", "+2", None], pa.large_string())])
+    >>> labels_as(labels, pa.float64()).to_pylist(), labels_as(labels, pa.bool_())
+    ([1.0, 2.0, None], None)
+    """
+    encoded = pa.concat_arrays(labels.chunks).dictionary_encode()
+    try:
+        return pa.chunked_array([_inferred(encoded.dictionary, kind).take(encoded.indices)])
+    except pa.ArrowInvalid:
+        return None
+
+
 def _are_codes(distinct: Any, inferred: Any) -> bool:
     """Whether labels are whole numbers, some of which differ from the numbers that they are read as."""
     texts = pc.utf8_trim_whitespace(distinct)
@@ -38,8 +54,8 @@ def _are_codes(distinct: Any, inferred: Any) -> bool:
     return any(len(text) > 308 or int(text) != int(float(text)) for text in long)
 
 
-def _inferred(distinct: Any) -> Any:
-    """The values of the type that Arrow infers from CSV."""
+def _inferred(distinct: Any, kind: Any = None) -> Any:
+    """The values of a type, by default the one that Arrow infers from CSV."""
     sink = pa.BufferOutputStream()
     quoted = arrow_csv.WriteOptions(include_header=False, quoting_style="all_valid")
     arrow_csv.write_csv(pa.table({"label": distinct}), sink, quoted)
@@ -47,6 +63,8 @@ def _inferred(distinct: Any) -> Any:
         sink.getvalue(),
         read_options=arrow_csv.ReadOptions(column_names=["label"], block_size=max(1 << 20, sink.getvalue().size)),
         parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
-        convert_options=arrow_csv.ConvertOptions(quoted_strings_can_be_null=False),
+        convert_options=arrow_csv.ConvertOptions(
+            quoted_strings_can_be_null=False, column_types={} if kind is None else {"label": kind}
+        ),
     )
     return pa.concat_arrays(table["label"].chunks)

@@ -1,15 +1,22 @@
-"""Reader for data files: svmlight, CSV and Parquet, optionally compressed with gzip, bzip2 or xz."""
+"""Reader for data files, whole or in parts, optionally compressed with gzip, bzip2, xz or zstd."""
 
 import os
-from collections.abc import Collection, Sequence
-from pathlib import Path
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
-from sgdone.data.compressed_files import format_suffix, opened
+from sgdone.data.addresses import location
+from sgdone.data.compressed_files import can_be_read_again, format_suffix, head_of
+from sgdone.data.input_files import InputFile
+from sgdone.data.json_cells import ONE_OBJECT_A_LINE
+from sgdone.data.locations import Location, shown
 from sgdone.data.memory import available_memory, size_text
 from sgdone.data.reader import readers
-from sgdone.data.table import DataError, ReadOptions, Table
+from sgdone.data.table import DataError, ReadOptions, Table, reads_as_number
 
-__all__ = ["DataError", "Table", "read"]
+__all__ = ["DataError", "Table", "format_of", "read", "read_as_written", "read_parts", "written_parts"]
+
+#: Bytes in which the format is looked for.
+_HEAD = 2**16
 
 
 def read(
@@ -27,6 +34,7 @@ def read(
     as_strings: Collection[str] = (),
     separator: str | None = None,
     header: bool = True,
+    bits: int | None = None,
     format: str | None = None,
 ) -> Table:
     r"""Read a file of features and labels.
@@ -36,7 +44,8 @@ def read(
     Parameters
     ----------
     path : path
-        A svmlight, CSV or Parquet file.
+        A svmlight, Vowpal Wabbit, CSV, Parquet, Arrow or JSON lines file, or its address, such as
+        ``s3://clicks/day-1.csv``.
     label : str, optional
         Name of the label column, or a condition on a column of numbers, such as ``"delay > 15"``, whose labels are True
         and False. By default the column named label, target, y or class.
@@ -48,7 +57,8 @@ def read(
         the others. If False, a missing label raises an error.
     features : sequence of str, optional
         The feature columns to read, in this order; others are ignored. By default all but the label. For svmlight,
-        ``feature 7`` is the column of index 7.
+        ``feature 7`` is the column of index 7; for Vowpal Wabbit, ``f^age`` is the feature ``age`` of the namespace
+        ``f``.
     n_features : int, optional
         Expected number of features. For svmlight, the largest number of features allowed and the number of
         columns of ``X``.
@@ -70,7 +80,10 @@ def read(
     header : bool, default=True
         Whether the first line of a CSV file names the columns. If not, they are named x1, x2, …, and their numbers
         are names too.
-    format : {"csv", "parquet", "svmlight"}, optional
+    bits : int, optional
+        For Vowpal Wabbit, features are hashed to 2**bits columns, as Vowpal Wabbit does; for svmlight, columns are
+        taken modulo 2**bits. By default each feature has a column.
+    format : {"arrow", "csv", "jsonl", "parquet", "svmlight", "vw"}, optional
         By default inferred from the file extension or, failing that, from the first lines.
 
     Returns
@@ -86,6 +99,7 @@ def read(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> file = Path(tempfile.mkdtemp()) / "grades.csv"
     >>> _ = file.write_text("hours,sleep,passed\n1.5,8,no\n3,7.5,yes\n")
     >>> table = read(file, label="passed")
@@ -97,7 +111,7 @@ def read(
     ['hours', 'sleep']
     """
     options = ReadOptions(
-        path=Path(path),
+        path=location(path),
         label=label,
         require_label=require_label,
         skip_unlabelled=skip_unlabelled,
@@ -110,20 +124,71 @@ def read(
         as_strings=as_strings,
         separator=separator,
         header=header,
+        bits=bits,
     )
+    if bits is not None and not 1 <= bits <= 31:
+        raise ValueError(f"bits={bits} must be between 1 and 31")
     if isinstance(features, str):
         raise TypeError(f"features={features!r} is a string: give a list of column names")
-    known = readers()
-    if format is not None and format not in known:
-        raise ValueError(f"format={format!r} is none of {', '.join(map(repr, sorted(known)))}")
+    _check_can_be_read_again(options)
     try:
-        return known[format or _format(options)].read(options)
+        return readers()[format_of(options, format)].read(options)
     except MemoryError as error:
         reason = f" ({error})" if str(error) else ""
         raise options.error(
             f"does not fit into the {size_text(available_memory() or 0)} of memory that are available{reason}: use "
             "fewer rows or columns, or a machine with more memory"
         ) from error
+
+
+def read_parts(files: Sequence[InputFile], options: ReadOptions, format: str | None = None) -> Iterator[Table]:
+    r"""Read the rows of several files as one table, a few megabytes at a time.
+
+    All tables have the same columns, of the same types; ``labelled`` and errors count rows as explained for
+    :func:`read`, ``labelled`` from the first row of each part. If rows without labels are skipped, a table may have no
+    rows. Standard input and pipes can be read once.
+
+    Parameters
+    ----------
+    files : sequence of InputFile
+        From :func:`sgdone.data.input_files.input_files`. All have one format.
+    options : ReadOptions
+        How to read them; ``path`` is ignored.
+    format : str, optional
+        By default inferred from the extension or the content of the first file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sgdone.data.input_files import input_files
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for day in (1, 2):
+    ...     _ = (folder / f"day-{day}.csv").write_text(f"a,y\n{day},0\n{day}.5,1\n")
+    >>> files = input_files(folder)
+    >>> [table.X.to_pydict() for table in read_parts(files, ReadOptions(files[0].path))]
+    [{'a': [1.0, 1.5]}, {'a': [2.0, 2.5]}]
+    """
+    each = [replace(options, path=file.path) for file in files]
+    name = format_of(each[0], format)
+    for other in each[1:]:
+        found = _by_suffix(other.path)
+        if format is None and found not in (name, None):
+            raise other.error(f"is {found}, but {shown(each[0].path)} is {name}: read files of one format at a time")
+    reader = readers()[name]
+    if reader.parts is None:
+        raise each[0].error(f"files of the format {name} cannot be read in parts")
+    return _with_rows(reader.parts(each), each[0])
+
+
+def _with_rows(tables: Iterator[Table], options: ReadOptions) -> Iterator[Table]:
+    """The tables, and an error at their end if all rows have been skipped."""
+    n_rows = 0
+    for table in tables:
+        n_rows += table.X.shape[0]
+        yield table
+    if n_rows == 0:
+        raise options.error("no row has a label: give files with labels")
 
 
 def read_as_written(
@@ -134,41 +199,95 @@ def read_as_written(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> file = Path(tempfile.mkdtemp()) / "t.csv"
     >>> _ = file.write_text("id,a\nNA,1\n007,2\n")
     >>> read_as_written(file, ["id"])
     {'id': ['NA', '007']}
     """
-    options = ReadOptions(Path(path), features=columns, require_label=False, separator=separator, header=header)
-    reader = readers()[_format(options)]
+    options = ReadOptions(location(path), features=columns, require_label=False, separator=separator, header=header)
+    _check_can_be_read_again(options)
+    reader = readers()[format_of(options)]
     if reader.read_as_written is None:
         raise options.error("has no names of columns: use a CSV or Parquet file")
     return reader.read_as_written(options)
 
 
-def _format(options: ReadOptions) -> str:
-    suffix = format_suffix(options.path)
-    with opened(options.path) as stream:
-        for reader in readers().values():
-            if suffix in reader.suffixes:
-                return reader.name
-        head = stream.read(2**16)
+def written_parts(files: Sequence[InputFile], options: ReadOptions) -> Iterator[dict[str, list[str]]]:
+    """Read the columns that ``options.features`` names as `read_as_written` does, some rows at a time."""
+    for file in files:
+        _check_can_be_read_again(replace(options, path=file.path))
+    reader = readers()[format_of(options)]
+    if reader.written_parts is None:
+        raise options.error("has no names of columns: use a CSV or Parquet file")
+    return reader.written_parts([replace(options, path=file.path) for file in files])
+
+
+def format_of(options: ReadOptions, format: str | None = None) -> str:
+    """The name of the format of a file: the given one, or by its extension, or by its content."""
+    known = readers()
+    if format is not None:
+        if format not in known:
+            raise ValueError(f"format={format!r} is none of {', '.join(map(repr, sorted(known)))}")
+        return format
+    named = _by_suffix(options.path)
+    head = head_of(options.path, _HEAD if named is None else 1)  # also an error for a file that cannot be opened
+    if named is not None:
+        return named
     found = "csv" if options.separator is not None or not options.header else _sniff(head)
     if found is not None:
         return found
     if not head.strip():
         raise options.error("is empty")
+    suffix = format_suffix(options.path)
     if suffix in {".txt", ".dat"}:
         return "svmlight"
+    if suffix == ".json":
+        raise options.error(f"is not JSON lines: {ONE_OBJECT_A_LINE}")
     raise options.error("the format cannot be inferred from the content: give format=, or a file extension like .csv")
+
+
+def _by_suffix(path: Location) -> str | None:
+    suffix = format_suffix(path)
+    return next((reader.name for reader in readers().values() if suffix in reader.suffixes), None)
+
+
+def _check_can_be_read_again(options: ReadOptions) -> None:
+    if not can_be_read_again(options.path):
+        raise options.error("is a pipe or device, which cannot be read twice; give a regular file")
 
 
 def _sniff(head: bytes) -> str | None:
     if head.startswith(b"PAR1"):
         return "parquet"
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):  # a file or a stream
+        return "arrow"
+    if head.lstrip().startswith(b"{"):
+        return "jsonl"
+    lines = head.splitlines()[:20]
+    if _looks_like_vw([line for line in lines if line.strip()]):
+        return "vw"
     # Use the longest of the first lines: a svmlight row without features is a label alone.
-    line = max((line.split(b"#", 1)[0] for line in head.splitlines()[:20]), key=len, default=b"")
+    line = max((line.split(b"#", 1)[0] for line in lines), key=len, default=b"")
     entries = line.split()[1:]
     if entries and b"," not in line and all(b":" in entry for entry in entries):
         return "svmlight"
     return "csv" if any(mark in line for mark in (b",", b"\t", b";")) else None
+
+
+def _looks_like_vw(lines: Sequence[bytes]) -> bool:
+    """Whether each line has a ``|``, after nothing, or a number and a blank, or a tag.
+
+    Examples
+    --------
+    >>> _looks_like_vw([b"1 |f a:2", b"| b"]), _looks_like_vw([b"1|2|3"]), _looks_like_vw([b"a | b,c"])
+    (True, False, False)
+    """
+    for line in lines:
+        label, bar, _ = line.partition(b"|")
+        words = label.split()
+        if not bar or (len(words) == 1 and label == label.rstrip() and not words[0].startswith(b"'")):
+            return False
+        if words and not (words[0].startswith(b"'") or reads_as_number(words[0].decode("latin-1"))):
+            return False
+    return bool(lines)

@@ -3,12 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.rows import Rows, Scaling
+
+if TYPE_CHECKING:
+    from sgdone.data.validation_rows import ValidationRows
 
 
 @final
@@ -24,6 +27,8 @@ class Block:
     order: NDArray[np.uint64]
     #: For each position of the order, a row used later, to prefetch.
     upcoming: NDArray[np.uint64]
+    #: The fold of each row of the matrix, if the source chooses validation rows; `NO_FOLD` for training rows.
+    folds: NDArray[np.uint8] | None = None
 
     @property
     def parts(self) -> "tuple[tuple[slice, Block], ...]":
@@ -84,10 +89,41 @@ class Source(ABC):
     in_memory: bool = False
     #: Whether more rows will come in other calls: then a run ends after one pass.
     part_of_stream: bool = False
+    #: Whether the rows may never end: then a run may end within its first pass.
+    endless: bool = False
     #: How many rows a row of weight 1 stands for.
     frequency: float = 1.0
     #: Names of the columns, if known.
     feature_names: Sequence[str] | None = None
+    #: Rows of the first pass that were in no block, because they are validation rows.
+    n_held_back: int = 0
+
+    @property
+    def can_be_read_again(self) -> bool:
+        """Whether `blocks_in_order` can be called."""
+        return False
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of the rows read in the first pass."""
+        raise NotImplementedError
+
+    def blocks_in_order(self, n_features: int) -> Iterator[Block]:
+        """All rows again, in their order, with ``n_features`` features."""
+        raise NotImplementedError
+
+    @property
+    def rows_so_far(self) -> tuple[int, int]:
+        """Number of rows read in the first pass and a digest of them; zeros if they are not known."""
+        return 0, 0
+
+    def begin_again_at(self, passes: int) -> None:
+        """Make the next pass the one after ``passes`` passes."""
+        raise NotImplementedError("the rows of this source cannot be read again from a checkpoint")
+
+    def validation_rows(self) -> "ValidationRows | None":
+        """Validation rows that the source has chosen so far; None if it chooses none."""
+        return None
 
     @property
     @abstractmethod

@@ -42,8 +42,8 @@ class Stream:
         self.begun = begun
         self.rows_read = rows_read
         self.position = 0
-        #: Numbers of the blocks of a pass whose rows are validation rows, and of the next block.
-        self._set_aside, self._number = set[int](), 0
+        #: Blocks taken of the current pass.
+        self.blocks_taken = 0
         self._unread = np.ones(0, dtype=bool)
         self.block = self._next()
 
@@ -94,10 +94,10 @@ class Stream:
     def set_aside(self, rows: Rows) -> ValidationRows:
         """Draw validation rows among the rows not read yet; ``rows`` are those of the block in comparable units.
 
-        From a source that is not in memory the next blocks are taken; they are not trained on in any pass.
+        A source that is not in memory has chosen them as the rows came, if it can.
         """
         if not self.source.in_memory:
-            return ValidationRows.copied(self._blocks_to_set_aside())
+            return self.source.validation_rows() or ValidationRows()
         block = replace(self.block, rows=rows)
         unread = self._unread if self._unread.size else np.ones(rows.n_rows, dtype=bool)
         if self.block.sample_weight.size > 1:
@@ -116,7 +116,29 @@ class Stream:
             self._unread[rows] = False
         self.rows_read += position - self.position + further_reads
         self.position = position
+        if self.begun == 1 and self.pass_ended and rows.size:
+            self.rows_read += self.source.n_held_back
         return rows
+
+    def go_to(self, begun: int, blocks_taken: int, rows_read: int, rows: tuple[int, int]) -> None:
+        """Move to the block after the first ``blocks_taken`` of a pass, as another run did that read the same rows.
+
+        The rows of the first pass are read again without training: what the source learns from them is not stored.
+        """
+        if begun > 1:
+            while self._waiting is not None:
+                self._next()
+            self.source.begin_again_at(begun - 1)
+            self.begun = begun - 1
+            self._next()
+        while self.blocks_taken < blocks_taken:
+            self._next()
+        if self.source.rows_so_far != rows:
+            raise ValueError(
+                "the rows differ from those that the checkpoint was written with: start again without resume"
+            )
+        self.rows_read = rows_read
+        self.block, self.position = self._next(), 0
 
     def remember_unread(self) -> None:
         """Keep track of which rows were read, so that validation rows can be drawn among the others."""
@@ -129,28 +151,12 @@ class Stream:
 
     def _next(self) -> Block:
         if self._waiting is None:
-            self._blocks, self._number = iter(self.source.blocks(self._order)), 0
-            self._waiting = self._pull()
-            self.begun += 1
+            self._blocks = iter(self.source.blocks(self._order))
+            self._waiting = next(self._blocks, None)
+            self.begun, self.blocks_taken = self.begun + 1, 0
             self._uncounted = 1
         if self._waiting is None:
             raise ValueError("the source has no rows to train on")
-        block, self._waiting = self._waiting, self._pull()
+        block, self._waiting = self._waiting, next(self._blocks, None)
+        self.blocks_taken += 1
         return block if self._held_out is None else self._held_out(block)
-
-    def _pull(self) -> Block | None:
-        """The next block of the pass that is not set aside."""
-        for block in self._blocks:
-            self._number += 1
-            if self._number not in self._set_aside:
-                return block
-        return None
-
-    def _blocks_to_set_aside(self) -> Iterator[Block]:
-        """The next blocks of the pass, which no pass will return."""
-        while self._waiting is not None:
-            block, taken = self._waiting, self._number
-            self._waiting = self._pull()
-            self._set_aside.add(taken)
-            self.rows_read += block.order.size
-            yield block

@@ -1,84 +1,57 @@
-"""Lines of svmlight files, and what is wrong with one."""
+"""Lines of svmlight files that the compiled reader does not take: what is wrong with one, or the same in others."""
 
-import io
 import re
 from collections.abc import Iterator
-from typing import IO
 
 import numpy as np
 
-from sgdone.data.memory import MemoryBudget
-from sgdone.data.table import ReadOptions, shortened
+from sgdone.data.table import ReadOptions, reads_as_number, shortened
 from sgdone.message_text import counted
 
 #: Largest index: that of a signed 32-bit integer.
 LARGEST_INDEX = np.iinfo(np.int32).max
-_CHUNK = 1 << 20
-#: Bytes per entry and per row while a file is read: arrays that grow, and a copy in other integers.
-_ENTRY, _ROW = 24, 24
-#: Bytes per character of a line that is split.
-_CHARACTER = 16
-#: Whole numbers that may differ from the float they are read as: leading zeros, or 16 digits and more.
-_DOUBTFUL_LABEL = re.compile(rb"\n[ \t]*([+-]?(?:0[0-9]+|[0-9]{16,}))(?=[\s#])")
+#: White space within a line.
+_BLANKS = re.compile(r"[ \t\r\v\f\n]+")
 
 
-class Lines:
-    """The lines of a stream. Raises before a matrix of its rows outgrows the memory, and for labels that are no number.
+def rewritten(line: bytes, options: ReadOptions, last: int | None) -> bytes:
+    """A line as the compiled reader takes it; raises ValueError if something is wrong with it.
 
     Parameters
     ----------
-    stream : binary stream
-        The decompressed file.
-    budget : MemoryBudget
-        Memory that was available before reading.
+    line : bytes
+        A line that is rare: an index with a sign, or a number with so many digits that Python must read it.
+    options : ReadOptions
+        Those of the file.
+    last : int or None
+        Largest index allowed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> rewritten(b"1e1 qid:7 +1:0.10 # a comment", ReadOptions(Path("t.svm")), last=None)
+    b'10.0 1:0.1'
     """
-
-    def __init__(self, stream: IO[bytes], budget: MemoryBudget) -> None:
-        self._stream, self._budget = stream, budget
-        self._rows = self._entries = 0
-
-    def read(self) -> bytes:
-        """Rest of the stream; scikit-learn asks for this method but iterates instead."""
-        return self._stream.read()
-
-    def __iter__(self) -> Iterator[bytes]:
-        for block in self.blocks():
-            _check_labels(block)
-            yield from io.BytesIO(block)
-
-    def blocks(self) -> Iterator[bytes]:
-        """Blocks of whole lines."""
-        pieces: list[bytes] = []
-        while chunk := self._stream.read(_CHUNK):
-            end = chunk.rfind(b"\n") + 1
-            pieces.append(chunk[:end] if end else chunk)
-            self._check_memory(chunk, sum(map(len, pieces)))
-            if end:
-                yield b"".join(pieces)
-                pieces = [chunk[end:]]
-        yield b"".join(pieces)
-
-    def _check_memory(self, chunk: bytes, longest_line: int) -> None:
-        self._rows += chunk.count(b"\n")
-        self._entries += chunk.count(b":")
-        needed = _ENTRY * self._entries + _ROW * self._rows + _CHARACTER * longest_line
-        self._budget.check(needed, f"{counted(self._rows, 'row')} and {self._entries:,} values so far")
-
-
-def _check_labels(lines: bytes) -> None:
-    """Raise for the first label that is no number, or not the number that it is read as."""
-    for match in _DOUBTFUL_LABEL.finditer(b"\n" + lines + b"\n"):
-        problem = next(_label_problems(match[1].decode()), None)
-        if problem is not None:
-            raise ValueError(problem)
+    text = line.decode("utf-8", "backslashreplace")
+    for problem in problems(text, options, last):
+        raise ValueError(problem)
+    label, entries = _tokens(text)
+    pairs = [entry.split(":") for entry in entries]
+    return " ".join([repr(float(label)), *(f"{int(left)}:{float(right)!r}" for left, right in pairs)]).encode()
 
 
 def problems(line: str, options: ReadOptions, last: int | None) -> Iterator[str]:
     """What is wrong with a line; ``last`` is the largest index allowed."""
-    label, *rest = line.split("#", 1)[0].split() or [""]
+    label, entries = _tokens(line)
     if label:
         yield from _label_problems(label)
-        yield from _feature_problems(rest[1:] if rest and rest[0].startswith("qid:") else rest, options, last)
+        yield from _feature_problems(entries, options, last)
+
+
+def _tokens(line: str) -> tuple[str, list[str]]:
+    """The label and the entries of a line, without its comment and ``qid:``."""
+    label, *entries = _BLANKS.split(line.split("#", 1)[0].strip(" \t\r\v\f\n"))
+    return label, entries[1:] if entries and entries[0].startswith("qid:") else entries
 
 
 def _label_problems(label: str) -> Iterator[str]:
@@ -105,7 +78,7 @@ def _feature_problems(entries: list[str], options: ReadOptions, last: int | None
     for entry in entries:
         left, _, right = entry.partition(":")
         digits = left.lstrip("+-")
-        if not digits.isdecimal() or len(left) > len(digits) + 1 or not right:
+        if not (digits.isascii() and digits.isdecimal()) or len(left) > len(digits) + 1 or not right:
             yield f"{shortened(entry)!r} does not have the form index:value"
             return
         # Python does not convert more than 4,300 digits.
@@ -137,7 +110,4 @@ def _feature_problems(entries: list[str], options: ReadOptions, last: int | None
 
 
 def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    return float(text) if text.isascii() and reads_as_number(text) else None

@@ -1,13 +1,13 @@
 """The result of reading a file, the options of the readers, and their error."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.data.locations import Location, shown
 from sgdone.data.memory import MemoryBudget
 
 
@@ -31,7 +31,7 @@ class Table:
         Names of the columns; None if the format has none. A svmlight file whose largest index is far beyond the number
         of indices that occur has columns for these only: ``feature 7``, ``feature 2000000000``. Read its test file with
         ``features=table.feature_names``.
-    path : Path
+    path : Path or RemoteFile
         The file.
     zero_based : bool or None
         For svmlight, whether indices start at 0. A test file must be read like its training file.
@@ -49,7 +49,7 @@ class Table:
     y: NDArray[Any] | None
     feature_names: list[str] | None
     label_name: str | None
-    path: Path
+    path: Location
     zero_based: bool | None = None
     weights: NDArray[np.float64] | None = None
     dropped: list[str] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Table:
 class ReadOptions:
     """Parameters of :func:`sgdone.data.files.read`."""
 
-    path: Path
+    path: Location
     label: str | None = None
     require_label: bool = True
     skip_unlabelled: bool = False
@@ -75,6 +75,10 @@ class ReadOptions:
     as_strings: Collection[str] = ()
     separator: str | None = None
     header: bool = True
+    #: Features of svmlight and Vowpal Wabbit files are hashed to 2**bits columns; None keeps one column a feature.
+    bits: int | None = None
+    #: Called with the number of bytes of the file (compressed, if it is) read since the last call.
+    on_bytes: Callable[[int], None] | None = None
 
     @property
     def width(self) -> int | None:
@@ -92,7 +96,7 @@ class ReadOptions:
 
     def error(self, problem: str, *, place: str = "") -> DataError:
         """Build an error that names the file, and the place in it, before the problem."""
-        return DataError(f"{self.path}{', ' if place else ''}{place}: {problem}")
+        return DataError(f"{shown(self.path)}{', ' if place else ''}{place}: {problem}")
 
 
 def all_finite(values: NDArray[Any]) -> bool:

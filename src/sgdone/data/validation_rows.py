@@ -1,14 +1,11 @@
 """Rows set aside for validation, in folds: some models do not train on a fold and are evaluated on it."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.mixed_matrix import stacked
-from sgdone.data.rows import frozen
 from sgdone.data.source import Block
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.kernels.row_keys import make_row_keys, number_copies
@@ -43,6 +40,8 @@ class ValidationRows:
         A block of the matrix.
     groups : ndarray
         Group number of each row of ``rows``, equal for copies of a row; empty if copies were not searched for.
+    numbers : ndarray
+        Numbers in their source of rows that are copies; empty for rows of a matrix in memory.
     """
 
     count: int = 0
@@ -50,9 +49,12 @@ class ValidationRows:
     rows: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
     block: Block | None = None
     groups: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
+    numbers: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     def folds_of(self, block: Block) -> NDArray[np.uint8]:
         """The fold of every row of a block's matrix, which may be another one: then all rows are training rows."""
+        if block.folds is not None:
+            return block.folds
         if self.of_row.size == block.rows.n_rows and self.shares_matrix_of(block):
             return self.of_row
         return np.full(block.rows.n_rows, NO_FOLD, np.uint8)
@@ -82,25 +84,6 @@ class ValidationRows:
         of_row[rows] = np.minimum(np.arange(rows.size) // size, count - 1)
         order = np.argsort(of_row[rows], kind="stable")
         return cls(count, of_row, rows[order], block, of_groups[order] if of_groups.size else of_groups)
-
-    @classmethod
-    def copied(cls, blocks: Iterable[Block]) -> "ValidationRows":
-        """One fold of the rows of some blocks of a source that is not in memory; they are copied."""
-        parts, labels, weights, like = list[Any](), list[NDArray[np.float64]](), list[NDArray[np.float64]](), None
-        for block in blocks:
-            rows = block.used(0, block.order.size)[: USUAL - sum(part.size for part in labels)]
-            parts.append(block.rows.matrix(rows))
-            labels.append(block.labels[rows])
-            weights.append(block.weights_of(rows))
-            like = block.rows
-            if sum(part.size for part in labels) >= USUAL:
-                break
-        if like is None or sum(part.size for part in labels) < FEWEST:
-            return cls()
-        X = stacked(parts)
-        rows = np.arange(X.shape[0], dtype=np.uint64)
-        block = Block(like.like(X), frozen(np.concatenate(labels)), frozen(np.concatenate(weights)), rows, rows)
-        return cls(1, np.zeros(rows.size, np.uint8), rows, block)
 
 
 def _first_of_groups(places: NDArray[np.intp], needed: int) -> NDArray[np.intp]:

@@ -13,6 +13,7 @@ from sgdone.data.cells import bad_cells_named
 from sgdone.data.label_kinds import is_missing
 from sgdone.data.learning_task import Task, task_of
 from sgdone.data.masked_arrays import refuse_masked
+from sgdone.data.row_input import RowInput, all_rows, read_head
 from sgdone.data.rows import Rows
 from sgdone.data.spread import Spread
 from sgdone.data.threads import single_thread
@@ -58,6 +59,8 @@ class Shape:
         Whether a finite optimum exists; None if this was not computed, for the reason ``why_not``.
     checks : dict
         Result of checking the certificate of each class on the data.
+    all_rows_checked : bool
+        False if only the first rows of a source were checked.
     """
 
     rows: int
@@ -75,6 +78,7 @@ class Shape:
     separation: Separation | SeparationByClass | None
     checks: dict[Any, Check]
     why_not: str = ""
+    all_rows_checked: bool = True
 
     @cached_property
     def answers(self) -> Mapping[Any, Separation]:
@@ -106,7 +110,7 @@ class Shape:
 
 def shape(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     fit_intercept: bool = True,
     task: Task | Literal["auto"] = "auto",
@@ -120,9 +124,11 @@ def shape(
 
     Parameters
     ----------
-    X : array, data frame or sparse matrix of shape (rows, features)
+    X : array, data frame or sparse matrix of shape (rows, features), or a source
+        Of a source, such as `sgdone.files`, the first rows are checked, as many as fit into a quarter of its
+        ``max_memory``.
     y : array
-        Labels of classes, or numbers for regression.
+        Labels of classes, or numbers for regression. A source has them.
     fit_intercept : bool
         Whether the model has an intercept.
     task : {"auto", "classification", "regression"}
@@ -145,6 +151,13 @@ def shape(
     Drop site: the column is constant, like the intercept.
     """
     report = progress or (lambda doing: None)
+    all_rows_checked = True
+    if isinstance(X, RowInput):
+        report("reading the rows")
+        head, all_rows_checked = read_head(X.tables(), X.max_memory)
+        table = all_rows(head)
+        X, y = table.X, table.y
+        feature_names = feature_names or table.feature_names
     report("checking the values")
     matrix = _as_matrix(X)
     names = names_of(X, feature_names, matrix.shape[1])
@@ -187,6 +200,7 @@ def shape(
         separation=answer,
         checks=_checked(answer, matrix, labels),
         why_not=why_not,
+        all_rows_checked=all_rows_checked,
     )
 
 

@@ -1,5 +1,6 @@
 """What the two classifiers share: fitting to labels of any kind, and predicting them."""
 
+import os
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -11,8 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
 from sgdone.estimators.failed_fit import unchanged_if_it_fails
+from sgdone.estimators.fit_checkpoints import FitCheckpoints, refuse_checkpoint
 from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
 from sgdone.estimators.labels import check_classes, encode, encode_known, known_classes, signs
+from sgdone.estimators.opened_input import is_predicted_in_parts, is_row_input
 from sgdone.estimators.optimum import as_check_optimum, with_optimum_check
 from sgdone.estimators.parameters import as_bool
 from sgdone.estimators.probabilities import estimates_probabilities, log_probabilities, probabilities
@@ -23,6 +26,8 @@ from sgdone.estimators.sample_weights import (
     refuse_balanced,
     with_class_weight,
 )
+from sgdone.estimators.source_fit import fit_rows
+from sgdone.estimators.source_stream import partial_fit_rows, predicted_in_parts
 from sgdone.estimators.summarised import Summarised
 from sgdone.estimators.training import Start
 from sgdone.interfaces.objective import Objective, Predicts
@@ -41,29 +46,45 @@ class Classification(Summarised):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         coef_init: ArrayLike | None = None,
         intercept_init: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = 60.0,
+        resume: bool = False,
     ) -> Self:
         """Train until the stopping rule fires.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Training rows.
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            Training rows. A source, from `sgdone.files` or `sgdone.batches`, has the labels and weights too.
         y : array of shape (n_samples,)
-            Labels of any kind.
+            Labels of any kind; required unless ``X`` is a source.
         coef_init, intercept_init : arrays, optional
             The model to start from.
         sample_weight : array of shape (n_samples,), optional
             Non-negative weights; they multiply the loss of a row, and a row of weight 0 is not read.
+        checkpoint : path, optional
+            File for checkpoints of a fit on a source that does not fit into memory. Ctrl-C and SIGTERM write one too.
+        every : float, default=60
+            Seconds between two checkpoints.
+        resume : bool, default=False
+            Whether to go on from the checkpoint, if it exists: the model is the same, bit for bit, as without the
+            interruption.
 
         Returns
         -------
         self : object
             Fitted estimator.
         """
+        if is_row_input(X, y):
+            given = [("y", y), ("coef_init", coef_init), ("intercept_init", intercept_init)]
+            given.append(("sample_weight", sample_weight))
+            return fit_rows(self, X, given, FitCheckpoints.of(checkpoint, every, resume))  # type: ignore[no-any-return]
+        refuse_checkpoint(checkpoint, resume)
         last_names = self._names_in_encoder()
         rows, y = check_rows_and_labels(self, X, y, purpose="fit", numeric=False, sample_weight=sample_weight)
         classes, numbers = encode(y)
@@ -79,7 +100,7 @@ class Classification(Summarised):
     def partial_fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         resume: bool = False,
@@ -91,7 +112,7 @@ class Classification(Summarised):
         X, y, sample_weight
             As in ``fit``.
         classes : array, optional
-            All labels that can occur; needed in the first call.
+            All labels that can occur; needed in the first call. Of a source, those of its first rows by default.
         resume : bool
             Continue although a stopping rule given by the user has ended the model.
 
@@ -100,6 +121,8 @@ class Classification(Summarised):
         self : object
             Fitted estimator.
         """
+        if is_row_input(X, y):
+            return partial_fit_rows(self, X, y, sample_weight, classes=classes, resume=resume)  # type: ignore[no-any-return]
         first = not hasattr(self, "_results")
         known = known_classes(classes, None if first else self.classes_)
         refuse_balanced(self.class_weight)
@@ -222,12 +245,16 @@ class Classification(Summarised):
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Signed scores: shape (n_samples,) for two classes (positive for ``classes_[1]``), else one per class."""
         check_is_fitted(self)
+        if is_predicted_in_parts(X):
+            return predicted_in_parts(X, self.decision_function)  # type: ignore[return-value]  # one array a part
         X = check_rows_to_predict(self, X)
         scores = linear_scores(X, self.coef_, self.intercept_, self._names_of_columns())
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most likely label of each row."""
+        """The most likely label of each row; of a source, an iterator of them, an array a part."""
+        if is_predicted_in_parts(X):
+            return predicted_in_parts(X, self.predict)  # type: ignore[return-value]
         scores = self.decision_function(X)
         numbers = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[numbers]
@@ -239,11 +266,15 @@ class Classification(Summarised):
 
         Otherwise they are the one-vs-rest probabilities, normalised to sum to 1.
         """
+        if is_predicted_in_parts(X):
+            return predicted_in_parts(X, self.predict_proba)  # type: ignore[return-value]
         return probabilities(self.decision_function(X), multinomial=getattr(self, "multinomial_", False))
 
     @available_if(estimates_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """Logarithms of the probabilities, exact where the probabilities themselves underflow."""
+        if is_predicted_in_parts(X):
+            return predicted_in_parts(X, self.predict_log_proba)  # type: ignore[return-value]
         return log_probabilities(self.decision_function(X), multinomial=getattr(self, "multinomial_", False))
 
 

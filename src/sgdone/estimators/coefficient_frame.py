@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.inference.summary import INTERCEPT
 from sgdone.sums.columns import moments_of
 from sgdone.sums.merging import merged
 
@@ -31,6 +30,8 @@ def coefficient_frame(model: Any) -> "pd.DataFrame":
     unknown = np.full(coef.shape[1], np.nan)
     spread = getattr(model, "feature_std_", unknown)
     share = getattr(model, "feature_share_", unknown)
+    from sgdone.inference.summary import INTERCEPT
+
     names = [INTERCEPT, *model.get_feature_names_out().tolist()]
     parts = []
     for k, own in enumerate(coef):

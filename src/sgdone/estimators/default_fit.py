@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto import Bank, ExactFinish
+from sgdone.auto import Bank, BlockFinish, ExactFinish
 from sgdone.estimators.linear_model import LinearModel
 from sgdone.estimators.parameters import as_alpha, as_bool, as_rule, is_auto
 from sgdone.estimators.sample_weights import Frequencies
@@ -39,8 +39,13 @@ class DefaultFit(LinearModel):
     def _run_options(self) -> dict[str, Any]:
         return {"finish": ExactFinish(self._method().tol, one_pass=self._rule().max_passes == 1)}
 
+    def _block_options(self) -> dict[str, Any]:
+        return {"finish": BlockFinish(self._method().tol)}
+
     def _frequencies(self, weight: NDArray[np.float64] | None) -> Frequencies:
-        return Frequencies.of(weight)
+        # Of rows that are read block by block the mean weight is not known before the last one.
+        by_blocks = weight is not None and self._reads_blocks(weight.size)
+        return Frequencies(weight) if by_blocks else Frequencies.of(weight)
 
     def _objective(self, n_rows: int, n_classes: int | None) -> Objective:
         alpha = None if is_auto(self.alpha) else as_alpha(self.alpha, n_rows)

@@ -4,7 +4,6 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,8 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sgdone.data import ArraySource
+from sgdone.data.array_blocks import ArrayBlocks
+from sgdone.data.block_source import BlockSource
 from sgdone.data.learning_task import Task
 from sgdone.data.memory import FEWER_COLUMNS, memory_errors_explained, training_text
+from sgdone.data.row_block import BLOCK_ROWS
+from sgdone.data.source import Source
 from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin, FitTask, Snapshot
 from sgdone.estimators.coefficient_frame import centred_spreads, shares_of_rows, spreads_of_rows
 from sgdone.estimators.continuing import resumed, rule_for_rows
@@ -73,6 +76,10 @@ class LinearModel(CallbackSupportMixin, NamedFeatures, BaseEstimator):  # type: 
         """Further options of `sgdone.run.run`."""
         return {}
 
+    def _block_options(self) -> dict[str, Any]:
+        """The same for rows that are read block by block."""
+        return {}
+
     @abstractmethod
     def _shapes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Shapes of ``coef_`` and ``intercept_``."""
@@ -127,40 +134,82 @@ class LinearModel(CallbackSupportMixin, NamedFeatures, BaseEstimator):  # type: 
     ) -> list[Result]:
         """One run for each of ``labels``."""
         stop = rule_for_rows(self.stop, self._rule(), resume) if partial_fit else self._rule()
-        source = partial(
-            ArraySource,
-            X,
-            sample_weight=frequencies.weights,
-            frequency=frequencies.mean,
-            shuffle=as_bool("shuffle", self.shuffle),
-            part_of_stream=partial_fit,
-            feature_names=self._names_of_columns(),
-            roles=self._roles(X.shape[1]),
-        )
+        names_of_columns, roles = self._names_of_columns(), self._roles(X.shape[1])
+
+        def source(own: NDArray[np.float64]) -> Source:
+            if self._reads_blocks(X.shape[0]) and not partial_fit:
+                return self._block_source(X, own, frequencies.weights, roles, names_of_columns)
+            return ArraySource(
+                X,
+                own,
+                sample_weight=frequencies.weights,
+                frequency=frequencies.mean,
+                shuffle=as_bool("shuffle", self.shuffle),
+                part_of_stream=partial_fit,
+                feature_names=names_of_columns,
+                roles=roles,
+            )
+
+        sources = [lambda make=make: source(make()) for make in labels]
+        with memory_errors_explained(training_text(X.shape[1], max(len(labels), objective.n_outputs)), FEWER_COLUMNS):
+            finish = self._block_options() if self._reads_blocks(X.shape[0]) and not partial_fit else {}
+            results = self._run(sources, objective, stop, starts, names, task=task, snapshot_of=snapshot, **finish)
+        return [_with_note(result, frequencies.note) for result in results]
+
+    def _reads_blocks(self, n_rows: int) -> bool:
+        """Whether rows in memory are read as those of files are: a default fit on many rows in their own order."""
+        return self._encodes_tables and n_rows > BLOCK_ROWS and not as_bool("shuffle", self.shuffle)
+
+    def _block_source(
+        self,
+        X: Any,
+        labels: NDArray[np.float64],
+        weights: NDArray[np.float64] | None,
+        roles: NDArray[np.int32] | None,
+        names: Sequence[str] | None,
+    ) -> Source:
+        seed = self._seed()
+        blocks = ArrayBlocks(X, labels, weights, roles)
+        return BlockSource(blocks.in_order, blocks, seed=seed, shuffle=False, feature_names=names)
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _run(
+        self,
+        sources: Sequence[Callable[[], Source]],
+        objective: Objective,
+        stop: StopRule,
+        starts: Sequence[Start],
+        names: Sequence[str],
+        *,
+        task: FitTask | None = None,
+        snapshot_of: Snapshot | None = None,
+        **options: Any,
+    ) -> list[Result]:
+        """One run for each of ``sources``, with the hooks that the parameters ask for."""
         printers = [PassPrinter(name) for name in names] if as_verbose(self.verbose) else []
         hooks: list[list[Hook]] = [[printers[k]] if printers else [] for k in range(len(names))]
         for k, own in enumerate(hooks):
             own.extend([] if self._progress_hook is None else [self._progress_hook(k)])
         tasks = []
-        if task is not None and snapshot is not None:
-            tasks = [task.hook(k, name.strip(), snapshot) for k, name in enumerate(names)]
-        n_outputs = max(len(labels), objective.n_outputs)
-        with memory_errors_explained(training_text(X.shape[1], n_outputs), FEWER_COLUMNS):
-            results = train(
-                [lambda make=make: source(make()) for make in labels],  # type: ignore[misc]  # a default of a lambda has no type
-                objective,
-                self._method(),
-                stop,
-                starts,
-                seed=int(check_random_state(self.random_state).randint(2**31)),
-                n_jobs=as_n_jobs(self.n_jobs),
-                hooks=hooks,
-                tasks=tasks,
-                **self._run_options(),
-            )
+        if task is not None and snapshot_of is not None:
+            tasks = [task.hook(k, name.strip(), snapshot_of) for k, name in enumerate(names)]
+        results = train(
+            sources,
+            objective,
+            self._method(),
+            stop,
+            starts,
+            seed=self._seed(),
+            n_jobs=as_n_jobs(self.n_jobs),
+            hooks=hooks,
+            tasks=tasks,
+            **(self._run_options() | options),
+        )
         for printer in printers:
             printer.end()
-        return [_with_note(result, frequencies.note) for result in results]
+        return results
 
     def _resumed(self, resume: bool) -> list[Start]:
         """Where ``partial_fit`` continues, with the same objective and method as before."""

@@ -1,5 +1,6 @@
 """What the two regressors share."""
 
+import os
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,9 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
 from sgdone.estimators.failed_fit import unchanged_if_it_fails
+from sgdone.estimators.fit_checkpoints import FitCheckpoints, refuse_checkpoint
 from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
+from sgdone.estimators.opened_input import is_predicted_in_parts, is_row_input
 from sgdone.estimators.parameters import as_bool
 from sgdone.estimators.sample_weights import Frequencies, check_sample_weight, count_positive
+from sgdone.estimators.source_fit import fit_rows
+from sgdone.estimators.source_stream import partial_fit_rows, predicted_in_parts
 from sgdone.estimators.summarised import Summarised
 from sgdone.estimators.training import Start
 from sgdone.interfaces.objective import Objective
@@ -31,12 +36,21 @@ class Regression(Summarised):
     def fit(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         coef_init: ArrayLike | None = None,
         intercept_init: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = 60.0,
+        resume: bool = False,
     ) -> Self:
         """Train until the stopping rule fires; parameters as in `LinearClassifier.fit`, ``y`` real numbers."""
+        if is_row_input(X, y):
+            given = [("y", y), ("coef_init", coef_init), ("intercept_init", intercept_init)]
+            given.append(("sample_weight", sample_weight))
+            return fit_rows(self, X, given, FitCheckpoints.of(checkpoint, every, resume))  # type: ignore[no-any-return]
+        refuse_checkpoint(checkpoint, resume)
         last_names = self._names_in_encoder()
         rows, y = check_rows_and_labels(self, X, y, purpose="fit", numeric=True, sample_weight=sample_weight)
         weight = check_sample_weight(sample_weight, rows.shape[0])
@@ -44,8 +58,16 @@ class Regression(Summarised):
         return self._fit_targets(rows, y, self._frequencies(weight), starts, data=fit_data(X, y, weight))
 
     @unchanged_if_it_fails
-    def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, resume: bool = False) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        resume: bool = False,
+    ) -> Self:
         """Train on some rows of a stream in one pass; step sizes continue from call to call."""
+        if is_row_input(X, y):
+            return partial_fit_rows(self, X, y, sample_weight, resume=resume)  # type: ignore[no-any-return]
         first = not hasattr(self, "_results")
         dtype = None if first else self.coef_.dtype
         X, y = check_rows_and_labels(
@@ -112,8 +134,10 @@ class Regression(Summarised):
         return None
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The predicted number of each row."""
+        """The predicted number of each row; of a source, an iterator of them, an array a part."""
         check_is_fitted(self)
+        if is_predicted_in_parts(X):
+            return predicted_in_parts(X, self.predict)  # type: ignore[return-value]
         X = check_rows_to_predict(self, X)
         return linear_scores(X, self.coef_, self.intercept_[0], self._names_of_columns())
 

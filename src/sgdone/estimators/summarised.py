@@ -3,27 +3,25 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 from sklearn.utils.validation import check_is_fitted
 
 from sgdone.data.label_kinds import check_labels
 from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
 from sgdone.estimators.linear_model import LinearModel
+from sgdone.estimators.mapped_rows import mapped_rows
+from sgdone.estimators.opened_input import is_row_input
 from sgdone.estimators.sample_weights import Frequencies, check_sample_weight
-from sgdone.inference import Summary
-from sgdone.inference.chosen_columns import chosen_columns
-from sgdone.inference.dense_covariance import Cov
-from sgdone.inference.layout import FittedModel
-from sgdone.inference.prediction import Intervals
-from sgdone.inference.reference_coding import ReferenceCoding, reference_coding
-from sgdone.inference.sample import Sample, Weights
-from sgdone.inference.summarise import summarise
 from sgdone.interfaces.objective import Objective
 from sgdone.losses.loss import Loss, real_or_nan
+
+if TYPE_CHECKING:  # imported when a summary is asked for: a fit does not wait for them
+    from sgdone.inference import Summary
+    from sgdone.inference.prediction import Intervals
+    from sgdone.inference.reference_coding import ReferenceCoding
 
 Array = NDArray[np.float64]
 
@@ -34,7 +32,7 @@ class Summarised(LinearModel):
     def summary(
         self,
         X: Any,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         cov: Literal["robust", "classical", "cluster"] = "robust",
@@ -43,7 +41,7 @@ class Summarised(LinearModel):
         level: float = 0.95,
         reference: Any = None,
         weights: Literal["frequency", "sampling"] = "frequency",
-    ) -> Summary:
+    ) -> "Summary":
         """Standard errors, p-values and intervals of the coefficients, where they can be trusted.
 
         They belong to the optimum without a penalty, which Newton's method finds from the model; the model itself is
@@ -55,7 +53,8 @@ class Summarised(LinearModel):
         Parameters
         ----------
         X, y : array, sparse matrix or data frame, and array
-            The rows of the fit.
+            The rows of the fit; or a source, such as `sgdone.files`, which has the labels too. Rows that do not fit
+            into memory are kept on disk while the sums are computed.
         sample_weight : array of shape (n_samples,), optional
             As in ``fit``.
         cov : {"robust", "classical", "cluster"}, default="robust"
@@ -90,8 +89,17 @@ class Summarised(LinearModel):
         >>> summary.features, summary.coef.round(1), summary.std_err.round(1)
         (['(intercept)', 'bmi'], array([152.1, 519.8]), array([ 2.6, 67.4]))
         """
+        from sgdone.inference.chosen_columns import chosen_columns
+        from sgdone.inference.layout import FittedModel
+        from sgdone.inference.sample import Sample
+        from sgdone.inference.summarise import summarise
+
         check_is_fitted(self)
-        rows, labels = check_rows_and_labels(self, X, y, purpose="predict", numeric=self._task == "regression")
+        if is_row_input(X, y):
+            X, y, sample_weight = mapped_rows(self, X)
+            rows, labels = X, np.asarray(y)
+        else:
+            rows, labels = check_rows_and_labels(self, X, y, purpose="predict", numeric=self._task == "regression")
         weight = check_sample_weight(sample_weight, rows.shape[0])
         _check_options(cov, weights, groups, level)
         if getattr(self, "class_weight", None) is not None and weights == "frequency":
@@ -128,7 +136,7 @@ class Summarised(LinearModel):
         )
         return replace(summarise(sample, model, cov, chosen, float(level)), coding=coding)
 
-    def predict_interval(self, X: Any, summary: Summary, *, level: float | None = None) -> Intervals:
+    def predict_interval(self, X: Any, summary: "Summary", *, level: float | None = None) -> "Intervals":
         """Intervals of means or probabilities, from the optimum of a summary.
 
         The delta method on the score: the interval of a probability is that of its log odds, so that it stays between 0
@@ -150,6 +158,10 @@ class Summarised(LinearModel):
             each. NaN for rows whose prediction depends on a coefficient that is refused, or on a level that no row of
             the summary had.
         """
+        from scipy import stats
+
+        from sgdone.inference import Summary
+
         check_is_fitted(self)
         if not isinstance(summary, Summary):
             raise TypeError(f"summary must be what model.summary(X, y) returns; got {type(summary).__name__}")
@@ -185,11 +197,13 @@ class Summarised(LinearModel):
 
     def _reference_coding(
         self, rows: Any, objective: Objective, labels: NDArray[Any], weight: Array | None
-    ) -> ReferenceCoding | None:
+    ) -> "ReferenceCoding | None":
         """The features of a summary of encoded rows; None if the columns were numbers."""
         encoder = getattr(self, "encoder_", None)
         if encoder is None or encoder.is_plain:
             return None
+        from sgdone.inference.reference_coding import reference_coding
+
         coding = reference_coding(
             encoder.column_features(),
             self._summary_names(rows.shape[1]),
@@ -236,6 +250,9 @@ class Summarised(LinearModel):
 
 
 def _check_options(cov: Any, weights: Any, groups: Any, level: Any) -> None:
+    from sgdone.inference.dense_covariance import Cov
+    from sgdone.inference.sample import Weights
+
     for name, value, known in (("cov", cov, get_args(Cov)), ("weights", weights, get_args(Weights))):
         if not isinstance(value, str) or value not in known:
             raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, known))}")

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sgdone.data.mixed_matrix import MixedMatrix
+from sgdone.data.block_maker import rows_of
 from sgdone.message_text import listed
-from sgdone.tables import Encoded, TableEncoder, arrow_table, is_frame
+from sgdone.tables import TableEncoder, arrow_table, is_frame
 
 #: What rows are read for: a fit, the next rows of a stream, or a prediction or summary.
 Purpose = Literal["fit", "partial_fit", "predict"]
@@ -121,13 +121,6 @@ def refuse_array(estimator: Any, X: Any) -> None:
             f"X is a {type(X).__name__} without names of columns, but the model was fitted on a table with the columns "
             f"{listed(encoder.feature_names_in_.tolist())}: give a data frame that has them"
         )
-
-
-def rows_of(encoded: Encoded) -> Any:
-    """One matrix: dense, sparse, or both."""
-    if not encoded.sparse.shape[1]:
-        return encoded.dense
-    return MixedMatrix(encoded.dense, encoded.sparse) if encoded.dense.shape[1] else encoded.sparse
 
 
 def converted(X: Any) -> Any:

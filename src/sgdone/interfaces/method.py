@@ -114,6 +114,8 @@ class Method(ABC):
     takes_step: ClassVar[bool] = True
     #: Whether each update reads all rows, so that it ends a pass.
     whole_passes: ClassVar[bool] = False
+    #: Whether the driver moves on to the next block when one is used up; otherwise the method reads the source itself.
+    takes_blocks: ClassVar[bool] = True
     #: Cost of a pass, in passes of a single model.
     cost_per_pass: ClassVar[float] = 1.0
     #: Whether its weights can grow without bound.
@@ -145,6 +147,14 @@ class Method(ABC):
     @abstractmethod
     def resume(self, state: Any, stream: Stream) -> Any:
         """The state that another run left, for rows of the same kind."""
+
+    def stored(self, state: Any) -> Any:
+        """The state as a snapshot keeps it, without what can be found again."""
+        return state
+
+    def restored(self, state: Any, stream: Stream) -> Any:
+        """The state of a snapshot of the same run, whose stream is where it was."""
+        return state
 
     def prepare(self, state: Any, block: Block) -> Block:
         """The block as the method's loops see it, in other units for example."""
@@ -240,6 +250,16 @@ class Finish(Method):
     @abstractmethod
     def pays(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
         """Whether it gains more than it costs after a method has ended."""
+
+    def begin(self, objective: Objective, stream: Stream, method: Method, state: Any, start: Model | None) -> Any:
+        """State before the first evaluation; ``method`` ended in ``state`` at the model ``start``, or is None."""
+        return self.start(objective, stream, start, None)
+
+    def state_after(
+        self, own: Any, method: Method, state: Any, model: Model, objective: Objective, stream: Stream
+    ) -> Any:
+        """The state to continue from: that of the method, at the model that was found."""
+        return method.state_at(model, objective, self.objective(own).penalty, stream, self.units(own))
 
     def is_better(self, state: Any, loss: float) -> bool:
         """Whether the model is to be returned instead of one with this estimated loss."""

@@ -1,6 +1,5 @@
 """What must hold of a model before it is written, and after it is read."""
 
-import os
 from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Integral
@@ -10,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
-from sgdone.losses.loss import Loss
-from sgdone.model_file.errors import ModelFileError
 from sgdone.run.trace import Trace
 from sgdone.run.verdict import Verdict
 from sgdone.tables import TableEncoder
@@ -29,21 +26,6 @@ def check_notes(extra: dict[str, str]) -> None:
     """Raise a TypeError for notes that are not strings."""
     if not all(isinstance(text, str) for pair in extra.items() for text in pair):
         raise TypeError(f"extra={extra!r}: give a dict of texts")
-
-
-def check_loss(path: str | os.PathLike[str], stored: dict[str, str] | None, given: Loss | None) -> None:
-    """Raise if the loss is missing, or not the one that the model was trained with."""
-    if stored is None:
-        if given is not None:
-            raise ModelFileError(f"{path}: was not trained with a loss of your own: leave loss= out")
-        return
-    what = f"was trained with a loss of your own, {stored['name']!r} (for {stored['task']}), which no file holds"
-    if given is None:
-        raise ModelFileError(f"{path}: {what}: bring it along, load(path, loss=...)")
-    if not isinstance(given, Loss):
-        raise ModelFileError(f"{path}: {what}; loss={given!r} is not a sgdone.CustomLoss: give the object itself")
-    if (given.name, given.task) != (stored["name"], stored["task"]):
-        raise ModelFileError(f"{path}: {what}; loss= is {given.name!r} (for {given.task}): give the same one")
 
 
 def attributes_of(kind: type[Model]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -1,5 +1,7 @@
 """What can be wrong with a model file."""
 
+from sgdone.state_file.errors import StateFileError
 
-class ModelFileError(ValueError):
+
+class ModelFileError(StateFileError):
     """A file that holds no model that can be used: the message says what was found and what to do."""

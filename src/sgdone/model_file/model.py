@@ -18,23 +18,21 @@ from sgdone.model_file.attribute_checks import (
     Model,
     attributes_of,
     check_attributes,
-    check_loss,
     check_notes,
 )
-from sgdone.model_file.codec import Decoder, Encoder, NotStorable
-from sgdone.model_file.container import read, write
+from sgdone.model_file.container import MODEL_FILE, read, write
 from sgdone.model_file.errors import ModelFileError
 from sgdone.model_file.parameter_checks import check_parameters
 from sgdone.model_file.stored_encoder import decode_encoder, encode_encoder, without_words
 from sgdone.model_file.stored_runs import decode_results, encode_results
+from sgdone.state_file.codec import Decoder, Encoder, NotStorable
+from sgdone.state_file.custom_loss import check_loss, name_and_task
+from sgdone.state_file.errors import UNUSABLE
 
 _ESTIMATORS: dict[str, type[Model]] = {
     kind.__name__: kind for kind in (LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor)
 }
 _PARTS = ("estimator", "sgdone", "created", "extra", "params", "attributes", "encoder", "results", "custom_loss")
-
-#: What values that do not fit can cause.
-_UNUSABLE = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 
 
 def save(
@@ -104,8 +102,7 @@ def save(
         for part in ("attributes", "results"):
             content[part] = without_words(content[part], model.encoder_)
     check_parameters(model)
-    custom = encoder.custom_loss
-    content["custom_loss"] = None if custom is None else {"name": custom.name, "task": custom.task}
+    content["custom_loss"] = name_and_task(encoder.custom_loss)
     write(path, content, encoder.tensors)
 
 
@@ -134,7 +131,7 @@ def load(path: str | os.PathLike[str], *, loss: Loss | None = None) -> Model:
         if sorted(content) != sorted(_PARTS):
             raise ValueError(f"its parts are {', '.join(content)}")
         check_notes(content["extra"])
-        check_loss(path, content["custom_loss"], loss)
+        check_loss(path, content["custom_loss"], loss, MODEL_FILE, "load(path, loss=...)")
         decoder = Decoder(tensors, loss)
         model = _decode_model(content, decoder)
         if content["encoder"] is not None:
@@ -147,7 +144,7 @@ def load(path: str | os.PathLike[str], *, loss: Loss | None = None) -> Model:
         decoder.check_all_used()
     except ModelFileError:
         raise
-    except _UNUSABLE as error:
+    except UNUSABLE as error:
         raise ModelFileError(
             f"{path}: holds no model that sgdone {__version__} can use "
             f"({type(error).__name__}: {shortened(str(error), 300)}); it was written by sgdone "

@@ -7,8 +7,8 @@ from typing import Any
 from sgdone.estimators.linear_model import LinearModel
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import NEVER, Model
-from sgdone.model_file.codec import Decoder, Encoder
 from sgdone.run import Result, Trace
+from sgdone.state_file.codec import Decoder, Encoder
 
 _PARTS = ("state", "objective", "rule_state", "rows_read", "passes_begun")
 

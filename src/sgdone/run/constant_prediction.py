@@ -98,4 +98,5 @@ def is_worse_than_constant(
 
 def centre(objective: Objective, labels: NDArray[np.float64]) -> float:
     """The mean target, or the median if the slope of the loss is bounded."""
-    return float(np.median(labels) if is_robust(objective) else labels.mean())
+    with np.errstate(over="ignore"):  # labels that large are an error when they are trained on
+        return float(np.median(labels) if is_robust(objective) else labels.mean())

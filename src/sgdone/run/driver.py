@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal, final
 
@@ -17,6 +18,7 @@ from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.run.active_rule import ActiveRule
 from sgdone.run.advice import divergence_reason, with_advice
+from sgdone.run.checkpoints import Checkpoints, Snapshot
 from sgdone.run.needs import check_needs
 from sgdone.run.trace import Trace, TraceRow
 from sgdone.run.verdict import Verdict
@@ -78,6 +80,8 @@ def run(
     hooks: Sequence[Hook] = (),
     monitors: Sequence[Monitor] = (),
     block_size: int | None = None,
+    checkpoints: Checkpoints | None = None,
+    snapshot: Snapshot | None = None,
 ) -> Result:
     """Train until a rule stops it.
 
@@ -103,6 +107,10 @@ def run(
         What the trace keeps beside loss and error: "margins", for two classes.
     block_size : int, optional
         Rows between two calls of the rules; it never changes a result.
+    checkpoints : Checkpoints, optional
+        Writes snapshots of the run between blocks of rows, and ends it there on a signal.
+    snapshot : Snapshot, optional
+        A snapshot of the same run, to go on from, bit for bit.
 
     Examples
     --------
@@ -122,21 +130,30 @@ def run(
     method.check_fits_in_memory(source.n_features, objective.n_outputs)
     rng = np.random.default_rng(0) if rng is None else rng
     stream = Stream(source, rng) if resume is None else Stream(source, rng, resume.passes_begun, resume.rows_read)
-    if resume is None:
+    if snapshot is not None:
+        stream.go_to(snapshot.passes_begun, snapshot.blocks_taken, snapshot.rows_read, snapshot.rows)
+    elif resume is None:
         stream.skip_unused()
     same_rule = resume is not None and resume.rule in ("", stop.state_key)
     rule = ActiveRule(stop, stream, resume.rule_state if resume is not None and same_rule else None)
-    course = _Course(source, stream, Trace(task=objective.task), hooks, monitors, block_size)
+    course = _Course(source, stream, Trace(task=objective.task), hooks, monitors, block_size, checkpoints)
     finish = finish if resume is None and finish is not None and finish.suits(objective, source, stop) else None
     if finish is not None and finish.comes_first(objective, stream, stop):
         result = _finished(finish, objective, method, None, course, rule, stop, None)
         if result is None:  # it did not reach an optimum
             return run(source, objective, method, stop, rng=rng, start=start, hooks=hooks, block_size=block_size)
         return result
-    state = method.start(objective, stream, start, step) if resume is None else method.resume(resume.state, stream)
+    if snapshot is not None:
+        state = method.restored(snapshot.state, stream)
+        course.restore(snapshot, rule)
+        if stream.position == 0 and stream.blocks_taken == 1:
+            method.begin_pass(state)
+    else:
+        state = method.start(objective, stream, start, step) if resume is None else method.resume(resume.state, stream)
+        method.begin_pass(state)
     beginning = state.copy() if method.can_diverge else None
-    method.begin_pass(state)
-    ended = course.follow(method, state, rule)
+    with nullcontext() if checkpoints is None else checkpoints.catching_signals():
+        ended = course.follow(method, state, rule)
     method.end(state, stream, course.pause)
     # A budget that the user did not give may have ended a run that has not converged.
     spent = ended.status is Status.BUDGET_SPENT and not stop.bounded
@@ -175,9 +192,9 @@ def _finished(
     """
     stream = course.stream
     updates, passes = (0, 0.0) if state is None else (method.steps(state), stream.passes)
-    if state is not None:
+    if state is not None and stream.source.in_memory:
         stream.next_block()
-    own = finish.start(objective, stream, start, None)
+    own = finish.begin(objective, stream, method, state, start)
     ended = course.follow(finish, own, ActiveRule(finish.rule(stop), stream, bounded=True))
     if ended.status is Status.BUDGET_SPENT and course.progress is not None:
         rule.observe(course.progress)  # a budget that is spent stays spent
@@ -191,7 +208,7 @@ def _finished(
     ended = with_advice(ended, finish, own, course.trace, stream, course.pass_loss, automatic_step=True)
     verdict = course.verdict(ended, finish, own, updates + finish.steps(own))
     verdict = replace(verdict, counts=method.counts if updates else finish.counts, finish_passes=stream.passes - passes)
-    state = method.state_at(model, objective, done.penalty, stream, finish.units(own))
+    state = finish.state_after(own, method, state, model, objective, stream)
     return course.result(model, verdict, done, state, rule, stop)
 
 
@@ -207,13 +224,34 @@ class _Course:
         hooks: Sequence[Hook],
         monitors: Sequence[Monitor],
         block_size: int | None,
+        checkpoints: Checkpoints | None = None,
     ) -> None:
         self.source, self.stream, self.trace = source, stream, trace
-        self._hooks, self._monitors = hooks, monitors
+        self._hooks, self._monitors, self._checkpoints = hooks, monitors, checkpoints
         self._clock = time.perf_counter()
         self._stretch = block_size or max(1, _ENTRIES_IN_STRETCH // max(1, stream.block.rows.typical_length))
         self.pass_loss, self.pause = float("nan"), Pause()
         self.progress: Progress | None = None
+
+    def restore(self, snapshot: Snapshot, rule: ActiveRule) -> None:
+        """Go on from a snapshot."""
+        self.trace, self.pass_loss, rule.state = snapshot.trace, snapshot.pass_loss, snapshot.rule_state
+        self._clock -= snapshot.seconds
+
+    def _write_checkpoint(self, method: Method, state: Any, rule: ActiveRule) -> Stop | None:
+        """Write a checkpoint if one is due; the end of the run, if a signal asked for it."""
+        checkpoints, stream = self._checkpoints, self.stream
+        if checkpoints is None or not checkpoints.is_due:
+            return None
+        seconds = time.perf_counter() - self._clock
+        position = stream.begun, stream.blocks_taken, stream.rows_read
+        rows = self.source.rows_so_far
+        stored = method.stored(state)
+        checkpoints.write(Snapshot(stored, rule.state, self.trace, *position, seconds, self.pass_loss, rows))
+        if not checkpoints.signal:
+            return None
+        reason = f"{checkpoints.signal} ended it; the model so far is kept, and a checkpoint to resume from"
+        return Stop("", Status.INTERRUPTED, reason)
 
     def follow(self, method: Method, state: Any, rule: ActiveRule) -> Stop:
         """Train until the rule stops it."""
@@ -261,7 +299,10 @@ class _Course:
                 moved = report.position > first or report.fired or report.further_reads
                 if ended is None and not moved and (rule.next_pause(), method.next_pause(state)) == (pause, own_pause):
                     raise RuntimeError(f"{rule.rule!r} asked for a pause at {pause} but did not fire there")
-                if stream.block_ended and ended is None:
+                used_up = stream.block_ended and method.takes_blocks
+                if used_up and ended is None:
+                    ended = self._write_checkpoint(method, state, rule)
+                if used_up and ended is None:
                     if stream.pass_ended:
                         method.begin_pass(state)
                     stream.next_block()

@@ -19,19 +19,23 @@ SUFFIXES = (".parquet", "")
 
 def content(random: Random) -> bytes:
     """A table of a few columns, most of them numbers."""
+    stream = io.BytesIO()
+    made = table(random)
+    pq.write_table(made, stream, compression=random.choice(["none", "snappy", "gzip"]), row_group_size=20)
+    return stream.getvalue()
+
+
+def table(random: Random) -> Any:
+    """A table of columns of any type."""
     n_rows = random.choice([0, 1, 6, 30, 30])
     names = random.choice([["a", "b", "label"]] * 5 + [["a", "label"], ["label"], ["a", "a", "label"], ["a", "b"]])
     names = [odd_text(random).replace("\ud800", "") if random.random() < 0.02 else name for name in names]
     columns = [_column("label" if name == "label" else "double", n_rows, random) for name in names]
     for _ in range(random.choice([0, 0, 1, 1, 2])):
         columns[random.randrange(len(columns))] = _column(random.choice(list(_COLUMNS)), n_rows, random)
-    table = pa.Table.from_arrays(columns, names=names)
+    made = pa.Table.from_arrays(columns, names=names)
     metadata = random.choice([None, None, _pandas_metadata(random, names)])
-    if metadata is not None:
-        table = table.replace_schema_metadata({b"pandas": metadata})
-    stream = io.BytesIO()
-    pq.write_table(table, stream, compression=random.choice(["none", "snappy", "gzip"]), row_group_size=20)
-    return stream.getvalue()
+    return made if metadata is None else made.replace_schema_metadata({b"pandas": metadata})
 
 
 def _column(kind: str, n_rows: int, random: Random) -> Any:

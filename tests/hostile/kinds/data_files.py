@@ -9,14 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import typer
 
 from sgdone.cli.file_options import FileOptions
-from sgdone.cli.fit import FitArguments, fit_and_report
+from sgdone.cli.fit import fit_and_report
+from sgdone.cli.fit_arguments import CheckpointOptions, FitArguments
 from sgdone.cli.options import Options
-from sgdone.data.files import read
-from sgdone.data.table import DataError
+from sgdone.data import row_input
+from sgdone.data.files import read, read_parts
+from sgdone.data.input_files import input_files
+from sgdone.data.table import DataError, ReadOptions
 
 from ..byte_changes import changed
 from ..case_kind import Kind, Note, modules_of
@@ -55,13 +59,33 @@ def _run(known: dict[str, Any], random: Random, folder: Path, note: Note) -> Non
         "require_label": random.random() < 0.8,
         "allow_missing": random.random() < 0.3,
         "features": None if plain else random.choice([None, ["a"], ["a", "b"], ["b", "a", "nowhere"], []]),
-        "format": None if plain else random.choice([None, "csv", "svmlight", "parquet"]),
+        "format": None if plain else random.choice([None, "csv", "svmlight", "vw", "parquet", "arrow", "jsonl"]),
     }
-    if random.random() < 0.5:
-        note(f"read {more}")
+    way = random.choice(["whole", "in parts", "fit", "fit", "fit block by block"])
+    if _is_pipe(path):
+        way = "whole"  # in parts pipes are read too, and someone may still write to it
+    note(f"{way} {more}")
+    if way == "whole":
         answer(lambda: read(path, **options, **more), only(DataError, path))
+    elif way == "in parts":
+        answer(lambda: _read_parts(path, options | more), only(DataError, path))
     else:
-        _fit(path, folder, options, random, note)
+        # No rows are few enough to be fitted in memory.
+        with patch.object(row_input, "_IN_MEMORY", 0.0 if way == "fit block by block" else row_input._IN_MEMORY):
+            _fit(path, folder, options, random, note)
+
+
+def _is_pipe(path: Path) -> bool:
+    try:
+        return path.is_fifo()
+    except OSError:  # the name is too long
+        return False
+
+
+def _read_parts(path: Path, options: dict[str, Any]) -> None:
+    form = options.pop("format")
+    for table in read_parts(input_files(path), ReadOptions(path, **options), form):
+        assert table.X.shape[0] >= 0
 
 
 def _file(known: dict[str, Any], random: Random, folder: Path, note: Note) -> Path:
@@ -88,10 +112,11 @@ def _fit(path: Path, folder: Path, options: dict[str, Any], random: Random, note
     task = random.choice(["auto", "auto", "classification", "regression"])
     note(f"fit --task {task}")
     arguments = FitArguments(
-        data=str(path),
-        test=None,
+        data=[str(path)],
+        test=[],
         file=FileOptions(**options),
         options=Options(task, None, "auto", "auto", "auto", None, 1.0, "auto", 0),
+        checkpoints=CheckpointOptions(),
         hold_out=random.random() < 0.5,
         model=folder / "model-of-data",
         json=False,

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 import sgdone
-from sgdone.model_file.container import VERSION
+from sgdone.model_file.container import MODEL_FILE
 from sgdone.stopping import MarginTest, MaxSamples
 
 HERE = Path(__file__).parent
@@ -47,9 +47,9 @@ if __name__ == "__main__":
     rule = MarginTest(0.2) & MaxSamples(60)
     sgd = sgdone.SGDClassifier(solver="asgd", step=0.05, alpha=0.01, stop=rule, random_state=0)
     models = {
-        f"format-{VERSION}": sgdone.LinearClassifier(random_state=0).fit(X, y),
-        f"format-{VERSION}-sgd": sgd.partial_fit(X, y, classes=["no", "yes"]),
-        f"format-{VERSION}-table": sgdone.LinearClassifier(random_state=0).fit(table(), y),
+        f"format-{MODEL_FILE.version}": sgdone.LinearClassifier(random_state=0).fit(X, y),
+        f"format-{MODEL_FILE.version}-sgd": sgd.partial_fit(X, y, classes=["no", "yes"]),
+        f"format-{MODEL_FILE.version}-table": sgdone.LinearClassifier(random_state=0).fit(table(), y),
     }
     for name, model in models.items():
         sgdone.save(model, HERE / f"{name}.safetensors")

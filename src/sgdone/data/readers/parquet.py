@@ -1,21 +1,27 @@
 """Reader for Apache Parquet files."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sgdone.data.arrow_table import assemble
+from sgdone.data.arrow_table import assemble, row_place
 from sgdone.data.column_choice import choose_columns, named_columns
-from sgdone.data.compressed_files import is_compressed, opened
+from sgdone.data.common_types import cast_columns, common_types
+from sgdone.data.compressed_files import can_be_read_again, is_compressed, opened
+from sgdone.data.file_set_columns import FileSetColumns
+from sgdone.data.locations import RemoteFile
+from sgdone.data.part_sizes import part_rows, parts_of
 from sgdone.data.reader import Reader
-from sgdone.data.table import ReadOptions, Table
+from sgdone.data.table import DataError, ReadOptions, Table
 from sgdone.message_text import counted
 
 _PIECE = 1 << 20
+#: Bytes that are read of a column at a time.
+_BUFFER = 1 << 18
 
 
 def read_parquet(options: ReadOptions) -> Table:
@@ -25,7 +31,7 @@ def read_parquet(options: ReadOptions) -> Table:
         columns = choose_columns(names, options)
         _check_size(file.metadata, len(columns.features), options)
         table = file.read(columns=columns.read())
-    return assemble(table, columns, options, lambda row: f"row {row + 1:,}")
+    return assemble(table, columns, options, row_place(0))
 
 
 def read_as_written(options: ReadOptions) -> dict[str, list[str]]:
@@ -34,6 +40,83 @@ def read_as_written(options: ReadOptions) -> dict[str, list[str]]:
         columns = named_columns(options.features or (), file.schema_arrow.names, options)
         table = file.read(columns=columns)
     return {name: [_text(value) for value in table.column(name).to_pylist()] for name in columns}
+
+
+def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
+    """Yield the rows of files in parts, from one row group after the other."""
+    schemas = []
+    for options in files:
+        if not can_be_read_again(options.path):
+            raise options.error("Parquet cannot be read from a pipe, as its index comes last: save it as a file first")
+        with _file(options) as file:
+            schemas.append((options, file.schema_arrow))
+    chosen = FileSetColumns.choose([(options, _without_index(schema, options)) for options, schema in schemas])
+    types = common_types(schemas, chosen)
+    empty = True
+    for options in files:
+        with _file(options) as file:
+            progress = _Progress(options, file.metadata.num_rows)
+            for first, batch in _batches(file, chosen.columns.read(), options):
+                made = cast_columns(batch, types, options, f"row {first + 1:,} and later")
+                for skipped, part in parts_of(made):
+                    empty = False
+                    yield assemble(part, chosen.columns, options, row_place(first + skipped), whole=False)
+                progress.advance(batch.num_rows)
+    if empty:
+        raise files[0].error("has column names but no rows")
+
+
+def written_parts(files: Sequence[ReadOptions]) -> Iterator[dict[str, list[str]]]:
+    """Yield the columns that ``features`` names as strings, from one row group after the other."""
+    for options in files:
+        with _file(options) as file:
+            columns = named_columns(options.features or (), file.schema_arrow.names, options)
+            for _, batch in _batches(file, columns, options):
+                yield {name: [_text(value) for value in batch.column(name).to_pylist()] for name in columns}
+
+
+def _batches(file: Any, names: list[str], options: ReadOptions) -> Iterator[tuple[int, Any]]:
+    """Batches of rows, each with the number of rows before it."""
+    before = 0
+    for group in range(file.metadata.num_row_groups):
+        about = file.metadata.row_group(group)
+        size = part_rows(about.num_rows, about.total_byte_size)
+        batches = file.iter_batches(size, row_groups=[group], columns=names)
+        while True:
+            try:
+                batch = next(batches, None)
+            except MemoryError:
+                raise
+            except (pa.ArrowException, OSError) as error:
+                where = f"row group {group + 1:,} of {file.metadata.num_row_groups:,}"
+                raise _unreadable(error, options, where) from error
+            if batch is None:
+                break
+            yield before, batch
+            before += batch.num_rows
+
+
+class _Progress:
+    """Reports the bytes of a file as its rows are read: as many as the share of the rows."""
+
+    def __init__(self, options: ReadOptions, n_rows: int) -> None:
+        self._report, self._rows, self._n_rows, self._told = options.on_bytes, 0, n_rows, 0
+        self._size = 0 if self._report is None else _size(options)
+
+    def advance(self, n_rows: int) -> None:
+        """Report that rows have been read."""
+        self._rows += n_rows
+        if self._report is not None:
+            total = self._size * self._rows // self._n_rows
+            self._report(total - self._told)
+            self._told = total
+
+
+def _size(options: ReadOptions) -> int:
+    if isinstance(options.path, RemoteFile):
+        system, path = options.path.file_system()
+        return int(system.get_file_info(path).size or 0)
+    return options.path.stat().st_size
 
 
 def _text(value: Any) -> str:
@@ -46,16 +129,35 @@ def _file(options: ReadOptions) -> Iterator[Any]:
         if not stream.read(1):
             raise options.error("is empty")
     try:
-        with pq.ParquetFile(_source(options), page_checksum_verification=True) as file:
+        with (
+            _source(options) as source,
+            pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False, buffer_size=_BUFFER) as file,
+        ):
             yield file
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise options.error(f"cannot be read as Parquet ({reason}): write the file again") from error
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names need not be UTF-8
+        raise _unreadable(error, options) from error
 
 
-def _source(options: ReadOptions) -> Any:
-    if not is_compressed(options.path):
-        return str(options.path)
+def _unreadable(error: Exception, options: ReadOptions, place: str = "") -> DataError:
+    reason = str(error).splitlines()[0]
+    return options.error(f"cannot be read as Parquet ({reason}): write the file again", place=place)
+
+
+@contextmanager
+def _source(options: ReadOptions) -> Iterator[Any]:
+    if is_compressed(options.path):
+        yield _decompressed(options)
+    elif isinstance(options.path, RemoteFile):
+        system, path = options.path.file_system()
+        with system.open_input_file(path) as file:
+            yield file
+    else:
+        yield str(options.path)
+
+
+def _decompressed(options: ReadOptions) -> Any:
     budget, pieces, size = options.budget(), list[bytes](), 0
     with opened(options.path) as stream:
         while piece := stream.read(_PIECE):
@@ -83,4 +185,4 @@ def _without_index(schema: Any, options: ReadOptions) -> list[str]:
     return [name for name in schema.names if name not in index or name in named]
 
 
-READER = Reader("parquet", (".parquet", ".pq"), read_parquet, read_as_written)
+READER = Reader("parquet", (".parquet", ".pq"), read_parquet, read_as_written, parts, written_parts)

@@ -1,17 +1,22 @@
 """Reader for the svmlight (LIBSVM) format: ``label index:value index:value … # comment`` on each line."""
 
-from io import BytesIO
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.datasets import load_svmlight_file
 
-from sgdone.data.compressed_files import opened
+from sgdone.data.line_blocks import LineBlock
+from sgdone.data.line_parts import parsed_blocks
 from sgdone.data.occurring_columns import columns_of, names_of, occurring, select
 from sgdone.data.reader import Reader
-from sgdone.data.svmlight_lines import LARGEST_INDEX, Lines, problems
-from sgdone.data.table import DataError, ReadOptions, Table, all_finite
+from sgdone.data.row_arrays import RowArrays
+from sgdone.data.svmlight_lines import LARGEST_INDEX, rewritten
+from sgdone.data.table import ReadOptions, Table
+from sgdone.data.whole_file import joined
+from sgdone.kernels.decimal_number import power_table
+from sgdone.kernels.svmlight_text import make_read_lines
 
 
 def read_svmlight(options: ReadOptions) -> Table:
@@ -24,6 +29,23 @@ def read_svmlight(options: ReadOptions) -> Table:
     named by their indices. Given as ``features``, these names choose the columns of another file; other indices in it
     are ignored.
     """
+    table = joined(options, read_svmlight_parts([options]))
+    if options.width is not None or options.bits is not None:
+        return table
+    columns = occurring(table.X)
+    if columns is None:
+        return table
+    X, names = select(table.X, columns), names_of(columns, _first(options))
+    return Table(_with_index_type(X), table.y, names, None, options.path, zero_based=options.zero_based)
+
+
+def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
+    """The rows of svmlight files, a block of lines at a time.
+
+    The width of the matrices is the number of features, if given, and otherwise the largest index so far. With
+    ``bits``, columns are taken modulo 2**bits, and a row may have a column twice.
+    """
+    options = files[0]
     if options.label is not None and options.require_label:
         if options.features is not None:
             raise options.error(
@@ -31,47 +53,63 @@ def read_svmlight(options: ReadOptions) -> Table:
                 "columns of the training data"
             )
         raise options.error("svmlight files have no column names, and the label comes first: remove label=")
-    first = 0 if options.zero_based else 1
-    columns = None if options.features is None else columns_of(options.features, first)
-    width = options.width if columns is None else None
-    last = None if width is None else width - 1 + first
-    try:
-        with opened(options.path) as stream:
-            X, y = load_svmlight_file(Lines(stream, options.budget()), n_features=width, zero_based=options.zero_based)
-    except DataError:
-        raise
-    except (ValueError, OverflowError) as error:
-        raise _first_fault(options, last, str(error)) from error
-    if y.size == 0:
-        raise options.error("contains no rows")
-    if not ((options.allow_missing or all_finite(X.data)) and all_finite(y)):
-        raise _first_fault(options, last, "contains NaN or infinity")
     names = None if options.features is None else list(options.features)
-    if columns is None and width is None:
-        columns = occurring(X)
-        names = None if columns is None else names_of(columns, first)
-    if columns is not None:
-        X = select(X, columns)
+    columns = None if names is None else columns_of(names, _first(options))
+    width = options.width if columns is None else None
+    if options.bits is not None:
+        width = 1 << options.bits
+    widest = 1
+    for block, rows in parsed_blocks(files, partial(_parsed, make_read_lines(), power_table())):
+        n_rows, n_entries = rows.n_rows, rows.n_entries
+        indices = rows.entries["indices"][:n_entries]
+        if width is None and n_entries:
+            widest = max(widest, int(indices.max()) + 1)
+        shape = (n_rows, widest if width is None else width)
+        values = rows.entries["values"][:n_entries].view(np.float64)
+        X = sparse.csr_array((values, indices, rows.indptr[: n_rows + 1]), shape=shape)
+        yield Table(
+            X=_with_index_type(X if columns is None else select(X, columns)),
+            y=rows.rows["labels"][:n_rows].view(np.float64),
+            feature_names=names,
+            label_name=None,
+            path=block.options.path,
+            zero_based=options.zero_based,
+        )
+
+
+def _parsed(read_lines: Callable[..., int], table: Any, block: LineBlock) -> RowArrays:
+    options = block.options
+    first, last = _first(options), _last(options)
+    mask = LARGEST_INDEX if options.bits is None else (1 << options.bits) - 1
+    largest = LARGEST_INDEX if last is None else min(last, LARGEST_INDEX)
+    rows = RowArrays(block.end, {"labels": np.uint64}, {"indices": np.int32, "values": np.uint64})
+
+    def loop(data: Any, end: Any) -> int:
+        arrays = rows.rows["labels"], rows.indptr, rows.entries["indices"], rows.entries["values"]
+        return read_lines(data, end, rows.progress, table, first, largest, mask, not options.allow_missing, *arrays)
+
+    rows.fill(block, loop, lambda line: rewritten(line, options, last))
+    return rows
+
+
+def _first(options: ReadOptions) -> int:
+    """The first index."""
+    return 0 if options.zero_based else 1
+
+
+def _last(options: ReadOptions) -> int | None:
+    """The largest index allowed, if there is one."""
+    of_names = options.features is not None and columns_of(options.features, _first(options)) is not None
+    if options.width is None or of_names or options.bits is not None:
+        return None
+    return options.width - 1 + _first(options)
+
+
+def _with_index_type(X: Any) -> Any:
+    """The matrix with indices of 32 bits, if they suffice."""
     index = np.int32 if max(X.nnz, X.shape[1]) <= LARGEST_INDEX else np.int64
     parts = (X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False))
-    return Table(
-        X=sparse.csr_array(parts, shape=X.shape),
-        y=y,
-        feature_names=names,
-        label_name=None,
-        path=options.path,
-        zero_based=options.zero_based,
-    )
+    return sparse.csr_array(parts, shape=X.shape)
 
 
-def _first_fault(options: ReadOptions, last: int | None, otherwise: str) -> DataError:
-    """Find the first invalid line; scikit-learn's parser does not report it."""
-    with opened(options.path) as stream:
-        blocks = Lines(stream, options.budget()).blocks()
-        for number, line in enumerate(chain.from_iterable(map(BytesIO, blocks)), start=1):
-            for problem in problems(line.decode("utf-8", "backslashreplace"), options, last):
-                return options.error(problem, place=f"line {number:,}")
-    return options.error(otherwise)
-
-
-READER = Reader("svmlight", (".svm", ".libsvm", ".svmlight"), read_svmlight)
+READER = Reader("svmlight", (".svm", ".libsvm", ".svmlight"), read_svmlight, parts=read_svmlight_parts)

@@ -14,6 +14,8 @@ _RARE = 0.05
 
 def advice_for(shape: "Shape") -> Iterator[str]:
     """Yield recommendations, the most important first."""
+    if not shape.all_rows_checked:
+        yield f"Only the first {shape.rows:,} rows were checked: give a larger max_memory to check more of them."
     yield from _about_missing(shape)
     yield from _about_classes(shape)
     yield from _about_separation(shape)

@@ -9,8 +9,8 @@ from hypothesis.extra import numpy as arrays
 
 from sgdone import losses, solvers, steps, stopping
 from sgdone.interfaces.stop import Status
-from sgdone.model_file.codec import Decoder, Encoder
 from sgdone.run.verdict import Verdict
+from sgdone.state_file.codec import Decoder, Encoder
 
 positive = st.floats(min_value=1e-300, max_value=1e300)
 auto = st.just("auto") | positive

@@ -44,7 +44,8 @@ def from_tensor(tensor: NDArray[Any], dtype: str, decode: Callable[[Any], Any]) 
         return np.array(texts, dtype=_same_size(dtype, texts.dtype))
     if not _NUMBERS.fullmatch(dtype):
         raise ValueError(f"no array is of type {dtype!r}")
-    return np.array(tensor, dtype=_same_size(dtype, tensor.dtype))
+    # A tensor is used once, so that it need not be copied.
+    return np.require(tensor, _same_size(dtype, tensor.dtype), ["W", "A"])
 
 
 def _same_size(wanted: str, found: np.dtype[Any]) -> np.dtype[Any]:

@@ -1,28 +1,37 @@
-"""A trace as columns, and back."""
+"""A trace as columns, and back.
 
+`sgdone.run.trace` is imported by name when it is needed: the driver, which keeps traces, may use this package.
+"""
+
+import importlib
 import math
 from typing import Any
 
 import numpy as np
 
 from sgdone.interfaces.margin_statistics import MarginStatistics
-from sgdone.run.trace import MARGINS, MEASURES, Trace, TraceRow
 
 
-def to_columns(trace: Trace) -> dict[str, Any]:
+def trace_module() -> Any:
+    """The module of traces."""
+    return importlib.import_module("sgdone.run.trace")
+
+
+def to_columns(trace: Any) -> dict[str, Any]:
     """Columns of numbers, and the number of each row's class in a list of classes; the verdict is kept elsewhere."""
     labels = trace.labels()
     numbers = {label: k for k, label in enumerate(labels)}
-    names = (*MEASURES, *MARGINS) if trace.has_margins else MEASURES
+    names = _column_names(margins=trace.has_margins)
     columns: dict[str, Any] = {name: trace.column(name) for name in names}
     columns["task"] = trace.task
     return columns | {"class": np.array([numbers[row.label] for row in trace], dtype=np.int64), "classes": labels}
 
 
-def from_columns(columns: dict[str, Any]) -> Trace:
+def from_columns(columns: dict[str, Any]) -> Any:
     """The trace again, of plain Python numbers as before; raise a ValueError for columns that are none of a trace."""
     numbers, classes, task = columns.pop("class"), columns.pop("classes"), columns.pop("task")
-    names = (*MEASURES, *MARGINS) if len(columns) > len(MEASURES) else MEASURES
+    module = trace_module()
+    names = _column_names(margins=len(columns) > len(module.MEASURES))
     if sorted(columns) != sorted(names):
         raise ValueError(f"a trace has the columns {', '.join(columns)}")
     if task not in ("classification", "regression") or not isinstance(classes, list):
@@ -33,9 +42,16 @@ def from_columns(columns: dict[str, Any]) -> Trace:
     for name, column in columns.items():
         _check_column(name, column, numbers, whole=name == "step")
     labels = [classes[k] for k in numbers.tolist()]
-    measures = (columns[name].tolist() for name in MEASURES)
-    rows = [TraceRow(*row) for row in zip(*measures, labels, _margins(columns, len(labels)), strict=True)]
-    return Trace(rows, task=task)
+    measures = (columns[name].tolist() for name in module.MEASURES)
+    margins = _margins(columns, names[len(module.MEASURES) :], len(labels))
+    rows = [module.TraceRow(*row) for row in zip(*measures, labels, margins, strict=True)]
+    return module.Trace(rows, task=task)
+
+
+def _column_names(*, margins: bool) -> tuple[str, ...]:
+    module = trace_module()
+    names: tuple[str, ...] = module.MEASURES
+    return (*names, *module.MARGINS) if margins else names
 
 
 def _check_column(name: str, column: Any, numbers: Any, *, whole: bool) -> None:
@@ -49,9 +65,9 @@ def _check_column(name: str, column: Any, numbers: Any, *, whole: bool) -> None:
         raise ValueError(f"the column {name} of a trace is not valid")
 
 
-def _margins(columns: dict[str, Any], n_rows: int) -> list[MarginStatistics | None]:
+def _margins(columns: dict[str, Any], names: tuple[str, ...], n_rows: int) -> list[MarginStatistics | None]:
     """Those of each row; one without any has NaN for their mean."""
-    if MARGINS[0] not in columns:
+    if not names:
         return [None] * n_rows
-    table = zip(*(columns[name].tolist() for name in MARGINS), strict=True)
+    table = zip(*(columns[name].tolist() for name in names), strict=True)
     return [None if math.isnan(numbers[0]) else MarginStatistics(*numbers) for numbers in table]

@@ -3,7 +3,6 @@
 import types
 import typing
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any, Literal, Union
@@ -11,22 +10,22 @@ from typing import Any, Literal, Union
 import numpy as np
 
 
-def check_fields(made: Any) -> None:
-    """Raise a TypeError if a field of a dataclass is not of its declared type.
+def check_fields(made: Any, names: Sequence[str]) -> None:
+    """Raise a TypeError if one of some fields of a dataclass is not of its declared type.
 
-    The declaration is the schema: a class that is new to model files needs no further description.
+    The declaration is the schema: a class that is new to files needs no further description.
     """
     kind: Any = type(made)
-    for name, hint in _hints(kind):
-        value = getattr(made, name)
+    hints = _hints(kind)
+    for name in names:
+        value, hint = getattr(made, name), hints[name]
         if not _fits(value, hint):
             raise TypeError(f"{name} of {type(made).__name__} is {_shown(value)}, not {_named(hint)}")
 
 
 @lru_cache(maxsize=256)
-def _hints(kind: type) -> tuple[tuple[str, Any], ...]:
-    hints = typing.get_type_hints(kind)
-    return tuple((field.name, hints[field.name]) for field in fields(kind) if field.init)
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -60,7 +59,7 @@ def _fits_container(value: Any, origin: Any, inner: tuple[Any, ...]) -> bool:
         return all(_fits(key, inner[0]) and _fits(item, inner[1]) for key, item in value.items())
     if origin is tuple and inner[-1] is not Ellipsis:
         return len(value) == len(inner) and all(map(_fits, value, inner))
-    return origin in (list, tuple, Sequence) and all(_fits(item, inner[0]) for item in value)
+    return origin in (list, tuple, set, Sequence) and all(_fits(item, inner[0]) for item in value)
 
 
 def _named(hint: Any) -> str:

@@ -1,0 +1,157 @@
+"""Arguments of ``sgdone fit``, and what follows from them and the first rows."""
+
+import json as json_format
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from sgdone.cli.errors import usage
+from sgdone.cli.file_options import FileOptions
+from sgdone.cli.input_data import InputData, for_task, is_dataset, load_test_part, task_of
+from sgdone.cli.opened_data import OpenedData, open_data
+from sgdone.cli.options import Options
+from sgdone.cli.output_path import check_not_input
+from sgdone.data.learning_task import Task
+from sgdone.data.table import DataError, listed
+from sgdone.message_text import did_you_mean
+
+#: A numeric label of more values may be a quantity or a class: the user must say which.
+_MOST_VALUES = 20
+
+
+@final
+@dataclass(frozen=True)
+class CheckpointOptions:
+    """Where checkpoints are written, the seconds between them, and whether to go on from the last one."""
+
+    path: Path | None = None
+    every: float = 60.0
+    resume: bool = False
+
+    def check(self) -> None:
+        """Find what is wrong before any data are read."""
+        with usage("--resume"):
+            if self.resume and self.path is None:
+                raise ValueError("it needs the name of the checkpoint: add --checkpoint FILE, as in the first run")
+        with usage("--every"):
+            if not 0 <= self.every < float("inf"):
+                raise ValueError(f"{self.every:g} is not a number of seconds, 0 or more")
+
+
+@final
+@dataclass(frozen=True)
+class FitArguments:
+    """Arguments of the command."""
+
+    data: Sequence[str]
+    test: Sequence[str]
+    file: FileOptions
+    options: Options
+    checkpoints: CheckpointOptions
+    hold_out: bool
+    model: Path | None
+    json: bool
+    quiet: bool
+    #: When the command began, by ``time.perf_counter``.
+    began: float
+
+    def check(self) -> None:
+        """Find what is wrong before any data is read, better than after training."""
+        self.options.parameters()
+        with usage("--n-features"):
+            if self.file.n_features is not None and self.file.n_features < 1:
+                raise ValueError(f"{self.file.n_features} is not a positive number")
+        self.checkpoints.check()
+        for option, path in (("--model", self.model), ("--checkpoint", self.checkpoints.path)):
+            check_not_input(option, path, [*self.data, *self.test])
+
+
+def with_names(options: Options, train: InputData) -> Options:
+    """The options, with the names of the columns in ``--types`` checked; without a header, numbers are names."""
+    if not options.types:
+        return options
+    names = [] if train.feature_names is None or not isinstance(train.X, pa.Table) else train.feature_names
+    types = {f"x{name}" if name not in names and f"x{name}" in names else name: k for name, k in options.types.items()}
+    with usage("--types"):
+        for name in types:
+            if name not in names:
+                raise ValueError(
+                    f"{train.name} has no feature column {name!r}.{did_you_mean(name, names)} Columns: {listed(names)}"
+                )
+    return replace(options, types=types)
+
+
+def decided_task(arguments: FitArguments, options: Options, opened: OpenedData) -> Task:
+    """The task by the options or the labels; a usage error if it could be either."""
+    given = options.suggested_task() or opened.rows.task
+    if given is not None:
+        return given
+    labels, name = opened.first_labels(), opened.rows.label_name
+    if labels.dtype.kind in "iuf":
+        values = np.unique(labels)
+        if values.size > _MOST_VALUES:
+            tasks = ["regression"] if np.any(values != np.rint(values)) else ["regression", "classification"]
+            label = [] if name is None else ["--label", name]
+            commands = [shlex.join(["sgdone", "fit", *arguments.data, *label, "--task", task]) for task in tasks]
+            raise typer.BadParameter(
+                f"{name or 'the label'} has {values.size:,} different numbers: say whether they are quantities or "
+                "classes:\n  " + "\n  ".join(commands),
+                param_hint="'--task'",
+            )
+    return task_of(labels)
+
+
+def opened_test_rows(
+    train: OpenedData, arguments: FitArguments, task: Task, features: dict[str, Any] | None = None
+) -> OpenedData | None:
+    """The rows to test on, if there are any; they must have labels of the training rows.
+
+    ``features`` says how to read those of the model; by default they are those of the training rows.
+    """
+    rows = train.rows
+    if not arguments.test:
+        name = arguments.data[0]
+        found = load_test_part(name) if len(arguments.data) == 1 and is_dataset(name) else None
+        opened = None if found is None else OpenedData(found)
+    else:
+        how = replace(arguments.file, label=rows.label_name, drop=(), zero_based=rows.zero_based)
+        opened = open_data(arguments.test, how, subset="test", **(features or _features_of_rows(rows)))
+    if opened is None:
+        return None
+    known = for_task(replace(rows, y=train.first_labels()), task).labels
+    labels = for_task(replace(opened.rows, y=opened.first_labels()), task).labels
+    if opened.others is None:
+        opened.rows = for_task(opened.rows, task)
+    if task == "classification" and not np.isin(labels, known).any():
+        ours, others = (listed([str(label) for label in np.unique(y)], 5) for y in (known, labels))
+        raise DataError(f"{opened.rows.name}: no label is one of the training rows' ({ours}); it has {others}")
+    return opened
+
+
+def _features_of_rows(rows: InputData) -> dict[str, Any]:
+    is_table = isinstance(rows.X, pa.Table)
+    return {
+        "features": rows.feature_names,
+        "n_features": rows.X.shape[1],
+        "as_strings": [f.name for f in rows.X.schema if pa.types.is_large_string(f.type)] if is_table else [],
+    }
+
+
+def notes_of(train: InputData, task: Task, file: FileOptions) -> dict[str, str]:
+    """What ``predict`` must know to read rows as these were read, and ``inspect`` shows."""
+    notes = {"data": train.name, **replace(file, zero_based=train.zero_based).notes()}
+    if train.label_name is not None:
+        notes["label"] = train.label_name
+    if train.weights is not None and file.weight is not None:
+        notes["weight"] = file.weight
+    if train.dropped:
+        notes["dropped"] = json_format.dumps(train.dropped, ensure_ascii=False)
+    if train.class_names is not None and task == "classification":
+        notes["class_names"] = json_format.dumps(train.class_names)
+    return notes

@@ -1,0 +1,41 @@
+"""What a fit of the command leaves, in memory or not."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+from sgdone.cli.scores import Model
+
+if TYPE_CHECKING:
+    from sgdone.cli.leakage import Leak
+
+
+@final
+@dataclass(frozen=True)
+class FitOutcome:
+    """A fitted model, and what is said of it.
+
+    Parameters
+    ----------
+    model
+        The model.
+    report : dict
+        Everything for machines but the times.
+    seconds : float
+        Seconds of training.
+    interrupted : bool
+        Whether a signal ended it.
+    leaks : list of Leak
+        Columns that predict the label almost alone.
+    announcements : list of str
+        Sentences before the report.
+    ending : str
+        A sentence after it.
+    """
+
+    model: Model
+    report: dict[str, Any]
+    seconds: float
+    interrupted: bool
+    leaks: "list[Leak]" = field(default_factory=list)
+    announcements: list[str] = field(default_factory=list)
+    ending: str = ""

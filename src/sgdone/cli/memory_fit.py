@@ -1,0 +1,146 @@
+"""``sgdone fit`` on rows in memory."""
+
+import time
+import warnings
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
+
+from sgdone.cli.errors import table_errors_named
+from sgdone.cli.fit_arguments import FitArguments, notes_of
+from sgdone.cli.fit_outcome import FitOutcome
+from sgdone.cli.fit_report import report_of
+from sgdone.cli.held_out import FEWEST_ROWS, held_out_rows
+from sgdone.cli.input_data import InputData
+from sgdone.cli.opened_data import OpenedData
+from sgdone.cli.options import Options
+from sgdone.cli.part_scores import score_opened
+from sgdone.cli.progress import ProgressLine
+from sgdone.cli.scores import BaseRate, Model, score
+from sgdone.data.learning_task import Task
+from sgdone.interfaces.stop import Status
+
+
+def fit_in_memory(
+    arguments: FitArguments,
+    options: Options,
+    task: Task,
+    opened: OpenedData,
+    tested: OpenedData | None,
+    line: ProgressLine,
+) -> FitOutcome:
+    """Train without the rows that are held out, if there are any, and on all rows if the model is to be saved."""
+    from sgdone.cli.leakage import possible_leaks
+
+    train = opened.rows
+    held_out = np.zeros(train.n_rows, dtype=np.bool_)
+    if tested is None and arguments.hold_out:
+        held_out = held_out_rows(train.labels, task, options.seed)
+    fits = _Fits(options, task, train, held_out, line)
+    interrupted = fits.run(tested, refit=arguments.model is not None)
+    if arguments.model is not None:
+        from sgdone import save
+
+        save(fits.model, arguments.model, extra=notes_of(train, task, arguments.file))
+    line.now("scoring")
+    report = report_of(fits.model, train, fits.rows, task)
+    report |= {"train": score(fits.model, fits.rows, BaseRate.of(fits.rows, classification=task != "regression"))}
+    report |= {"test": fits.scores if tested else None, "held_out": fits.scores if held_out.any() else None}
+    r2 = (fits.scores or {}).get("r2", 0.0)
+    leaks = [] if interrupted else possible_leaks(fits.model, fits.rows, task, options.seed, r2)
+    ending = ""
+    if interrupted and fits.rows.n_rows < train.n_rows:
+        ending = f"The model was fitted on {fits.rows.n_rows:,} of the {train.n_rows:,} rows."
+    announcements = _announcements(arguments, tested, held_out)
+    return FitOutcome(fits.model, report, fits.seconds, interrupted, leaks, announcements, ending)
+
+
+@final
+class _Fits:
+    """One fit for the scores, and one on all rows if some were held out and the model is to be saved.
+
+    Attributes
+    ----------
+    model, rows
+        The model, and the rows it was fitted on; after Ctrl-C, the last that there is.
+    scores : dict or None
+        Scores of the first fit on the test or the held-out rows.
+    seconds : float
+        Seconds of both fits.
+    """
+
+    model: Model
+    rows: InputData
+
+    def __init__(
+        self, options: Options, task: Task, train: InputData, held_out: NDArray[np.bool_], line: ProgressLine
+    ) -> None:
+        self._options, self._task, self._train, self._held_out, self._line = options, task, train, held_out, line
+        self.scores: dict[str, Any] | None = None
+        self.seconds = 0.0
+
+    def run(self, tested: OpenedData | None, *, refit: bool) -> bool:
+        """Fit and score; returns whether Ctrl-C was pressed."""
+        train, held_out = self._train, self._held_out
+        rows = train.at(np.flatnonzero(~held_out)) if held_out.any() else train
+        self._fit(rows, "training without the held-out rows" if held_out.any() else "training")
+        tested = OpenedData(train.at(np.flatnonzero(held_out))) if held_out.any() else tested
+        interrupted = self._is_interrupted()
+        try:
+            if tested is not None:
+                self._line.now("scoring")
+                base_rate = BaseRate.of(rows, classification=self._task != "regression")
+                self.scores = score_opened(self.model, tested, self._task, base_rate)
+            if held_out.any() and refit and not interrupted:
+                self._fit(train, "training on all rows")
+                interrupted = self._is_interrupted()
+        except KeyboardInterrupt:
+            interrupted = True
+        return interrupted
+
+    def _is_interrupted(self) -> bool:
+        return self.model.verdict_.status is Status.INTERRUPTED
+
+    def _fit(self, rows: InputData, doing: str) -> None:
+        """Train, and give the features their names; nothing changes if it fails."""
+        model = self._options.estimator(self._task, self._train.labels)
+        n_classes = len(np.unique(rows.labels)) if is_classifier(model) else 2
+        method = model._method()
+        one_model = n_classes == 2 or method.trains_all_outputs
+        self._line.now(doing, models=1 if one_model else n_classes, counts=method.counts)
+        is_table = isinstance(rows.X, pa.Table)
+        model._progress_hook = self._line.hook
+        if not is_table:
+            model._feature_names = rows.feature_names
+        start = time.perf_counter()
+        with warnings.catch_warnings(), table_errors_named(rows.name):
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the verdict says it
+            model.fit(rows.X, rows.labels, sample_weight=rows.weights)
+        self.seconds += time.perf_counter() - start
+        del model._progress_hook
+        if not is_table:
+            del model._feature_names
+            if rows.feature_names is not None:
+                model.feature_names_in_ = np.array(rows.feature_names, dtype=object)
+        self.model, self.rows = model, rows
+
+
+def _announcements(arguments: FitArguments, tested: OpenedData | None, held_out: NDArray[np.bool_]) -> list[str]:
+    """What the scores are of, if they are not of test rows, and that there is no checkpoint."""
+    n_rows, count = held_out.size, int(held_out.sum())
+    found = []
+    if arguments.checkpoints.path is not None:
+        found.append("all rows fit into memory: no checkpoint is written")
+    if tested is not None or not arguments.hold_out:
+        return found
+    if not count:
+        said = f"fewer than {FEWEST_ROWS} rows: none are held out, and the scores are those of the training rows"
+    elif arguments.model is None:
+        said = f"held out {count:,} of {n_rows:,} rows for the scores; a model that is saved is fitted on all rows"
+    else:
+        said = f"held out {count:,} of {n_rows:,} rows for the scores; the saved model is then fitted on all rows"
+    return [said, *found]

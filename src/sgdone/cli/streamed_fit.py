@@ -1,0 +1,130 @@
+"""``sgdone fit`` on rows that do not fit into memory."""
+
+import time
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sklearn.exceptions import ConvergenceWarning
+
+from sgdone.cli.errors import table_errors_named
+from sgdone.cli.fit_arguments import FitArguments, notes_of, opened_test_rows
+from sgdone.cli.fit_outcome import FitOutcome
+from sgdone.cli.fit_report import report_of
+from sgdone.cli.held_out_input import HELD_OUT_SHARE, HeldOutInput
+from sgdone.cli.input_data import InputData, features_of_model, for_task
+from sgdone.cli.opened_data import OpenedData
+from sgdone.cli.options import Options
+from sgdone.cli.part_scores import score_opened
+from sgdone.cli.progress import ProgressLine
+from sgdone.cli.scores import BaseRate, Model, score
+from sgdone.data.learning_task import Task
+from sgdone.interfaces.stop import Status
+
+
+def fit_streamed(
+    arguments: FitArguments,
+    options: Options,
+    task: Task,
+    opened: OpenedData,
+    tested: OpenedData | None,
+    line: ProgressLine,
+) -> FitOutcome:
+    """Train on rows as they are read, some of them held out for the scores."""
+    assert opened.others is not None
+    first = for_task(replace(opened.rows, y=opened.first_labels()), task)
+    holds_out = not arguments.test and arguments.hold_out
+    known = OpenedData(first)
+    rows = HeldOutInput(opened.others, first.name, task, options.seed, share=HELD_OUT_SHARE if holds_out else 0.0)
+    one_pass = not rows.rereadable and rows.cache is None
+    announcements = _before(arguments, one_pass=one_pass)
+    model = options.estimator(task, first.labels, one_pass=one_pass)
+    seconds = _fit(model, rows, arguments, is_table=isinstance(first.X, pa.Table), line=line)
+    interrupted = model.verdict_.status is Status.INTERRUPTED
+    if arguments.model is not None:
+        from sgdone import save
+
+        save(model, arguments.model, extra=notes_of(opened.rows, task, arguments.file))
+    line.now("scoring")
+    held_out = rows.held_out_rows(model.n_features_in_)
+    scores = leaks = None
+    if held_out is not None:
+        # The first rows may all be of one class: the shares are those of the held-out rows themselves.
+        scores = score(model, held_out, BaseRate.of(held_out, classification=task != "regression"))
+        leaks = None if interrupted else _leaks(model, held_out, task, options.seed, scores)
+        announcements.append(
+            f"held out {held_out.n_rows:,} of {rows.reading.n_rows:,} rows for the scores; "
+            "the model is not fitted again with them"
+        )
+    elif arguments.test and not interrupted:
+        tested = tested or opened_test_rows(known, arguments, task, features_of_model(model))
+        assert tested is not None
+        base_rate = BaseRate.of(replace(first, weights=None), classification=task != "regression")
+        scores = score_opened(model, tested, task, base_rate)
+    report = _report(model, opened.rows, rows, task)
+    report |= {"test": scores if arguments.test else None, "held_out": scores if held_out is not None else None}
+    ending = _after(arguments) if interrupted else ""
+    return FitOutcome(model, report, seconds, interrupted, leaks or [], announcements, ending)
+
+
+def _fit(model: Model, rows: HeldOutInput, arguments: FitArguments, *, is_table: bool, line: ProgressLine) -> float:
+    """Train, and give the features of files without a header their names; returns the seconds."""
+    line.now("training")
+    line.follow(rows)
+    model._progress_hook = line.hook
+    checkpoints = arguments.checkpoints
+    start = time.perf_counter()
+    with warnings.catch_warnings(), table_errors_named(rows.name):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the verdict says it
+        model.fit(rows, checkpoint=checkpoints.path, every=checkpoints.every, resume=checkpoints.resume)
+    seconds = time.perf_counter() - start
+    del model._progress_hook
+    names = rows.reading.feature_names
+    if not is_table and names is not None:
+        # Names of rows that were read ahead may follow.
+        model.feature_names_in_ = np.array(names[: model.n_features_in_], dtype=object)
+    return seconds
+
+
+def _leaks(model: Model, held_out: InputData, task: Task, seed: int, scores: dict[str, Any]) -> Any:
+    from sgdone.cli.leakage import possible_leaks
+
+    return possible_leaks(model, held_out, task, seed, scores.get("r2", 0.0))
+
+
+def _report(model: Model, first: InputData, rows: HeldOutInput, task: Task) -> dict[str, Any]:
+    """As that of rows in memory, but for the gaps, which are not counted, and the scores of the training rows."""
+    reading = rows.reading
+    report = report_of(model, first, first, task)
+    columns = report["columns"]
+    return report | {
+        "rows": reading.n_rows,
+        "rows_without_label": reading.unlabelled,
+        "fitted_rows": reading.n_rows - reading.n_held_out,
+        "columns": None if columns is None else [column | {"gaps": None} for column in columns],
+        "streamed": True,
+        "train": None,
+    }
+
+
+def _before(arguments: FitArguments, *, one_pass: bool) -> list[str]:
+    """What is said of the passes and the checkpoint."""
+    found = []
+    checkpoints = arguments.checkpoints
+    if one_pass:
+        found.append("the rows can be read once only: one pass at most, unless --cache keeps them on a disk")
+    if checkpoints.path is not None and checkpoints.resume:
+        known = checkpoints.path.exists()
+        said = f"resumed from {checkpoints.path}"
+        found.append(said if known else f"there is no checkpoint {checkpoints.path}: training began with the first row")
+    return found
+
+
+def _after(arguments: FitArguments) -> str:
+    """How to go on after an interruption."""
+    path = arguments.checkpoints.path
+    if path is not None and path.exists():
+        return "To go on where it ended, give the same command with --resume."
+    return "With --checkpoint FILE a fit can be resumed after an interruption."

@@ -1,0 +1,155 @@
+"""Cells of a CSV file that is read in parts: types that its beginning decides, and cells of these types after it."""
+
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any, final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+
+from sgdone.data import text_blocks
+from sgdone.data.column_choice import Columns
+from sgdone.data.csv_columns import BOOLEAN, FALSE, NUMBER, TIMESTAMP, TRUE, as_type, type_of_column
+from sgdone.data.csv_labels import labels_as, typed_labels
+from sgdone.data.csv_records import FirstRecord, broken_line, line_of
+from sgdone.data.memory import size_text
+from sgdone.data.table import DataError, shortened
+from sgdone.data.text_blocks import TextBlock
+from sgdone.tables.string_cells import GAP_WORDS
+
+#: Bytes of the pieces of a block that Arrow parses at the same time, and those for each column at least.
+_PIECE, _BYTES_PER_COLUMN = 2**20, 1024
+_TEXT = pa.large_string()
+_FOUND = {NUMBER: "numbers", BOOLEAN: "true and false", TIMESTAMP: "dates", pa.int64(): "whole numbers"}
+
+
+@final
+class CellParser:
+    """Parses blocks of rows to columns of fixed types."""
+
+    def __init__(self, types: dict[str, Any], columns: Columns) -> None:
+        self._types, self._columns = types, columns
+        self._as_text: set[str] = set()  # columns with cells that Arrow does not read as their type
+        self._gaps = arrow_csv.ConvertOptions().null_values
+        if _TEXT not in types.values():  # among strings these words are values
+            self._gaps = [*self._gaps, *GAP_WORDS]
+
+    def table(self, block: TextBlock, record: FirstRecord) -> Any:
+        """The columns of the rows of a block."""
+        types = {name: _TEXT if name in self._as_text else kind for name, kind in self._types.items()}
+        try:
+            found = _read(block, record, types, self._gaps)
+        except pa.ArrowInvalid:
+            strings = strings_of(block, record, list(self._types))
+            self._as_text |= {name for name, kind in self._types.items() if not _is_plain(strings.column(name), kind)}
+            found = strings
+        made = [
+            column if column.type == kind else self._converted(column, name, block, record)
+            for column, (name, kind) in zip(found.columns, self._types.items(), strict=True)
+        ]
+        return pa.table(made, names=list(self._types))
+
+    def _converted(self, strings: Any, name: str, block: TextBlock, record: FirstRecord) -> Any:
+        made = self._parsed(strings, name)
+        if made is None:
+            raise self._contradiction(strings, name, block, record)
+        return made
+
+    def _parsed(self, strings: Any, name: str) -> Any | None:
+        return (labels_as if name == self._columns.label else as_type)(strings, self._types[name])
+
+    def _contradiction(self, strings: Any, name: str, block: TextBlock, record: FirstRecord) -> DataError:
+        fitting, rest = 0, len(strings)  # rows that fit for certain, and rows of which the first that does not is one
+        while rest > 1:
+            half = rest // 2
+            if self._parsed(strings.slice(fitting, half), name) is None:
+                rest = half
+            else:
+                fitting, rest = fitting + half, rest - half
+        line = line_of(fitting, io.BytesIO(block.text), record, block.line)
+        what, head = _FOUND[self._types[name]], size_text(text_blocks.HEAD)
+        if name == self._columns.label:
+            problem = f"is not among {what}, and the labels of the first {head} are {what} only"
+            advice = "write all labels alike, or shuffle the rows"
+        elif name == self._columns.weight:
+            problem, advice = "is not a number: weights must be numbers", "correct the cell"
+        else:
+            problem = f"does not fit: the column has only {what} in the first {head}"
+            advice = f"correct the cell, or use --types {name}=category (in Python: columns={{{name!r}: 'category'}})"
+        cell = shortened(strings[fitting].as_py())
+        return record.options.error(f"{cell!r} {problem}: {advice}", place=f"line {line:,}, column {name!r}")
+
+
+def decide_types(head: Sequence[tuple[TextBlock, FirstRecord]], columns: Columns) -> dict[str, Any]:
+    """The types of the columns to read, by the cells of the first blocks of rows."""
+    as_strings = head[0][1].options.as_strings if head else ()
+    fixed = {name for name in columns.features if name in as_strings}
+    found: dict[str, set[Any]] = {name: set() for name in columns.read() if name != columns.label}
+    labels = []
+    for block, record in head:
+        # A column with two types is one of strings: its other cells are not parsed.
+        open_columns = [name for name, types in found.items() if name not in fixed and _common(types) != _TEXT]
+        label = [] if columns.label is None else [columns.label]
+        strings = strings_of(block, record, [*open_columns, *label])
+        for name in open_columns:
+            found[name].add(type_of_column(strings.column(name)))
+        labels += [strings.column(name).unique() for name in label]
+    types = {name: _TEXT if name in fixed else _common(types) or _TEXT for name, types in found.items()}
+    if columns.label is not None:
+        types[columns.label] = _label_type(labels, columns)
+    return {name: types[name] for name in columns.read()}
+
+
+def _common(types: Iterable[Any]) -> Any | None:
+    known = set(types) - {None}
+    return next(iter(known), None) if len(known) < 2 else _TEXT
+
+
+def _label_type(labels: list[Any], columns: Columns) -> Any:
+    kind = typed_labels(pa.chunked_array(labels, _TEXT)).type if labels else _TEXT
+    if kind == pa.int64() and columns.condition is not None:
+        return pa.float64()  # compared with a number, and not shown
+    return kind if kind in _FOUND else _TEXT
+
+
+def strings_of(block: TextBlock, record: FirstRecord, names: Sequence[str], *, nulls: bool = True) -> Any:
+    """Columns of a block as strings; a row that cannot be read is an error that names its line."""
+    try:
+        gaps = arrow_csv.ConvertOptions().null_values if nulls else []
+        return _read(block, record, dict.fromkeys(names, _TEXT), gaps)
+    except pa.ArrowInvalid as error:
+        raise broken_line(io.BytesIO(block.text), record, names, str(error), block.line) from error
+
+
+def _read(block: TextBlock, record: FirstRecord, types: dict[str, Any], gaps: list[str]) -> Any:
+    if not block.text.strip():
+        return pa.table({name: pa.array([], kind) for name, kind in types.items()})
+    return arrow_csv.read_csv(
+        pa.BufferReader(block.text),
+        read_options=arrow_csv.ReadOptions(
+            column_names=record.names, block_size=max(_PIECE, _BYTES_PER_COLUMN * len(record.names))
+        ),
+        parse_options=arrow_csv.ParseOptions(delimiter=record.separator, newlines_in_values=b'"' in block.text),
+        convert_options=arrow_csv.ConvertOptions(
+            include_columns=list(types),
+            column_types=types,
+            null_values=gaps,
+            true_values=TRUE,
+            false_values=FALSE,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+
+
+def _is_plain(strings: Any, kind: Any) -> bool:
+    """Whether Arrow reads all cells of a column of strings as the type."""
+    if kind == BOOLEAN:
+        known = pc.is_in(strings, value_set=pa.array([*TRUE, *FALSE], strings.type))
+        return bool(pc.all(pc.or_(known, pc.is_null(strings)), min_count=0).as_py())
+    try:
+        strings.cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True

@@ -1,0 +1,89 @@
+"""Reader for JSON lines: an object a line, whose keys are the columns. Missing keys are missing values."""
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from itertools import chain
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from sgdone.data import text_blocks
+from sgdone.data.arrow_table import assemble
+from sgdone.data.column_choice import Columns, choose_columns
+from sgdone.data.compressed_files import opened
+from sgdone.data.json_cells import RecordParser, kinds_of, line_of_row
+from sgdone.data.part_sizes import parts_of
+from sgdone.data.reader import Reader
+from sgdone.data.table import ReadOptions, Table
+from sgdone.data.text_blocks import TextBlock, whole_rows
+
+
+def read_json_lines(options: ReadOptions) -> Table:
+    """Read a file. All lines decide the types of the columns."""
+    budget, head, size = options.budget(), list[_Lines](), 0
+    for lines in _blocks([options]):
+        head.append(lines)
+        size += len(lines.block.text)
+        budget.check(4 * size, f"{size:,} bytes so far")
+    parser, columns = _parser(head, options)
+    tables = [parser.table(*lines) for lines in head]
+
+    def place(row: int) -> str:
+        for table, lines in zip(tables, head, strict=True):
+            if row < table.num_rows:
+                return f"line {line_of_row(row, lines.block):,}"
+            row -= table.num_rows
+        raise IndexError(row)
+
+    return assemble(pa.concat_tables(tables), columns, options, place)
+
+
+def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
+    """Yield the rows of files in parts. Types are those of the first 64 MB; a value that does not fit is an error."""
+    with closing(_blocks(files)) as blocks:
+        head, size = list[_Lines](), 0
+        for lines in blocks:
+            head.append(lines)
+            size += len(lines.block.text)
+            if size >= text_blocks.HEAD:
+                break
+        parser, columns = _parser(head, files[0])
+        head.reverse()
+        for lines in chain((head.pop() for _ in range(len(head))), blocks):
+            block, options = lines
+            for first, part in parts_of(parser.table(block, options)):
+
+                def place(row: int, first: int = first, block: TextBlock = block) -> str:
+                    return f"line {line_of_row(first + row, block):,}"
+
+                yield assemble(part, columns, options, place, whole=False)
+
+
+class _Lines(NamedTuple):
+    """Lines of one of the files."""
+
+    block: TextBlock
+    options: ReadOptions
+
+
+def _blocks(files: Sequence[ReadOptions]) -> Generator[_Lines, None, None]:
+    for options in files:
+        with opened(options.path, options.on_bytes) as stream:
+            start = stream.read(text_blocks.BLOCK)
+            for block in whole_rows(stream, start, None, options, size=text_blocks.BLOCK):
+                if block.text.strip():
+                    yield _Lines(block, options)
+
+
+def _parser(head: Sequence[_Lines], options: ReadOptions) -> tuple[RecordParser, Columns]:
+    if not head:
+        raise options.error("is empty")
+    kinds: dict[str, set[str]] = {}
+    for lines in head:
+        for name, found in kinds_of(*lines).items():
+            kinds.setdefault(name, set()).update(found)
+    columns = choose_columns(list(kinds), options)
+    return RecordParser(kinds, columns, head), columns
+
+
+READER = Reader("jsonl", (".jsonl", ".ndjson"), read_json_lines, parts=parts)

@@ -1,0 +1,222 @@
+"""Blocks of consecutive rows of a stream, cut by the global number of the row."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sgdone.data.mixed_matrix import MixedMatrix
+from sgdone.data.table import Table
+
+#: Rows in a block, unless they are so wide that a block would not fit into its share of memory.
+BLOCK_ROWS = 65_536
+#: Pieces of a block that later passes read by themselves: a buffer of pieces from all over the rows is a better sample
+#: of them than one of a few blocks, above all if the rows are sorted.
+PIECES = 16
+
+
+@final
+@dataclass(frozen=True)
+class RowBlock:
+    """Consecutive rows as they are trained on.
+
+    Parameters
+    ----------
+    X : ndarray, csr_array or MixedMatrix
+        Features.
+    labels : ndarray of float64
+        −1 and 1, class numbers, or targets.
+    weights : ndarray of float64 or None
+        Sample weights; None if all are 1.
+    hashes : ndarray of uint64
+        Hashes of the rows as they were before they were encoded.
+    numbers : ndarray of int64
+        Global numbers of the rows.
+    roles : ndarray of int32 or None
+        What the columns are part of, as in `sgdone.data.column_roles`.
+    """
+
+    X: Any
+    labels: NDArray[np.float64]
+    weights: NDArray[np.float64] | None
+    hashes: NDArray[np.uint64]
+    numbers: NDArray[np.int64]
+    roles: NDArray[np.int32] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.labels.size)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the features, indices counted as those of 32 bits that a cache has."""
+        parts = (self.X.dense, self.X.sparse) if isinstance(self.X, MixedMatrix) else (self.X,)
+        return sum(_bytes_of(part) for part in parts)
+
+    @property
+    def weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.n_rows) if self.weights is None else float(self.weights.sum())
+
+    def at(self, rows: NDArray[np.intp]) -> "RowBlock":
+        """Some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(
+            self,
+            X=self.X[rows],
+            labels=self.labels[rows],
+            weights=weights,
+            hashes=self.hashes[rows],
+            numbers=self.numbers[rows],
+        )
+
+    def pieces(self) -> "Iterator[RowBlock]":
+        """The rows in `PIECES` parts of nearly the same size; fewer if there are fewer rows."""
+        for rows in np.array_split(np.arange(self.n_rows), min(PIECES, self.n_rows)):
+            yield self._part(slice(int(rows[0]), int(rows[-1]) + 1))
+
+    def _part(self, rows: slice) -> "RowBlock":
+        weights = None if self.weights is None else self.weights[rows]
+        own = {name: getattr(self, name)[rows] for name in ("X", "labels", "hashes", "numbers")}
+        return replace(self, weights=weights, **own)
+
+
+def joined(blocks: Sequence[RowBlock]) -> RowBlock:
+    """The rows of several blocks, one after the other, with the features of the last."""
+    if len(blocks) == 1:
+        return blocks[0]
+    weights = None
+    if any(block.weights is not None for block in blocks):
+        weights = np.concatenate([np.ones(b.n_rows) if b.weights is None else b.weights for b in blocks])
+    return RowBlock(
+        rows_together([block.X for block in blocks]),
+        np.concatenate([block.labels for block in blocks]),
+        weights,
+        np.concatenate([block.hashes for block in blocks]),
+        np.concatenate([block.numbers for block in blocks]),
+        max((block for block in blocks), key=lambda block: block.n_features).roles,
+    )
+
+
+def in_groups(blocks: Iterable[RowBlock], size: int) -> Iterator[list[RowBlock]]:
+    """Blocks in lists of ``size``; only the last has fewer."""
+    group: list[RowBlock] = []
+    for block in blocks:
+        group.append(block)
+        if len(group) == size:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def rows_together(parts: Sequence[Any]) -> Any:
+    """The rows of several matrices; sparse columns that some of them lack are empty there.
+
+    Examples
+    --------
+    >>> narrow, wide = sparse.csr_array([[1.0]]), sparse.csr_array([[0.0, 2.0]])
+    >>> rows_together([narrow, wide]).toarray()
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    if any(isinstance(part, MixedMatrix) for part in parts):
+        pairs = [(part.dense, part.sparse) if isinstance(part, MixedMatrix) else _split(part, parts) for part in parts]
+        return MixedMatrix(np.vstack([dense for dense, _ in pairs]), rows_together([entries for _, entries in pairs]))
+    if isinstance(parts[0], np.ndarray):
+        return np.vstack(parts)
+    width = max(part.shape[1] for part in parts)
+    counts = np.concatenate([[0], *(np.diff(part.indptr) for part in parts)])
+    total = int(counts.sum())
+    index = np.int32 if max(total, width) < 2**31 else np.int64
+    return sparse.csr_array(
+        (
+            np.concatenate([part.data for part in parts]),
+            np.concatenate([part.indices for part in parts], dtype=index),
+            np.cumsum(counts, dtype=index),
+        ),
+        shape=(len(counts) - 1, width),
+    )
+
+
+def widened(X: Any, n_features: int) -> Any:
+    """The rows with more sparse columns, which are empty."""
+    if X.shape[1] == n_features:
+        return X
+    if isinstance(X, MixedMatrix):
+        return MixedMatrix(X.dense, widened(X.sparse, n_features - X.n_dense))
+    if isinstance(X, np.ndarray):
+        return MixedMatrix(X, sparse.csr_array((X.shape[0], n_features - X.shape[1]), dtype=X.dtype))
+    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], n_features))
+
+
+def _split(part: Any, parts: Sequence[Any]) -> tuple[NDArray[Any], Any]:
+    """Dense and sparse columns of rows from before the first sparse column, or without dense columns."""
+    if isinstance(part, np.ndarray):
+        return part, sparse.csr_array((part.shape[0], 0), dtype=part.dtype)
+    return np.empty((part.shape[0], 0), dtype=part.dtype), part
+
+
+def tables_of_rows(tables: Iterable[Table], size: int) -> Iterator[Table]:
+    """The rows of tables in tables of ``size`` rows; only the last has fewer."""
+    waiting: list[Table] = []
+    count = 0
+    for table in tables:
+        first, n_rows = 0, table.X.shape[0]
+        while n_rows - first > 0:
+            taken = min(size - count, n_rows - first)
+            waiting.append(_slice(table, first, taken))
+            first, count = first + taken, count + taken
+            if count == size:
+                yield concatenated(waiting)
+                waiting, count = [], 0
+    if waiting:
+        yield concatenated(waiting)
+
+
+def concatenated(tables: Sequence[Table]) -> Table:
+    """The rows of several tables."""
+    if len(tables) == 1:
+        return tables[0]
+    X: Any
+    if isinstance(tables[0].X, pa.Table):
+        X = pa.concat_tables([table.X for table in tables])
+    else:
+        X = rows_together([table.X for table in tables])
+    labels = None if tables[0].y is None else np.concatenate([table.y for table in tables if table.y is not None])
+    weights = None
+    if tables[0].weights is not None:
+        weights = np.concatenate([table.weights for table in tables if table.weights is not None])
+    return replace(
+        tables[-1], X=X, y=labels, weights=weights, labelled=None, unlabelled=sum(t.unlabelled for t in tables)
+    )
+
+
+def _slice(table: Table, first: int, count: int) -> Table:
+    if first == 0 and count == table.X.shape[0]:
+        return table
+    rows = slice(first, first + count)
+    X = table.X.slice(first, count) if isinstance(table.X, pa.Table) else table.X[rows]
+    return replace(
+        table,
+        X=X,
+        y=None if table.y is None else table.y[rows],
+        weights=None if table.weights is None else table.weights[rows],
+        unlabelled=table.unlabelled if first == 0 else 0,
+    )
+
+
+def _bytes_of(part: Any) -> int:
+    if isinstance(part, np.ndarray):
+        return part.nbytes
+    return int(part.data.nbytes + 4 * (part.indices.size + part.indptr.size))

@@ -1,0 +1,104 @@
+"""Checkpoints of a fit on rows that are read in parts."""
+
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.atomic import remove_partial
+from sgdone.data.row_input import RowInput
+from sgdone.losses import CustomLoss
+from sgdone.losses.loss import real_or_nan
+from sgdone.run.checkpoints import Checkpoints, Snapshot
+from sgdone.state_file.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from sgdone.state_file.identity import check_identity
+
+#: Parameters that do not change a result.
+_WITHOUT_EFFECT = frozenset({"n_jobs", "verbose"})
+_SNAPSHOT = tuple(field.name for field in fields(Snapshot))
+
+
+@final
+@dataclass(frozen=True)
+class FitCheckpoints:
+    """Where checkpoints of a fit are written, how often, and whether the fit goes on from the last one.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    every : float
+        Seconds between two checkpoints.
+    resume : bool
+        Whether to go on from the checkpoint that is there, if there is one.
+    """
+
+    path: Path
+    every: float = 60.0
+    resume: bool = False
+
+    @classmethod
+    def of(cls, checkpoint: str | os.PathLike[str] | None, every: Any, resume: bool) -> "FitCheckpoints | None":
+        """Those that the arguments of ``fit`` ask for; None if there is no file."""
+        if checkpoint is None:
+            if resume:
+                raise ValueError("resume=True needs the name of the checkpoint: give checkpoint=")
+            return None
+        if not 0 <= real_or_nan(every) < float("inf"):
+            raise ValueError(f"every must be a number of seconds, 0 or more; got {every!r}")
+        path = Path(checkpoint)
+        if not path.absolute().parent.is_dir():
+            raise FileNotFoundError(f"{path}: the folder {path.absolute().parent} does not exist; create it first")
+        return cls(path, float(every), resume)
+
+    def read(self, identity: dict[str, Any], loss: Any) -> dict[str, Any] | None:
+        """The parts of the checkpoint to go on from; None to start from the beginning."""
+        remove_partial(self.path)
+        if not self.resume or not self.path.exists():
+            return None
+        found = read_checkpoint(self.path, loss=loss)
+        check_identity(self.path, found.identity, identity)
+        return found.parts
+
+    def writer(self, identity: dict[str, Any], seed: int, classes: NDArray[Any] | None) -> Checkpoints:
+        """What the driver calls."""
+
+        def write(snapshot: Snapshot) -> None:
+            parts = {name: getattr(snapshot, name) for name in _SNAPSHOT}
+            write_checkpoint(self.path, Checkpoint(identity, parts | {"seed": seed, "classes": classes}))
+
+        return Checkpoints(write, self.every)
+
+
+def snapshot_of(parts: dict[str, Any]) -> Snapshot:
+    """The snapshot that the parts of a checkpoint hold."""
+    return Snapshot(**{name: parts[name] for name in _SNAPSHOT})
+
+
+def identity_of(model: Any, rows: RowInput) -> dict[str, Any]:
+    """Which data and options a fit has: what must be the same to go on."""
+    parameters = {
+        name: _text(value) for name, value in model.get_params(deep=False).items() if name not in _WITHOUT_EFFECT
+    }
+    return {"estimator": type(model).__name__, **parameters, **rows.identity()}
+
+
+def _text(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return type(value).__name__ if isinstance(value, np.random.RandomState) else repr(value)
+
+
+def custom_loss(model: Any) -> CustomLoss | None:
+    """The user's own loss, which a file cannot hold."""
+    loss = model._loss()
+    return loss if isinstance(loss, CustomLoss) else None
+
+
+def refuse_checkpoint(checkpoint: Any, resume: bool) -> None:
+    """Raise for checkpoints of a fit on rows in memory."""
+    if checkpoint is not None or resume:
+        raise ValueError("checkpoints are written for rows that are read in parts: give files, sgdone.files(...)")

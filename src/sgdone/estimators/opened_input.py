@@ -1,0 +1,88 @@
+"""Rows that are read in parts: the first part decides how they are fitted."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sgdone.data.memory import memory_errors_explained
+from sgdone.data.row_input import BatchInput, RowInput, all_rows, read_head
+from sgdone.data.table import Table
+from sgdone.estimators.source_labels import labels_of
+from sgdone.tables import is_frame
+
+
+def is_row_input(X: Any, y: Any = None) -> bool:
+    """Whether rows are read in parts, with their labels: from files, or from an iterator of batches."""
+    if isinstance(X, RowInput):
+        return True
+    return y is None and ((hasattr(X, "__next__") and not is_frame(X)) or isinstance(X, pa.RecordBatchReader))
+
+
+def is_predicted_in_parts(X: Any) -> bool:
+    """Whether predictions are made part by part; an Arrow reader is a table that is read whole."""
+    return is_row_input(X) and not isinstance(X, pa.RecordBatchReader)
+
+
+def row_input(X: Any) -> RowInput:
+    """The rows, as something to read from."""
+    return X if isinstance(X, RowInput) else BatchInput(X)
+
+
+def explained_memory_errors(rows: RowInput) -> AbstractContextManager[None]:
+    """Let a MemoryError say what to reduce."""
+    advice = (
+        f"reduce max_memory, which is {rows.max_memory:,} bytes; coefficients and levels of categories come on top of "
+        "it, so use fewer columns if these are many"
+    )
+    return memory_errors_explained("reading the rows in parts", advice)
+
+
+@final
+@dataclass
+class OpenedInput:
+    """Rows whose first part has been read."""
+
+    rows: RowInput
+    head: list[Table]
+    rest: Iterator[Table]
+    complete: bool
+
+    @classmethod
+    def of(cls, rows: RowInput) -> "OpenedInput":
+        """Read the first part."""
+        tables = rows.tables()
+        head, complete = read_head(tables, rows.max_memory)
+        all_rows(head[:1])
+        return cls(rows, head, tables, complete)
+
+    def tables(self) -> Iterator[Table]:
+        """All rows, once more if they have been read."""
+        if not self.head:
+            yield from self.rows.tables()
+            return
+        head, rest = self.head[::-1], self.rest
+        self.head, self.rest = [], iter(())
+        while head:  # so that they are not kept
+            yield head.pop()
+        yield from rest
+
+    def labels(self) -> NDArray[Any]:
+        """The distinct labels of all rows; reads them once if they can be read again."""
+        found = [np.unique(labels_of(table, 0)) for table in self.head]
+        if sum(part.size for part in found) and np.unique(np.concatenate(found)).size > 1:
+            return np.unique(np.concatenate(found))
+        return self.all_labels()
+
+    def all_labels(self) -> NDArray[Any]:
+        """The distinct labels of all rows, which are read for that."""
+        if not self.rows.rereadable:
+            raise ValueError(
+                "the first rows have one class only, and the rows can be read once: shuffle them, or write them to "
+                "files"
+            )
+        return np.unique(np.concatenate([np.unique(labels_of(table, 0)) for table in self.rows.tables()]))

@@ -1,0 +1,206 @@
+"""Fitting on rows that are read in parts: in memory if they are few, block by block otherwise."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sgdone.auto.bank_state import BankState
+from sgdone.data.block_cache import BlockCache, cache_folder, check_space
+from sgdone.data.block_maker import BlockMaker, block_rows_for
+from sgdone.data.block_source import BlockSource
+from sgdone.data.row_input import BatchInput, RowInput, all_rows
+from sgdone.estimators.fit_checkpoints import FitCheckpoints, custom_loss, identity_of, snapshot_of
+from sgdone.estimators.kept_rows import KeptRows, folder_of, identity_of_rows, keep_rows, kept_rows, new_cache
+from sgdone.estimators.opened_input import OpenedInput, explained_memory_errors, row_input
+from sgdone.estimators.parameters import as_bool
+from sgdone.estimators.sample_weights import refuse_balanced
+from sgdone.estimators.source_labels import ClassNumbers, NewClassError, labels_of, targets
+from sgdone.estimators.table_input import FeatureNames
+from sgdone.estimators.training import Start
+from sgdone.interfaces.stop_rule import StopRule
+from sgdone.stopping import MaxPasses
+from sgdone.tables import TableEncoder
+
+#: Share of the memory that the buffer of permuted rows may take.
+_BUFFER_SHARE = 1 / 8
+#: Bytes of a row beside its features: label, weight and hash.
+_ROW_BYTES = 24
+
+
+def fit_rows(model: Any, X: Any, given: Sequence[tuple[str, Any]], checkpoints: FitCheckpoints | None) -> Any:
+    """Fit on rows that are read in parts; ``given`` are arguments of ``fit`` that only rows in memory take."""
+    _check_arguments(model, given)
+    rows = row_input(X)
+    with explained_memory_errors(rows):
+        return _fitted(model, rows, checkpoints)
+
+
+def _fitted(model: Any, rows: RowInput, checkpoints: FitCheckpoints | None) -> Any:
+    identity = identity_of(model, rows)
+    stored = None if checkpoints is None else checkpoints.read(identity, custom_loss(model))
+    fit = _BlockFit(model, rows, identity, checkpoints)
+    kept = kept_rows(rows, identity_of_rows(model, rows)) if model._encodes_tables else None
+    if kept is not None:
+        return fit.on_kept(kept, stored)
+    opened = OpenedInput.of(rows)
+    if opened.complete:
+        table = all_rows(opened.head)
+        return model.fit(table.X, labels_of(table, 0), sample_weight=table.weights)
+    if not model._encodes_tables:
+        raise ValueError(
+            f"{type(model).__name__} trains on rows in memory, and these do not fit into max_memory="
+            f"{rows.max_memory:,} bytes: use {type(model).__name__.replace('SGD', 'Linear')}, or partial_fit"
+        )
+    if model._task == "regression":
+        return fit.on_new(opened, None, stored)
+    classes = opened.labels() if stored is None else stored["classes"]
+    try:
+        return fit.on_new(opened, classes, stored)
+    except NewClassError as error:
+        if not rows.rereadable:
+            raise NewClassError(f"{error}. Rows that are read once must show all classes at first") from None
+        return fit.on_new(OpenedInput.of(rows), opened.all_labels(), None)
+
+
+@final
+@dataclass(frozen=True)
+class _BlockFit:
+    """A fit block by block."""
+
+    model: Any
+    rows: RowInput
+    identity: dict[str, Any]
+    checkpoints: FitCheckpoints | None
+
+    def on_kept(self, kept: KeptRows, stored: dict[str, Any] | None) -> Any:
+        """Fit on rows that an earlier fit has kept."""
+        source = self._source(kept.blocks.in_order, _ReadOnly(kept.blocks), kept.encoder, self._seed(stored))
+        return self._fit(source, kept.classes, kept.encoder, stored)
+
+    def on_new(self, opened: OpenedInput, classes: NDArray[Any] | None, stored: dict[str, Any] | None) -> Any:
+        """Fit on rows whose first part has been read; ``stored`` is a checkpoint to go on from."""
+        model, rows = self.model, self.rows
+        if classes is not None and classes.size < 2:
+            raise ValueError(f"the rows have one class only ({classes.tolist()[0]!r}): a classifier needs two or more")
+        target = targets if classes is None else ClassNumbers(classes, model.class_weight)
+        is_table = isinstance(opened.head[0].X, pa.Table)
+        encoder = TableEncoder(model._kinds_of_columns() or None)
+        maker = BlockMaker(encoder, target, block_rows_for(opened.head, rows.max_memory))
+        cache = None
+        if rows.cache is not None or (rows.rereadable and model._rule().max_passes != 1):
+            _check_space(cache_folder(rows.cache), opened)
+            cache = new_cache(rows)
+
+        def complete() -> None:
+            if cache is not None and folder_of(rows) is not None:
+                keep_rows(cache, identity_of_rows(model, rows), encoder if is_table else None, classes)
+
+        own = encoder if is_table else None
+        source = self._source(lambda: maker.blocks(opened.tables()), cache, own, self._seed(stored), complete)
+        return self._fit(source, classes, own, stored)
+
+    def _seed(self, stored: dict[str, Any] | None) -> int:
+        return int(self.model._seed() if stored is None else stored["seed"])
+
+    def _source(
+        self, first_pass: Any, cache: Any, encoder: TableEncoder | None, seed: int, on_complete: Any = None
+    ) -> BlockSource:
+        return BlockSource(
+            first_pass,
+            cache,
+            on_complete=on_complete,
+            seed=seed,
+            shuffle=as_bool("shuffle", self.model.shuffle),
+            endless=isinstance(self.rows, BatchInput) and cache is None,
+            buffer_bytes=int(_BUFFER_SHARE * self.rows.max_memory),
+            feature_names=None if encoder is None else FeatureNames(encoder),
+        )
+
+    def _fit(
+        self,
+        source: BlockSource,
+        classes: NDArray[Any] | None,
+        encoder: TableEncoder | None,
+        stored: dict[str, Any] | None,
+    ) -> Any:
+        """Train, and make the model a fitted one."""
+        model, options = self.model, self.model._block_options()
+        model._n_outputs = 1 if classes is None or classes.size == 2 else classes.size
+        if self.checkpoints is not None:
+            options["checkpoints"] = self.checkpoints.writer(self.identity, source.seed, classes)
+        if stored is not None:
+            options["snapshot"] = snapshot_of(stored)
+        objective = model._objective(1, None if classes is None else classes.size)
+        try:
+            results = model._run([lambda: source], objective, _rule(model, source), [Start()], [""], **options)
+        finally:
+            source.close()
+        for name in ("encoder_", "feature_names_in_"):
+            model.__dict__.pop(name, None)
+        model.n_features_in_ = source.n_features
+        if encoder is not None:
+            model.encoder_, model.n_features_in_ = encoder, encoder.n_features_in_
+            model.feature_names_in_ = encoder.feature_names_in_
+        attributes = model._fitted_attributes(results, [None], source.n_features)
+        if classes is not None:
+            attributes |= {"classes_": classes, "multinomial_": objective.predicts == "softmax"}
+        model._keep(attributes | _measured(results[0].state), partial_fit=False)
+        return model
+
+
+def _rule(model: Any, source: BlockSource) -> StopRule:
+    """The rule of the model; rows that can be read once have one pass."""
+    rule: StopRule = model._rule()
+    return rule if source.can_be_read_again or rule.max_passes == 1 else rule | MaxPasses(1)
+
+
+@final
+class _ReadOnly:
+    """Blocks of a complete cache: what is read from it is not written again."""
+
+    def __init__(self, blocks: BlockCache) -> None:
+        self._blocks = blocks
+        self.read, self.close = blocks.read, blocks.close
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def write(self, block: Any) -> None:
+        """Nothing: it is there."""
+
+
+def _check_space(folder: Path, opened: OpenedInput) -> None:
+    """Raise if the rows, as far as the first part tells, do not fit on the disk."""
+    total, read = opened.rows.total_bytes, opened.rows.bytes_read
+    if total is None or not read:
+        return
+    head = sum(table.X.nbytes if isinstance(table.X, pa.Table) else 12 * table.X.nnz for table in opened.head)
+    head += _ROW_BYTES * sum(table.X.shape[0] for table in opened.head)
+    check_space(folder, int(head * total / read))
+
+
+def _measured(state: BankState) -> dict[str, Any]:
+    """Standard deviations of the features and the shares of rows that have them, as the units were estimated."""
+    units = state.units
+    own = slice(units.n_dense, None)
+    shares, spreads = np.ones(units.n_features), units.spreads.copy()
+    shares[own] = units.firsts[own] / max(1, units.rows)
+    # Levels and gaps are 0 or 1; of other entries the mean is not known, and the root mean square stands.
+    ones = np.isclose(spreads[own] ** 2, shares[own])
+    spreads[own] = np.where(ones, np.sqrt(np.maximum(shares[own] * (1.0 - shares[own]), 0.0)), spreads[own])
+    return {"feature_std_": spreads, "feature_share_": shares}
+
+
+def _check_arguments(model: Any, given: Sequence[tuple[str, Any]]) -> None:
+    """Raise for arguments that a fit on rows read in parts does not take."""
+    for name, value in given:
+        if value is not None:
+            raise ValueError(f"{name} is not taken with rows that are read in parts: they have their own")
+    if as_bool("warm_start", model.warm_start):
+        raise ValueError("warm_start=True needs rows in memory: to continue from a model use partial_fit")
+    refuse_balanced(getattr(model, "class_weight", None))

@@ -1,0 +1,47 @@
+"""Rows that are read in parts, for further training and for predictions."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+from sgdone.data.background import in_background
+from sgdone.data.row_block import BLOCK_ROWS, tables_of_rows
+from sgdone.estimators.opened_input import OpenedInput, explained_memory_errors, row_input
+from sgdone.estimators.source_labels import labels_of
+
+#: Tables that are read ahead.
+_AHEAD = 2
+
+
+def partial_fit_rows(model: Any, X: Any, y: Any, sample_weight: Any, **options: Any) -> Any:
+    """Train on the rows in their order, a block at a time; labels and weights are those of the rows."""
+    for name, value in (("y", y), ("sample_weight", sample_weight)):
+        if value is not None:
+            raise ValueError(f"{name} is not taken with rows that are read in parts: they have their own")
+    rows = row_input(X)
+    with explained_memory_errors(rows):
+        return _trained(model, OpenedInput.of(rows), options)
+
+
+def _trained(model: Any, opened: OpenedInput, options: dict[str, Any]) -> Any:
+    first = not hasattr(model, "_results")
+    if first and "classes" in options and options["classes"] is None:
+        options["classes"] = opened.labels()
+    tables = in_background(opened.tables(), _AHEAD)
+    number = 0
+    with closing(tables):  # type: ignore[type-var]  # it is a generator
+        for table in tables_of_rows(tables, BLOCK_ROWS):
+            model.partial_fit(table.X, labels_of(table, number), sample_weight=table.weights, **options)
+            number += table.X.shape[0]
+    return model
+
+
+def predicted_in_parts(X: Any, predict: Callable[[Any], Any]) -> Iterator[Any]:
+    """Yield the predictions of the rows, a part at a time; labels need not be there."""
+    rows = row_input(X)
+    with (
+        explained_memory_errors(rows),
+        closing(in_background(rows.tables(labelled=False), _AHEAD)) as tables,  # type: ignore[type-var]  # a generator
+    ):
+        for table in tables:
+            yield predict(table.X)

@@ -1,0 +1,130 @@
+"""The file itself: tensors and a text in the safetensors format, written whole and checked whole."""
+
+import hashlib
+import json
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors import numpy as safetensors
+
+from sgdone._version import __version__
+from sgdone.data.atomic import write_atomically
+from sgdone.data.table import shortened
+from sgdone.state_file.file_bytes import LONGEST_HEADER, header_of, read_bytes, refuse_broken
+from sgdone.state_file.file_format import FileFormat
+
+Tensors = dict[str, NDArray[Any]]
+
+#: Formats of sgdone, for a file that is given in place of one of another format.
+_FORMATS = {"sgdone-model": "a model file", "sgdone-checkpoint": "a checkpoint"}
+
+
+def write(
+    path: str | os.PathLike[str],
+    form: FileFormat,
+    content: dict[str, Any],
+    tensors: Tensors,
+    *,
+    fixed_name: bool = False,
+) -> None:
+    """Write a header and its tensors; the file is there whole or not at all.
+
+    Nothing is copied but arrays that are not contiguous, one at a time. The library would write to a name of its own
+    and report a full disk without its error number.
+
+    Parameters
+    ----------
+    path : path
+        Name of the file.
+    form : FileFormat
+        Its format.
+    content : dict
+        The header, as JSON.
+    tensors : dict of ndarray
+    fixed_name : bool, default=False
+        Whether the temporary file has a fixed name, as in `sgdone.data.atomic.write_atomically`.
+    """
+    text = json.dumps(content, allow_nan=False)
+    metadata = {"format": form.name, "version": str(form.version), "content": text}
+    metadata["sha256"] = digest(form, text, tensors)
+    # The largest numbers first, so that all are aligned.
+    order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
+    header: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for name in order:
+        start, end = end, end + tensors[name].nbytes
+        dtype = tensors[name].dtype
+        kind = "BOOL" if dtype.kind == "b" else f"{dtype.kind.upper()}{8 * dtype.itemsize}"
+        header[name] = {"dtype": kind, "shape": list(tensors[name].shape), "data_offsets": [start, end]}
+    head = json.dumps(header, separators=(",", ":")).encode()
+    head += b" " * (-len(head) % 8)
+    if len(head) > LONGEST_HEADER:
+        raise ValueError(f"{path}: the description of the {form.holds} is too long for a file ({len(head):,} bytes)")
+    with write_atomically(path, fixed_name=fixed_name) as temporary, temporary.open("wb") as file:
+        file.write(len(head).to_bytes(8, "little") + head)
+        for name in order:
+            file.write(_bytes_of(tensors[name]))
+
+
+def read(path: str | os.PathLike[str], form: FileFormat) -> tuple[dict[str, Any], Tensors]:
+    """Read a header and its tensors, or say why not."""
+    data = read_bytes(path, form)
+    try:
+        tensors = safetensors.load(data)
+        metadata = json.loads(header_of(data)).get("__metadata__")
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError, MemoryError) as error:
+        refuse_broken(path, data, form, error)
+    del data  # its tensors are copies
+    metadata = metadata if isinstance(metadata, dict) else {}
+    _check_format(path, form, metadata, tensors)
+    text = str(metadata.get("content", ""))
+    if metadata.get("version") != str(form.version) or metadata.get("sha256") != digest(form, text, tensors):
+        raise form.error(f"{path}: was altered after it was written (its SHA-256 differs): {form.again}")
+    try:
+        content: dict[str, Any] = dict(json.loads(text))
+    except (TypeError, ValueError, RecursionError, MemoryError) as error:
+        raise form.error(
+            f"{path}: has a header that cannot be read ({shortened(str(error), 300)}): {form.again}"
+        ) from error
+    return content, tensors
+
+
+def digest(form: FileFormat, text: str, tensors: Tensors) -> str:
+    """SHA-256 of the header's text and of each tensor's name, type, shape and bytes."""
+    sha256 = hashlib.sha256()
+    for part in (form.name, str(form.version), text):
+        sha256.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
+    for name, tensor in sorted(tensors.items()):
+        sha256.update(f"{len(name)}:{name}:{tensor.dtype.name}:{tensor.shape}:".encode("utf-8", "surrogatepass"))
+        sha256.update(_bytes_of(tensor))
+    return sha256.hexdigest()
+
+
+def _check_format(path: str | os.PathLike[str], form: FileFormat, metadata: dict[str, Any], tensors: Tensors) -> None:
+    """Raise for a file of another format, and for versions that cannot be read."""
+    name = metadata.get("format")
+    if isinstance(name, str) and name != form.name and name in _FORMATS:
+        raise form.error(f"{path}: is {_FORMATS[name]}, not a {form.what}: give one {form.made_by}")
+    if name != form.name:
+        shown = ", ".join(shortened(tensor, 30) for tensor in sorted(tensors)[:3]) or "nothing"
+        raise form.error(
+            f"{path}: is a safetensors file, but not a {form.holds} of sgdone (it holds {shown}): "
+            f"give a file {form.made_by}"
+        )
+    version = str(metadata.get("version"))
+    if version.isdecimal() and int(version[:9]) > form.version:
+        raise form.error(
+            f"{path}: is a {form.what} of version {shortened(version, 9)}, and sgdone {__version__} reads version "
+            f"{form.version}: upgrade it (pip install -U sgdone)"
+        )
+    if version in form.refused:
+        raise form.error(f"{path}: {form.refused[version]}")
+
+
+def _bytes_of(tensor: NDArray[Any]) -> memoryview:
+    """The bytes of an array, the smallest of a number first; not copied if they are stored like that."""
+    little = np.ascontiguousarray(tensor, dtype=tensor.dtype.newbyteorder("<"))
+    return little.reshape(-1).view(np.uint8).data

@@ -1,0 +1,326 @@
+"""Fits on rows that are read in parts: the same model whatever the files, and that of the same rows in memory."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+from source_problems import (
+    MEMORY,
+    NAMES,
+    bits,
+    fitted,
+    frame,
+    from_batches,
+    from_files,
+    numbers,
+    table_of,
+    test_loss,
+    write,
+)
+
+from sgdone import LinearClassifier, LinearRegressor, files
+from sgdone.data import part_sizes, text_blocks
+from sgdone.stopping import Gain, MaxPasses
+from tiers import fast_first, slow
+
+pytestmark = pytest.mark.usefixtures("own_cache_folder")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return numbers()
+
+
+@pytest.fixture(scope="module")
+def expected(rows, tmp_path_factory):
+    """The fit on one file."""
+    return fitted(from_files(write(table_of(*rows), tmp_path_factory.mktemp("rows") / "rows.parquet")))
+
+
+def test_it_is_as_good_as_a_fit_in_memory(rows, expected):
+    in_memory = fitted(rows[0], fit={"y": rows[1]})
+    X, y = numbers(seed=1)
+    assert test_loss(expected, X, y) == pytest.approx(test_loss(in_memory, X, y), abs=2e-3)
+    assert expected.verdict_.passes == 3
+    assert list(expected.feature_names_in_) == list(NAMES)
+    assert expected.classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("cuts", fast_first(1, [(1, 7777), (), range(3000, 20_000, 3000), (10, 20, 19_999)]))
+@pytest.mark.parametrize("form", fast_first(1, ["parquet", "csv"]))
+def test_the_split_into_files_does_not_matter(rows, expected, tmp_path, cuts, form):
+    paths = write(table_of(*rows), tmp_path / f"rows.{form}", cuts)
+    assert bits(fitted(from_files(paths))) == bits(expected)
+
+
+@pytest.mark.parametrize("group", fast_first(1, [100, 1000, 20_000]))
+def test_row_groups_and_parts_do_not_matter(rows, expected, tmp_path, monkeypatch, group):
+    monkeypatch.setattr(part_sizes, "PART_ROWS", 777)
+    paths = write(table_of(*rows), tmp_path / "rows.parquet", (5000,), row_group_size=group)
+    assert bits(fitted(from_files(paths))) == bits(expected)
+
+
+@slow
+@pytest.mark.parametrize("block", [2**12, 2**16])
+def test_blocks_of_text_do_not_matter(rows, expected, tmp_path, monkeypatch, block):
+    monkeypatch.setattr(text_blocks, "BLOCK", block)
+    paths = write(table_of(*rows), tmp_path / "rows.csv", (5000,))
+    assert bits(fitted(from_files(paths))) == bits(expected)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_threads_and_a_folder_for_the_cache_do_not_matter(rows, expected, tmp_path, n_jobs):
+    paths = write(table_of(*rows), tmp_path / "rows.parquet")
+    assert bits(fitted(from_files(paths, cache=tmp_path / "cache"), n_jobs=n_jobs)) == bits(expected)
+    assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == ["rows.about", "rows.arrow"]
+
+
+def test_batches_with_a_cache_are_the_same_rows(rows, expected, tmp_path):
+    X, y = rows
+    parts = ((X[k : k + 999], y[k : k + 999]) for k in range(0, len(y), 999))
+    model = fitted(from_batches(parts, cache=tmp_path / "cache"))
+    assert model.coef_.tobytes() == expected.coef_.tobytes()
+    frames = (table_of(X[k : k + 500], y[k : k + 500]).to_pandas() for k in range(0, len(y), 500))
+    assert bits(fitted(from_batches(frames, label="y", cache=tmp_path / "cache"))) == bits(expected)
+    assert not list((tmp_path / "cache").iterdir())  # other batches may come next time
+
+
+@slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_random_states_decide(rows, expected, tmp_path, seed):
+    paths = write(table_of(*rows), tmp_path / "rows.parquet", (9000,))
+    one, two = (fitted(from_files(found), random_state=seed) for found in (paths, paths[:1] + paths[1:]))
+    assert bits(one) == bits(two) != bits(expected)
+    assert test_loss(one, *rows) == pytest.approx(test_loss(expected, *rows), abs=2e-3)
+
+
+@slow
+@pytest.mark.parametrize(("form", "weighted"), [("dense", False), ("dense", True), ("csr", False)])
+@pytest.mark.parametrize("seed", [0, 5])
+def test_arrays_in_their_order_give_the_same_bits(form, weighted, seed, tmp_path):
+    """Full blocks of 65,536 rows, once from files and once from memory."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((300_000, 3)).round(6) * (rng.random((300_000, 3)) < 0.5)
+    y = (X @ [1, -1, 0.5] + rng.logistic(size=len(X)) > 0).astype(int)
+    w = rng.integers(0, 3, len(X)).astype(float) if weighted else None
+    model = LinearClassifier(random_state=seed, shuffle=False, stop=Gain(1e-6) | MaxPasses(3))
+    if form == "dense":
+        weights = {"w": w} if weighted else {}
+        table = pa.table({name: X[:, j] for j, name in enumerate("abc")} | weights | {"y": y})
+        paths = write(table, tmp_path / "rows.parquet", (70_000, 130_001))
+        source = files(paths, "y", "w" if weighted else None, max_memory=26_000_000)
+        rows = pa.table({name: X[:, j] for j, name in enumerate("abc")}).to_pandas()
+    else:
+        rows = sparse.csr_array(X)
+        for k, part in enumerate((slice(0, 70_000), slice(70_000, None))):
+            dump_svmlight_file(rows[part], y[part], str(tmp_path / f"rows-{k}.svm"), zero_based=False)
+        source = files(tmp_path / "*.svm", max_memory=26_000_000)
+    from_disk = model.fit(source)
+    coef, intercept, verdict = from_disk.coef_.copy(), from_disk.intercept_.copy(), str(from_disk.verdict_)
+    model.fit(rows, y, sample_weight=w)
+    assert (model.coef_.tobytes(), model.intercept_.tobytes()) == (coef.tobytes(), intercept.tobytes())
+    assert str(model.verdict_) == verdict
+
+
+def test_rows_that_fit_into_memory_are_fitted_there(rows, tmp_path):
+    X, y = rows[0][:500], rows[1][:500]
+    (path,) = write(table_of(X, y), tmp_path / "rows.parquet")
+    frame = table_of(X, y).drop_columns(["y"]).to_pandas()
+    assert bits(fitted(files(path, "y"))) == bits(fitted(frame, fit={"y": y}))
+
+
+def test_a_kept_cache_is_used_again(rows, expected, tmp_path, monkeypatch):
+    paths, cache = write(table_of(*rows), tmp_path / "rows.parquet"), tmp_path / "cache"
+    fitted(from_files(paths, cache=cache))
+    written = (cache / "rows.arrow").stat().st_mtime_ns
+    from sgdone.data.file_input import FileInput
+
+    monkeypatch.setattr(FileInput, "tables", None)  # it is not read
+    again = fitted(from_files(paths, cache=cache))
+    assert bits(again) == bits(expected)
+    assert again.predict_proba(frame(rows[0])).shape == (20_000, 2)
+    assert fitted(from_files(paths, cache=cache), random_state=3).verdict_.passes == 3
+    assert (cache / "rows.arrow").stat().st_mtime_ns == written
+
+
+def test_a_cache_of_other_rows_is_refused_and_the_change_is_named(rows, tmp_path):
+    X, y = rows
+    paths, cache = write(table_of(X, y), tmp_path / "rows.parquet"), tmp_path / "cache"
+    fitted(from_files(paths, cache=cache))
+    with pytest.raises(OSError, match=r"the cache in .* cannot be used.*drop was \[\] and is \['a'\] now"):
+        fitted(from_files(paths, cache=cache, drop=["a"]))
+    with pytest.raises(OSError, match=r"class_weight was None and is .*2.* now.*delete the folder, or give another"):
+        fitted(from_files(paths, cache=cache), class_weight={0: 1, 1: 2})
+    with pytest.raises(OSError, match=r"max_memory was 2000000 and is 2000001 now"):
+        fitted(from_files(paths, cache=cache, max_memory=MEMORY + 1))
+    write(table_of(X[:-1], y[:-1]), tmp_path / "rows.parquet")
+    with pytest.raises(OSError, match=r"rows-0.parquet had .* bytes and has .* now"):
+        fitted(from_files(paths, cache=cache))
+
+
+@slow
+def test_a_damaged_cache_is_an_error(rows, tmp_path):
+    paths, cache = write(table_of(*rows), tmp_path / "rows.parquet"), tmp_path / "cache"
+    fitted(from_files(paths, cache=cache))
+    about = (cache / "rows.about").read_bytes()
+    (cache / "rows.about").write_bytes(about[:-10])
+    with pytest.raises(OSError, match="cannot be used"):
+        fitted(from_files(paths, cache=cache))
+    (cache / "rows.about").write_bytes(about)
+    with (cache / "rows.arrow").open("rb+") as stream:
+        stream.truncate(1000)
+    with pytest.raises(OSError, match="cut short"):
+        fitted(from_files(paths, cache=cache))
+
+
+def test_one_pass_keeps_nothing_on_disk(rows, tmp_path, monkeypatch):
+    def no_cache(*arguments):
+        raise AssertionError("a cache was made")
+
+    monkeypatch.setattr("sgdone.estimators.source_fit.new_cache", no_cache)
+    model = fitted(from_files(write(table_of(*rows), tmp_path / "rows.parquet")), stop=MaxPasses(1))
+    assert model.verdict_.passes == 1.0
+
+
+@slow
+def test_three_classes(tmp_path, rng):
+    X, _ = numbers()
+    y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] + rng.logistic(size=len(X)), [-1, 1])]
+    model = fitted(from_files(write(table_of(X, y), tmp_path / "rows.parquet", (50,))))
+    assert model.classes_.tolist() == ["high", "low", "middle"]
+    in_memory = fitted(X, fit={"y": y})
+    assert test_loss(model, X, y) == pytest.approx(test_loss(in_memory, X, y), abs=3e-3)
+
+
+@slow
+@pytest.mark.parametrize("kind", ["strings", "booleans", "condition"])
+def test_labels_of_other_kinds(rows, expected, tmp_path, kind):
+    X, y = rows
+    labels = {"strings": np.array(["no", "yes"])[y], "booleans": y == 1, "condition": y * 7.5}[kind]
+    paths = write(table_of(X, labels), tmp_path / "rows.parquet")
+    model = fitted(from_files(paths, label="y > 3" if kind == "condition" else "y"))
+    assert model.coef_.tobytes() == expected.coef_.tobytes()
+    assert model.predict(frame(X)).tolist() == model.classes_[expected.predict(frame(X))].tolist()
+
+
+@slow
+def test_regression(tmp_path, rng):
+    X, _ = numbers()
+    y = X @ [1.0, 0.2, 3.0, 0.0] + 7 + rng.standard_normal(len(X))
+    paths = write(table_of(X, y), tmp_path / "rows.parquet", (11_111,))
+    one, two = (LinearRegressor(random_state=0).fit(from_files(found)) for found in (paths, paths))
+    assert one.coef_.tobytes() == two.coef_.tobytes()
+    np.testing.assert_allclose(one.coef_, [1.0, 0.2, 3.0, 0.0], atol=0.3)
+    assert one.score(frame(X), y) > 0.5
+
+
+def test_a_weight_of_zero_leaves_a_row_out(rows, tmp_path):
+    X, y = rows
+    w = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0)
+    spoiled = np.where(w == 0, 1 - y, y)
+    paths = write(table_of(X, spoiled, w=w), tmp_path / "rows.parquet")
+    model = fitted(from_files(paths, weight="w"))
+    assert "w" not in model.feature_names_in_
+    np.testing.assert_allclose(model.coef_[0] * X.std(axis=0), np.array([1.5, -0.1, 3, 0]) * X.std(axis=0), atol=0.15)
+
+
+@slow
+def test_weights_are_numbers_of_rows(rows, tmp_path):
+    X, y = rows
+    w = 1.0 + (np.arange(len(y)) % 3)
+    one = fitted(from_files(write(table_of(X, y, w=w), tmp_path / "rows.parquet"), weight="w"))
+    repeated = np.repeat(np.arange(len(y)), w.astype(int))
+    two = fitted(from_files(write(table_of(X[repeated], y[repeated]), tmp_path / "more.parquet")))
+    assert test_loss(one, X, y) == pytest.approx(test_loss(two, X, y), abs=2e-3)
+
+
+@slow
+@pytest.mark.parametrize("row", [3, 5000, 15_000, 19_000, 19_999])
+@pytest.mark.parametrize("kind", ["gap", "level"])
+def test_a_feature_may_first_appear_at_any_row(rows, expected, tmp_path, row, kind):
+    """At the first gap of a column, or at the first category of a table of categories."""
+    X, y = rows
+    if kind == "gap":
+        table = table_of(X, y)
+        table = table.set_column(1, "b", pa.array(X[:, 1], mask=np.arange(len(y)) == row))
+    else:
+        levels = np.where((np.arange(len(y)) > row) & (X[:, 0] > 0), "Rome", "Oslo")
+        levels[row] = "Rome"
+        table = pa.table({"city": levels, "sign": np.where(X[:, 2] > 0, "+", "-"), "text": levels, "y": y})
+    paths = write(table, tmp_path / "rows.parquet", (4096,))
+    one, two = (fitted(from_files(paths, cache=tmp_path / "cache", max_memory=1 << 20)) for _ in range(2))
+    assert bits(one) == bits(two)
+    names = one.get_feature_names_out().tolist()
+    assert {"b missing" if kind == "gap" else "city=Rome"} <= set(names)
+    assert one.coef_.shape == (1, len(names))
+    if kind == "gap":
+        assert test_loss(one, X, y) == pytest.approx(test_loss(expected, X, y), abs=2e-3)
+
+
+@slow
+def test_levels_and_gaps_that_first_appear_late(tmp_path, rng):
+    X, y = numbers(30_000)
+    city = np.where(
+        np.arange(len(y)) < 20_000, rng.choice(["Oslo", "Rome"], len(y)), rng.choice(["Bern", "Rome"], len(y))
+    )
+    number = pa.array(X[:, 1], mask=(np.arange(len(y)) > 25_000) & (rng.random(len(y)) < 0.3))
+    table = table_of(X, y, city=city).set_column(1, "b", number)
+    paths = [write(table, tmp_path / f"{k}.parquet", cuts) for k, cuts in enumerate([(), (3, 22_222)])]
+    one, two = (fitted(from_files(found)) for found in paths)
+    assert bits(one) == bits(two)
+    names = one.get_feature_names_out().tolist()
+    assert {"city=Oslo", "city=Bern", "b missing"} <= set(names)
+    assert one.coef_.shape == (1, len(names))
+    assert np.all(np.isfinite(one.predict_proba(table.drop_columns(["y"]).to_pandas())))
+
+
+@slow
+def test_svmlight_files_that_grow_wider(tmp_path, rng):
+    X = sparse.random_array((40_000, 30), density=0.3, rng=rng, format="csr")
+    X = sparse.csr_array(X.multiply(np.arange(30) < np.where(np.arange(40_000) < 20_000, 10, 30)[:, None]))
+    y = (X @ np.linspace(-3, 3, 30) + rng.logistic(size=40_000) > 0).astype(int)
+    X.eliminate_zeros()
+    dump_svmlight_file(X, y, str(tmp_path / "all.svm"), zero_based=False)
+    lines = (tmp_path / "all.svm").read_text().splitlines(keepends=True)
+    (tmp_path / "one.svm").write_text("".join(lines[:333]))
+    (tmp_path / "two.svm").write_text("".join(lines[333:]))
+    one = fitted(files(tmp_path / "all.svm", max_memory=MEMORY))
+    two = fitted(files([tmp_path / "one.svm", tmp_path / "two.svm"], max_memory=MEMORY, cache=tmp_path / "cache"))
+    three = fitted(files([tmp_path / "one.svm", tmp_path / "two.svm"], max_memory=MEMORY, cache=tmp_path / "cache"))
+    assert one.coef_.shape == (1, 30)
+    assert bits(one) == bits(two) == bits(three)
+    in_memory = fitted(X, fit={"y": y})
+    assert test_loss(one, X, y) == pytest.approx(test_loss(in_memory, X, y), abs=3e-3)
+
+
+@slow
+def test_json_lines_and_arrow_files_give_the_same_bits(rows, expected, tmp_path):
+    table = table_of(*rows)
+    with pa.ipc.new_file(tmp_path / "rows.arrow", table.schema) as writer:
+        writer.write_table(table, max_chunksize=1234)
+    lines = "".join(json.dumps(row) + "\n" for row in table.to_pylist())
+    (tmp_path / "rows.jsonl").write_text(lines)
+    for name in ("rows.arrow", "rows.jsonl"):
+        assert bits(fitted(from_files(tmp_path / name))) == bits(expected)
+
+
+def test_arguments_that_are_not_taken(rows, tmp_path):
+    (path,) = write(table_of(*rows), tmp_path / "rows.parquet")
+    with pytest.raises(ValueError, match="sample_weight is not taken with rows that are read in parts"):
+        fitted(from_files(path), fit={"sample_weight": np.ones(20_000)})
+    with pytest.raises(ValueError, match="warm_start=True needs rows in memory"):
+        fitted(from_files(path), warm_start=True)
+    with pytest.raises(ValueError, match="class_weight='balanced' needs all labels at once"):
+        fitted(from_files(path), class_weight="balanced")
+
+
+@slow
+def test_a_tighter_tolerance_makes_more_passes(rows, tmp_path):
+    paths = write(table_of(*rows), tmp_path / "rows.parquet")
+    loose, tight = (fitted(from_files(paths), stop=Gain(tol)) for tol in (0.2, 1e-6))
+    assert tight.verdict_.passes > loose.verdict_.passes
+    assert pq.read_metadata(paths[0]).num_rows == 20_000

@@ -1,0 +1,242 @@
+"""Batches that a program makes, further training on files, and predictions part by part."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy import sparse
+from source_problems import MEMORY, NAMES, bits, fitted, frame, from_batches, from_files, numbers, table_of, write
+
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, batches
+from sgdone.data import part_sizes
+from sgdone.stopping import MaxPasses
+from tiers import slow
+
+pytestmark = pytest.mark.usefixtures("own_cache_folder")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return numbers()
+
+
+@pytest.fixture(scope="module")
+def expected(rows):
+    """One pass over batches of arrays."""
+    return fitted(from_batches(in_batches(*rows)))
+
+
+def in_batches(X, *others, size=1000):
+    for first in range(0, X.shape[0], size):
+        yield (X[first : first + size], *(other[first : first + size] for other in others))
+
+
+def test_batches_are_read_once(rows, expected):
+    assert expected.verdict_.passes == 1
+    assert expected.coef_.shape == (1, 4)
+    assert expected.score(*rows) > 0.7
+    source = from_batches(in_batches(*rows))
+    fitted(source)
+    with pytest.raises(ValueError, match="these batches were read before: make new ones, or give cache="):
+        fitted(source)
+
+
+@pytest.mark.parametrize("kind", ["other sizes", "lists", "weights of 1", "empty batches"])
+def test_the_same_rows_in_other_batches_give_the_same_bits(rows, expected, kind):
+    X, y = rows
+    made = {
+        "other sizes": lambda: in_batches(X, y, size=333),
+        "lists": lambda: ((part.tolist(), labels.tolist()) for part, labels in in_batches(X, y)),
+        "weights of 1": lambda: in_batches(X, y, np.ones(len(y))),
+        "empty batches": lambda: itertools.chain([(X[:0], y[:0])], in_batches(X, y), [(X[:0], y[:0])]),
+    }[kind]
+    assert bits(fitted(from_batches(made()))) == bits(expected)
+
+
+def test_float32_is_read_as_float64(rows):
+    single, y = rows[0].astype(np.float32), rows[1]
+    assert bits(fitted(from_batches(in_batches(single, y)))) == bits(
+        fitted(from_batches(in_batches(single.astype(float), y)))
+    )
+
+
+@slow
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "record batches", "reader", "tuples of frames"])
+def test_frames_and_arrow_give_the_same_bits(rows, expected, kind):
+    table = table_of(*rows)
+    parts = [table.slice(first, 1500) for first in range(0, len(table), 1500)]
+    made = {
+        "pandas": lambda: (part.to_pandas() for part in parts),
+        "arrow": lambda: iter(parts),
+        "record batches": lambda: iter(table.to_batches(max_chunksize=700)),
+        "reader": lambda: pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=700)),
+        "tuples of frames": lambda: ((part.drop_columns(["y"]).to_pandas(), part["y"].to_numpy()) for part in parts),
+    }[kind]
+    label = None if kind == "tuples of frames" else "y"
+    model = fitted(from_batches(made(), label=label))
+    assert model.coef_.tobytes() == expected.coef_.tobytes()
+    assert list(model.feature_names_in_) == list(NAMES)
+
+
+def test_a_generator_is_taken_without_batches(rows):
+    """Few rows are fitted in memory."""
+    X, y = rows[0][:600], rows[1][:600]
+    model = LinearClassifier(random_state=0)
+    assert bits(model.fit(in_batches(X, y, size=100))) == bits(LinearClassifier(random_state=0).fit(X, y))
+    reader = table_of(X, y).to_reader(max_chunksize=50)
+    again = LinearClassifier(random_state=0).fit(reader)
+    assert again.coef_.tobytes() == model.coef_.tobytes()
+
+
+def test_an_endless_generator_ends_by_itself():
+    def endless():
+        for seed in itertools.count():
+            yield numbers(2000, seed)
+
+    model = LinearClassifier(random_state=0).fit(batches(endless(), max_memory=MEMORY))
+    assert model.verdict_.status == "converged"
+    X, y = numbers(20_000, seed=-1 % 2**32)
+    assert model.score(X, y) > 0.7
+
+
+@slow
+def test_sparse_batches_may_grow_wider(rng):
+    X = sparse.random_array((60_000, 20), density=0.2, rng=rng, format="csr")
+    y = (X @ np.linspace(-4, 4, 20) + rng.logistic(size=60_000) > 0).astype(int)
+    wide = fitted(from_batches(in_batches(X, y), cache=None))
+
+    def growing():
+        for first, (part, labels) in enumerate(in_batches(X, y)):
+            last = part.indices.max() + 1 if part.nnz else 1
+            yield (part[:, : max(last, 1)] if first % 2 else part), labels
+
+    assert fitted(from_batches(growing())).coef_.tobytes() == wide.coef_.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        ((np.ones((3, 5)), [0, 1, 1]), r"batch 20 has 5 columns, and the first batch has 4"),
+        ((np.ones((3, 4)), [0, 1]), r"batch 20 has 3 rows and labels of shape \(2,\): give one a row"),
+        ((np.ones((3, 4)), [0, 1, 0], [1.0]), r"batch 20 has 3 rows"),
+        ((np.ones((3, 4)),), r"batch 20 is a tuple of 1: give \(X, y\) or \(X, y, sample_weight\)"),
+        ("rows", r"batch 20 is a str: give data frames with label=, or tuples"),
+        ((np.full((3, 4), np.nan), [0, 1, 1]), r"batch 20, row 0, column 0 is nan"),
+        ((np.ones((3, 4)), [0, 1, 1], [1.0, -1.0, 1.0]), r"batch 20, row 1: the weight is -1"),
+        ((np.ones((3, 4)), [0, 1, 1], [1.0, np.nan, 1.0]), r"batch 20, row 1: the weight is nan"),
+        ((np.ones(3), [0, 1, 1]), r"batch 20 has an X of shape \(3,\): give rows and columns"),
+        (
+            (sparse.csr_array(np.ones((3, 4))), [0, 1, 1]),
+            r"batch 20 is a sparse matrix, and the first batch is an array",
+        ),
+    ],
+)
+def test_a_batch_that_cannot_be_used_is_named(rows, batch, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        fitted(from_batches(itertools.chain(in_batches(*rows), [batch])))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda table: table.drop_columns(["b"]), r"batch 20 has no column 'b', which the first batch has"),
+        (
+            lambda table: table.append_column("z", table["a"]),
+            r"batch 20 has a column 'z', which the first batch does not have",
+        ),
+        (
+            lambda table: table.set_column(0, "a", pa.array(["x"] * len(table))),
+            r"batch 20: the column 'a' has the type large_string, and in the first batch double",
+        ),
+        (lambda table: table.drop_columns(["y"]), r"batch 20.*y|no column y|'y'"),
+    ],
+    ids=["missing", "new", "other type", "no label"],
+)
+def test_columns_that_change_are_an_error(rows, change, message):
+    table = table_of(*rows)
+    parts = [table.slice(first, 1000) for first in range(0, len(table), 1000)]
+    with pytest.raises((TypeError, ValueError), match=message):
+        fitted(from_batches([*parts, change(parts[0])], label="y"))
+
+
+def test_no_rows_one_row_and_one_column():
+    with pytest.raises(ValueError, match="the source has no rows to train on"):
+        LinearClassifier().fit(iter(()))
+    with pytest.raises(ValueError, match="the source has no rows to train on"):
+        LinearClassifier().fit(iter([(np.empty((0, 3)), [])]))
+    model = LinearRegressor().fit(iter([(np.array([[2.0]]), [3.0])]))
+    assert model.predict(np.array([[2.0]])) == pytest.approx([3.0])
+    X, y = numbers(40_000)
+    one = fitted(from_batches(in_batches(X[:, :1], y), max_memory=1 << 20))
+    assert one.coef_.shape == (1, 1)
+    assert one.verdict_.passes == 1
+
+
+def test_rows_of_weight_0_at_first(rows):
+    X, y = rows
+    w = (np.arange(len(y)) >= 9000).astype(float)
+    model = fitted(from_batches(in_batches(X, np.where(w == 0, 1 - y, y), w)))
+    assert model.score(X[9000:], y[9000:]) > 0.7
+    with pytest.raises(ValueError, match=r"no row has a positive weight|all sample weights are zero"):
+        fitted(from_batches(in_batches(X, y, 0 * w)))
+
+
+def test_partial_fit_on_files_is_partial_fit_on_their_rows(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(part_sizes, "PART_ROWS", 999)
+    X, y = rows
+    paths = write(table_of(X, y), tmp_path / "rows.parquet", (5000,))
+    one = LinearClassifier(random_state=0).partial_fit(from_files(paths))
+    two = LinearClassifier(random_state=0).partial_fit(frame(X), y, classes=[0, 1])
+    assert bits(one) == bits(two)
+    before = bits(one)
+    assert before != bits(one.partial_fit(from_files(paths))) == bits(two.partial_fit(frame(X), y))
+    with pytest.raises(ValueError, match="y is not taken with rows that are read in parts"):
+        one.partial_fit(from_files(paths), y)
+
+
+@slow
+def test_methods_that_need_rows_in_memory_say_so(rows, tmp_path):
+    paths = write(table_of(*rows), tmp_path / "rows.parquet")
+    with pytest.raises(
+        ValueError, match=r"SGDClassifier trains on rows in memory.*use LinearClassifier, or partial_fit"
+    ):
+        SGDClassifier().fit(from_files(paths))
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "predict_log_proba"])
+def test_predictions_come_part_by_part(rows, tmp_path, method, monkeypatch):
+    monkeypatch.setattr(part_sizes, "PART_ROWS", 3000)
+    X, y = rows
+    model = LinearClassifier(random_state=0).fit(frame(X[:500]), y[:500])
+    (path,) = write(table_of(X, y).drop_columns(["y"]), tmp_path / "new.parquet")
+    parts = getattr(model, method)(from_files(path, label=None))
+    first = next(parts)
+    assert 0 < len(first) < len(y)
+    found = np.concatenate([first, *parts])
+    np.testing.assert_array_equal(found, getattr(model, method)(frame(X)))
+
+
+@slow
+def test_predictions_of_batches_and_of_labelled_files(rows, tmp_path):
+    X, y = rows
+    model = LinearRegressor(random_state=0).fit(frame(X[:500]), y[:500].astype(float))
+    expected = model.predict(frame(X))
+    labelled = write(table_of(X, y), tmp_path / "rows.csv")
+    np.testing.assert_array_equal(np.concatenate(list(model.predict(from_files(labelled)))), expected)
+    frames = (frame(X[k : k + 700]) for k in range(0, len(y), 700))
+    np.testing.assert_array_equal(np.concatenate(list(model.predict(frames))), expected)
+    early = model.predict(from_files(labelled))
+    next(early)
+    early.close()
+
+
+@slow
+def test_new_levels_in_batches_of_frames(rows):
+    X, y = rows
+    cities = np.array(["Oslo", "Rome", "Bern"])[np.minimum(np.arange(len(y)) // 8000, 2)]
+    frames = (frame(X[k : k + 500]).assign(city=cities[k : k + 500], y=y[k : k + 500]) for k in range(0, len(y), 500))
+    model = fitted(from_batches(frames, label="y"), stop=MaxPasses(1))
+    assert {"city=Oslo", "city=Rome", "city=Bern"} <= set(model.get_feature_names_out())
+    assert isinstance(model.coefficients(), pd.DataFrame)
