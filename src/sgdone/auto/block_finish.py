@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sgdone.auto import work
 from sgdone.auto.bank_state import BankState
+from sgdone.auto.exact_rule import can_be_exact, exact_rule
 from sgdone.data.rows import Scaling
 from sgdone.data.source import Block, Source
 from sgdone.data.stream import Stream
@@ -21,7 +22,6 @@ from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.solvers.minimisation import EXACT, Minimisation, dispersion
 from sgdone.solvers.newton_step import Factors, Penalised
 from sgdone.steps.step_size import StepSize
-from sgdone.stopping import Decrement
 from sgdone.sums.pieces import PIECE, Piece, Pieces
 from sgdone.sums.second_order import SecondOrder, contrasts, free_model
 
@@ -166,10 +166,7 @@ class BlockFinish(Finish):
 
     def suits(self, objective: Objective, source: Source, stop: StopRule) -> bool:
         """For smooth convex losses, rows that can be read again, and fits that `Gain` would end."""
-        loss = objective.loss
-        smooth = loss.convex and (bool(np.isfinite(loss.smoothness)) or bool(np.isinf(loss.lipschitz)))
-        default = stop.tolerance is not None or any(leaf.tolerance is not None for leaf in stop.leaves)
-        return smooth and default and source.can_be_read_again and objective.l1_ratio == 0
+        return source.can_be_read_again and can_be_exact(objective, stop)
 
     def comes_first(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
         """Never: the number of rows is not known."""
@@ -190,10 +187,7 @@ class BlockFinish(Finish):
 
     def rule(self, stop: StopRule) -> StopRule:
         """`Decrement`, and the budgets of the run."""
-        rule: StopRule = Decrement(EXACT)
-        for leaf in stop.leaves:
-            rule = rule | leaf if leaf.is_budget and leaf.label else rule
-        return rule
+        return exact_rule(stop)
 
     def units(self, state: BlockFinishState) -> Any:
         """Those of the method before it."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.auto import fold_work, work
 from sgdone.auto.constants import FIT_VARIANCE
+from sgdone.auto.exact_rule import can_be_exact, exact_rule
 from sgdone.auto.finish_state import FinishState, start_path
 from sgdone.auto.leave_one_out import losses_of_constant
 from sgdone.auto.units import Units
@@ -24,7 +25,6 @@ from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.run.constant_prediction import is_worse_than_constant
 from sgdone.solvers.minimisation import EXACT
 from sgdone.steps.step_size import StepSize
-from sgdone.stopping import Decrement
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.second_order import contrasts
 
@@ -74,10 +74,7 @@ class ExactFinish(Finish):
 
     def suits(self, objective: Objective, source: Source, stop: StopRule) -> bool:
         """For smooth convex losses, rows in memory, and fits that `Gain` would end."""
-        loss = objective.loss
-        smooth = loss.convex and (bool(np.isfinite(loss.smoothness)) or bool(np.isinf(loss.lipschitz)))
-        default = stop.tolerance is not None or any(leaf.tolerance is not None for leaf in stop.leaves)
-        return smooth and default and source.in_memory and not source.part_of_stream and objective.l1_ratio == 0
+        return source.in_memory and not source.part_of_stream and can_be_exact(objective, stop)
 
     def comes_first(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
         """Where it is expected to cost less than the bank, and no budget is too small for it."""
@@ -103,10 +100,7 @@ class ExactFinish(Finish):
 
     def rule(self, stop: StopRule) -> StopRule:
         """`Decrement`, and the budgets of the run."""
-        rule: StopRule = Decrement(EXACT)
-        for leaf in stop.leaves:
-            rule = rule | leaf if leaf.is_budget and leaf.label else rule
-        return rule
+        return exact_rule(stop)
 
     def units(self, state: FinishState) -> Units:
         """Those of all rows, or the given ones if these were better."""

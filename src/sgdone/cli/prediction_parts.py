@@ -88,7 +88,7 @@ class PredictionRows:
         labelled = self._given.label is not None
         how = replace(source.options, require_label=labelled, skip_unlabelled=labelled, on_bytes=self._count)
         take = self._aligned_ids(source)
-        with closing(in_background(read_parts(source.found, how), _AHEAD)) as tables:  # type: ignore[type-var]
+        with closing(in_background(read_parts(source.found, how), _AHEAD)) as tables:
             for table in tables:
                 rows = of_table(self.name, table)
                 self._check_ids(rows)

@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -12,7 +12,7 @@ _PATIENCE = 0.1
 _END = object()
 
 
-def in_background(items: Iterator[Item], ahead: int) -> Iterator[Item]:
+def in_background(items: Iterator[Item], ahead: int) -> Generator[Item, None, None]:
     """The items of an iterator that runs in a thread, at most ``ahead`` items before they are used.
 
     An exception in the thread is raised at the place of its item. If the consumer stops early, the iterator is closed.

@@ -17,7 +17,7 @@ from sgdone.tables import Encoded, TableEncoder
 
 #: Share of the memory that one block may take.
 _BLOCK_SHARE = 1 / 16
-#: Smallest block, and rows whose size is measured: so many, or those that take this share of the memory.
+#: Smallest block, and the number of rows whose size is measured, or the share of the memory that they may take.
 _FEWEST_ROWS, _MEASURED_ROWS, _MEASURED_SHARE = 256, 4096, 1 / 8
 
 

@@ -1,6 +1,6 @@
 """Rows that do not fit into memory: blocks that are read once, kept on disk, and read again in another order."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from typing import Protocol, final
 
@@ -82,7 +82,7 @@ class BlockSource(Source):
         self._n_rows: int | None = None
         self._weight = 0.0
         self._n_features = 0
-        self._begun: Iterator[RowBlock] | None = None
+        self._begun: Generator[RowBlock, None, None] | None = None
         self._passes = self._count = self._digest = 0
         self.shuffle, self.endless = shuffle, endless
         self.feature_names = feature_names
@@ -133,7 +133,7 @@ class BlockSource(Source):
         cache = self._cache
         assert cache is not None
         read = in_background(map(joined, in_groups(map(cache.read, range(len(cache))), PIECES)), _AHEAD)
-        with closing(read):  # type: ignore[type-var]  # it is a generator
+        with closing(read):
             for rows in read:
                 matrix = Rows.of(widened(rows.X, n_features), names=self.feature_names, roles=rows.roles)
                 weights = frozen(np.ones(1) if rows.weights is None else rows.weights)
@@ -152,7 +152,7 @@ class BlockSource(Source):
     def close(self) -> None:
         """Stop reading, and release files."""
         if self._begun is not None:
-            self._begun.close()  # type: ignore[attr-defined]  # it is a generator
+            self._begun.close()
         if self._cache is not None:
             self._cache.close()
 
@@ -204,7 +204,7 @@ class BlockSource(Source):
         if self.shuffle:
             numbers = np.random.default_rng([self.seed, passes]).permutation(len(cache))
         read = in_background((cache.read(number) for number in numbers.tolist()), _AHEAD * PIECES)
-        with closing(read):  # type: ignore[type-var]  # it is a generator
+        with closing(read):
             for number, group in enumerate(in_groups(read, self._in_buffer * PIECES)):
                 together = joined(group)
                 folds = self._validation.folds_of(together)
@@ -236,7 +236,7 @@ def _hash_key(seed: int) -> int:
     return int(np.random.default_rng([seed, 1]).integers(1, 2**63))
 
 
-def _with_first(first: RowBlock, others: Iterator[RowBlock]) -> Iterator[RowBlock]:
-    with closing(others):  # type: ignore[type-var]  # it is a generator
+def _with_first(first: RowBlock, others: Generator[RowBlock, None, None]) -> Generator[RowBlock, None, None]:
+    with closing(others):
         yield first
         yield from others

@@ -20,7 +20,7 @@ def rewritten(line: bytes, options: ReadOptions, last: int | None) -> bytes:
     Parameters
     ----------
     line : bytes
-        A line that is rare: an index with a sign, or a number with so many digits that Python must read it.
+        A line that is rare: an index with a sign, or a number with more digits than the loop can decide on.
     options : ReadOptions
         Those of the file.
     last : int or None

@@ -40,7 +40,7 @@ def mapped_rows(model: Any, source: Any) -> MappedRows:
         files = {name: stack.enter_context(unnamed_file(folder)) for name in ("dense", "indices", "values")}
         labels, weights, lengths, n_rows = [], [], [np.zeros(1, dtype=np.int64)], 0
         n_dense = n_sparse = 0
-        tables: Any = stack.enter_context(closing(in_background(rows.tables(), _AHEAD)))  # type: ignore[type-var]
+        tables: Any = stack.enter_context(closing(in_background(rows.tables(), _AHEAD)))
         for table in tables:
             X = check_rows_to_predict(model, table.X)
             dense, entries = _parts(X)

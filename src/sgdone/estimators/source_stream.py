@@ -29,7 +29,7 @@ def _trained(model: Any, opened: OpenedInput, options: dict[str, Any]) -> Any:
         options["classes"] = opened.labels()
     tables = in_background(opened.tables(), _AHEAD)
     number = 0
-    with closing(tables):  # type: ignore[type-var]  # it is a generator
+    with closing(tables):
         for table in tables_of_rows(tables, BLOCK_ROWS):
             model.partial_fit(table.X, labels_of(table, number), sample_weight=table.weights, **options)
             number += table.X.shape[0]
@@ -41,7 +41,7 @@ def predicted_in_parts(X: Any, predict: Callable[[Any], Any]) -> Iterator[Any]:
     rows = row_input(X)
     with (
         explained_memory_errors(rows),
-        closing(in_background(rows.tables(labelled=False), _AHEAD)) as tables,  # type: ignore[type-var]  # a generator
+        closing(in_background(rows.tables(labelled=False), _AHEAD)) as tables,  # a generator
     ):
         for table in tables:
             yield predict(table.X)

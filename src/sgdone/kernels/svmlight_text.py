@@ -50,7 +50,7 @@ def skip_blanks(data: Any, at: Any) -> Any:
 
 @inlined
 def doubtful_label(data: Any, at: Any, end: Any) -> Any:
-    """Whether a label is a whole number with leading zeros, or with so many digits that floats cannot tell it apart."""
+    """Whether a label is a whole number with leading zeros, or with more digits than a float holds."""
     if data[at] == PLUS or data[at] == MINUS:
         at += ONE
     if end - at <= ONE or (data[at] != ZERO_DIGIT and end - at <= LABEL_DIGITS):

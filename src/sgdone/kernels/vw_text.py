@@ -62,7 +62,7 @@ def name_end(data: Any, at: Any) -> Any:
 
 @inlined
 def read_label(data: Any, at: Any, table: Any) -> Any:
-    """The bits of the label and of the weight, where the bar after them is, and whether all of this is as it should be.
+    """The bits of the label and of the weight, where the bar after them is, and whether this part of the line is valid.
 
     The bits are those of NaN if there is no label. A blank line ends at its newline instead of a bar. A token directly
     before the bar is a tag, as in Vowpal Wabbit, even if it is a number.

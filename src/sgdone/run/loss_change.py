@@ -95,7 +95,7 @@ class LossWatch:
 
     There is no alarm in the first 40,960 rows, for a rise by less than 10 %, for one that a few bad rows explain, for a
     drift over more than 262,144 rows, or for losses below 1e-9 of the largest mean loss so far. After an alarm the
-    watch begins anew; the latest change is the one reported.
+    watch starts again; the latest change is the one reported.
 
     All attributes are the state, for checkpoints; the rule itself has no parameters.
 
@@ -211,7 +211,7 @@ class LossWatch:
             self._forget(int(cuts[np.argmax(fallen)]))
 
     def _follow_level(self) -> None:
-        """Begin anew if the loss has left the range that the clips suit. They must not change within a window."""
+        """Start again if the loss has left the range that the clips suit. They must not change within a window."""
         sizes = self.window[_SIZES][-1]
         latest = float(sizes[-GROUPS_TESTED:].mean()) if sizes.size else self.level
         earlier = float(sizes[:-GROUPS_TESTED].mean()) if sizes.size > GROUPS_TESTED else self.level
@@ -220,7 +220,7 @@ class LossWatch:
             self._forget(sizes.size)
 
     def _report(self, cut: int, rows_read: int) -> None:
-        """Keep the change, and begin anew."""
+        """Keep the change, and start again."""
         rows = self.window[_PLAIN], self.window[_MEANS][-1]
         plain, clipped = ((float(row[:cut].mean()), float(row[cut:].mean())) for row in rows)
         shows = plain[1] - plain[0] > SMALLEST_RISE * float(self.window[_SIZES][-1, :cut].mean())
