@@ -1,5 +1,6 @@
 """The state of a fit in the middle of its run, stored and read again: the run goes on as if nothing had happened."""
 
+import copy
 import inspect
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from sgdone.data.row_hash import row_hashes
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic
 from sgdone.run import run
+from sgdone.run.checkpoints import Checkpoints
 from sgdone.state_file import Checkpoint, read_checkpoint, write_checkpoint
 from sgdone.stopping import Gain, MaxPasses
 from state_file.same_values import assert_same
@@ -112,3 +114,14 @@ def test_the_state_of_a_rule_and_the_trace(tmp_path):
     assert_same(read["rule_state"], result.rule_state)
     assert_same(list(read["trace"]), list(result.trace))
     assert read["trace"].task == result.trace.task
+
+
+def test_a_snapshot_has_the_state_of_the_rule():
+    rule, written = MaxPasses(1).then(2.5) | MaxPasses(6), []
+    checkpoints = Checkpoints(lambda snapshot: written.append(copy.deepcopy(snapshot)), 0.0)
+    objective = Objective(Logistic())
+    expected = run(in_parts(*problem(6000)), objective, Bank(), rule, checkpoints=checkpoints)
+    late = next(snapshot for snapshot in written if snapshot.passes_begun == 2)
+    found = run(in_parts(*problem(6000)), objective, Bank(), rule, snapshot=late)
+    assert (found.verdict.rule, found.verdict.step) == (expected.verdict.rule, expected.verdict.step)
+    assert_same(found.model, expected.model)
