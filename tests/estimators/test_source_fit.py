@@ -324,3 +324,54 @@ def test_a_tighter_tolerance_makes_more_passes(rows, tmp_path):
     loose, tight = (fitted(from_files(paths), stop=Gain(tol)) for tol in (0.2, 1e-6))
     assert tight.verdict_.passes > loose.verdict_.passes
     assert pq.read_metadata(paths[0]).num_rows == 20_000
+
+
+def hashed_rows(n_rows=40_000, width=1 << 18, used=60, seed=0):
+    """Sparse rows with few of many columns, and labels 0 and 1."""
+    rng = np.random.default_rng(seed)
+    columns = np.sort(rng.choice(width, used, replace=False))
+    dense = sparse.random_array((n_rows, used), density=0.2, rng=rng, format="csr")
+    indices, indptr = columns[dense.indices].astype(np.int32), dense.indptr.astype(np.int32)
+    X = sparse.csr_array((dense.data, indices, indptr), shape=(n_rows, width))
+    score = dense @ rng.standard_normal(used)
+    return X, (score + rng.logistic(size=n_rows) > 0).astype(int), columns
+
+
+def svmlight_fit(path, **options):
+    return fitted(files(path, max_memory=MEMORY, zero_based=True, bits=18, **options))
+
+
+@pytest.fixture(scope="module")
+def hashed(tmp_path_factory):
+    X, y, columns = hashed_rows()
+    path = tmp_path_factory.mktemp("hashed") / "rows.svm"
+    dump_svmlight_file(X, y, str(path), zero_based=True)
+    return X, y, columns, path
+
+
+def test_columns_that_never_appear_have_coefficients_of_0(hashed):
+    X, _, columns, path = hashed
+    model = svmlight_fit(path)
+    assert model.coef_.shape == (1, 1 << 18)
+    assert np.flatnonzero(model.coef_[0]).tolist() == columns.tolist()
+    assert model.n_features_in_ == model.feature_std_.size == 1 << 18
+    shares = np.diff(sparse.csc_array(X).indptr) / X.shape[0]
+    np.testing.assert_allclose(model.feature_share_, shares, atol=0.01)
+    np.testing.assert_allclose(model.decision_function(X[:50]), (X[:50] @ model.coef_[0]) + model.intercept_)
+
+
+def test_a_kept_cache_knows_the_columns(hashed, tmp_path):
+    path = hashed[3]
+    first = svmlight_fit(path, cache=tmp_path / "cache")
+    assert bits(svmlight_fit(path, cache=tmp_path / "cache")) == bits(first) == bits(svmlight_fit(path))
+
+
+def test_training_goes_on_after_a_fit_on_some_of_the_columns(hashed):
+    X, y, columns, path = hashed
+    model = svmlight_fit(path)
+    before = model.coef_.copy()
+    others = sparse.csr_array(([1.0], [int(columns[0]) + 1], [0, 1]), shape=(1, 1 << 18))
+    model.partial_fit(sparse.vstack([X[:2000], others]).tocsr(), [*y[:2000], 1], resume=True)
+    assert model.coef_[0, columns[0] + 1] != 0.0
+    known = model.coef_[0, columns]
+    assert np.corrcoef(known, before[0, columns])[0, 1] > 0.9

@@ -372,6 +372,13 @@ class BankState:
         made.run.watch = self.run.watch.copy()
         return made
 
+    def at_columns(self, columns: NDArray[np.int64], n_features: int) -> "BankState":
+        """The state after a run on sparse rows, with their features as some of ``n_features`` columns."""
+        units, models = self.units.at_columns(columns, n_features), self.models.at_columns(columns, n_features)
+        made = replace(self, units=units, models=models)
+        made.run.watch = self.run.watch
+        return made
+
     def adopt(self, model: Model) -> None:
         """Make the leader a model in the user's units, so that further training starts there."""
         self.models.set_solution(self.model, model.coef.astype(np.float64), model.intercept, self.units.scaling)

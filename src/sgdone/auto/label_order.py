@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sgdone.data.cells import named_column
 
 #: Rows count as sorted if more than this share of a variance lies between groups of neighbouring rows.
 SORTED = 0.3
@@ -54,13 +56,13 @@ class GroupMeans:
         return found
 
 
-def drift_advice(groups: GroupMeans, feature_names: Sequence[str] | None) -> str:
+def drift_advice(groups: GroupMeans, feature_names: Sequence[Any] | None) -> str:
     """Advice for rows that are sorted by a column; empty if they are not."""
     shares = groups.shares()
     if groups.groups < _FEWEST_GROUPS or shares.max(initial=0.0) < _DRIFTS:
         return ""
     column = int(np.argmax(shares))
-    name = f"column {column}" if feature_names is None else str(feature_names[column])
+    name = named_column(int(column), feature_names)
     return (
         f"The rows are sorted by {name} ({shares[column]:.0%} of its variance lies between distant rows), and the last "
         "rows have the most influence. Shuffle them if possible."

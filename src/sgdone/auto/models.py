@@ -226,6 +226,14 @@ class Models:
         none = np.zeros((count, self.weights.shape[1]), self.weights.dtype)
         self.weights = np.concatenate([self.weights, none])
 
+    def at_columns(self, columns: NDArray[np.int64], n_features: int) -> "Models":
+        """The models with their features as some of ``n_features`` columns; the weights of the others are 0."""
+        size = n_features * self.weights.shape[1] * self.weights.itemsize
+        check_training_memory(size, n_features, self.objective.n_outputs)
+        weights = np.zeros((n_features, self.weights.shape[1]), self.weights.dtype)
+        weights[columns] = self.weights[: columns.size]
+        return replace(self, weights=weights)
+
     def fork(self, n_folds: int) -> None:
         """Add to every model one per fold that does not train on that fold's rows."""
         count = self.n_models

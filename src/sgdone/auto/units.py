@@ -1,7 +1,7 @@
 """The units in which features are trained on, estimated from the rows seen so far."""
 
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,6 +137,20 @@ class Units:
         if self.centred:
             self.shift = np.append(self.shift, np.zeros(count))
         self.version += 1
+
+    def at_columns(self, columns: NDArray[np.int64], n_features: int) -> "Units":
+        """The units of sparse rows, as some of ``n_features`` columns, of which no row has the others."""
+
+        def spread(values: NDArray[Any], other: float) -> NDArray[Any]:
+            made = np.full(n_features, other, dtype=values.dtype)
+            made[columns] = values[: columns.size]
+            return made
+
+        others = {"firsts": 0.0, "squares": 0.0, "lift": 1.0, "scale": 0.0, "roles": ENTRIES}
+        arrays: dict[str, Any] = {name: spread(getattr(self, name), other) for name, other in others.items()}
+        made = replace(self, n_features=n_features, **arrays)
+        made.examined_at = self.examined_at
+        return made
 
     def observe(self, block: Block, rows: NDArray[np.uint64]) -> None:
         """Add rows before they are trained on; raise for rows that are not finite."""

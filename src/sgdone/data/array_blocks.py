@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.data.column_numbers import ColumnNumbers, numbered
 from sgdone.data.row_block import BLOCK_ROWS, PIECES, RowBlock
 from sgdone.data.row_hash import row_hashes
 
@@ -24,6 +25,8 @@ class ArrayBlocks:
         Sample weights.
     roles : ndarray of int32 or None
         What the columns are part of.
+    numbers : ColumnNumbers, optional
+        Numbers the columns of sparse rows, as those of files are.
     """
 
     def __init__(
@@ -32,8 +35,10 @@ class ArrayBlocks:
         labels: NDArray[np.float64],
         weights: NDArray[np.float64] | None,
         roles: NDArray[np.int32] | None = None,
+        numbers: ColumnNumbers | None = None,
     ) -> None:
         self._X, self._labels, self._weights, self._roles = X, labels, weights, roles
+        self._numbers = ColumnNumbers() if numbers is None else numbers
 
     def __len__(self) -> int:
         full, rest = divmod(self._labels.size, BLOCK_ROWS)
@@ -62,5 +67,5 @@ class ArrayBlocks:
     def _rows(self, first: int, last: int) -> RowBlock:
         X = self._X[first:last]
         weights = None if self._weights is None else self._weights[first:last]
-        numbers = np.arange(first, last)
-        return RowBlock(X, self._labels[first:last], weights, row_hashes(X), numbers, self._roles)
+        own = numbered(X, self._numbers)
+        return RowBlock(own, self._labels[first:last], weights, row_hashes(X), np.arange(first, last), self._roles)

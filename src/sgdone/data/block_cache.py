@@ -12,8 +12,8 @@ from typing import Any, final
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy import sparse
 
+from sgdone.data.csr import csr_of
 from sgdone.data.memory import size_text
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.row_block import PIECES, RowBlock, in_groups, joined
@@ -219,10 +219,8 @@ def _block(buffer: NDArray[np.uint8], place: Place, roles: NDArray[np.int32] | N
         X = batch.column("dense").flatten().to_numpy().reshape(place.n_rows, place.n_dense)
     if "indices" in names:
         lists = batch.column("indices")
-        entries = sparse.csr_array(
-            (batch.column("values").values.to_numpy(), lists.values.to_numpy(), lists.offsets.to_numpy()),
-            shape=(place.n_rows, place.n_features - place.n_dense),
-        )
+        values, shape = batch.column("values").values.to_numpy(), (place.n_rows, place.n_features - place.n_dense)
+        entries = csr_of(values, lists.values.to_numpy(), lists.offsets.to_numpy(), shape)
         X = entries if X is None else MixedMatrix(X, entries)
     return RowBlock(
         X,

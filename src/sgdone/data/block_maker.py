@@ -8,8 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sgdone.data.column_numbers import ColumnNumbers, numbered
 from sgdone.data.column_roles import roles_of_features
 from sgdone.data.mixed_matrix import MixedMatrix
+from sgdone.data.reused_arrays import ReusedArrays
 from sgdone.data.row_block import BLOCK_ROWS, RowBlock, tables_of_rows
 from sgdone.data.row_hash import row_hashes
 from sgdone.data.table import Table
@@ -33,6 +35,13 @@ class BlockMaker:
         Gives the labels and weights of a table as training needs them.
     block_rows : int
         Rows in a block.
+    together : int
+        Blocks whose rows lie one behind the other in memory, if they are not encoded.
+
+    Attributes
+    ----------
+    numbers : ColumnNumbers
+        The columns of sparse rows that have no encoder, as they are numbered in the blocks.
     """
 
     def __init__(
@@ -40,24 +49,29 @@ class BlockMaker:
         encoder: TableEncoder,
         target: Callable[[Table, int], tuple[NDArray[np.float64], NDArray[np.float64] | None]],
         block_rows: int = BLOCK_ROWS,
+        together: int = 1,
     ) -> None:
-        self._encoder, self._target, self._block_rows = encoder, target, block_rows
+        self._encoder, self._target = encoder, target
+        self._block_rows, self._together = block_rows, together
+        self._arrays = ReusedArrays()
         self._roles: NDArray[np.int32] | None = None
+        self.numbers = ColumnNumbers()
 
     def blocks(self, tables: Iterable[Table]) -> Iterator[RowBlock]:
         """Yield the blocks of the rows."""
         first = 0
-        for table in tables_of_rows(tables, self._block_rows):
-            labels, weights = self._target(table, first)
-            hashes = row_hashes(table.X)
-            X, roles = self._rows(table, weights)
-            numbers = np.arange(first, first + labels.size)
-            yield RowBlock(X, labels, weights, hashes, numbers, roles)
-            first += labels.size
+        for table in tables_of_rows(tables, self._together * self._block_rows, self._arrays):
+            yield from self._block(table, first).cut(self._block_rows)
+            first += table.X.shape[0]
+
+    def _block(self, table: Table, first: int) -> RowBlock:
+        labels, weights = self._target(table, first)
+        X, roles = self._rows(table, weights)
+        return RowBlock(X, labels, weights, row_hashes(table.X), np.arange(first, first + labels.size), roles)
 
     def _rows(self, table: Table, weights: NDArray[np.float64] | None) -> tuple[Any, NDArray[np.int32] | None]:
         if not isinstance(table.X, pa.Table):
-            return table.X, None
+            return numbered(table.X, self.numbers, self._arrays), None
         X = rows_of(self._encoder.partial_fit_encode(table.X, weights))
         if self._roles is None or self._roles.size != X.shape[1]:
             self._roles = roles_of_features(self._encoder.n_dense_, self._encoder.texts())
@@ -84,13 +98,17 @@ def block_rows_for(head: Sequence[Table], max_memory: int) -> int:
     >>> block_rows_for([wide], 10**9)
     4096
     """
-    sizes = _row_bytes(next(tables_of_rows(head, _MEASURED_ROWS)).X)
-    measured = 1 + int(np.searchsorted(np.cumsum(sizes), _MEASURED_SHARE * max_memory))
-    per_row = float(sizes[:measured].mean())
-    rows = BLOCK_ROWS
+    per_row, rows = bytes_of_row(head, max_memory), BLOCK_ROWS
     while rows > _FEWEST_ROWS and rows * per_row > _BLOCK_SHARE * max_memory:
         rows //= 2
     return rows
+
+
+def bytes_of_row(head: Sequence[Table], max_memory: int) -> float:
+    """Mean size of the first rows."""
+    sizes = _row_bytes(next(tables_of_rows(head, _MEASURED_ROWS)).X)
+    measured = 1 + int(np.searchsorted(np.cumsum(sizes), _MEASURED_SHARE * max_memory))
+    return float(sizes[:measured].mean())
 
 
 def _row_bytes(X: Any) -> NDArray[np.float64]:

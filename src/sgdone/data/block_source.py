@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from typing import Protocol, final
+from typing import Any, Protocol, final
 
 import numpy as np
 
 from sgdone.data.background import in_background
 from sgdone.data.hashed_validation import HashedValidation
+from sgdone.data.reused_arrays import ReusedArrays
 from sgdone.data.row_block import PIECES, RowBlock, in_groups, joined, widened
 from sgdone.data.row_order import Order, in_order, shuffled
 from sgdone.data.rows import Rows, frozen
@@ -60,8 +61,8 @@ class BlockSource(Source):
         Whether the rows may never end.
     buffer_bytes : int
         Size of the buffer.
-    feature_names : sequence of str, optional
-        For messages.
+    feature_names : sequence, optional
+        Names, or numbers, of the features for messages.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class BlockSource(Source):
         shuffle: bool = True,
         endless: bool = False,
         buffer_bytes: int = 1 << 27,
-        feature_names: Sequence[str] | None = None,
+        feature_names: Sequence[Any] | None = None,
     ) -> None:
         self._first_pass, self._cache, self._on_complete = first_pass, cache, on_complete
         self.seed, self._buffer_bytes = seed, buffer_bytes
@@ -84,6 +85,7 @@ class BlockSource(Source):
         self._n_features = 0
         self._begun: Generator[RowBlock, None, None] | None = None
         self._passes = self._count = self._digest = 0
+        self._arrays = ReusedArrays()
         self.shuffle, self.endless = shuffle, endless
         self.feature_names = feature_names
 
@@ -135,7 +137,7 @@ class BlockSource(Source):
         read = in_background(map(joined, in_groups(map(cache.read, range(len(cache))), PIECES)), _AHEAD)
         with closing(read):
             for rows in read:
-                matrix = Rows.of(widened(rows.X, n_features), names=self.feature_names, roles=rows.roles)
+                matrix = Rows.of(widened(rows.X, n_features), names=self.feature_names, roles=rows.roles, unique=True)
                 weights = frozen(np.ones(1) if rows.weights is None else rows.weights)
                 order = np.arange(rows.n_rows, dtype=np.uint64)
                 yield Block(matrix, frozen(rows.labels), weights, order, order)
@@ -164,8 +166,7 @@ class BlockSource(Source):
             if first is None:
                 raise ValueError("the source has no rows to train on")
             self._n_features = first.n_features
-            most = max(1, min(_MOST_BLOCKS, self._buffer_bytes // max(1, first.n_bytes)))
-            self._in_buffer = most if self.shuffle else 1
+            self._in_buffer = blocks_in_buffer(first.n_bytes, self._buffer_bytes) if self.shuffle else 1
             self._begun = _with_first(first, blocks)
 
     def _kept(self) -> Iterator[RowBlock]:
@@ -181,19 +182,19 @@ class BlockSource(Source):
         """The first pass: validation rows are left out, and come back if others take their place."""
         assert self._begun is not None
         for number, group in enumerate(in_groups(self._begun, self._in_buffer)):
-            buffer, trained_on = list[RowBlock](), []
+            trained_on, returned = [], []
             for block in group:
                 stay, given_back = self._validation.add(block)
                 self._count += block.n_rows
                 self._weight += block.weight
                 self._digest = (self._digest + int(block.hashes.sum(dtype=np.uint64))) % (1 << 64)
-                buffer.append(block)
                 trained_on.append(stay)
-                if given_back is not None:
-                    buffer.append(given_back)
-                    trained_on.append(np.ones(given_back.n_rows, dtype=np.bool_))
-            together, use = joined(buffer), np.concatenate(trained_on)
+                returned += [] if given_back is None else [given_back]
+            together, use = joined(group, self._arrays), np.concatenate(trained_on)
             yield from self._ordered(together, self._orders(together.n_rows, 1, number), use)
+            if returned:
+                together = joined(returned)
+                yield from self._ordered(together, self._orders(together.n_rows, 1, number, 1), None)
         self._n_rows = self._count
 
     def _again(self, passes: int) -> Iterator[Block]:
@@ -206,20 +207,19 @@ class BlockSource(Source):
         read = in_background((cache.read(number) for number in numbers.tolist()), _AHEAD * PIECES)
         with closing(read):
             for number, group in enumerate(in_groups(read, self._in_buffer * PIECES)):
-                together = joined(group)
+                together = joined(group, self._arrays)
                 folds = self._validation.folds_of(together)
                 yield from self._ordered(together, self._orders(together.n_rows, passes, number), None, folds)
 
-    def _orders(self, n_rows: int, passes: int, number: int) -> Iterator[Order]:
-        if not self.shuffle:
-            return in_order(n_rows)
-        return shuffled(n_rows, np.random.default_rng([self.seed, passes, number]))
+    def _orders(self, n_rows: int, *numbers: int) -> Iterator[Order]:
+        """The order of rows that the numbers of the pass and of the buffer tell apart from others."""
+        return shuffled(n_rows, np.random.default_rng([self.seed, *numbers])) if self.shuffle else in_order(n_rows)
 
     def _ordered(
         self, rows: RowBlock, orders: Iterator[Order], use: np.ndarray | None, folds: np.ndarray | None = None
     ) -> Iterator[Block]:
         self._n_features = max(self._n_features, rows.n_features)
-        matrix = Rows.of(rows.X, names=self.feature_names, roles=rows.roles)
+        matrix = Rows.of(rows.X, names=self.feature_names, roles=rows.roles, unique=True)
         labels = frozen(rows.labels)
         weights = frozen(np.ones(1) if rows.weights is None else rows.weights)
         for order in orders:
@@ -229,6 +229,11 @@ class BlockSource(Source):
                 chosen, upcoming = chosen[keep], upcoming[keep]
             if chosen.size:
                 yield Block(matrix, labels, weights, chosen, upcoming, folds)
+
+
+def blocks_in_buffer(block_bytes: float, buffer_bytes: float) -> int:
+    """Number of blocks in the buffer whose rows are permuted."""
+    return int(max(1, min(_MOST_BLOCKS, buffer_bytes // max(1, block_bytes))))
 
 
 def _hash_key(seed: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.csr_validation import check_csr
+from sgdone.data.csr_validation import check_csr, check_indptr
 from sgdone.kernels.csr_duplicates import NO_ROW, make_first_duplicate, make_first_unsorted
 
 
@@ -41,6 +41,13 @@ def without_duplicates(X: Any) -> Any:
     summed = sparse.csr_array((X.data.copy(), X.indices.copy(), X.indptr.copy()), X.shape)
     summed.sum_duplicates()
     return summed
+
+
+def with_unique_entries(X: Any) -> Any:
+    """A CSR matrix with the duplicates of each row summed; raise if indices are out of range."""
+    check_indptr(X.indptr, min(X.indices.size, X.data.size))
+    check_csr(X.indices, X.indptr, X.shape[1])
+    return without_duplicates(X) if has_duplicates(X.indices, X.indptr, X.shape[1]) else X
 
 
 def as_unsigned(indices: NDArray[Any]) -> NDArray[Any]:

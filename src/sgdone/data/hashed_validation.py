@@ -88,7 +88,7 @@ class HashedValidation:
         self._parts = [together]
         order = np.arange(together.n_rows, dtype=np.uint64)
         weights = np.ones(1) if together.weights is None else together.weights
-        rows = Rows.of(widened(together.X, n_features), roles=together.roles)
+        rows = Rows.of(widened(together.X, n_features), roles=together.roles, unique=True)
         block = Block(rows, frozen(together.labels), frozen(weights), order, order)
         return ValidationRows(1, np.zeros(order.size, np.uint8), order, block, numbers=together.numbers)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.compressed_files import opened
+from sgdone.data.reused_arrays import ReusedArrays
 from sgdone.data.table import ReadOptions
 from sgdone.kernels.machine_words import PADDING
 
@@ -71,8 +72,8 @@ def line_blocks(files: Sequence[ReadOptions]) -> Generator[LineBlock, None, None
 
 
 def _blocks(stream: IO[bytes], options: ReadOptions) -> Iterator[tuple[NDArray[np.uint8], int]]:
-    budget = options.budget()
-    data, filled = _room(BLOCK), 0
+    budget, arrays = options.budget(), ReusedArrays()
+    data, filled = _room(BLOCK, arrays), 0
     while True:
         read = _fill(stream, data, filled)
         if read == 0:
@@ -84,7 +85,7 @@ def _blocks(stream: IO[bytes], options: ReadOptions) -> Iterator[tuple[NDArray[n
             if filled == data.size - 1 - PADDING:
                 data = _enlarged(data, 4 * data.size)
             continue
-        following = _room(max(BLOCK, 2 * (filled - end)))
+        following = _room(max(BLOCK, 2 * (filled - end)), arrays)
         following[: filled - end] = data[end:filled]
         yield _padded(data, end), end
         data, filled = following, filled - end
@@ -93,9 +94,9 @@ def _blocks(stream: IO[bytes], options: ReadOptions) -> Iterator[tuple[NDArray[n
         yield _padded(data, filled + 1), filled + 1
 
 
-def _room(size: int) -> NDArray[np.uint8]:
+def _room(size: int, arrays: ReusedArrays) -> NDArray[np.uint8]:
     # One byte for a newline that the file's last line may lack.
-    return np.empty(size + 1 + PADDING, dtype=np.uint8)
+    return arrays.empty(size + 1 + PADDING, np.uint8)
 
 
 def _padded(data: NDArray[np.uint8], end: int) -> NDArray[np.uint8]:
@@ -104,7 +105,7 @@ def _padded(data: NDArray[np.uint8], end: int) -> NDArray[np.uint8]:
 
 
 def _enlarged(data: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    larger = _room(size)
+    larger = _room(size, ReusedArrays())
     larger[: data.size] = data
     return larger
 

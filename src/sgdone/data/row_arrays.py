@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.line_blocks import LineBlock
+from sgdone.data.reused_arrays import ReusedArrays
 from sgdone.kernels.svmlight_text import AT, DOUBTFUL, ENTRIES, FULL, LINES, ROWS
 
 #: First guess at the bytes of a row and of an entry. Memory that is not written to costs nothing.
@@ -31,12 +32,14 @@ class RowArrays:
         Size of the block.
     rows, entries : mapping of str to dtype
         The names and types of the arrays.
+    arrays : ReusedArrays
+        Makes them.
     """
 
-    def __init__(self, n_bytes: int, rows: Mapping[str, Any], entries: Mapping[str, Any]) -> None:
+    def __init__(self, n_bytes: int, rows: Mapping[str, Any], entries: Mapping[str, Any], arrays: ReusedArrays) -> None:
         n_rows, n_entries = n_bytes // _ROW_BYTES + 16, n_bytes // _ENTRY_BYTES + 16
         self.rows = {name: np.empty(n_rows, dtype=dtype) for name, dtype in rows.items()}
-        self.entries = {name: np.empty(n_entries, dtype=dtype) for name, dtype in entries.items()}
+        self.entries = {name: arrays.empty(n_entries, dtype) for name, dtype in entries.items()}
         self.indptr: NDArray[np.int32] = np.zeros(n_rows + 1, dtype=np.int32)
         #: The position in the block, and the numbers of rows, entries and lines.
         self.progress = np.zeros(4, dtype=np.int64)

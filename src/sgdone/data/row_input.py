@@ -17,7 +17,7 @@ from sgdone.data.table import ReadOptions, Table
 #: Bytes that the buffers of a fit may take.
 MAX_MEMORY = 1_000_000_000
 #: Share of these below which all rows are kept in memory: as they are read, encoded, and a copy.
-_IN_MEMORY = 0.25
+IN_MEMORY = 0.25
 
 
 class RowInput(ABC):
@@ -130,13 +130,13 @@ def checked_memory(max_memory: Any) -> int:
     return int(max_memory)
 
 
-def read_head(tables: Iterator[Table], max_memory: int) -> tuple[list[Table], bool]:
-    """The first tables, as many as are kept in memory, and whether there are no others."""
-    head, size = list[Table](), 0.0
+def read_head(tables: Iterator[Table], max_memory: int, share: float | None = None) -> tuple[list[Table], bool]:
+    """The first tables, until they take more than a share of memory, `IN_MEMORY` by default; whether these are all."""
+    head, size, most = list[Table](), 0.0, (IN_MEMORY if share is None else share) * max_memory
     for table in tables:
         head.append(table)
         size += _size(table)
-        if size > _IN_MEMORY * max_memory:
+        if size > most:
             return head, False
     return head, True
 

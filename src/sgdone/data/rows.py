@@ -55,7 +55,7 @@ class Rows:
     dtype: np.dtype[Any]
     scaling: Scaling | None = None
     #: Names of the columns for messages, if known.
-    names: Sequence[str] | None = None
+    names: Sequence[Any] | None = None
     #: The dense and the sparse columns of mixed rows.
     mixed: tuple["Rows", "Rows"] | None = None
     #: What each column is part of (`sgdone.data.column_roles`); None if it is not known of any.
@@ -66,22 +66,25 @@ class Rows:
         cls,
         X: Any,
         scaling: Scaling | None = None,
-        names: Sequence[str] | None = None,
+        names: Sequence[Any] | None = None,
         roles: NDArray[np.int32] | None = None,
+        *,
+        unique: bool = False,
     ) -> "Rows":
         """Rows of a C-contiguous array, a CSR matrix or a `MixedMatrix` of float32 or float64, scaled by ``scaling``.
 
-        A `MixedMatrix` without sparse columns is the array, and one without dense columns the CSR matrix.
+        A `MixedMatrix` without sparse columns is the array, and one without dense columns the CSR matrix. ``unique``
+        says that the rows of a CSR matrix are known to have no column twice, and none out of range.
         """
         if isinstance(X, MixedMatrix):
             if not X.sparse.shape[1] or not X.n_dense:
-                return cls.of(X.sparse if not X.n_dense else X.dense, scaling, names, roles)
-            parts = cls.of(X.dense), cls.of(X.sparse)
+                return cls.of(X.sparse if not X.n_dense else X.dense, scaling, names, roles, unique=unique)
+            parts = cls.of(X.dense), cls.of(X.sparse, unique=unique)
             arrays: tuple[Any, ...] = parts[0].arrays, parts[1].arrays
             found = cls("mixed", arrays, *X.shape, X.dtype, None, names, parts, roles)
         else:
             storage: Storage = "sparse" if sparse.issparse(X) else "dense"
-            arrays = (frozen(X),) if storage == "dense" else _sparse(X)
+            arrays = (frozen(X),) if storage == "dense" else _sparse(X, unique)
             found = cls(storage, arrays, X.shape[0], X.shape[1], X.dtype, None, names, None, roles)
         return found if scaling is None else found.in_units(scaling)
 
@@ -212,9 +215,9 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def _sparse(X: Any) -> tuple[Any, ...]:
+def _sparse(X: Any, unique: bool) -> tuple[Any, ...]:
     check_indptr(X.indptr, min(X.indices.size, X.data.size))
-    if has_duplicates(X.indices, X.indptr, X.shape[1]):
+    if not unique and has_duplicates(X.indices, X.indptr, X.shape[1]):
         X = without_duplicates(X)
     typical = min(_LONGEST_REACH, X.nnz // max(1, X.shape[0]) + 8)
     return (

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +94,7 @@ class Source(ABC):
     #: How many rows a row of weight 1 stands for.
     frequency: float = 1.0
     #: Names of the columns, if known.
-    feature_names: Sequence[str] | None = None
+    feature_names: Sequence[Any] | None = None
     #: Rows of the first pass that were in no block, because they are validation rows.
     n_held_back: int = 0
 

@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.data.cells import named_column
 from sgdone.data.mixed_matrix import in_one_storage
 from sgdone.data.rows import Rows
 
@@ -49,7 +50,7 @@ class Spread:
                 return None
             return cls(columns[large], sizes.max() / typical, columns[small], typical / sizes.min())
 
-    def in_words(self, names: Sequence[str] | None = None) -> str:
+    def in_words(self, names: Sequence[Any] | None = None) -> str:
         """Describe which columns differ, and by which factor."""
         kinds = [(self.large, self.larger_by, "large"), (self.small, self.smaller_by, "small")]
         return " and ".join(
@@ -81,8 +82,8 @@ def _sizes(rows: Rows, some: NDArray[np.uint64]) -> tuple[NDArray[np.float64], N
     return largest[columns] * np.sqrt(squares / counts), columns
 
 
-def _listed(columns: NDArray[np.int64], names: Sequence[str] | None) -> str:
-    named = [str(names[k]) if names is not None else f"column {k}" for k in columns[:_NAMED]]
+def _listed(columns: NDArray[np.int64], names: Sequence[Any] | None) -> str:
+    named = [named_column(int(k), names) for k in columns[:_NAMED]]
     rest = columns.size - len(named)
     if rest > 0:
         return f"{', '.join(named)} and {rest:,} more"

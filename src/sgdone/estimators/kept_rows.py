@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.block_cache import BlockCache, CacheError, Place, cache_folder
+from sgdone.data.column_numbers import ColumnNumbers
 from sgdone.data.row_input import RowInput
 from sgdone.state_file.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from sgdone.state_file.errors import CheckpointError
@@ -29,12 +30,15 @@ class KeptRows:
         The encoded rows.
     encoder : TableEncoder or None
         How the columns of tables were encoded; None for sparse files and arrays.
+    numbers : ColumnNumbers
+        How the columns of sparse files are numbered; empty for others.
     classes : ndarray or None
         The classes whose numbers are the labels.
     """
 
     blocks: BlockCache
     encoder: TableEncoder | None
+    numbers: ColumnNumbers
     classes: NDArray[Any] | None
 
 
@@ -58,17 +62,23 @@ def kept_rows(rows: RowInput, identity: dict[str, Any]) -> KeptRows | None:
     parts = about.parts
     places = [Place(*row) for row in parts["places"].tolist()]
     blocks = BlockCache.of_file(folder / _ROWS, places, parts["roles"])
-    return KeptRows(blocks, parts["encoder"], parts["classes"])
+    numbers = ColumnNumbers(parts["columns"], int(parts["n_features"]))
+    return KeptRows(blocks, parts["encoder"], numbers, parts["classes"])
 
 
 def keep_rows(
-    blocks: BlockCache, identity: dict[str, Any], encoder: TableEncoder | None, classes: NDArray[Any] | None
+    blocks: BlockCache,
+    identity: dict[str, Any],
+    encoder: TableEncoder | None,
+    numbers: ColumnNumbers,
+    classes: NDArray[Any] | None,
 ) -> None:
     """Keep a complete cache under its name."""
     (blocks.folder / _ABOUT).unlink(missing_ok=True)  # it would belong to other rows for a moment
     blocks.keep()
     places = np.array([astuple(place) for place in blocks.places], dtype=np.int64).reshape(-1, 6)
-    parts = {"places": places, "roles": blocks.roles, "encoder": encoder, "classes": classes}
+    parts: dict[str, Any] = {"places": places, "roles": blocks.roles, "encoder": encoder, "classes": classes}
+    parts |= {"columns": numbers.columns, "n_features": numbers.n_features}
     write_checkpoint(blocks.folder / _ABOUT, Checkpoint(identity, parts))
 
 

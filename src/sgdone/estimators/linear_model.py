@@ -15,10 +15,12 @@ from sklearn.utils import check_random_state
 from sgdone.data import ArraySource
 from sgdone.data.array_blocks import ArrayBlocks
 from sgdone.data.block_source import BlockSource
+from sgdone.data.column_numbers import ColumnNumbers
 from sgdone.data.learning_task import Task
 from sgdone.data.memory import FEWER_COLUMNS, memory_errors_explained, training_text
 from sgdone.data.row_block import BLOCK_ROWS
 from sgdone.data.source import Source
+from sgdone.estimators.all_columns import with_all_columns
 from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin, FitTask, Snapshot
 from sgdone.estimators.coefficient_frame import centred_spreads, shares_of_rows, spreads_of_rows
 from sgdone.estimators.continuing import resumed, rule_for_rows
@@ -135,10 +137,13 @@ class LinearModel(CallbackSupportMixin, NamedFeatures, BaseEstimator):  # type: 
         """One run for each of ``labels``."""
         stop = rule_for_rows(self.stop, self._rule(), resume) if partial_fit else self._rule()
         names_of_columns, roles = self._names_of_columns(), self._roles(X.shape[1])
+        by_blocks = self._reads_blocks(X.shape[0]) and not partial_fit
+        numbers = [ColumnNumbers() for _ in labels]
 
-        def source(own: NDArray[np.float64]) -> Source:
-            if self._reads_blocks(X.shape[0]) and not partial_fit:
-                return self._block_source(X, own, frequencies.weights, roles, names_of_columns)
+        def source(own: NDArray[np.float64], numbers: ColumnNumbers) -> Source:
+            if by_blocks:
+                blocks = ArrayBlocks(X, own, frequencies.weights, roles, numbers)
+                return self._block_source(blocks, numbers if names_of_columns is None else names_of_columns)
             return ArraySource(
                 X,
                 own,
@@ -150,27 +155,19 @@ class LinearModel(CallbackSupportMixin, NamedFeatures, BaseEstimator):  # type: 
                 roles=roles,
             )
 
-        sources = [lambda make=make: source(make()) for make in labels]
+        sources = [lambda make=make, own=own: source(make(), own) for make, own in zip(labels, numbers, strict=True)]
         with memory_errors_explained(training_text(X.shape[1], max(len(labels), objective.n_outputs)), FEWER_COLUMNS):
-            finish = self._block_options() if self._reads_blocks(X.shape[0]) and not partial_fit else {}
+            finish = self._block_options() if by_blocks else {}
             results = self._run(sources, objective, stop, starts, names, task=task, snapshot_of=snapshot, **finish)
+        results = [with_all_columns(result, own) for result, own in zip(results, numbers, strict=True)]
         return [_with_note(result, frequencies.note) for result in results]
 
     def _reads_blocks(self, n_rows: int) -> bool:
         """Whether rows in memory are read as those of files are: a default fit on many rows in their own order."""
         return self._encodes_tables and n_rows > BLOCK_ROWS and not as_bool("shuffle", self.shuffle)
 
-    def _block_source(
-        self,
-        X: Any,
-        labels: NDArray[np.float64],
-        weights: NDArray[np.float64] | None,
-        roles: NDArray[np.int32] | None,
-        names: Sequence[str] | None,
-    ) -> Source:
-        seed = self._seed()
-        blocks = ArrayBlocks(X, labels, weights, roles)
-        return BlockSource(blocks.in_order, blocks, seed=seed, shuffle=False, feature_names=names)
+    def _block_source(self, blocks: ArrayBlocks, names: Sequence[Any]) -> Source:
+        return BlockSource(blocks.in_order, blocks, seed=self._seed(), shuffle=False, feature_names=names)
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31))

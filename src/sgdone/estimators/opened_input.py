@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sgdone.data.memory import memory_errors_explained
-from sgdone.data.row_input import BatchInput, RowInput, all_rows, read_head
+from sgdone.data.row_input import IN_MEMORY, BatchInput, RowInput, all_rows, read_head
 from sgdone.data.table import Table
 from sgdone.estimators.source_labels import labels_of
 from sgdone.tables import is_frame
@@ -42,6 +42,13 @@ def explained_memory_errors(rows: RowInput) -> AbstractContextManager[None]:
     return memory_errors_explained("reading the rows in parts", advice)
 
 
+#: Files are large if they are this many times the size of the rows that are kept in memory: text may be longer than the
+#: numbers that it stands for, but not by that much.
+_LARGE = 4
+#: Share of the memory that the first rows of large files take.
+_FEW = 1 / 32
+
+
 @final
 @dataclass
 class OpenedInput:
@@ -53,10 +60,11 @@ class OpenedInput:
     complete: bool
 
     @classmethod
-    def of(cls, rows: RowInput) -> "OpenedInput":
-        """Read the first part."""
+    def of(cls, rows: RowInput, *, quickly: bool = False) -> "OpenedInput":
+        """Read the first part: as many rows as are kept in memory or, ``quickly``, few of files that are large."""
         tables = rows.tables()
-        head, complete = read_head(tables, rows.max_memory)
+        large = (rows.total_bytes or 0) > _LARGE * IN_MEMORY * rows.max_memory
+        head, complete = read_head(tables, rows.max_memory, _FEW if quickly and large else None)
         all_rows(head[:1])
         return cls(rows, head, tables, complete)
 
@@ -73,10 +81,15 @@ class OpenedInput:
 
     def labels(self) -> NDArray[Any]:
         """The distinct labels of all rows; reads them once if they can be read again."""
+        found = self._first_labels()
+        if found.size != 2:  # of many classes, some may be rare
+            self.head += read_head(self.rest, self.rows.max_memory)[0]
+            found = self._first_labels()
+        return found if found.size > 1 else self.all_labels()
+
+    def _first_labels(self) -> NDArray[Any]:
         found = [np.unique(labels_of(table, 0)) for table in self.head]
-        if sum(part.size for part in found) and np.unique(np.concatenate(found)).size > 1:
-            return np.unique(np.concatenate(found))
-        return self.all_labels()
+        return np.unique(np.concatenate(found))
 
     def all_labels(self) -> NDArray[Any]:
         """The distinct labels of all rows, which are read for that."""

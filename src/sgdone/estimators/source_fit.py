@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from sgdone.auto.bank_state import BankState
 from sgdone.data.block_cache import BlockCache, cache_folder, check_space
-from sgdone.data.block_maker import BlockMaker, block_rows_for
-from sgdone.data.block_source import BlockSource
+from sgdone.data.block_maker import BlockMaker, block_rows_for, bytes_of_row
+from sgdone.data.block_source import BlockSource, blocks_in_buffer
+from sgdone.data.column_numbers import ColumnNumbers
 from sgdone.data.row_input import BatchInput, RowInput, all_rows
+from sgdone.estimators.all_columns import with_all_columns
 from sgdone.estimators.fit_checkpoints import FitCheckpoints, custom_loss, identity_of, snapshot_of
 from sgdone.estimators.kept_rows import KeptRows, folder_of, identity_of_rows, keep_rows, kept_rows, new_cache
 from sgdone.estimators.opened_input import OpenedInput, explained_memory_errors, row_input
@@ -47,7 +49,7 @@ def _fitted(model: Any, rows: RowInput, checkpoints: FitCheckpoints | None) -> A
     kept = kept_rows(rows, identity_of_rows(model, rows)) if model._encodes_tables else None
     if kept is not None:
         return fit.on_kept(kept, stored)
-    opened = OpenedInput.of(rows)
+    opened = OpenedInput.of(rows, quickly=model._encodes_tables)
     if opened.complete:
         table = all_rows(opened.head)
         return model.fit(table.X, labels_of(table, 0), sample_weight=table.weights)
@@ -79,8 +81,9 @@ class _BlockFit:
 
     def on_kept(self, kept: KeptRows, stored: dict[str, Any] | None) -> Any:
         """Fit on rows that an earlier fit has kept."""
-        source = self._source(kept.blocks.in_order, _ReadOnly(kept.blocks), kept.encoder, self._seed(stored))
-        return self._fit(source, kept.classes, kept.encoder, stored)
+        cache = _ReadOnly(kept.blocks)
+        source = self._source(kept.blocks.in_order, cache, kept.encoder, kept.numbers, self._seed(stored))
+        return self._fit(source, kept.classes, kept.encoder, kept.numbers, stored)
 
     def on_new(self, opened: OpenedInput, classes: NDArray[Any] | None, stored: dict[str, Any] | None) -> Any:
         """Fit on rows whose first part has been read; ``stored`` is a checkpoint to go on from."""
@@ -90,7 +93,11 @@ class _BlockFit:
         target = targets if classes is None else ClassNumbers(classes, model.class_weight)
         is_table = isinstance(opened.head[0].X, pa.Table)
         encoder = TableEncoder(model._kinds_of_columns() or None)
-        maker = BlockMaker(encoder, target, block_rows_for(opened.head, rows.max_memory))
+        block_rows, together = block_rows_for(opened.head, rows.max_memory), 1
+        if not is_table and as_bool("shuffle", model.shuffle):
+            block_bytes = block_rows * bytes_of_row(opened.head, rows.max_memory)
+            together = blocks_in_buffer(block_bytes, _BUFFER_SHARE * rows.max_memory)
+        maker = BlockMaker(encoder, target, block_rows, together)
         cache = None
         if rows.cache is not None or (rows.rereadable and model._rule().max_passes != 1):
             _check_space(cache_folder(rows.cache), opened)
@@ -98,17 +105,23 @@ class _BlockFit:
 
         def complete() -> None:
             if cache is not None and folder_of(rows) is not None:
-                keep_rows(cache, identity_of_rows(model, rows), encoder if is_table else None, classes)
+                keep_rows(cache, identity_of_rows(model, rows), encoder if is_table else None, maker.numbers, classes)
 
-        own = encoder if is_table else None
-        source = self._source(lambda: maker.blocks(opened.tables()), cache, own, self._seed(stored), complete)
-        return self._fit(source, classes, own, stored)
+        own, numbers = encoder if is_table else None, maker.numbers
+        source = self._source(lambda: maker.blocks(opened.tables()), cache, own, numbers, self._seed(stored), complete)
+        return self._fit(source, classes, own, numbers, stored)
 
     def _seed(self, stored: dict[str, Any] | None) -> int:
         return int(self.model._seed() if stored is None else stored["seed"])
 
     def _source(
-        self, first_pass: Any, cache: Any, encoder: TableEncoder | None, seed: int, on_complete: Any = None
+        self,
+        first_pass: Any,
+        cache: Any,
+        encoder: TableEncoder | None,
+        numbers: ColumnNumbers,
+        seed: int,
+        on_complete: Any = None,
     ) -> BlockSource:
         return BlockSource(
             first_pass,
@@ -118,7 +131,7 @@ class _BlockFit:
             shuffle=as_bool("shuffle", self.model.shuffle),
             endless=isinstance(self.rows, BatchInput) and cache is None,
             buffer_bytes=int(_BUFFER_SHARE * self.rows.max_memory),
-            feature_names=None if encoder is None else FeatureNames(encoder),
+            feature_names=numbers if encoder is None else FeatureNames(encoder),
         )
 
     def _fit(
@@ -126,6 +139,7 @@ class _BlockFit:
         source: BlockSource,
         classes: NDArray[Any] | None,
         encoder: TableEncoder | None,
+        numbers: ColumnNumbers,
         stored: dict[str, Any] | None,
     ) -> Any:
         """Train, and make the model a fitted one."""
@@ -137,16 +151,17 @@ class _BlockFit:
             options["snapshot"] = snapshot_of(stored)
         objective = model._objective(1, None if classes is None else classes.size)
         try:
-            results = model._run([lambda: source], objective, _rule(model, source), [Start()], [""], **options)
+            (found,) = model._run([lambda: source], objective, _rule(model, source), [Start()], [""], **options)
         finally:
             source.close()
+        results = [with_all_columns(found, numbers)]
         for name in ("encoder_", "feature_names_in_"):
             model.__dict__.pop(name, None)
-        model.n_features_in_ = source.n_features
+        n_features = model.n_features_in_ = numbers.n_features or source.n_features
         if encoder is not None:
             model.encoder_, model.n_features_in_ = encoder, encoder.n_features_in_
             model.feature_names_in_ = encoder.feature_names_in_
-        attributes = model._fitted_attributes(results, [None], source.n_features)
+        attributes = model._fitted_attributes(results, [None], n_features)
         if classes is not None:
             attributes |= {"classes_": classes, "multinomial_": objective.predicts == "softmax"}
         model._keep(attributes | _measured(results[0].state), partial_fit=False)

@@ -126,6 +126,21 @@ def _csr_dots(rows: Any, i: Any, weights: Any, flat: Any, model: Any, own: Any) 
         sums[0] = iterate
         sums[1] = average
         return norm, ()
+    if sums.size == 4:
+        s0 = s1 = s2 = s3 = data.dtype.type(0)
+        for k in range(indptr[i], indptr[i + np.uint64(1)]):
+            j = indices[k]
+            x = data[k] * inverse_scale[j]
+            norm += x * x
+            s0 += x * weights[j, 0]
+            s1 += x * weights[j, 1]
+            s2 += x * weights[j, 2]
+            s3 += x * weights[j, 3]
+        sums[0] = s0
+        sums[1] = s1
+        sums[2] = s2
+        sums[3] = s3
+        return norm, ()
     for p in range(sums.size):
         sums[p] = 0
     for k in range(indptr[i], indptr[i + np.uint64(1)]):
@@ -143,17 +158,29 @@ def _csr_adds(rows: Any, i: Any, weights: Any, flat: Any, own: Any) -> None:
     if amounts.size == 0:
         return
     data, indices, indptr, _, inverse_scale = rows
-    one = amounts.size == 2
-    to_iterate, to_average = amounts[0], amounts[1]
+    if amounts.size == 2:
+        a0, a1 = amounts[0], amounts[1]
+        for k in range(indptr[i], indptr[i + np.uint64(1)]):
+            j = indices[k]
+            x = data[k] * inverse_scale[j]
+            weights[j, 0] += x * a0
+            weights[j, 1] += x * a1
+        return
+    if amounts.size == 4:
+        a0, a1, a2, a3 = amounts[0], amounts[1], amounts[2], amounts[3]
+        for k in range(indptr[i], indptr[i + np.uint64(1)]):
+            j = indices[k]
+            x = data[k] * inverse_scale[j]
+            weights[j, 0] += x * a0
+            weights[j, 1] += x * a1
+            weights[j, 2] += x * a2
+            weights[j, 3] += x * a3
+        return
     for k in range(indptr[i], indptr[i + np.uint64(1)]):
         j = indices[k]
         x = data[k] * inverse_scale[j]
-        if one:
-            weights[j, 0] += x * to_iterate
-            weights[j, 1] += x * to_average
-        else:
-            for p in range(amounts.size):
-                weights[j, p] += x * amounts[p]
+        for p in range(amounts.size):
+            weights[j, p] += x * amounts[p]
 
 
 @inlined

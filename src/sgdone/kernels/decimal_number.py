@@ -18,6 +18,7 @@ from sgdone.kernels.jit import inlined
 from sgdone.kernels.machine_words import leading_zeros, product, trailing_zeros, word_at
 
 ZERO, ONE, EIGHT, TEN, LAST_BIT = np.uint64(0), np.uint64(1), np.uint64(8), np.uint64(10), np.uint64(63)
+THREE, SEVEN, EIGHT_DIGITS = np.uint64(3), np.uint64(7), np.uint64(10**8)
 PLUS, MINUS, POINT, ZERO_DIGIT, LOWER_CASE = np.uint8(43), np.uint8(45), np.uint8(46), np.uint8(48), np.uint8(32)
 LETTER_E = np.uint8(101)
 
@@ -33,7 +34,7 @@ PAIR_MASK, FIRST_PAIRS, SECOND_PAIRS = (
     np.uint64(0x000F424000000064),
     np.uint64(0x0000271000000001),
 )
-WORD_SHIFT, HALF_SHIFT, WORD_BITS = np.uint64(16), np.uint64(32), np.uint64(64)
+WORD_SHIFT, HALF_SHIFT = np.uint64(16), np.uint64(32)
 
 #: Digits that a word of 64 bits always holds.
 MOST_DIGITS = np.uint64(19)
@@ -83,16 +84,19 @@ def read_digits(data: Any, at: Any, number: Any, table: Any) -> Any:
     """Append the digits from ``at`` on to a number, modulo 2⁶⁴; returns it, and where the digits end."""
     while True:
         word = word_at(data, at) ^ ZEROS
-        count = trailing_zeros(((word + AFTER_NINE) | word) & HIGH_BITS) // EIGHT
-        if count == ZERO:
-            return number, at
-        word <<= WORD_BITS - EIGHT * count
+        count = trailing_zeros(((word + AFTER_NINE) | word) & HIGH_BITS) >> THREE
+        if count == EIGHT:
+            word = word * TEN + (word >> EIGHT)
+            word = (word & PAIR_MASK) * FIRST_PAIRS + ((word >> WORD_SHIFT) & PAIR_MASK) * SECOND_PAIRS
+            number = number * EIGHT_DIGITS + (word >> HALF_SHIFT)
+            at += EIGHT
+            continue
+        # In two shifts: one by 64 bits is not defined, and whether no digit is left would be hard to predict.
+        word = (word << ((SEVEN - count) * EIGHT)) << EIGHT
         word = word * TEN + (word >> EIGHT)
         word = (word & PAIR_MASK) * FIRST_PAIRS + ((word >> WORD_SHIFT) & PAIR_MASK) * SECOND_PAIRS
         number = number * table[count] + (word >> HALF_SHIFT)
-        at += count
-        if count < EIGHT:
-            return number, at
+        return number, at + count
 
 
 @inlined
@@ -170,7 +174,10 @@ def read_number(data: Any, at: Any, table: Any) -> Any:
     if data[at] == MINUS or data[at] == PLUS:
         at += ONE
     first = at
-    number, at = read_digits(data, at, ZERO, table)
+    if data[at] == ZERO_DIGIT and data[at + ONE] == POINT:  # the most common beginning
+        number, at = ZERO, at + ONE
+    else:
+        number, at = read_digits(data, at, ZERO, table)
     count = at - first
     exponent = np.int64(0)
     if data[at] == POINT:

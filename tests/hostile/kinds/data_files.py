@@ -71,7 +71,7 @@ def _run(known: dict[str, Any], random: Random, folder: Path, note: Note) -> Non
         answer(lambda: _read_parts(path, options | more), only(DataError, path))
     else:
         # No rows are few enough to be fitted in memory.
-        with patch.object(row_input, "_IN_MEMORY", 0.0 if way == "fit block by block" else row_input._IN_MEMORY):
+        with patch.object(row_input, "IN_MEMORY", 0.0 if way == "fit block by block" else row_input.IN_MEMORY):
             _fit(path, folder, options, random, note)
 
 

@@ -5,12 +5,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from sgdone.data.csr import csr_of
 from sgdone.data.line_blocks import LineBlock
 from sgdone.data.line_parts import parsed_blocks
 from sgdone.data.occurring_columns import columns_of, names_of, occurring, select
 from sgdone.data.reader import Reader
+from sgdone.data.reused_arrays import ReusedArrays
 from sgdone.data.row_arrays import RowArrays
 from sgdone.data.svmlight_lines import LARGEST_INDEX, rewritten
 from sgdone.data.table import ReadOptions, Table
@@ -59,14 +60,14 @@ def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
     if options.bits is not None:
         width = 1 << options.bits
     widest = 1
-    for block, rows in parsed_blocks(files, partial(_parsed, make_read_lines(), power_table())):
+    for block, rows in parsed_blocks(files, partial(_parsed, make_read_lines(), power_table(), ReusedArrays())):
         n_rows, n_entries = rows.n_rows, rows.n_entries
         indices = rows.entries["indices"][:n_entries]
         if width is None and n_entries:
             widest = max(widest, int(indices.max()) + 1)
         shape = (n_rows, widest if width is None else width)
         values = rows.entries["values"][:n_entries].view(np.float64)
-        X = sparse.csr_array((values, indices, rows.indptr[: n_rows + 1]), shape=shape)
+        X = csr_of(values, indices, rows.indptr[: n_rows + 1], shape)
         yield Table(
             X=_with_index_type(X if columns is None else select(X, columns)),
             y=rows.rows["labels"][:n_rows].view(np.float64),
@@ -77,16 +78,16 @@ def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
         )
 
 
-def _parsed(read_lines: Callable[..., int], table: Any, block: LineBlock) -> RowArrays:
+def _parsed(read_lines: Callable[..., int], table: Any, arrays: ReusedArrays, block: LineBlock) -> RowArrays:
     options = block.options
     first, last = _first(options), _last(options)
     mask = LARGEST_INDEX if options.bits is None else (1 << options.bits) - 1
     largest = LARGEST_INDEX if last is None else min(last, LARGEST_INDEX)
-    rows = RowArrays(block.end, {"labels": np.uint64}, {"indices": np.int32, "values": np.uint64})
+    rows = RowArrays(block.end, {"labels": np.uint64}, {"indices": np.int32, "values": np.uint64}, arrays)
 
     def loop(data: Any, end: Any) -> int:
-        arrays = rows.rows["labels"], rows.indptr, rows.entries["indices"], rows.entries["values"]
-        return read_lines(data, end, rows.progress, table, first, largest, mask, not options.allow_missing, *arrays)
+        filled = rows.rows["labels"], rows.indptr, rows.entries["indices"], rows.entries["values"]
+        return read_lines(data, end, rows.progress, table, first, largest, mask, not options.allow_missing, *filled)
 
     rows.fill(block, loop, lambda line: rewritten(line, options, last))
     return rows
@@ -108,8 +109,7 @@ def _last(options: ReadOptions) -> int | None:
 def _with_index_type(X: Any) -> Any:
     """The matrix with indices of 32 bits, if they suffice."""
     index = np.int32 if max(X.nnz, X.shape[1]) <= LARGEST_INDEX else np.int64
-    parts = (X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False))
-    return sparse.csr_array(parts, shape=X.shape)
+    return csr_of(X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False), X.shape)
 
 
 READER = Reader("svmlight", (".svm", ".libsvm", ".svmlight"), read_svmlight, parts=read_svmlight_parts)

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sgdone.data.csr import csr_of
 from sgdone.data.line_blocks import LineBlock
 from sgdone.data.line_parts import parsed_blocks
 from sgdone.data.name_columns import NameColumns
 from sgdone.data.reader import Reader
+from sgdone.data.reused_arrays import ReusedArrays
 from sgdone.data.row_arrays import RowArrays
 from sgdone.data.table import DataError, ReadOptions, Table
 from sgdone.data.vw_lines import rewritten
@@ -69,7 +71,8 @@ def _tables(files: Sequence[ReadOptions]) -> Iterator[Table]:
                     f"remove {name}="
                 )
     columns = NameColumns(options.features) if options.bits is None else None
-    for block, rows in parsed_blocks(files, partial(_parsed, make_read_vw_lines(), make_hash_names(), power_table())):
+    parse = partial(_parsed, make_read_vw_lines(), make_hash_names(), power_table(), ReusedArrays())
+    for block, rows in parsed_blocks(files, parse):
         n_rows = rows.n_rows
         X = _hashed(rows, 1 << (options.bits or 0)) if columns is None else columns.matrix(block, rows)
         if columns is not None and options.width is not None:
@@ -84,10 +87,16 @@ def _tables(files: Sequence[ReadOptions]) -> Iterator[Table]:
         )
 
 
-def _parsed(read_lines: Callable[..., int], hash_names: Callable[..., None], table: Any, block: LineBlock) -> RowArrays:
+def _parsed(
+    read_lines: Callable[..., int],
+    hash_names: Callable[..., None],
+    table: Any,
+    arrays: ReusedArrays,
+    block: LineBlock,
+) -> RowArrays:
     options = block.options
     entries = _ENTRIES if options.bits is None else {**_ENTRIES, "indices": np.int32}
-    rows = RowArrays(block.end, _ROWS, entries)
+    rows = RowArrays(block.end, _ROWS, entries, arrays)
     labelled = options.require_label and not options.skip_unlabelled
 
     def loop(data: Any, end: Any) -> int:
@@ -103,14 +112,14 @@ def _parsed(read_lines: Callable[..., int], hash_names: Callable[..., None], tab
 
 def _hashed(rows: RowArrays, width: int) -> sparse.csr_array:
     n_rows, n_entries = rows.n_rows, rows.n_entries
-    parts = (rows.entries["values"][:n_entries], rows.entries["indices"][:n_entries], rows.indptr[: n_rows + 1])
-    return sparse.csr_array(parts, shape=(n_rows, width))
+    values, indices = (rows.entries[name][:n_entries] for name in ("values", "indices"))
+    return csr_of(values, indices, rows.indptr[: n_rows + 1], (n_rows, width))
 
 
 def _with_width(X: sparse.csr_array, width: int, options: ReadOptions) -> sparse.csr_array:
     if X.shape[1] > width:
         raise options.error(f"has at least {X.shape[1]:,} features instead of {width:,}: leave out n_features=")
-    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
+    return csr_of(X.data, X.indices, X.indptr, (X.shape[0], width))
 
 
 def _with_labels(table: Table, options: ReadOptions) -> Table:
