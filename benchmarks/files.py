@@ -8,9 +8,10 @@ format, with the same rows. Both make one pass with 20 bits, ours also as many a
 numbers are read from CSV and Parquet. scikit-learn does the same work there; LightGBM and XGBoost fit 50 trees, which
 are other models, shown for orientation.
 
-Each fit has a process of its own. Start-up ends with the imports. Files are in the page cache, and compiled code is on
-disk; what compiling costs is printed first. Fits alternate, and the slowest over the fastest of one contender is the
-noise. Memory is anonymous memory, sampled every 50 ms until the end of the fit.
+Each fit has a process of its own. Start-up ends with a fit on few rows, which imports and loads what the other needs.
+Files are in the page cache, and compiled code is on disk; what compiling costs is printed first. Fits alternate, and
+the slowest over the fastest of one contender is the noise. Memory is anonymous memory, sampled every 50 ms until the
+end of the fit.
 """
 
 import argparse
@@ -36,7 +37,7 @@ from files_data import (
     sparse_files,
     table_files,
 )
-from files_job import Job, MissingError
+from files_job import LITTLE_MEMORY, Job, MissingError
 from files_process import machine
 from files_report import Outcome, aims, fits_table, missing_lines
 from files_worker import measure
@@ -69,8 +70,7 @@ TABLES = {
 #: Other models, shown for orientation.
 ONCE = frozenset({"LightGBM, CSV", "XGBoost, Parquet"})
 MAX_MEMORY = 1_000_000_000
-#: Memory with which the small fits that warm up read their rows block by block.
-LITTLE_MEMORY = 1 << 22
+SMALL_ROWS, SMALL_TABLE_ROWS = 2_000, 20_000
 #: Text and cache files over the size of the svmlight text.
 SPARSE_DISK = 3.5
 TEST_ROWS, TABLE_TEST_ROWS = 20_000, 100_000
@@ -124,10 +124,12 @@ def _sparse(folder: Path, megabytes: float, arguments: argparse.Namespace) -> Ou
     began = time.perf_counter()
     name = f"sparse-{megabytes:g}"
     test = kept(folder, "sparse-test", lambda: sparse_files(folder, "sparse-test", n_rows=TEST_ROWS, first=TEST_PIECES))
+    few = TEST_PIECES + 1_000
+    small = kept(folder, "sparse-small", lambda: sparse_files(folder, "sparse-small", n_rows=SMALL_ROWS, first=few))
     train = kept(folder, name, lambda: sparse_files(folder, name, n_bytes=1e6 * megabytes))
     CONSOLE.print(f"{megabytes:,.0f} MB of sparse text: made in {time.perf_counter() - began:.0f} s")
     outcome = Outcome(f"{megabytes:,.0f} MB of sparse text", train.n_rows, test.true_loss, "VW, text")
-    _compare(outcome, SPARSE, train, test, folder, int(min(MAX_MEMORY, 1e6 * megabytes)), arguments)
+    _compare(outcome, SPARSE, train, test, small, folder, int(min(MAX_MEMORY, 1e6 * megabytes)), arguments)
     return outcome
 
 
@@ -136,10 +138,12 @@ def _table(folder: Path, arguments: argparse.Namespace) -> Outcome:
     began = time.perf_counter()
     name = f"table-{arguments.rows}"
     test = kept(folder, "table-test", lambda: table_files(folder, "table-test", TABLE_TEST_ROWS, first=TEST_PIECES))
+    few = TEST_PIECES + 1_000
+    small = kept(folder, "table-small", lambda: table_files(folder, "table-small", SMALL_TABLE_ROWS, first=few))
     train = kept(folder, name, lambda: table_files(folder, name, arguments.rows))
     CONSOLE.print(f"{arguments.rows:,} rows of tables: made in {time.perf_counter() - began:.0f} s")
     outcome = Outcome("tables of 40 numbers", train.n_rows, test.true_loss, "pandas + scikit-learn, CSV")
-    _compare(outcome, TABLES, train, test, folder, MAX_MEMORY, arguments)
+    _compare(outcome, TABLES, train, test, small, folder, MAX_MEMORY, arguments)
     return outcome
 
 
@@ -148,11 +152,12 @@ def _compare(
     formats: dict[str, str],
     train: Made,
     test: Made,
+    small: Made,
     folder: Path,
     cache_memory: int,
     arguments: argparse.Namespace,
 ) -> None:
-    """Fit in turn; a small fit to the test rows comes first."""
+    """Fit in turn; fits that compile what is needed come first."""
     chosen = [contender for contender in formats if contender in arguments.contenders]
     caches = folder / "caches"
     caches.mkdir(exist_ok=True)
@@ -160,7 +165,7 @@ def _compare(
     for contender in chosen:
         kind = formats[contender]
         memory = cache_memory if "cache" in contender else MAX_MEMORY
-        paths = str(train.paths[kind]), str(test.paths[kind]), str(test.labels)
+        paths = str(train.paths[kind]), str(test.paths[kind]), str(test.labels), str(small.paths[kind])
         jobs[contender] = Job(contender, *paths, str(caches), memory)
         outcome.n_bytes[contender] = train.paths[kind].stat().st_size
     _warm_up(jobs)
@@ -198,8 +203,8 @@ def _warm_up(jobs: dict[str, Job]) -> None:
         with tempfile.TemporaryDirectory(prefix="numba-") as compiled:
             cold, warm = (measure(job, {"NUMBA_CACHE_DIR": compiled}) for _ in range(2))
         CONSOLE.print(
-            f"  compiling: {job.contender} on the test rows, block by block: {cold.fit:.1f} s the first time ever, "
-            f"{warm.fit:.1f} s in later processes"
+            f"  compiling: start-up of {job.contender}: {cold.start_up:.1f} s the first time ever, "
+            f"{warm.start_up:.1f} s in later processes"
         )
 
 

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
+#: Memory with which few rows are read block by block.
+LITTLE_MEMORY = 1 << 22
+
 
 class MissingError(Exception):
     """Raised if a contender is not installed."""
@@ -21,6 +24,8 @@ class Job:
         Its name.
     train, test, labels : str
         Files with training rows, with test rows, and with the labels of these.
+    small : str
+        A file with few training rows, in the same format.
     folder : str
         For caches that are kept from one fit to the next.
     max_memory : int
@@ -31,6 +36,7 @@ class Job:
     train: str
     test: str
     labels: str
+    small: str
     folder: str
     max_memory: int = 1_000_000_000
 
@@ -54,7 +60,7 @@ class Measured:
     Parameters
     ----------
     start_up, fit : float
-        Seconds from the start of the process until everything is imported, and from there to the model.
+        Seconds from the start of the process until a fit on few rows has ended, and of the fit.
     cpu : float
         Seconds of the processors for the fit.
     peak : int

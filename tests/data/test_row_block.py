@@ -125,3 +125,37 @@ def test_pieces_of_a_block(n_rows, sizes):
     for name in ("labels", "weights", "hashes", "numbers"):
         np.testing.assert_array_equal(getattr(together, name), getattr(whole, name))
     np.testing.assert_array_equal(together.X.toarray(), np.eye(n_rows))
+
+
+def arrays_of(X):
+    """The arrays that hold the values of a matrix."""
+    parts = (X.dense, X.sparse) if isinstance(X, MixedMatrix) else (X,)
+    return [part if isinstance(part, np.ndarray) else part.data for part in parts]
+
+
+@pytest.mark.parametrize("form", [dense, sparse.csr_array, mixed])
+def test_parts_of_a_block_share_its_memory_and_so_do_they_together(form):
+    X = np.arange(1.0, 31.0).reshape(10, 3)
+    whole = block(form(X), np.arange(10), np.arange(10.0))
+    parts = list(whole.cut(4))
+    assert [part.n_rows for part in parts] == [4, 4, 2]
+    together = joined(parts)
+    np.testing.assert_array_equal(values(together.X), X)
+    for own, found in zip(arrays_of(whole.X), arrays_of(together.X), strict=True):
+        assert np.shares_memory(own, found)
+    assert list(whole.cut(10)) == [whole]
+
+
+def test_parts_in_another_order_or_of_other_blocks_are_copied():
+    X = np.arange(1.0, 31.0).reshape(10, 3)
+    first, second, _ = block(X, np.arange(10)).cut(4)
+    np.testing.assert_array_equal(joined([second, first]).X, np.vstack([X[4:8], X[:4]]))
+    np.testing.assert_array_equal(joined([first, block(X[4:8].copy(), np.arange(4))]).X, X[:8])
+
+
+def test_arrays_of_another_type_are_not_taken_as_they_are():
+    X = sparse.csr_array(np.arange(1.0, 31.0).reshape(10, 3))
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    together = joined(list(block(X, np.arange(10)).cut(4)))
+    assert together.X.indices.dtype == np.int32
+    np.testing.assert_array_equal(together.X.toarray(), X.toarray())

@@ -27,7 +27,7 @@ def mixed(value):
 
 
 def cell_hash(bits, column, key):
-    return mixed(mixed(bits) ^ ((key + (column + 1) * 0x9E3779B97F4A7C15) & WORD))
+    return mixed(bits ^ ((key + (column + 1) * 0x9E3779B97F4A7C15) & WORD))
 
 
 def bits_of(value):

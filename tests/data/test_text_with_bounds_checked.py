@@ -19,6 +19,8 @@ import numpy as np
 from data import test_svmlight_parts, test_vw
 from kernels.test_decimal_number import HALFWAY, HARD, read
 from sgdone.data import line_blocks
+from sgdone.data.column_numbers import ColumnNumbers
+from sgdone.data.csr_duplicates import with_unique_entries
 from sgdone.data.readers.svmlight import read_svmlight_parts
 from sgdone.data.readers.vw import read_vw_parts
 from sgdone.data.table import ReadOptions
@@ -33,6 +35,8 @@ for block in (1 << 6, 1 << 16):
             file.write_bytes(module.random_text(5, 40))
             for table in reader([replace(options, bits=bits)]):
                 out += [table.X.indptr, table.X.indices, table.X.data.view(np.uint64), table.y.view(np.uint64)]
+                numbers = ColumnNumbers()
+                out += [numbers.of(with_unique_entries(table.X)).indices, numbers.columns]
 np.save(sys.argv[1], np.concatenate(out).astype(np.uint64))
 """
 

@@ -103,7 +103,7 @@ class Bank(Method):
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> BankState:
         """Measure the first rows, and set validation rows aside if there are few."""
         block, run = stream.block, _run_state(stream)
-        run.seen, run.window_seen = block.position_after(0, WINDOW), True
+        run.seen, run.window_seen = block.position_after(0, run.window), True
         window = block.used(0, run.seen)
         _check_labels(block, window)
         # Weights given for columns that first appear late must not be lost: then all rows are measured first.
@@ -203,7 +203,7 @@ class Bank(Method):
             run.branch = False
         if run.first_pass:
             if not run.window_seen and (first == 0 or first >= run.seen):
-                run.seen = block.position_after(first, WINDOW)
+                run.seen = block.position_after(first, run.window)
                 self._see(state, block, block.used(first, run.seen))
             run.window_seen = False
             last = min(last, run.seen)
@@ -417,7 +417,10 @@ class Bank(Method):
         if not stream.pass_ended:
             evaluations.earlier, evaluations.last = evaluations.last, state.evaluate(stream.block)
             before, now = evaluations.earlier, evaluations.last
-            if before is None or not stream.source.endless or not self._may_judge_stream(state):
+            if before is None or not self._may_judge_stream(state):
+                return None
+            state.drop_losers(before, now, len(now.candidates))
+            if not stream.source.endless:
                 return None
             evaluations.judgement = replace(judge(before, now, now.steps), estimated_by=run.estimated_by)
             return evaluations.judgement
@@ -509,8 +512,11 @@ class Bank(Method):
 def _run_state(stream: Stream) -> RunState:
     source = stream.source
     n_rows = stream.n_used or 0
+    # Sparse rows that are read block by block are measured a block at a time: it is faster, and there are enough.
+    by_blocks = stream.block.rows.is_sparse and not source.in_memory
     return RunState(
         n_rows=n_rows,
+        window=stream.block.rows.n_rows if by_blocks else WINDOW,
         small=source.in_memory and n_rows <= WINDOW,
         ordered=source.part_of_stream or not source.shuffle or not source.in_memory,
         in_order=source.part_of_stream or not source.shuffle,

@@ -44,6 +44,8 @@ class RunState:
     #: How many rows a row of weight 1 stands for.
     frequency: float = 1.0
     first_pass: bool = True
+    #: Rows whose columns are measured before they are trained on.
+    window: int = WINDOW
     #: Position in the block up to which columns were measured, and whether that was just done.
     seen: int = 0
     window_seen: bool = False

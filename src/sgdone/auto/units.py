@@ -160,6 +160,8 @@ class Units:
         compare = self.ordered and self.n_dense > 0
         firsts, squares = (self.firsts[dense].copy(), self.squares[dense].copy()) if compare else (None, None)
         used = 0
+        if not compare:
+            rows = np.sort(rows)  # as they lie in memory
         for columns, part in block.rows.parts:
             sums = self.lift[columns], self.firsts[columns], self.squares[columns]
             if part.is_dense:

@@ -66,8 +66,9 @@ class BlockMaker:
 
     def _block(self, table: Table, first: int) -> RowBlock:
         labels, weights = self._target(table, first)
+        hashes = row_hashes(table.X)  # before its columns are numbered in place
         X, roles = self._rows(table, weights)
-        return RowBlock(X, labels, weights, row_hashes(table.X), np.arange(first, first + labels.size), roles)
+        return RowBlock(X, labels, weights, hashes, np.arange(first, first + labels.size), roles)
 
     def _rows(self, table: Table, weights: NDArray[np.float64] | None) -> tuple[Any, NDArray[np.int32] | None]:
         if not isinstance(table.X, pa.Table):

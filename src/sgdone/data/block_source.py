@@ -18,7 +18,7 @@ from sgdone.data.validation_rows import ValidationRows
 #: Most blocks in the buffer whose rows are permuted.
 _MOST_BLOCKS = 8
 #: Blocks that are read ahead of training.
-_AHEAD = 2
+_AHEAD = 1
 
 
 class KeptBlocks(Protocol):

@@ -8,12 +8,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sgdone.data.csr import csr_of
-from sgdone.data.csr_duplicates import with_unique_entries
+from sgdone.data.csr_duplicates import as_unsigned, with_unique_entries
 from sgdone.data.memory import check_training_memory
 from sgdone.data.reused_arrays import ReusedArrays
+from sgdone.kernels.column_numbers import NO_NUMBER, make_number_columns
 
 #: Bytes of a column that may never appear: its number, and its coefficient in the fitted model.
 _COLUMN_BYTES = 12
+#: Columns for which there is room at first.
+_ROOM = 1 << 10
 
 
 @final
@@ -43,7 +46,7 @@ class ColumnNumbers(Sequence[int]):
 
     def __init__(self, columns: NDArray[np.int64] | None = None, n_features: int = 0) -> None:
         known = np.empty(0, dtype=np.int64) if columns is None else columns
-        self._columns, self._count = known.copy(), known.size
+        self._columns, self._count = np.concatenate([known, np.empty(_ROOM, dtype=np.int64)]), known.size
         self._numbers = np.empty(0, dtype=np.int32)
         self.n_features = 0
         self._widen(n_features)
@@ -62,26 +65,17 @@ class ColumnNumbers(Sequence[int]):
         return self._columns[: self._count]
 
     def of(self, X: Any, arrays: ReusedArrays | None = None) -> Any:
-        """The rows of a CSR matrix, with numbers in place of its columns; in ``arrays``, if given."""
+        """The rows of a CSR matrix, with numbers in place of its columns; in the same memory if ``arrays`` made it."""
         self._widen(X.shape[1])
-        indices = np.empty(X.nnz, np.int32) if arrays is None else arrays.empty(X.nnz, np.int32)
-        self._numbers.take(X.indices, out=indices, mode="clip")  # all are in range, and a check would copy them
-        if indices.size and indices.min() < 0:
-            self._add(X.indices[indices < 0])
-            self._numbers.take(X.indices, out=indices, mode="clip")
-        return csr_of(X.data, indices, X.indptr, (X.shape[0], max(1, self._count)))
-
-    def _add(self, found: NDArray[Any]) -> None:
-        """Number columns that have not appeared before; ``found`` may have them several times."""
-        places = np.arange(found.size, dtype=np.int32)
-        self._numbers[found[::-1]] = places[::-1]  # of a column that is there several times, the first place stays
-        columns = found[self._numbers[found] == places].astype(np.int64)
-        last = self._count + columns.size
-        if last > self._columns.size:
-            self._columns = np.concatenate([self.columns, np.empty(last, dtype=np.int64)])
-        self._columns[self._count : last] = columns
-        self._numbers[columns] = np.arange(self._count, last, dtype=np.int32)
-        self._count = last
+        in_place = arrays is not None and X.indices.dtype == np.int32 and arrays.made(X.indices)
+        found = X.indices if in_place else np.empty(X.nnz, np.int32)
+        indices, place = as_unsigned(X.indices), 0
+        number_columns = make_number_columns(str(indices.dtype))
+        while True:
+            place, self._count = number_columns(indices, place, self._numbers, self._columns, self._count, found)
+            if place == indices.size:
+                return csr_of(X.data, found, X.indptr, (X.shape[0], max(1, self._count)))
+            self._columns = np.concatenate([self._columns, np.empty_like(self._columns)])
 
     def _widen(self, n_features: int) -> None:
         self.n_features = max(self.n_features, n_features)
@@ -89,7 +83,7 @@ class ColumnNumbers(Sequence[int]):
         if missing > 0:
             check_training_memory(_COLUMN_BYTES * self.n_features, self.n_features, 1)
             room = max(missing, min(self._numbers.size, self.n_features))
-            self._numbers = np.concatenate([self._numbers, np.full(room, -1, dtype=np.int32)])
+            self._numbers = np.concatenate([self._numbers, np.full(room, NO_NUMBER, dtype=np.int32)])
 
 
 def numbered(X: Any, numbers: ColumnNumbers, arrays: ReusedArrays | None = None) -> Any:

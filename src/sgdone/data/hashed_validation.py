@@ -37,19 +37,17 @@ class HashedValidation:
     >>> validation = HashedValidation(key=1)
     >>> trained_on, given_back = validation.add(rows)
     >>> int(trained_on.sum()), validation.n_rows, given_back
-    (892, 108, None)
+    (902, 98, None)
     """
 
     key: int
     threshold: int = _TENTH
     #: Whether the features of a row choose it, or its number; None before the first block.
     by_features: bool | None = None
+    #: Number of validation rows.
+    n_rows: int = 0
+    #: The validation rows, and rows that were given back; these are left out when the others are needed.
     _parts: list[RowBlock] = field(default_factory=list, repr=False)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of validation rows."""
-        return sum(part.n_rows for part in self._parts)
 
     def add(self, block: RowBlock) -> tuple[NDArray[np.bool_], RowBlock | None]:
         """Which rows of a new block are trained on, and rows of earlier blocks that are trained on after all."""
@@ -58,18 +56,20 @@ class HashedValidation:
             chosen &= block.weights != 0
         if chosen.any():
             self._parts.append(block.at(np.flatnonzero(chosen)))
+            self.n_rows += self._parts[-1].n_rows
         # At fixed numbers of rows, so that the size of blocks does not matter.
         due = self.n_rows > MOST and (int(block.numbers[-1]) + 1) % BLOCK_ROWS == 0
         return ~chosen, self._give_back() if due else None
 
     def _give_back(self) -> RowBlock:
         """Lower the threshold, and return the rows that lie above it."""
-        together = joined(self._parts)
-        hashes = self._hashes(together)
-        self.threshold = int(np.partition(hashes, MOST)[MOST])
-        stay = hashes < np.uint64(self.threshold)
-        self._parts = [together.at(np.flatnonzero(stay))]
-        return together.at(np.flatnonzero(~stay))
+        hashes, before = [self._hashes(part) for part in self._parts], np.uint64(self.threshold)
+        known = np.concatenate(hashes)
+        self.threshold = int(np.partition(known[known < before], MOST)[MOST])
+        self.n_rows = int(np.count_nonzero(known < np.uint64(self.threshold)))
+        above = [(own >= np.uint64(self.threshold)) & (own < before) for own in hashes]
+        pairs = zip(self._parts, above, strict=True)
+        return joined([part.at(np.flatnonzero(rows)) for part, rows in pairs if rows.any()])
 
     def folds_of(self, block: RowBlock) -> NDArray[np.uint8]:
         """The fold of each row of a block once all rows are known: 0 for validation rows."""
@@ -84,13 +84,17 @@ class HashedValidation:
         """The rows so far, as one fold, with this number of features."""
         if self.n_rows < FEWEST:
             return ValidationRows()
-        together = joined(self._parts)
+        together = joined([self._still_chosen(part) for part in self._parts])
         self._parts = [together]
         order = np.arange(together.n_rows, dtype=np.uint64)
         weights = np.ones(1) if together.weights is None else together.weights
         rows = Rows.of(widened(together.X, n_features), roles=together.roles, unique=True)
         block = Block(rows, frozen(together.labels), frozen(weights), order, order)
         return ValidationRows(1, np.zeros(order.size, np.uint8), order, block, numbers=together.numbers)
+
+    def _still_chosen(self, part: RowBlock) -> RowBlock:
+        stay = self._hashes(part) < np.uint64(self.threshold)
+        return part if stay.all() else part.at(np.flatnonzero(stay))
 
     def _hashes(self, block: RowBlock) -> NDArray[np.uint64]:
         if self.by_features is None:

@@ -46,6 +46,10 @@ class ReusedArrays:
         with self._lock:
             return self._memory(n_bytes)[:n_bytes].view(dtype)
 
+    def made(self, array: NDArray[Any]) -> bool:
+        """Whether an array lies in memory that was given out here."""
+        return any(array.base is kept for kept in self._kept)
+
     def _memory(self, n_bytes: int) -> NDArray[np.uint8]:
         """Memory that is free, and at most twice as much as is needed; others that are free are given up if many."""
         found, free = None, list[int]()

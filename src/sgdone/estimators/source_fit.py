@@ -29,7 +29,7 @@ from sgdone.stopping import MaxPasses
 from sgdone.tables import TableEncoder
 
 #: Share of the memory that the buffer of permuted rows may take.
-_BUFFER_SHARE = 1 / 8
+_BUFFER_SHARE = 1 / 16
 #: Bytes of a row beside its features: label, weight and hash.
 _ROW_BYTES = 24
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
-from sgdone.kernels.rows_csr import sound
+from sgdone.kernels.prefetch import AHEAD
+from sgdone.kernels.rows_csr import fetch, sound
 
 
 @lru_cache(maxsize=8)
@@ -54,6 +55,8 @@ def make_csr_statistics(types: str) -> Callable[..., int]:
         used = 0
         for position in range(order.size):
             i = order[position]
+            if position + AHEAD < order.size:
+                fetch(rows, order[position + AHEAD])
             if sample_weight[i * stride] == 0.0 or not sound(rows, i, weights):
                 continue
             used += 1

@@ -23,7 +23,7 @@ def cell_hash(bits: Any, value: Any, column: Any, key: Any) -> Any:
     """Hash of a number that is not 0; ``bits`` are its own."""
     if value != value:
         bits = _NAN
-    return mixed(mixed(bits) ^ (key + (np.uint64(column) + np.uint64(1)) * PAIR_FACTOR))
+    return mixed(bits ^ (key + (np.uint64(column) + np.uint64(1)) * PAIR_FACTOR))
 
 
 @compiled("dense_row_hashes")
