@@ -16,11 +16,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 from data import test_svmlight_parts, test_vw
 from kernels.test_decimal_number import HALFWAY, HARD, read
 from sgdone.data import line_blocks
 from sgdone.data.column_numbers import ColumnNumbers
 from sgdone.data.csr_duplicates import with_unique_entries
+from sgdone.data.csv_numbers import NumberColumns
+from sgdone.data.csv_records import FirstRecord
+from sgdone.data.text_blocks import TextBlock
 from sgdone.data.readers.svmlight import read_svmlight_parts
 from sgdone.data.readers.vw import read_vw_parts
 from sgdone.data.table import ReadOptions
@@ -37,6 +41,11 @@ for block in (1 << 6, 1 << 16):
                 out += [table.X.indptr, table.X.indices, table.X.data.view(np.uint64), table.y.view(np.uint64)]
                 numbers = ColumnNumbers()
                 out += [numbers.of(with_unique_entries(table.X)).indices, numbers.columns]
+record = FirstRecord(",", ["a", "b", "c"], options)
+for text in (b"1,2.5,3\\n\\n-4e-7,,5\\r\\n6,7,8", b"1,2\\n", b"12,x,3\\n", b"1,2,3", b"\\n"):
+    found = NumberColumns().of(TextBlock(text, 1, text.count(b"\\n")), record, {"c": pa.int64(), "a": pa.float64()})
+    for column in (found or {}).values():
+        out.append(column.to_numpy().astype(np.float64).view(np.uint64))
 np.save(sys.argv[1], np.concatenate(out).astype(np.uint64))
 """
 

@@ -12,12 +12,15 @@ from sgdone.data import text_blocks
 from sgdone.data.column_choice import Columns
 from sgdone.data.csv_columns import BOOLEAN, FALSE, NUMBER, TIMESTAMP, TRUE, as_type, type_of_column
 from sgdone.data.csv_labels import labels_as, typed_labels
+from sgdone.data.csv_numbers import NUMBERS, NumberColumns
 from sgdone.data.csv_records import FirstRecord, broken_line, line_of
 from sgdone.data.memory import size_text
 from sgdone.data.table import DataError, shortened
 from sgdone.data.text_blocks import TextBlock
 from sgdone.tables.string_cells import GAP_WORDS
 
+#: Blocks that have cells of numbers which are not written plainly, before no other is expected to have none.
+_MOST_FAILURES = 4
 #: Bytes of the pieces of a block that Arrow parses at the same time, and those for each column at least.
 _PIECE, _BYTES_PER_COLUMN = 2**20, 1024
 _TEXT = pa.large_string()
@@ -31,24 +34,40 @@ class CellParser:
     def __init__(self, types: dict[str, Any], columns: Columns) -> None:
         self._types, self._columns = types, columns
         self._as_text: set[str] = set()  # columns with cells that Arrow does not read as their type
+        self._number_columns = NumberColumns()
+        self._failures = 0
         self._gaps = arrow_csv.ConvertOptions().null_values
         if _TEXT not in types.values():  # among strings these words are values
             self._gaps = [*self._gaps, *GAP_WORDS]
 
-    def table(self, block: TextBlock, record: FirstRecord) -> Any:
-        """The columns of the rows of a block."""
-        types = {name: _TEXT if name in self._as_text else kind for name, kind in self._types.items()}
+    def numbers(self, block: TextBlock, record: FirstRecord) -> dict[str, Any]:
+        """Columns of numbers of a block that are written plainly; it can be called in several threads."""
+        types = {name: kind for name, kind in self._types.items() if kind in NUMBERS and name not in self._as_text}
+        if self._failures >= _MOST_FAILURES:
+            return {}
+        found = self._number_columns.of(block, record, types)
+        self._failures += found is None
+        return found or {}
+
+    def table(self, block: TextBlock, record: FirstRecord, numbers: dict[str, Any] | None = None) -> Any:
+        """The columns of the rows of a block, of which some may be known."""
+        known = numbers or {}
+        others = {name: kind for name, kind in self._types.items() if name not in known}
+        made = dict(zip(others, self._parsed_by_arrow(block, record, others), strict=True)) if others else {}
+        return pa.table([(known | made)[name] for name in self._types], names=list(self._types))
+
+    def _parsed_by_arrow(self, block: TextBlock, record: FirstRecord, wanted: dict[str, Any]) -> list[Any]:
+        types = {name: _TEXT if name in self._as_text else kind for name, kind in wanted.items()}
         try:
             found = _read(block, record, types, self._gaps)
         except pa.ArrowInvalid:
-            strings = strings_of(block, record, list(self._types))
-            self._as_text |= {name for name, kind in self._types.items() if not _is_plain(strings.column(name), kind)}
+            strings = strings_of(block, record, list(wanted))
+            self._as_text |= {name for name, kind in wanted.items() if not _is_plain(strings.column(name), kind)}
             found = strings
-        made = [
+        return [
             column if column.type == kind else self._converted(column, name, block, record)
-            for column, (name, kind) in zip(found.columns, self._types.items(), strict=True)
+            for column, (name, kind) in zip(found.columns, wanted.items(), strict=True)
         ]
-        return pa.table(made, names=list(self._types))
 
     def _converted(self, strings: Any, name: str, block: TextBlock, record: FirstRecord) -> Any:
         made = self._parsed(strings, name)
@@ -86,10 +105,14 @@ def decide_types(head: Sequence[tuple[TextBlock, FirstRecord]], columns: Columns
     as_strings = head[0][1].options.as_strings if head else ()
     fixed = {name for name in columns.features if name in as_strings}
     found: dict[str, set[Any]] = {name: set() for name in columns.read() if name != columns.label}
-    labels = []
+    labels, number_columns = [], NumberColumns()
     for block, record in head:
-        # A column with two types is one of strings: its other cells are not parsed.
-        open_columns = [name for name, types in found.items() if name not in fixed and _common(types) != _TEXT]
+        # Columns that were numbers so far probably still are. One with two types is of strings, and not parsed further.
+        likely = {name: NUMBER for name, types in found.items() if types == {NUMBER} and name not in fixed}
+        known = number_columns.of(block, record, likely) or {}
+        open_columns = [
+            name for name, types in found.items() if name not in fixed | known.keys() and _common(types) != _TEXT
+        ]
         label = [] if columns.label is None else [columns.label]
         strings = strings_of(block, record, [*open_columns, *label])
         for name in open_columns:

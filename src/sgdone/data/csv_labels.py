@@ -35,6 +35,8 @@ def labels_as(labels: Any, kind: Any) -> Any | None:
     >>> labels_as(labels, pa.float64()).to_pylist(), labels_as(labels, pa.bool_())
     ([1.0, 2.0, None], None)
     """
+    if labels.null_count == len(labels):
+        return pa.chunked_array([pa.nulls(len(labels), kind)])
     encoded = pa.concat_arrays(labels.chunks).dictionary_encode()
     try:
         return pa.chunked_array([_inferred(encoded.dictionary, kind).take(encoded.indices)])

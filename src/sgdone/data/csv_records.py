@@ -40,7 +40,7 @@ class FirstRecord:
     def rows_of(self, block: TextBlock) -> TextBlock:
         """The rows of the first block of the file."""
         n_bytes, n_lines = self.skipped
-        return TextBlock(block.text[n_bytes:], block.line + n_lines)
+        return TextBlock(block.text[n_bytes:], block.line + n_lines, block.n_lines - n_lines)
 
 
 def first_record(open_text: Opener, options: ReadOptions) -> FirstRecord:

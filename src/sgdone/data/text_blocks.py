@@ -23,10 +23,11 @@ _QUOTE, _LINE_FEED, _RETURN = b'"\n\r'
 
 
 class TextBlock(NamedTuple):
-    """Whole rows of a file, and the number of the line that they begin with."""
+    """Whole rows of a file, the number of the line that they begin with, and how many line feeds they have."""
 
     text: bytes
     line: int
+    n_lines: int
 
 
 def whole_rows(
@@ -50,8 +51,9 @@ def whole_rows(
     while piece:
         end, _ = _last_row_end(text, separator)
         if end:
-            yield TextBlock(text[:end], line)
-            line += text.count(b"\n", 0, end)
+            block = TextBlock(text[:end], line, text.count(b"\n", 0, end))
+            yield block
+            line += block.n_lines
             text = text[end:]
         elif len(text) > LONGEST_ROW:
             raise options.error(
@@ -64,7 +66,7 @@ def whole_rows(
         if opening is not None:
             where = line + text.count(b"\n", 0, opening)
             raise options.error('a quote (") is not closed: correct the line', place=f"line {where:,}")
-        yield TextBlock(text, line)
+        yield TextBlock(text, line, text.count(b"\n"))
 
 
 def _last_row_end(text: bytes, separator: str | None) -> tuple[int, int | None]:

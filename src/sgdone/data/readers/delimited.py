@@ -19,11 +19,13 @@ from sgdone.data.csv_columns import typed_column
 from sgdone.data.csv_labels import typed_labels
 from sgdone.data.csv_records import FirstRecord, broken_line, first_record, line_of, separator_of
 from sgdone.data.file_set_columns import FileSetColumns
+from sgdone.data.line_parts import n_threads
 from sgdone.data.memory import MemoryBudget
 from sgdone.data.part_sizes import parts_of
 from sgdone.data.reader import Reader
 from sgdone.data.table import DataError, ReadOptions, Table
 from sgdone.data.text_blocks import TextBlock, whole_rows
+from sgdone.data.threads import mapped
 from sgdone.message_text import counted
 
 #: Arrow needs blocks of at least one line. This many bytes per column leave room for values of up to 1 kB.
@@ -111,10 +113,13 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
         cells = CellParser(decide_types([(rows.block, rows.record) for rows in head], columns), columns)
         head.reverse()
         empty = True
-        for rows in chain((head.pop() for _ in range(len(head))), blocks):
-            for table in _tables(rows, cells):
-                empty = False
-                yield table
+        ordered = chain((head.pop() for _ in range(len(head))), blocks)
+        with_numbers = mapped(lambda rows: (rows, cells.numbers(rows.block, rows.record)), ordered, n_threads())
+        with closing(with_numbers):
+            for rows, numbers in with_numbers:
+                for table in _tables(rows, cells, numbers):
+                    empty = False
+                    yield table
         if empty:
             raise files[0].error("has column names but no rows")
 
@@ -156,9 +161,9 @@ def _blocks(files: Sequence[ReadOptions], chosen: FileSetColumns | None) -> Gene
                 raise options.error("is empty")
 
 
-def _tables(rows: _Rows, cells: CellParser) -> Iterator[Table]:
+def _tables(rows: _Rows, cells: CellParser, numbers: dict[str, Any]) -> Iterator[Table]:
     block, record, columns = rows.block, rows.record, rows.columns.columns
-    for first, part in parts_of(cells.table(block, record)):
+    for first, part in parts_of(cells.table(block, record, numbers)):
 
         def place(row: int, first: int = first) -> str:
             return f"line {line_of(first + row, io.BytesIO(block.text), record, block.line):,}"
