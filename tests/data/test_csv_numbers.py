@@ -95,9 +95,16 @@ def test_a_blank_line_of_one_column_is_left_to_others():
     assert numbers(b"1\n2", {"a": NUMBER}, names=["a"]) == {"a": [1.0, 2.0]}
 
 
-def test_other_columns_are_skipped_unless_there_are_quotes():
-    assert numbers(b"1,x y z,3\n2,,4\n", {"c": WHOLE, "a": NUMBER}) == {"c": [3, 4], "a": [1.0, 2.0]}
-    assert numbers(b'1,"x,y",3\n', {"a": NUMBER}) is None
+@pytest.mark.parametrize("cell", ["x y z", "", '"x,y"', '"line\nbreak"', '"a ""quoted"" word"', '""', 'x"y', '","'])
+def test_other_columns_are_skipped(cell):
+    text = f"1,{cell},3\n2,,4\n".encode()
+    assert numbers(text, {"c": WHOLE, "a": NUMBER}) == {"c": [3, 4], "a": [1.0, 2.0]}
+    assert numbers(f"1,2,{cell}\n".encode(), {"a": NUMBER}) == {"a": [1.0]}
+
+
+@pytest.mark.parametrize("cell", ['"not closed', '"x"y', '"x" '])
+def test_odd_quotes_are_left_to_others(cell):
+    assert numbers(f"1,{cell},3\n".encode(), {"a": NUMBER}) is None
 
 
 @pytest.mark.parametrize("cell", ["1.0", "1e3", "1234567890123456", "9007199254740993"])

@@ -39,7 +39,7 @@ class NumberColumns:
         >>> NumberColumns().of(TextBlock(b"1.5,x,NA\n", 1, 1), record, types)
         """
         text = block.text
-        if not types or len(record.separator) != 1 or b'"' in text:
+        if not types or not record.separator.isascii() or len(record.separator) != 1:
             return None
         capacity = block.n_lines + 1
         order = {name: place for place, name in enumerate(types)}

@@ -1,7 +1,7 @@
 """Columns of numbers of CSV text.
 
-The loop reads numbers as most programs write them, and stops at everything else: words for gaps, quotes, blanks, codes
-such as ``007``, and rows that are too short or too long. Its caller reads them in another way.
+The loop reads numbers as most programs write them, and stops at everything else: words for gaps, numbers in quotes or
+with blanks, codes such as ``007``, and rows that are too short or too long. Its caller reads them in another way.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from sgdone.kernels.jit import compiled, inlined
 SKIPPED: Final = -1
 #: In place of the number of rows, if there is something else among them.
 NOT_NUMBERS: Final = -1
-NEWLINE, RETURN = np.uint8(10), np.uint8(13)
+NEWLINE, RETURN, QUOTE = np.uint8(10), np.uint8(13), np.uint8(34)
 #: Digits of whole numbers that differ from all others as floats.
 WHOLE_DIGITS = np.uint64(15)
 
@@ -36,6 +36,20 @@ def is_whole(data: Any, at: Any, end: Any) -> Any:
     for k in range(at, end):
         others += not is_digit(data[k])
     return others == 0 and end - at <= WHOLE_DIGITS
+
+
+@inlined
+def after_quoted(data: Any, at: Any, end: Any) -> Any:
+    """Where a quoted cell ends that begins at ``at``; a quote in it is doubled."""
+    at += ONE
+    while at < end:
+        if data[at] != QUOTE:
+            at += ONE
+        elif data[at + ONE] == QUOTE:
+            at += ONE + ONE
+        else:
+            return at + ONE
+    return end
 
 
 @lru_cache(maxsize=1)
@@ -60,7 +74,9 @@ def make_read_rows() -> Callable[..., int]:
                 continue
             for k in range(places.size):
                 place = places[k]
-                if place == SKIPPED:
+                if place == SKIPPED and data[at] == QUOTE:
+                    at = after_quoted(data, at, end)
+                elif place == SKIPPED:
                     while data[at] != separator and data[at] != NEWLINE:
                         at += ONE
                 elif data[at] == separator or data[at] == NEWLINE or data[at] == RETURN:

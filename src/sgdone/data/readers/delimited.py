@@ -1,7 +1,7 @@
 """Reader for CSV and similar files. Arrow parses them; the slower csv module locates the line of an error."""
 
 import io
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from itertools import chain
@@ -114,8 +114,7 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
         head.reverse()
         empty = True
         ordered = chain((head.pop() for _ in range(len(head))), blocks)
-        with_numbers = mapped(lambda rows: (rows, cells.numbers(rows.block, rows.record)), ordered, n_threads())
-        with closing(with_numbers):
+        with closing(_with_numbers(ordered, cells)) as with_numbers:
             for rows, numbers in with_numbers:
                 for table in _tables(rows, cells, numbers):
                     empty = False
@@ -159,6 +158,11 @@ def _blocks(files: Sequence[ReadOptions], chosen: FileSetColumns | None) -> Gene
                 yield _Rows(block, record, chosen)  # type: ignore[arg-type]
             if record is None:
                 raise options.error("is empty")
+
+
+def _with_numbers(blocks: Iterable[_Rows], cells: CellParser) -> Generator[tuple[_Rows, dict[str, Any]], None, None]:
+    """Blocks of rows with their columns of numbers, which are read in several threads."""
+    yield from mapped(lambda rows: (rows, cells.numbers(rows.block, rows.record)), blocks, n_threads())
 
 
 def _tables(rows: _Rows, cells: CellParser, numbers: dict[str, Any]) -> Iterator[Table]:
