@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
     from sgdone.losses import CustomLoss
     from sgdone.model_file import load, save
-    from sgdone.tables import TableEncoder
+    from sgdone.tables.table_encoder import TableEncoder
 else:
     # Names are imported when first used: `sgdone --help` waits for neither Numba nor scikit-learn.
     _HOMES = {
@@ -21,7 +21,7 @@ else:
         "LinearRegressor": "estimators",
         "SGDClassifier": "estimators",
         "SGDRegressor": "estimators",
-        "TableEncoder": "tables",
+        "TableEncoder": "tables.table_encoder",
         "batches": "data.row_input",
         "files": "data.file_input",
         "load": "model_file",

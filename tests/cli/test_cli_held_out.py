@@ -7,6 +7,7 @@ from sklearn.metrics import confusion_matrix, log_loss, roc_auc_score
 from cli.files import write_csv
 from sgdone import LinearClassifier, load
 from sgdone.cli.held_out import held_out_rows
+from sgdone.estimators.estimator_cores import LinearClassifierCore
 
 
 @pytest.fixture
@@ -97,7 +98,7 @@ def test_confusion_of_few_classes_only(sgdone, rng, tmp_path):
 @pytest.mark.parametrize("when", ["running", "encoding"])
 def test_ctrl_c_in_the_second_fit(when, sgdone, file, tmp_path, monkeypatch):
     """The model so far is saved; before there is one, that of the first fit."""
-    fit, calls = LinearClassifier.fit, []
+    fit, calls = LinearClassifierCore.fit, []
 
     def pressed(model, X, y, **options):
         calls.append(len(y))
@@ -110,7 +111,7 @@ def test_ctrl_c_in_the_second_fit(when, sgdone, file, tmp_path, monkeypatch):
     def press(progress):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(LinearClassifier, "fit", pressed)
+    monkeypatch.setattr(LinearClassifierCore, "fit", pressed)
     result = sgdone("fit", file, "--model", tmp_path / "m", "--stop", 3, code=130)
     assert calls == [180, 200]
     assert "held-out rows" in result.stdout

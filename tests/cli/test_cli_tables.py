@@ -8,7 +8,9 @@ import pytest
 from pyarrow import parquet
 
 from cli.files import write_csv
-from sgdone import LinearClassifier, load
+from sgdone import load
+from sgdone.estimators.estimator_cores import LinearClassifierCore
+from sgdone.estimators.parameters import parameters_of
 from sgdone.model_file import read_header
 
 N = 300
@@ -98,13 +100,13 @@ def test_codes_stay_codes_in_files_that_have_only_numbers(sgdone, people, rng, t
 def test_the_command_fits_as_the_library(sgdone, file, people, monkeypatch):
     """Weights of rows and classes, and kinds of columns."""
     made = []
-    fit = LinearClassifier.fit
+    fit = LinearClassifierCore.fit
 
     def recorded(model, X, y, **options):
-        made.append((model.get_params(), X.column_names, options["sample_weight"]))
+        made.append((parameters_of(model), X.column_names, options["sample_weight"]))
         return fit(model, X, y, **options)
 
-    monkeypatch.setattr(LinearClassifier, "fit", recorded)
+    monkeypatch.setattr(LinearClassifierCore, "fit", recorded)
     sgdone("fit", file, "--label", "income", "--drop", "id", "--weight", "w", "--types", "zip=category",
            "--class-weight", "<=50K=2,>50K=1", "--no-holdout", "--quiet")  # fmt: skip
     ((parameters, names, weights),) = made

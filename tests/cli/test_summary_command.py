@@ -7,7 +7,7 @@ from pyarrow import parquet
 
 from cli.files import write_csv, write_svmlight
 from inference.summaries import summary_of
-from sgdone import LinearClassifier, LinearRegressor
+from sgdone.estimators.estimator_cores import LinearClassifierCore, LinearRegressorCore
 from sgdone.inference import Refusal
 
 INFINITE = Refusal("infinite", 'It tends to +∞. Use loss="huber".', 1)
@@ -25,7 +25,7 @@ def calls(monkeypatch):
         recorded.made.append({"X": X, "y": y, **options})
         return recorded.result
 
-    for estimator in (LinearClassifier, LinearRegressor):
+    for estimator in (LinearClassifierCore, LinearRegressorCore):
         monkeypatch.setattr(estimator, "summary", summary, raising=False)
     return recorded
 

@@ -6,8 +6,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
-from sgdone import LinearClassifier, SGDClassifier
-from sgdone.estimators import optimum
+from sgdone import LinearClassifier, SGDClassifier, diagnose
 from tiers import fast_first
 
 FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
@@ -107,7 +106,7 @@ def test_an_interrupted_check_keeps_the_model(separable, monkeypatch):
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(optimum, "fast_check", interrupt)
+    monkeypatch.setattr(diagnose, "fast_check", interrupt)
     X, y = separable
     assert LinearClassifier(alpha=0, random_state=0).fit(X, y).score(X, y) > 0.9
 

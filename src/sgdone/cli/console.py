@@ -2,23 +2,26 @@
 
 import json
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+if TYPE_CHECKING:  # imported when something is printed: a report as JSON does not wait for it
+    from rich.console import Console
 
 #: A table in a file or a pipe is at most as wide as this.
 _WIDTH_OF_FILES = 200
 
 
-def output() -> Console:
+def output() -> "Console":
     """Console for standard output; plain text if it is not a terminal."""
+    from rich.console import Console
+
     return Console(highlight=False)
 
 
-def errors() -> Console:
+def errors() -> "Console":
     """Console for standard error."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False)
 
 
@@ -41,6 +44,8 @@ def _plain(value: Any) -> Any:
 
 def show(facts: list[tuple[str, str]]) -> None:
     """Print names and values, one per line."""
+    from rich.text import Text
+
     width = max(len(name) for name, _ in facts) + 2
     for name, what in facts:
         output().print(Text.assemble((name.ljust(width), "bold"), what), soft_wrap=True)
@@ -48,6 +53,9 @@ def show(facts: list[tuple[str, str]]) -> None:
 
 def show_table(heading: list[str], lines: list[list[str]]) -> None:
     """Print a table whose first column names the lines; a terminal that is too narrow folds its cells."""
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
     for column, name in enumerate(heading):
         table.add_column(Text(name), justify="left" if column == 0 else "right", overflow="fold")
@@ -86,6 +94,8 @@ _COLOURS = {
 
 def say(text: str, status: str = "") -> None:
     """Print a sentence in the colour of a status; lines are wrapped only in a terminal."""
+    from rich.text import Text
+
     out = output()
     out.print(Text(text, style=_COLOURS.get(status, "")), soft_wrap=not out.is_terminal)
 

@@ -22,7 +22,8 @@ from sgdone.data.learning_task import Task
 from sgdone.diagnose import Shape, shape
 from sgdone.diagnose.data_summary.summary_text import NO_PROBLEMS, shown_label
 from sgdone.message_text import counted
-from sgdone.tables import TableEncoder
+from sgdone.tables import TableEncoderCore
+from sgdone.tables.arrow_arrays import numpy_of
 from sgdone.tables.number_values import as_floats
 
 #: The fit status whose colour is used for each kind of separation.
@@ -102,8 +103,8 @@ def _features(rows: InputData) -> tuple[Any, list[str], str, list[dict[str, Any]
     if all(_is_number(kind) for kind in rows.X.schema.types):
         columns = [_floats(column) for column in rows.X.columns]
         return np.column_stack(columns), rows.X.column_names, "", None
-    encoder = TableEncoder()
-    X = encoder.fit_transform(rows.X)
+    encoder = TableEncoderCore()
+    X = encoder.fit_encode(rows.X).tocsr()
     references = {group.reference for group in encoder.groups()}
     kept = [feature for feature in range(X.shape[1]) if feature not in references]
     names = encoder.get_feature_names_out()
@@ -120,7 +121,7 @@ def _is_number(kind: Any) -> bool:
 
 
 def _floats(column: Any) -> NDArray[np.floating]:
-    return as_floats(column) if not pa.types.is_float32(column.type) else column.to_numpy()
+    return as_floats(column) if not pa.types.is_float32(column.type) else numpy_of(column)
 
 
 def _names(rows: InputData) -> list[str]:

@@ -14,7 +14,7 @@ from sgdone.cli.scores import Model
 from sgdone.data.learning_task import Task
 from sgdone.message_text import counted
 from sgdone.run.verdict import Verdict
-from sgdone.tables import TableEncoder
+from sgdone.tables import TableEncoderCore
 from sgdone.tables.date_values import DateValues
 
 #: Columns named in a line of the report.
@@ -56,7 +56,7 @@ def _columns(model: Model, rows: InputData) -> list[dict[str, Any]] | None:
     return None if encoder is None or not isinstance(rows.X, pa.Table) else columns_of(encoder, rows.X)
 
 
-def columns_of(encoder: TableEncoder, table: Any) -> list[dict[str, Any]]:
+def columns_of(encoder: TableEncoderCore, table: Any) -> list[dict[str, Any]]:
     """How each column was encoded of a table, and its gaps."""
     plans = {} if encoder.is_plain else {plan.encoder.name: plan for plan in encoder.plans_}
     return [

@@ -19,6 +19,7 @@ from sgdone.data.table import DataError, Table, reads_as_number, shortened
 from sgdone.datasets import DatasetNotFound
 from sgdone.datasets.lookup import parse
 from sgdone.message_text import counted
+from sgdone.tables.arrow_arrays import arrow_of
 
 _WILDCARD = re.compile(r"[*?\[]")
 
@@ -72,7 +73,7 @@ class InputData:
 
     def at(self, rows: NDArray[np.int64]) -> "InputData":
         """Some of the rows."""
-        X = self.X.take(rows) if isinstance(self.X, pa.Table) else self.X[rows]
+        X = self.X.take(arrow_of(rows)) if isinstance(self.X, pa.Table) else self.X[rows]
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, X=X, y=self.labels[rows], weights=weights)
 

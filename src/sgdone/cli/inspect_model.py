@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
-import sgdone
 from sgdone.cli import console
 from sgdone.cli.report_text import MOST_CLASSES, classes_text, solver_text, verdict_as_json, verdict_text
 from sgdone.cli.scores import Model
-from sgdone.model_file import read_header
+from sgdone.estimators.classification import Classification
+from sgdone.model_file import load_core, read_header
 
 #: Columns of a data frame that are printed; a terminal has fewer lines.
 _MOST_COLUMNS = 40
@@ -19,7 +18,7 @@ _MOST_COLUMNS = 40
 
 def inspect_and_report(path: Path, top: int, json: bool) -> None:
     """Load a model and print its report."""
-    model = sgdone.load(path)
+    model = load_core(path)
     header = read_header(path)
     report = {
         "file": str(path),
@@ -76,7 +75,7 @@ def _largest(model: Model, top: int) -> list[dict[str, Any]]:
         name = f"feature {column + 1}" if names is None else names[column]
         entry = {"feature": name, "column": int(column), "coefficient": float(coef[row, column])}
         entry["per_std"] = None if std is None else float(effect[row, column])
-        if is_classifier(model) and len(coef) > 1:
+        if isinstance(model, Classification) and len(coef) > 1:
             entry["class"] = model.classes_[row]
         entries.append(entry)
     return entries

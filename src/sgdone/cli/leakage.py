@@ -22,12 +22,13 @@ from typing import Any, final
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from sgdone.cli.console import printable
 from sgdone.cli.input_data import InputData
+from sgdone.cli.ranks import area_under_roc, average_ranks
 from sgdone.cli.scores import Model
 from sgdone.data.learning_task import Task
+from sgdone.tables.arrow_arrays import arrow_of
 from sgdone.tables.date_values import DateValues
 from sgdone.tables.level_values import LevelValues
 
@@ -85,7 +86,7 @@ def possible_leaks(model: Model, rows: InputData, task: Task, seed: int, r2: flo
     judge = _Judge.of(rows.labels[sample], task, seed)
     if judge is None:
         return []
-    table = rows.X.select([plan.encoder.name for plan in plans]).take(sample)
+    table = rows.X.select([plan.encoder.name for plan in plans]).take(arrow_of(sample))
     found = []
     for plan in plans:
         name = plan.encoder.name
@@ -157,11 +158,10 @@ class _Judge:
         of_levels = self._of_levels(codes) if distinct.size <= FEW_VALUES else 0.0
         if self.n_classes > 2:
             return max(of_levels, float(np.mean(self._next_to(numbers) == self.target)))
-        ranks = rankdata(numbers)
         if self.n_classes == 2:
-            alone = self._auc(ranks)
+            alone = area_under_roc(self.target == 1, numbers)
             return max(of_levels, alone, 1.0 - alone)
-        of_ranks = _squared_correlation(ranks, np.asarray(rankdata(self.target)))
+        of_ranks = _squared_correlation(average_ranks(numbers), average_ranks(self.target))
         return max(of_levels, _squared_correlation(numbers, self.target), of_ranks if of_ranks >= LEAST_R2 else 0.0)
 
     def _of_levels(self, codes: NDArray[np.integer]) -> float:
@@ -176,7 +176,7 @@ class _Judge:
             # An unseen level has the mean of all; one row of that weight hardly matters to others.
             means[rows] = ((total + self.target.mean()) / (count + 1))[codes[rows]]
         if self.n_classes == 2:
-            return self._auc(rankdata(means))
+            return area_under_roc(self.target == 1, means)
         spread = np.sum((self.target - self.target.mean()) ** 2)
         return float(1.0 - np.sum((self.target - means) ** 2) / spread)
 
@@ -202,12 +202,6 @@ class _Judge:
             nearer = numbers[rows] - known[before] < known[after] - numbers[rows]
             guesses[rows] = classes[np.where(nearer, before, after)]
         return guesses
-
-    def _auc(self, ranks: Floats) -> float:
-        positive = self.target == 1
-        n_positive = np.count_nonzero(positive)
-        pairs = n_positive * (self.target.size - n_positive)
-        return float((ranks[positive].sum() - n_positive * (n_positive + 1) / 2) / pairs)
 
 
 def _squared_correlation(first: Floats, second: Floats) -> float:

@@ -1,14 +1,11 @@
 """``sgdone fit`` on rows in memory."""
 
 import time
-import warnings
 from typing import Any, final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
-from sklearn.exceptions import ConvergenceWarning
 
 from sgdone.cli.errors import table_errors_named
 from sgdone.cli.fit_arguments import FitArguments, notes_of
@@ -22,6 +19,7 @@ from sgdone.cli.part_scores import score_opened
 from sgdone.cli.progress import ProgressLine
 from sgdone.cli.scores import BaseRate, Model, score
 from sgdone.data.learning_task import Task
+from sgdone.estimators.classification import Classification
 from sgdone.interfaces.stop import Status
 
 
@@ -108,7 +106,7 @@ class _Fits:
     def _fit(self, rows: InputData, doing: str) -> None:
         """Train, and give the features their names; nothing changes if it fails."""
         model = self._options.estimator(self._task, self._train.labels)
-        n_classes = len(np.unique(rows.labels)) if is_classifier(model) else 2
+        n_classes = len(np.unique(rows.labels)) if isinstance(model, Classification) else 2
         method = model._method()
         one_model = n_classes == 2 or method.trains_all_outputs
         self._line.now(doing, models=1 if one_model else n_classes, counts=method.counts)
@@ -117,8 +115,7 @@ class _Fits:
         if not is_table:
             model._feature_names = rows.feature_names
         start = time.perf_counter()
-        with warnings.catch_warnings(), table_errors_named(rows.name):
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the verdict says it
+        with table_errors_named(rows.name):
             model.fit(rows.X, rows.labels, sample_weight=rows.weights)
         self.seconds += time.perf_counter() - start
         del model._progress_hook

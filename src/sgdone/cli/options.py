@@ -12,8 +12,14 @@ from sgdone import losses, solvers, stopping
 from sgdone.cli.errors import usage
 from sgdone.cli.file_options import pairs
 from sgdone.data.learning_task import Task
-from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
 from sgdone.estimators.default_fit import rule_with_gain
+from sgdone.estimators.estimator_cores import (
+    EstimatorCore,
+    LinearClassifierCore,
+    LinearRegressorCore,
+    SGDClassifierCore,
+    SGDRegressorCore,
+)
 from sgdone.estimators.parameters import as_alpha, as_loss, as_rule, as_solver, as_step
 from sgdone.interfaces.registry import by_name, names
 from sgdone.losses.loss import Loss
@@ -117,9 +123,7 @@ class Options:
             task = by_name(self.loss, Loss, losses, "loss").task
         return None if task == "both" else task
 
-    def estimator(
-        self, task: Task, labels: NDArray[Any], *, one_pass: bool = False
-    ) -> LinearClassifier | LinearRegressor | SGDClassifier | SGDRegressor:
+    def estimator(self, task: Task, labels: NDArray[Any], *, one_pass: bool = False) -> EstimatorCore:
         """The estimator, not yet fitted; rows that can be read once allow one pass."""
         parameters = self.parameters()
         if one_pass:
@@ -138,12 +142,12 @@ class Options:
             parameters["loss"] = self.loss
         if task == "classification":
             if self.is_default_fit:
-                return LinearClassifier(n_jobs=-1, **parameters)
-            return SGDClassifier(n_jobs=-1, center=self.center, **parameters)
+                return LinearClassifierCore(n_jobs=-1, **parameters)
+            return SGDClassifierCore(n_jobs=-1, center=self.center, **parameters)
         with usage("--center"):
             if self.center:
                 raise ValueError("it puts the origin between two classes, and this is a regression: remove it")
-        return LinearRegressor(**parameters) if self.is_default_fit else SGDRegressor(**parameters)
+        return LinearRegressorCore(**parameters) if self.is_default_fit else SGDRegressorCore(**parameters)
 
 
 def _class_weight(text: str, labels: NDArray[Any]) -> str | dict[Any, float]:

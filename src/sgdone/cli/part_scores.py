@@ -6,13 +6,13 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
 
 from sgdone.cli.errors import table_errors_named
 from sgdone.cli.input_data import InputData, as_classes, for_task, of_table
 from sgdone.cli.opened_data import OpenedData
 from sgdone.cli.scores import BaseRate, Model, raw_outputs, score
 from sgdone.data.learning_task import Task
+from sgdone.estimators.classification import Classification
 
 #: Share of the memory for outputs and labels that are kept, and bytes at least: the scores need some copies of them.
 _SHARE_KEPT, _LEAST_KEPT = 1 / 32, 1 << 24
@@ -46,7 +46,7 @@ class PartScores:
         y, outputs = np.concatenate(self._labels), np.concatenate(self._outputs)
         weights = np.concatenate(self._weights) if self._weights else None
         rows = InputData("", np.empty((y.size, 0)), y, None, weights=weights)
-        if is_classifier(self._model):
+        if isinstance(self._model, Classification):
             rows = replace(rows, y=as_classes(y))
             known = bool(np.isin(rows.labels, self._model.classes_).any())
         else:

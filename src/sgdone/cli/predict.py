@@ -8,7 +8,6 @@ from typing import Any, final
 
 import numpy as np
 
-import sgdone
 from sgdone.cli import console
 from sgdone.cli.errors import table_errors_named, usage
 from sgdone.cli.file_options import FileOptions
@@ -19,8 +18,10 @@ from sgdone.cli.prediction_parts import PredictionRows
 from sgdone.cli.progress import ProgressLine
 from sgdone.cli.report_text import score_lines
 from sgdone.cli.scores import Model, numbers_of_classes, raw_outputs
+from sgdone.estimators.classification import Classification
+from sgdone.estimators.parameters import as_loss
 from sgdone.estimators.probabilities import probabilities
-from sgdone.model_file import read_header
+from sgdone.model_file import load_core, read_header
 
 
 @final
@@ -42,9 +43,9 @@ def predict_and_report(options: PredictOptions) -> None:
     """Load the model, read, predict and write part by part, and print the scores."""
     path, out = options.model, options.out
     check_not_input("--out", out, [path, *options.data])
-    model = sgdone.load(path)
+    model = load_core(path)
     with usage("--proba"):
-        if options.proba and not hasattr(model, "predict_proba"):
+        if options.proba and not _has_probabilities(model):
             raise ValueError(f"the model {path} does not predict probabilities: train it with --loss logistic")
     rows = PredictionRows(options.data, model, read_header(path)["extra"], options.file, options.ids)
     run = _Run(model, rows, options.file.max_memory)
@@ -93,7 +94,7 @@ class _Run:
             predictions, shares = outputs, None
             if classes is not None:
                 predictions = classes[numbers_of_classes(outputs)]
-                if with_shares and hasattr(model, "predict_proba"):
+                if with_shares and _has_probabilities(model):
                     shares = probabilities(outputs, multinomial=getattr(model, "multinomial_", False))
             self.scores.add(rows.y, rows.weights, outputs)
             self.n_rows, self.subset = self.n_rows + rows.n_rows, rows.subset
@@ -105,6 +106,10 @@ class _Run:
             return f"the {self.n_rows:,} test rows of {self.rows.name}"
         some = scores is not None and scores["rows"] < self.n_rows
         return f"{self.n_rows:,} rows" + (f" (scores of the first {scores['rows']:,})" if some and scores else "")
+
+
+def _has_probabilities(model: Model) -> bool:
+    return isinstance(model, Classification) and as_loss(model.loss, "classification").probabilistic
 
 
 def _columns(parts: list[PredictedPart]) -> dict[str, Any]:

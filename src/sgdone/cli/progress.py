@@ -1,16 +1,17 @@
 """The progress line of the command line."""
 
+import sys
 import time
-from typing import Any, Protocol, Self, final
-
-from rich.live import Live
-from rich.spinner import Spinner
-from rich.text import Text
+from typing import TYPE_CHECKING, Any, Protocol, Self, final
 
 from sgdone.cli.console import errors
 from sgdone.data.memory import size_text
 from sgdone.interfaces.progress import Progress
 from sgdone.run import Hook
+
+if TYPE_CHECKING:  # imported when a line is shown
+    from rich.live import Live
+    from rich.spinner import Spinner
 
 
 class ReadInParts(Protocol):
@@ -33,11 +34,18 @@ class ProgressLine:
         self._doing, self._since = "", time.monotonic()
         self._n_models, self._counts, self._models = 1, "sample", dict[int, _ModelProgress]()
         self._rows: ReadInParts | None = None
-        self._spinner = Spinner("dots")
-        self._live: Live | None = None
+        self._spinner: Spinner | None = None
+        self._live = self._made_live() if shown and sys.stderr.isatty() else None
+
+    def _made_live(self) -> "Live | None":
+        from rich.live import Live
+        from rich.spinner import Spinner
+
         console = errors()
-        if shown and console.is_terminal:
-            self._live = Live(get_renderable=self._render, console=console, refresh_per_second=10, transient=True)
+        if not console.is_terminal:
+            return None
+        self._spinner = Spinner("dots")
+        return Live(get_renderable=self._render, console=console, refresh_per_second=10, transient=True)
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -86,7 +94,10 @@ class ProgressLine:
     def _seconds(self) -> float:
         return time.monotonic() - self._since
 
-    def _render(self) -> Spinner:
+    def _render(self) -> "Spinner":
+        from rich.text import Text
+
+        assert self._spinner is not None
         self._spinner.update(text=Text(self.text(), no_wrap=True, overflow="ellipsis"))
         return self._spinner
 

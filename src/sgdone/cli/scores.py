@@ -1,33 +1,23 @@
 """Scores of a model on given rows, beside those of the base rate."""
 
 import math
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_classifier
 
 from sgdone.cli.input_data import InputData
-from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
+from sgdone.cli.ranks import area_under_roc
+from sgdone.estimators.classification import Classification
+from sgdone.estimators.estimator_cores import EstimatorCore
 from sgdone.estimators.parameters import as_loss
 from sgdone.estimators.probabilities import log_probabilities
 
-Model = LinearClassifier | LinearRegressor | SGDClassifier | SGDRegressor
+Model = EstimatorCore
 
 #: Most classes of a confusion table.
 MOST_CONFUSED = 10
-
-
-@contextmanager
-def features_matched() -> Iterator[None]:
-    """Suppress scikit-learn's warning about missing feature names: the columns were chosen by name."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        yield
 
 
 @final
@@ -51,8 +41,7 @@ class BaseRate:
 
 def raw_outputs(model: Model, X: Any) -> NDArray[Any]:
     """The scores of the classes, or the predictions of a regression: all else follows from them."""
-    with features_matched():
-        return np.asarray(model.decision_function(X) if is_classifier(model) else model.predict(X))
+    return np.asarray(model.decision_function(X) if isinstance(model, Classification) else model.predict(X))
 
 
 def numbers_of_classes(scores: NDArray[Any]) -> NDArray[np.intp]:
@@ -69,7 +58,7 @@ def score(
     rate on the same rows. ``outputs`` are those of :func:`raw_outputs`, if they are known.
     """
     predictions = raw_outputs(model, rows.X) if outputs is None else outputs
-    if is_classifier(model):
+    if isinstance(model, Classification):
         return _class_scores(model, predictions, rows, base_rate)
     y, weights = rows.labels.astype(np.float64), rows.weights_of_scores
     losses = as_loss(model.loss, "regression").value(predictions, y)
@@ -94,7 +83,8 @@ def _class_scores(model: Any, scores: NDArray[Any], rows: InputData, base_rate: 
     found: dict[str, Any] = {"rows": rows.n_rows, **_mean_and_error(losses, of_known)}
     found |= {"accuracy": accuracy, "error": 1.0 - accuracy}
     if scores.ndim == 1:
-        found["auc"] = _auc(numbers, scores[known], of_known)
+        finite = bool(np.isfinite(scores[known]).all())
+        found["auc"] = area_under_roc(numbers == 1, scores[known], of_known) if finite else math.nan
     if model.classes_.size <= MOST_CONFUSED:
         counts = np.zeros((model.classes_.size, model.classes_.size), dtype=np.int64)
         np.add.at(counts, (numbers, guesses[known]), 1)
@@ -124,14 +114,6 @@ def _fit_of(
         squares = float(np.average((y - predictions) ** 2, weights=weights))
         spread = float(np.average((y - np.average(y, weights=weights)) ** 2, weights=weights))
         return {"r2": 1.0 - squares / spread if spread > 0 else math.nan, "rmse": math.sqrt(squares)}
-
-
-def _auc(numbers: NDArray[np.integer], scores: NDArray[Any], weights: NDArray[np.float64] | None) -> float:
-    if np.unique(numbers).size < 2 or not np.isfinite(scores).all():
-        return math.nan
-    from sklearn.metrics import roc_auc_score
-
-    return float(roc_auc_score(numbers, scores, sample_weight=weights))
 
 
 def _mean_and_error(losses: NDArray[np.floating], weights: NDArray[np.float64] | None) -> dict[str, float]:

@@ -1,13 +1,11 @@
 """``sgdone fit`` on rows that do not fit into memory."""
 
 import time
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from sklearn.exceptions import ConvergenceWarning
 
 from sgdone.cli.errors import table_errors_named
 from sgdone.cli.fit_arguments import FitArguments, notes_of, opened_test_rows
@@ -76,8 +74,7 @@ def _fit(model: Model, rows: HeldOutInput, arguments: FitArguments, *, is_table:
     model._progress_hook = line.hook
     checkpoints = arguments.checkpoints
     start = time.perf_counter()
-    with warnings.catch_warnings(), table_errors_named(rows.name):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the verdict says it
+    with table_errors_named(rows.name):
         model.fit(rows, checkpoint=checkpoints.path, every=checkpoints.every, resume=checkpoints.resume)
     seconds = time.perf_counter() - start
     del model._progress_hook

@@ -6,7 +6,6 @@ from typing import Any, Literal, final
 
 from numpy.typing import NDArray
 from rich.text import Text
-from sklearn.base import is_classifier
 
 import sgdone
 from sgdone.cli import console
@@ -15,13 +14,13 @@ from sgdone.cli.file_options import FileOptions
 from sgdone.cli.input_data import InputData, as_classes, for_task, is_dataset, load, load_like_training_data
 from sgdone.cli.plot_file import check_plot, save_plot
 from sgdone.cli.progress import ProgressLine
-from sgdone.cli.scores import features_matched
 from sgdone.data.table import listed
+from sgdone.estimators.classification import Classification
 from sgdone.inference import Summary
 from sgdone.inference.column_tests import ColumnTest
 from sgdone.inference.summary import INTERCEPT
 from sgdone.message_text import did_you_mean
-from sgdone.model_file import read_header
+from sgdone.model_file import load_core, read_header
 
 
 @final
@@ -60,7 +59,7 @@ class SummaryOptions:
 def summarise_and_report(options: SummaryOptions) -> None:
     """Load the model and the data, and print the coefficients with their standard errors."""
     options.check()
-    model = sgdone.load(options.model)
+    model = load_core(options.model)
     if not hasattr(model, "feature_names_in_"):
         # Numbered as in `inspect`.
         model._feature_names = [f"feature {column + 1}" for column in range(model.n_features_in_)]
@@ -69,11 +68,11 @@ def summarise_and_report(options: SummaryOptions) -> None:
     with ProgressLine() as line:
         line.now(f"reading {options.data}")
         rows = load_like_training_data(options.data, model, notes, options.file, require_label=True)
-        y = as_classes(rows.labels) if is_classifier(model) else for_task(rows, "regression").labels
+        y = as_classes(rows.labels) if isinstance(model, Classification) else for_task(rows, "regression").labels
         file = options.file.like_training_data(notes)
         groups = None if options.groups is None else _groups(options.groups, rows, file)
         line.now("computing standard errors")
-        with features_matched(), table_errors_named(options.data):
+        with table_errors_named(options.data):
             found: Summary = model.summary(
                 rows.X,
                 y,
@@ -120,7 +119,7 @@ def _reference(text: str | None, model: Any) -> Any:
     if text is None:
         return None
     with usage("--reference"):
-        if not is_classifier(model):
+        if not isinstance(model, Classification):
             raise ValueError("the model is a regression: it has no classes")
         classes = {str(label): label for label in model.classes_.tolist()}
         if text not in classes:

@@ -15,7 +15,8 @@ from sgdone.data.reused_arrays import ReusedArrays
 from sgdone.data.row_block import BLOCK_ROWS, RowBlock, tables_of_rows
 from sgdone.data.row_hash import row_hashes
 from sgdone.data.table import Table
-from sgdone.tables import Encoded, TableEncoder
+from sgdone.tables import Encoded
+from sgdone.tables import TableEncoderCore as TableEncoder
 
 #: Share of the memory that one block may take.
 _BLOCK_SHARE = 1 / 16

@@ -7,7 +7,6 @@ from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_array, column_or_1d
 
 from sgdone.data.cells import bad_cells_named
 from sgdone.data.label_kinds import is_missing
@@ -205,6 +204,8 @@ def shape(
 
 
 def _as_matrix(X: Any) -> Any:
+    from sklearn.utils.validation import check_array
+
     refuse_masked("X", X)
     with bad_cells_named(X):
         X = check_array(
@@ -222,6 +223,8 @@ def _as_matrix(X: Any) -> Any:
 
 
 def _as_labels(y: Any, n_rows: int) -> NDArray[Any]:
+    from sklearn.utils.validation import column_or_1d
+
     labels = _plain(column_or_1d(y))
     if labels.size != n_rows:
         raise ValueError(f"X has {n_rows} rows, but y has {labels.size} labels")

@@ -5,25 +5,6 @@ from typing import Any
 
 from sgdone.interfaces.progress import Model, Progress
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-
-    #: Frames between a decorated method and its caller, for warnings.
-    WRAPPERS_OF_FIT = 1
-except ImportError:
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]  # for a scikit-learn without it
-        """Empty: this scikit-learn has no callbacks."""
-
-    def with_callbacks(method: Any) -> Any:
-        """Leave the method as it is: this scikit-learn has no callbacks."""
-        return method
-
-    WRAPPERS_OF_FIT = 0
-
-
-__all__ = ["WRAPPERS_OF_FIT", "CallbackSupportMixin", "FitTask", "ModelTask", "with_callbacks"]
-
 #: The fitted attributes at this moment, from the number of a model and the model, for callbacks that predict.
 Snapshot = Callable[[int, Model], dict[str, Any]]
 

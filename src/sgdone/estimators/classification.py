@@ -6,11 +6,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from sgdone.data.learning_task import Task
-from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
+from sgdone.estimators.callbacks import FitTask, fit_data
 from sgdone.estimators.failed_fit import unchanged_if_it_fails
 from sgdone.estimators.fit_checkpoints import FitCheckpoints, refuse_checkpoint
 from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
@@ -18,7 +16,7 @@ from sgdone.estimators.labels import check_classes, encode, encode_known, known_
 from sgdone.estimators.opened_input import is_predicted_in_parts, is_row_input
 from sgdone.estimators.optimum import as_check_optimum, with_optimum_check
 from sgdone.estimators.parameters import as_bool
-from sgdone.estimators.probabilities import estimates_probabilities, log_probabilities, probabilities
+from sgdone.estimators.probabilities import log_probabilities, probabilities
 from sgdone.estimators.sample_weights import (
     Frequencies,
     check_sample_weight,
@@ -38,10 +36,11 @@ class Classification(Summarised):
     """Fitting and predicting labels; not for users."""
 
     _task: ClassVar[Task] = "classification"
+    class_weight: Any
+    check_optimum: Any
     classes_: NDArray[Any]
     multinomial_: bool
 
-    @with_callbacks
     @unchanged_if_it_fails
     def fit(
         self,
@@ -244,7 +243,7 @@ class Classification(Summarised):
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """Signed scores: shape (n_samples,) for two classes (positive for ``classes_[1]``), else one per class."""
-        check_is_fitted(self)
+        self._check_fitted()
         if is_predicted_in_parts(X):
             return predicted_in_parts(X, self.decision_function)  # type: ignore[return-value]  # one array a part
         X = check_rows_to_predict(self, X)
@@ -260,7 +259,6 @@ class Classification(Summarised):
         labels: NDArray[Any] = self.classes_[numbers]
         return labels
 
-    @available_if(estimates_probabilities)
     def predict_proba(self, X: Any) -> NDArray[Any]:
         """Probabilities of the classes; for more than two, the softmax of the scores if ``multinomial_``.
 
@@ -270,7 +268,6 @@ class Classification(Summarised):
             return predicted_in_parts(X, self.predict_proba)  # type: ignore[return-value]
         return probabilities(self.decision_function(X), multinomial=getattr(self, "multinomial_", False))
 
-    @available_if(estimates_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """Logarithms of the probabilities, exact where the probabilities themselves underflow."""
         if is_predicted_in_parts(X):

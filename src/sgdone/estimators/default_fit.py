@@ -20,6 +20,9 @@ class DefaultFit(LinearModel):
 
     _encodes_tables = True
 
+    tol: float | None
+    columns: Mapping[str, str] | None
+
     def _kinds_of_columns(self) -> Mapping[str, str]:
         if self.columns is None:
             return {}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sgdone.data.atomic import remove_partial
 from sgdone.data.row_input import RowInput
+from sgdone.estimators.parameters import parameters_of
 from sgdone.losses import CustomLoss
 from sgdone.losses.loss import real_or_nan
 from sgdone.run.checkpoints import Checkpoints, Snapshot
@@ -80,10 +81,8 @@ def snapshot_of(parts: dict[str, Any]) -> Snapshot:
 
 def identity_of(model: Any, rows: RowInput) -> dict[str, Any]:
     """Which data and options a fit has: what must be the same to go on."""
-    parameters = {
-        name: _text(value) for name, value in model.get_params(deep=False).items() if name not in _WITHOUT_EFFECT
-    }
-    return {"estimator": type(model).__name__, **parameters, **rows.identity()}
+    parameters = {name: _text(value) for name, value in parameters_of(model).items() if name not in _WITHOUT_EFFECT}
+    return {"estimator": model.public_name, **parameters, **rows.identity()}
 
 
 def _text(value: Any) -> Any:

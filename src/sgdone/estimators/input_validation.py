@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_y, _num_samples, check_consistent_length, validate_data
 
 from sgdone.data.cells import bad_cells_named, column_text
 from sgdone.data.csr_validation import check_csr
@@ -17,6 +16,7 @@ from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.memory import memory_errors_explained
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.table import reads_as_number, shortened
+from sgdone.estimators.read_rows import refuse_empty
 from sgdone.estimators.sample_weights import check_sample_weight
 from sgdone.estimators.table_input import Purpose, is_table, refuse_array, table_rows
 from sgdone.tables import arrow_table
@@ -53,7 +53,7 @@ def check_rows_and_labels(
         check_finite_labels(np.asarray(y))
     try:
         rows, labels = _validated(
-            estimator, X, y, dtype=dtype, purpose=purpose, sample_weight=sample_weight, y_numeric=numeric
+            estimator, X, y, dtype=dtype, purpose=purpose, sample_weight=sample_weight, numeric=numeric
         )
         return rows, np.asarray(labels, dtype=np.float64) if numeric else labels
     except ValueError as error:
@@ -80,21 +80,12 @@ def _validated(
 
 
 def _validated_numbers(estimator: Any, X: Any, *y: Any, dtype: Any, reset: bool, **options: Any) -> Any:
-    """The same for what scikit-learn knows: arrays, sparse matrices, and frames of numbers."""
+    """The same for arrays, sparse matrices, and frames of numbers."""
     _check_column_names(X)
     copying = memory_errors_explained("a copy of X", "pass C-contiguous rows, or CSR, of float32 or float64: no copy")
     with bad_cells_named(X), copying:
-        return validate_data(
-            estimator,
-            X,
-            *y,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=_float_types(X) if dtype is None else [dtype],
-            order="C",
-            ensure_all_finite=False,
-            **options,
-        )
+        types = _float_types(X) if dtype is None else [dtype]
+        return estimator._check_numbers(X, *y, types=types, reset=reset, **options)
 
 
 def _float_types(X: Any) -> list[Any]:
@@ -109,10 +100,9 @@ def _validated_table(
     """The same for a data frame: labels and weights are checked before an encoder learns from it."""
     _check_column_names(X)
     X = X if hasattr(X, "shape") else arrow_table(X)  # a stream of batches is read once
-    _refuse_empty(X.shape)
-    labels = [_check_y(own, estimator=estimator, **options) for own in y]
-    check_consistent_length(X, *labels)
-    weight = check_sample_weight(sample_weight, _num_samples(X))
+    refuse_empty(X.shape)
+    labels = [estimator._check_labels(own, X.shape[0], **options) for own in y]
+    weight = check_sample_weight(sample_weight, X.shape[0])
     reset = purpose == "fit" or (purpose == "partial_fit" and not hasattr(estimator, "_results"))
     as_array = partial(_validated_numbers, estimator, dtype=dtype, reset=reset)
     rows = table_rows(estimator, X, purpose, weight, as_array)
@@ -121,22 +111,13 @@ def _validated_table(
 
 
 def _validated_mixed(estimator: Any, X: MixedMatrix, *y: Any, dtype: Any, reset: bool, **options: Any) -> Any:
-    """The same for a `MixedMatrix`, whose parts were checked when it was made: scikit-learn does not know it."""
-    _refuse_empty(X.shape)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    """The same for a `MixedMatrix`, whose parts were checked when it was made."""
+    refuse_empty(X.shape)
+    estimator._check_features(X, reset=reset)
     rows = X if dtype is None else X.astype(dtype)
     if not y:
         return rows
-    labels = _check_y(y[0], estimator=estimator, **options)
-    check_consistent_length(rows, labels)
-    return rows, labels
-
-
-def _refuse_empty(shape: tuple[int, int]) -> None:
-    """Raise for rows or columns that are not there, in scikit-learn's words."""
-    for found, what in zip(shape, ("sample", "feature"), strict=True):
-        if not found:
-            raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
+    return rows, estimator._check_labels(y[0], X.shape[0], **options)
 
 
 def _check_column_names(X: Any) -> None:

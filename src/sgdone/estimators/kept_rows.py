@@ -13,7 +13,7 @@ from sgdone.data.row_input import RowInput
 from sgdone.state_file.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from sgdone.state_file.errors import CheckpointError
 from sgdone.state_file.identity import check_identity
-from sgdone.tables import TableEncoder
+from sgdone.tables import TableEncoderCore
 
 #: Names of the two files in the folder of a cache.
 _ROWS, _ABOUT = "rows.arrow", "rows.about"
@@ -37,7 +37,7 @@ class KeptRows:
     """
 
     blocks: BlockCache
-    encoder: TableEncoder | None
+    encoder: TableEncoderCore | None
     numbers: ColumnNumbers
     classes: NDArray[Any] | None
 
@@ -69,7 +69,7 @@ def kept_rows(rows: RowInput, identity: dict[str, Any]) -> KeptRows | None:
 def keep_rows(
     blocks: BlockCache,
     identity: dict[str, Any],
-    encoder: TableEncoder | None,
+    encoder: TableEncoderCore | None,
     numbers: ColumnNumbers,
     classes: NDArray[Any] | None,
 ) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.multiclass import check_classification_targets
 
 from sgdone.data.label_kinds import check_labels
+from sgdone.tables.arrow_arrays import numpy_of
 
 _PEEK = 1000
 
@@ -27,10 +27,21 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
             second = y == few[1]
             if np.count_nonzero(second) + np.count_nonzero(y == few[0]) == y.size:
                 return few, second.view(np.int8)
+    whole_or_text = y.dtype.kind in "biuU"
+    if not whole_or_text:
+        _check_targets(y)
+    classes, numbers = np.unique(y, return_inverse=True)
+    if whole_or_text and 2 * classes.size > y.size:
+        _check_targets(y)
+    return classes, numbers.reshape(-1)
+
+
+def _check_targets(y: NDArray[Any]) -> None:
+    """Raise for labels that are no classes, and warn of nearly as many classes as rows, as scikit-learn does."""
+    from sklearn.utils.multiclass import check_classification_targets
+
     with np.errstate(invalid="ignore"):  # scikit-learn converts numbers of any size to integers and compares
         check_classification_targets(y)
-    classes, numbers = np.unique(y, return_inverse=True)
-    return classes, numbers.reshape(-1)
 
 
 def _encode_strings(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer[Any]]] | None:
@@ -45,7 +56,7 @@ def _encode_strings(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer[A
     order = np.argsort(classes)
     places = np.empty(order.size, dtype=np.intp)
     places[order] = np.arange(order.size)
-    return classes[order], places[coded.indices.to_numpy()]
+    return classes[order], places[numpy_of(coded.indices)]
 
 
 def known_classes(classes: ArrayLike | None, first: NDArray[Any] | None) -> NDArray[Any]:

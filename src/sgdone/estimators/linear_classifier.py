@@ -1,16 +1,13 @@
 """Linear classification without knobs."""
 
-from collections.abc import Mapping
-from typing import Any, final
+from typing import final
 
-from sklearn.base import ClassifierMixin
-
-from sgdone.estimators.classification import Classification
-from sgdone.estimators.default_fit import DefaultFit
+from sgdone.estimators.estimator_cores import LinearClassifierCore
+from sgdone.estimators.sklearn_interface import SklearnClassifier
 
 
 @final
-class LinearClassifier(ClassifierMixin, Classification, DefaultFit):  # type: ignore[misc]  # scikit-learn is not typed
+class LinearClassifier(SklearnClassifier, LinearClassifierCore):
     """Linear classifier with nothing to scale, tune or guess.
 
     Features can have any units: they are scaled inside the fit, and ``coef_`` is in the units of ``X``. Data frames may
@@ -100,34 +97,3 @@ class LinearClassifier(ClassifierMixin, Classification, DefaultFit):  # type: ig
     >>> model.verdict_.status
     <Status.CONVERGED: 'converged'>
     """
-
-    def __init__(
-        self,
-        loss: Any = "logistic",
-        *,
-        alpha: Any = "auto",
-        tol: float | None = None,
-        stop: Any = "auto",
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        shuffle: bool = True,
-        check_optimum: Any = "fast",
-        columns: Mapping[str, str] | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.tol = tol
-        self.stop = stop
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.shuffle = shuffle
-        self.check_optimum = check_optimum
-        self.columns = columns
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose

@@ -1,6 +1,5 @@
 """What all linear models share: parameters as objects, runs, fitted attributes."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -8,9 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from sgdone.data import ArraySource
 from sgdone.data.array_blocks import ArrayBlocks
@@ -21,18 +17,18 @@ from sgdone.data.memory import FEWER_COLUMNS, memory_errors_explained, training_
 from sgdone.data.row_block import BLOCK_ROWS
 from sgdone.data.source import Source
 from sgdone.estimators.all_columns import with_all_columns
-from sgdone.estimators.callbacks import WRAPPERS_OF_FIT, CallbackSupportMixin, FitTask, Snapshot
+from sgdone.estimators.callbacks import FitTask, Snapshot
 from sgdone.estimators.coefficient_frame import centred_spreads, shares_of_rows, spreads_of_rows
 from sgdone.estimators.continuing import resumed, rule_for_rows
 from sgdone.estimators.input_validation import check_entries
 from sgdone.estimators.named_features import NamedFeatures
-from sgdone.estimators.parameters import as_bool, as_loss, as_n_jobs, as_verbose, is_auto
+from sgdone.estimators.parameters import as_bool, as_loss, as_n_jobs, as_random_state, as_verbose, is_auto
+from sgdone.estimators.read_rows import ReadRows
 from sgdone.estimators.sample_weights import Frequencies
 from sgdone.estimators.training import PassPrinter, Start, train
 from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
-from sgdone.interfaces.stop import Status
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.loss import Loss
 from sgdone.run import Hook, Result, Trace, Verdict
@@ -43,12 +39,22 @@ from sgdone.sums.columns import moments_of
 _ROWS_FOR_SPREADS = 1024
 
 
-class LinearModel(CallbackSupportMixin, NamedFeatures, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
-    """Base of the four estimators; not for users."""
+class LinearModel(ReadRows, NamedFeatures):
+    """Base of the four estimators, without scikit-learn; not for users."""
 
     _task: ClassVar[Task]
     #: Makes a hook for a model, given its number: the progress line of the command.
     _progress_hook: Callable[[int], Hook] | None = None
+
+    loss: Any
+    alpha: Any
+    stop: Any
+    fit_intercept: bool
+    shuffle: bool
+    warm_start: bool
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
 
     intercept_: NDArray[Any]
     n_iter_: int
@@ -57,6 +63,8 @@ class LinearModel(CallbackSupportMixin, NamedFeatures, BaseEstimator):  # type: 
     feature_share_: NDArray[np.float64]
     trace_: Trace
     verdict_: Verdict
+    #: The parameter ``stop`` of the last fit.
+    _ruled_by: Any
 
     @abstractmethod
     def _method(self) -> Method:
@@ -170,7 +178,7 @@ class LinearModel(CallbackSupportMixin, NamedFeatures, BaseEstimator):  # type: 
         return BlockSource(blocks.in_order, blocks, seed=self._seed(), shuffle=False, feature_names=names)
 
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31))
+        return int(as_random_state(self.random_state).randint(2**31))
 
     def _run(
         self,
@@ -265,21 +273,9 @@ class LinearModel(CallbackSupportMixin, NamedFeatures, BaseEstimator):  # type: 
         return np.where(np.isfinite(spreads), spreads, 0.0)
 
     def _keep(self, attributes: dict[str, Any], *, partial_fit: bool) -> None:
-        """Become fitted: nothing is set before everything is known."""
+        """Become fitted: nothing is set before everything is known. ``partial_fit`` says which method calls."""
         for name, value in attributes.items():
             setattr(self, name, value)
-        if self.verdict_.status is Status.DIVERGED:
-            frames = 5 if partial_fit else 5 + WRAPPERS_OF_FIT
-            warnings.warn(str(self.verdict_), ConvergenceWarning, stacklevel=frames)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        # n_features_in_ is set before anything else is checked: it does not show that a fit succeeded.
-        return hasattr(self, "coef_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def refuse_change(what: str, before: Any, now: Any) -> None:

@@ -1,16 +1,13 @@
 """Linear regression without knobs."""
 
-from collections.abc import Mapping
-from typing import Any, final
+from typing import final
 
-from sklearn.base import RegressorMixin
-
-from sgdone.estimators.default_fit import DefaultFit
-from sgdone.estimators.regression import Regression
+from sgdone.estimators.estimator_cores import LinearRegressorCore
+from sgdone.estimators.sklearn_interface import SklearnRegressor
 
 
 @final
-class LinearRegressor(RegressorMixin, Regression, DefaultFit):  # type: ignore[misc]  # scikit-learn is not typed
+class LinearRegressor(SklearnRegressor, LinearRegressorCore):
     """Linear regression with nothing to scale, tune or guess.
 
     Neither features nor targets need scaling, and ``coef_`` is in the user's units. The fit stops by itself and says
@@ -44,30 +41,3 @@ class LinearRegressor(RegressorMixin, Regression, DefaultFit):  # type: ignore[m
     >>> model.coef_.round(1), model.intercept_.round(1)
     (array([ 1., -2.]), array([3.]))
     """
-
-    def __init__(
-        self,
-        loss: Any = "squared",
-        *,
-        alpha: Any = "auto",
-        tol: float | None = None,
-        stop: Any = "auto",
-        fit_intercept: bool = True,
-        shuffle: bool = True,
-        columns: Mapping[str, str] | None = None,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.tol = tol
-        self.stop = stop
-        self.fit_intercept = fit_intercept
-        self.shuffle = shuffle
-        self.columns = columns
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose

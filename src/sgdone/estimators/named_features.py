@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from sgdone.data.column_roles import roles_of_features
 from sgdone.estimators.coefficient_frame import coefficient_frame
 from sgdone.estimators.table_input import FeatureNames
 from sgdone.run import Result
-from sgdone.tables import TableEncoder
+from sgdone.tables import TableEncoderCore
+from sgdone.tables.not_fitted import used_before_fit
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,9 +26,21 @@ class NamedFeatures:
     #: Names of the columns for messages, if ``X`` has none.
     _feature_names: Sequence[str] | None = None
 
+    #: The name of the estimator in messages and files.
+    public_name: ClassVar[str]
+    #: The class of ``encoder_``.
+    _encoder_class: ClassVar[type[TableEncoderCore]] = TableEncoderCore
+
     coef_: NDArray[Any]
-    encoder_: TableEncoder
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    encoder_: TableEncoderCore
     _results: Sequence[Result]
+
+    def _check_fitted(self) -> None:
+        # n_features_in_ is set before anything else is checked: it does not show that a fit succeeded.
+        if not hasattr(self, "coef_"):
+            raise used_before_fit(self.public_name)
 
     def _kinds_of_columns(self) -> Mapping[str, str]:
         """Kinds of columns that the user stated."""
@@ -56,7 +68,7 @@ class NamedFeatures:
 
     def get_feature_names_out(self) -> NDArray[Any]:
         """Names of the features of ``coef_``: columns, or their encoded features."""
-        check_is_fitted(self)
+        self._check_fitted()
         names = self._names_of_columns()
         n_features = self.coef_.shape[-1]
         return np.array([f"x{j}" for j in range(n_features)] if names is None else list(names), dtype=object)
@@ -85,7 +97,7 @@ class NamedFeatures:
         2    city=Oslo  150.0    0.5
         3    city=Rome -150.0    0.5
         """
-        check_is_fitted(self)
+        self._check_fitted()
         return coefficient_frame(self)
 
     def _append_features(self, n_features: int) -> None:

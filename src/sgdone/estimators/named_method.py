@@ -27,6 +27,12 @@ _MOST_PASSES = 100
 class NamedMethod(LinearModel):
     """A linear model trained by one method on the features as they are; not for users."""
 
+    solver: Any
+    step: Any
+    penalty: str
+    l1_ratio: float
+    average: Any
+
     def _method(self) -> SingleModel:
         method = as_solver(self.solver, self.average, as_l1_ratio(self.penalty, self.l1_ratio))
         return method.ending_by_itself() if is_auto(self.stop) else method

@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.mixed_matrix import MixedMatrix, in_one_storage
-from sgdone.diagnose import Separation, fast_check, separation
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop import Status
 from sgdone.run import Result
 from sgdone.run.verdict import Verdict
+
+if TYPE_CHECKING:  # imported when a check is made: most fits do not wait for it
+    from sgdone.diagnose import Separation
 
 CheckOptimum = Literal["fast", "thorough", False]
 
@@ -125,6 +127,8 @@ def _separation(
     feature_names: Sequence[str] | None,
 ) -> _Answer | None:
     """The separation that was proved; None if none was."""
+    from sgdone.diagnose import fast_check, separation
+
     used = X.shape[0] if weight is None else int(np.count_nonzero(weight))
     fit_intercept = objective.fit_intercept
     if mode == "thorough":
@@ -146,7 +150,7 @@ def _separation(
     return _Answer(found.kind, int(found.separable_rows.sum()), used, runaways)
 
 
-def _runaways(shape: Separation, feature_names: Sequence[str] | None) -> list[str]:
+def _runaways(shape: "Separation", feature_names: Sequence[str] | None) -> list[str]:
     """Coefficients without a finite value, with their signs; empty if finding them takes too long."""
     if len(shape.feature_names) > _MOST_SIGNS:
         return []

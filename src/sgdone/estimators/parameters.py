@@ -1,6 +1,7 @@
 """Parameters of the estimators, checked and turned into objects."""
 
 from collections.abc import Iterable
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any
 
@@ -134,6 +135,26 @@ def as_verbose(verbose: Any) -> bool:
     if not isinstance(verbose, (Integral, np.bool_)) or verbose < 0:
         raise ValueError(f"verbose must be 0 or a positive whole number; got {verbose!r}")
     return bool(verbose)
+
+
+def as_random_state(random_state: Any) -> np.random.RandomState:
+    """Random numbers from a seed, or as scikit-learn's ``check_random_state``."""
+    if isinstance(random_state, Integral):
+        return np.random.RandomState(int(random_state))
+    from sklearn.utils import check_random_state
+
+    found: np.random.RandomState = check_random_state(random_state)
+    return found
+
+
+def parameters_of(estimator: Any) -> dict[str, Any]:
+    """The parameters of an estimator by name, in alphabetical order."""
+    return {name: getattr(estimator, name) for name in parameter_names(type(estimator))}
+
+
+def parameter_names(kind: type) -> list[str]:
+    """Names of the parameters of a class of estimators, in alphabetical order."""
+    return sorted(name for name in signature(kind.__init__).parameters if name != "self")  # type: ignore[misc]
 
 
 def _is_number(value: Any) -> bool:

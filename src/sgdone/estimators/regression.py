@@ -5,10 +5,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from sgdone.data.learning_task import Task
-from sgdone.estimators.callbacks import FitTask, fit_data, with_callbacks
+from sgdone.estimators.callbacks import FitTask, fit_data
 from sgdone.estimators.failed_fit import unchanged_if_it_fails
 from sgdone.estimators.fit_checkpoints import FitCheckpoints, refuse_checkpoint
 from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
@@ -31,7 +30,6 @@ class Regression(Summarised):
 
     _task: ClassVar[Task] = "regression"
 
-    @with_callbacks
     @unchanged_if_it_fails
     def fit(
         self,
@@ -135,7 +133,7 @@ class Regression(Summarised):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The predicted number of each row; of a source, an iterator of them, an array a part."""
-        check_is_fitted(self)
+        self._check_fitted()
         if is_predicted_in_parts(X):
             return predicted_in_parts(X, self.predict)  # type: ignore[return-value]
         X = check_rows_to_predict(self, X)

@@ -5,7 +5,6 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.class_weight import compute_class_weight
 
 from sgdone.data.masked_arrays import refuse_masked
 from sgdone.losses.loss import real_or_nan
@@ -142,6 +141,8 @@ def _balanced(
     weight: NDArray[np.float64] | None, n_classes: int, numbers: NDArray[np.integer[Any]]
 ) -> NDArray[np.float64]:
     """Weights that make the classes equally heavy; a class without rows of positive weight is not counted."""
+    from sklearn.utils.class_weight import compute_class_weight  # most fits do not wait for scikit-learn
+
     used = slice(None) if weight is None else weight > 0
     present = np.unique(numbers[used])
     per_class = np.zeros(n_classes)

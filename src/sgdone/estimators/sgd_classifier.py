@@ -1,15 +1,13 @@
 """Linear classification by one named method."""
 
-from typing import Any, final
+from typing import final
 
-from sklearn.base import ClassifierMixin
-
-from sgdone.estimators.classification import Classification
-from sgdone.estimators.named_method import NamedMethod
+from sgdone.estimators.estimator_cores import SGDClassifierCore
+from sgdone.estimators.sklearn_interface import SklearnClassifier
 
 
 @final
-class SGDClassifier(ClassifierMixin, Classification, NamedMethod):  # type: ignore[misc]  # scikit-learn is not typed
+class SGDClassifier(SklearnClassifier, SGDClassifierCore):
     """Linear classifier trained by one named method, with all its parameters.
 
     The method runs on the features as they are: scale them first, or use `LinearClassifier`, which needs no parameters.
@@ -90,44 +88,3 @@ class SGDClassifier(ClassifierMixin, Classification, NamedMethod):  # type: igno
     >>> model.score(scale(X), y) > 0.97
     True
     """
-
-    def __init__(
-        self,
-        loss: Any = "logistic",
-        *,
-        solver: Any = "asgd",
-        step: Any = "auto",
-        stop: Any = "auto",
-        alpha: Any = "auto",
-        penalty: str = "l2",
-        l1_ratio: float = 0.15,
-        average: Any = None,
-        fit_intercept: bool = True,
-        center: bool = False,
-        shuffle: bool = True,
-        class_weight: Any = None,
-        check_optimum: Any = "fast",
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        monitors: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.solver = solver
-        self.step = step
-        self.stop = stop
-        self.alpha = alpha
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.center = center
-        self.shuffle = shuffle
-        self.class_weight = class_weight
-        self.check_optimum = check_optimum
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.monitors = monitors

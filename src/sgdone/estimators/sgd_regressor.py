@@ -1,15 +1,13 @@
 """Linear regression by one named method."""
 
-from typing import Any, final
+from typing import final
 
-from sklearn.base import RegressorMixin
-
-from sgdone.estimators.named_method import NamedMethod
-from sgdone.estimators.regression import Regression
+from sgdone.estimators.estimator_cores import SGDRegressorCore
+from sgdone.estimators.sklearn_interface import SklearnRegressor
 
 
 @final
-class SGDRegressor(RegressorMixin, Regression, NamedMethod):  # type: ignore[misc]  # scikit-learn is not typed
+class SGDRegressor(SklearnRegressor, SGDRegressorCore):
     """Linear regression trained by one named method, with all its parameters.
 
     The method runs on features and targets as they are: scale them first, or use `LinearRegressor`, which needs no
@@ -42,36 +40,3 @@ class SGDRegressor(RegressorMixin, Regression, NamedMethod):  # type: ignore[mis
     >>> model.coef_.round(1), model.intercept_.round(1)
     (array([ 1., -2.]), array([3.]))
     """
-
-    def __init__(
-        self,
-        loss: Any = "squared",
-        *,
-        solver: Any = "asgd",
-        step: Any = "auto",
-        stop: Any = "auto",
-        alpha: Any = "auto",
-        penalty: str = "l2",
-        l1_ratio: float = 0.15,
-        average: Any = None,
-        fit_intercept: bool = True,
-        shuffle: bool = True,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.solver = solver
-        self.step = step
-        self.stop = stop
-        self.alpha = alpha
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose

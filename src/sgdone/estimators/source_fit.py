@@ -26,7 +26,7 @@ from sgdone.estimators.table_input import FeatureNames
 from sgdone.estimators.training import Start
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.stopping import MaxPasses
-from sgdone.tables import TableEncoder
+from sgdone.tables import TableEncoderCore
 
 #: Share of the memory that the buffer of permuted rows may take.
 _BUFFER_SHARE = 1 / 16
@@ -55,8 +55,8 @@ def _fitted(model: Any, rows: RowInput, checkpoints: FitCheckpoints | None) -> A
         return model.fit(table.X, labels_of(table, 0), sample_weight=table.weights)
     if not model._encodes_tables:
         raise ValueError(
-            f"{type(model).__name__} trains on rows in memory, and these do not fit into max_memory="
-            f"{rows.max_memory:,} bytes: use {type(model).__name__.replace('SGD', 'Linear')}, or partial_fit"
+            f"{model.public_name} trains on rows in memory, and these do not fit into max_memory="
+            f"{rows.max_memory:,} bytes: use {model.public_name.replace('SGD', 'Linear')}, or partial_fit"
         )
     if model._task == "regression":
         return fit.on_new(opened, None, stored)
@@ -81,9 +81,10 @@ class _BlockFit:
 
     def on_kept(self, kept: KeptRows, stored: dict[str, Any] | None) -> Any:
         """Fit on rows that an earlier fit has kept."""
+        encoder = None if kept.encoder is None else self.model._encoder_class.from_state(kept.encoder.state())
         cache = _ReadOnly(kept.blocks)
-        source = self._source(kept.blocks.in_order, cache, kept.encoder, kept.numbers, self._seed(stored))
-        return self._fit(source, kept.classes, kept.encoder, kept.numbers, stored)
+        source = self._source(kept.blocks.in_order, cache, encoder, kept.numbers, self._seed(stored))
+        return self._fit(source, kept.classes, encoder, kept.numbers, stored)
 
     def on_new(self, opened: OpenedInput, classes: NDArray[Any] | None, stored: dict[str, Any] | None) -> Any:
         """Fit on rows whose first part has been read; ``stored`` is a checkpoint to go on from."""
@@ -92,7 +93,7 @@ class _BlockFit:
             raise ValueError(f"the rows have one class only ({classes.tolist()[0]!r}): a classifier needs two or more")
         target = targets if classes is None else ClassNumbers(classes, model.class_weight)
         is_table = isinstance(opened.head[0].X, pa.Table)
-        encoder = TableEncoder(model._kinds_of_columns() or None)
+        encoder = model._encoder_class(model._kinds_of_columns() or None)
         block_rows, together = block_rows_for(opened.head, rows.max_memory), 1
         if not is_table and as_bool("shuffle", model.shuffle):
             block_bytes = block_rows * bytes_of_row(opened.head, rows.max_memory)
@@ -118,7 +119,7 @@ class _BlockFit:
         self,
         first_pass: Any,
         cache: Any,
-        encoder: TableEncoder | None,
+        encoder: TableEncoderCore | None,
         numbers: ColumnNumbers,
         seed: int,
         on_complete: Any = None,
@@ -138,7 +139,7 @@ class _BlockFit:
         self,
         source: BlockSource,
         classes: NDArray[Any] | None,
-        encoder: TableEncoder | None,
+        encoder: TableEncoderCore | None,
         numbers: ColumnNumbers,
         stored: dict[str, Any] | None,
     ) -> Any:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from sgdone.data.label_kinds import check_labels
 from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
@@ -94,7 +93,7 @@ class Summarised(LinearModel):
         from sgdone.inference.sample import Sample
         from sgdone.inference.summarise import summarise
 
-        check_is_fitted(self)
+        self._check_fitted()
         if is_row_input(X, y):
             X, y, sample_weight = mapped_rows(self, X)
             rows, labels = X, np.asarray(y)
@@ -162,7 +161,7 @@ class Summarised(LinearModel):
 
         from sgdone.inference import Summary
 
-        check_is_fitted(self)
+        self._check_fitted()
         if not isinstance(summary, Summary):
             raise TypeError(f"summary must be what model.summary(X, y) returns; got {type(summary).__name__}")
         rows = check_rows_to_predict(self, X).astype(np.float64)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sgdone.data.block_maker import rows_of
 from sgdone.message_text import listed
-from sgdone.tables import TableEncoder, arrow_table, is_frame
+from sgdone.tables import TableEncoderCore, arrow_table, is_frame
 
 #: What rows are read for: a fit, the next rows of a stream, or a prediction or summary.
 Purpose = Literal["fit", "partial_fit", "predict"]
@@ -22,7 +22,7 @@ Purpose = Literal["fit", "partial_fit", "predict"]
 class FeatureNames(Sequence[str]):
     """Names of the features of an encoder, made when one is asked for: there can be very many."""
 
-    def __init__(self, encoder: TableEncoder) -> None:
+    def __init__(self, encoder: TableEncoderCore) -> None:
         self._encoder = encoder
         self._names: list[str] = []
 
@@ -77,7 +77,7 @@ def table_rows(
         return as_array(X)
     learns = purpose != "predict"
     first = purpose == "fit" or (learns and not hasattr(estimator, "_results"))
-    encoder: TableEncoder | None = None if first else getattr(estimator, "encoder_", None)
+    encoder: TableEncoderCore | None = None if first else getattr(estimator, "encoder_", None)
     kinds = estimator._kinds_of_columns()
     if not first and encoder is None:
         return as_array(X)  # the model knows no names: an error there says which cell is not a number
@@ -91,7 +91,7 @@ def table_rows(
             encoder.add_numbers(rows, weight)
         return rows
     if encoder is None:
-        encoder = TableEncoder(kinds or None)
+        encoder = estimator._encoder_class(kinds or None)
     if not learns:
         return rows_of(encoder.encode(table))
     if not first:
@@ -166,7 +166,7 @@ def _keep_means(estimator: Any, booleans: list[bool], rows: NDArray[Any], weight
     """Give the estimator the encoder of a frame that is an array, if its columns have names."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None:
-        estimator.encoder_ = TableEncoder.of_numbers(names.tolist(), booleans, rows, weight)
+        estimator.encoder_ = estimator._encoder_class.of_numbers(names.tolist(), booleans, rows, weight)
 
 
 def _is_sparse(types: Any) -> bool:
@@ -175,7 +175,7 @@ def _is_sparse(types: Any) -> bool:
 
 def _needs_encoder(estimator: Any, X: Any) -> ValueError:
     """What is wrong with a frame in front of an estimator that takes numbers only."""
-    name, table = type(estimator).__name__, arrow_table(X)
+    name, table = estimator.public_name, arrow_table(X)
     column, values = next((n, c) for n, c in zip(table.column_names, table.columns, strict=True) if not _is_plain(c))
     types = pa.types
     if types.is_integer(values.type) or types.is_floating(values.type) or types.is_boolean(values.type):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from joblib import effective_n_jobs
 
 from sgdone.data.source import Source
 from sgdone.estimators.callbacks import ModelTask
@@ -73,7 +72,7 @@ def train(
             task.end(result.model)
         return result
 
-    workers = min(effective_n_jobs(n_jobs), len(sources))
+    workers = _n_workers(n_jobs, len(sources))
     # Callbacks are called in the order in which classes are trained: one after the other.
     if workers == 1 or any(task is not None for task in tasks):
         return [one(k) for k in range(len(sources))]
@@ -86,6 +85,15 @@ def train(
             if not isinstance(error, KeyboardInterrupt):
                 raise
             return [future.result() for future in futures]
+
+
+def _n_workers(n_jobs: int | None, n_models: int) -> int:
+    """Number of threads that are of use."""
+    if n_models == 1:
+        return 1
+    from joblib import effective_n_jobs  # a single model does not wait for it
+
+    return min(int(effective_n_jobs(n_jobs)), n_models)
 
 
 @final

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
+from sgdone.estimators.classification import Classification
+from sgdone.estimators.estimator_cores import EstimatorCore
 from sgdone.run.trace import Trace
 from sgdone.run.verdict import Verdict
-from sgdone.tables import TableEncoder
+from sgdone.tables import TableEncoderCore
 
-Model = LinearClassifier | LinearRegressor | SGDClassifier | SGDRegressor
+Model = EstimatorCore
 
 #: What ``fit`` leaves in every model, in every classifier, and in some models.
 _ALWAYS = ("coef_", "intercept_", "n_iter_", "n_features_in_", "verdict_", "trace_", "alpha_")
@@ -43,7 +44,7 @@ def check_attributes(model: Model) -> None:
     n_features = _n_features(model)
     shape: tuple[int, ...] = (n_features,)
     n_models, labels = 1, list[Any]()
-    if model._task == "classification":
+    if isinstance(model, Classification):
         _check_classes(model.classes_)
         n_models, labels = 1 if model.classes_.size == 2 else model.classes_.size, model.classes_.tolist()
         if not isinstance(model.multinomial_, (bool, np.bool_)) or (model.multinomial_ and n_models == 1):
@@ -62,13 +63,13 @@ def check_attributes(model: Model) -> None:
 
 def _n_features(model: Model) -> int:
     """Number of features of the coefficients: the input columns, or what their encoder makes of them."""
-    encoder: TableEncoder | None = getattr(model, "encoder_", None)
+    encoder: TableEncoderCore | None = getattr(model, "encoder_", None)
     if encoder is None:
         return int(model.n_features_in_)
     if encoder.feature_names_in_.tolist() != getattr(model, "feature_names_in_", np.array([])).tolist():
         raise ValueError("the encoder is one of other columns than feature_names_in_")
     if not model._encodes_tables:
-        raise ValueError(f"a {type(model).__name__} has no encoder")
+        raise ValueError(f"a {model.public_name} has no encoder")
     n_features, found = encoder.n_features_out_, np.shape(model.coef_)[-1:]
     if found != (n_features,):
         count = found[0] if found else 0

@@ -4,10 +4,10 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
+from sgdone.estimators.classification import Classification
 from sgdone.estimators.optimum import as_check_optimum
-from sgdone.estimators.parameters import as_bool
+from sgdone.estimators.parameters import as_bool, as_random_state
 from sgdone.estimators.sample_weights import with_class_weight
 from sgdone.model_file.attribute_checks import Model
 from sgdone.tables.kinds import check_choices
@@ -15,16 +15,16 @@ from sgdone.tables.kinds import check_choices
 
 def check_parameters(model: Model) -> None:
     """Raise a ValueError or a TypeError for parameters with which ``fit`` or ``partial_fit`` would fail."""
-    classes = getattr(model, "classes_", None)
+    classes = model.classes_ if isinstance(model, Classification) else None
     model._method()
     model._rule()
     model._objective(1, None if classes is None else classes.size)
     model._run_options()
     as_bool("shuffle", model.shuffle)
-    check_random_state(model.random_state)
-    if classes is not None:
+    as_random_state(model.random_state)
+    if isinstance(model, Classification):
         as_check_optimum(model.check_optimum)
-        with_class_weight(model.class_weight, None, classes, np.arange(classes.size))
+        with_class_weight(model.class_weight, None, model.classes_, np.arange(model.classes_.size))
     kinds = model._kinds_of_columns()
     check_choices(kinds, list(kinds))
     as_bool("warm_start", model.warm_start)

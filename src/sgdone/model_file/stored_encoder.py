@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sgdone.model_file.attribute_checks import Model
 from sgdone.state_file.codec import Decoder, Encoder
 from sgdone.state_file.level_stream import from_stream, to_stream
-from sgdone.tables import EncoderState, TableEncoder
+from sgdone.tables import EncoderState, TableEncoderCore
 
 #: Buckets of text whose words are kept in a file. Nobody reads more coefficients than that, 40 bytes each are small
 #: beside a model, and words of small coefficients are those that few rows have: names of people more often than not.
@@ -21,7 +21,7 @@ _PARTS = ("header", "arrays", "levels")
 
 def encode_encoder(model: Model, encoder: Encoder, words: bool) -> dict[str, Any] | None:
     """The encoder of a model without the names of its columns, which the model has; None if there is none."""
-    columns: TableEncoder | None = getattr(model, "encoder_", None)
+    columns: TableEncoderCore | None = getattr(model, "encoder_", None)
     if columns is None:
         return None
     state = columns.state(words=_named_features(model, columns) if words else [])
@@ -34,17 +34,19 @@ def encode_encoder(model: Model, encoder: Encoder, words: bool) -> dict[str, Any
     }
 
 
-def decode_encoder(model: Model, code: dict[str, Any], decoder: Decoder) -> TableEncoder:
+def decode_encoder(model: Model, code: dict[str, Any], decoder: Decoder) -> TableEncoderCore:
     """The encoder that was stored; what none can be is a ValueError or the like."""
     if sorted(code) != sorted(_PARTS):
         raise ValueError(f"an encoder has the parts {', '.join(code)}")
     header = {**decoder.decode(code["header"]), "names": model.feature_names_in_.tolist()}
     arrays = {name: decoder.decode(array) for name, array in code["arrays"].items()}
     stream = decoder.decode(code["levels"])
-    return TableEncoder.from_state(EncoderState(header, arrays, None if stream is None else from_stream(stream)))
+    return model._encoder_class.from_state(
+        EncoderState(header, arrays, None if stream is None else from_stream(stream))
+    )
 
 
-def without_words(code: Any, columns: TableEncoder) -> Any:
+def without_words(code: Any, columns: TableEncoderCore) -> Any:
     """The JSON of a verdict or of a run with the numbers of buckets instead of the words that name them."""
     prefixes = tuple(f"{plan.encoder.name}:" for plan in columns.plans_ if plan.encoder.word_numbers().size)
     if not prefixes:
@@ -56,7 +58,7 @@ def without_words(code: Any, columns: TableEncoder) -> Any:
             return text
         if not names:
             own = columns.word_features()
-            bare = TableEncoder.from_state(columns.state(words=[]))
+            bare = TableEncoderCore.from_state(columns.state(words=[]))
             pairs = zip(columns.names_of(own.tolist()), bare.names_of(own.tolist()), strict=True)
             names.update(sorted(pairs, key=lambda pair: -len(pair[0])))  # a name may be the beginning of another
         for name, number in names.items():
@@ -74,7 +76,7 @@ def without_words(code: Any, columns: TableEncoder) -> Any:
     return walk(code, "")
 
 
-def _named_features(model: Model, columns: TableEncoder) -> NDArray[np.int64]:
+def _named_features(model: Model, columns: TableEncoderCore) -> NDArray[np.int64]:
     """The buckets of words with the largest coefficients, in units of standard deviations as far as they are known."""
     own = columns.word_features()
     size = np.abs(np.atleast_2d(model.coef_)[:, own]).max(axis=0)

@@ -19,7 +19,7 @@ from sgdone.state_file.table_encoders import (
     unpack_encoder_state,
 )
 from sgdone.state_file.traces import from_columns, to_columns, trace_module
-from sgdone.tables import EncoderState, TableEncoder
+from sgdone.tables import EncoderState, TableEncoderCore
 
 
 class PlainForm(NamedTuple):
@@ -46,7 +46,7 @@ def plain_forms() -> dict[str, PlainForm]:
         PlainForm("mixed matrix", "parts", MixedMatrix, pack_mixed, unpack_mixed),
         PlainForm("matrix rows", "parts", Rows, pack_rows, unpack_rows),
         PlainForm("encoder state", "parts", EncoderState, pack_encoder_state, unpack_encoder_state),
-        PlainForm("encoder", "parts", TableEncoder, pack_encoder, unpack_encoder),
+        PlainForm("encoder", "parts", TableEncoderCore, pack_encoder, unpack_encoder),
     )
     return {form.kind: form for form in forms}
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sgdone.state_file.level_stream import from_stream, to_stream
-from sgdone.tables import EncoderState, TableEncoder
+from sgdone.tables import EncoderState, TableEncoderCore
 
 
 def pack_encoder_state(state: EncoderState) -> dict[str, Any]:
@@ -24,11 +24,11 @@ def unpack_encoder_state(parts: Any) -> EncoderState:
     return EncoderState(header, arrays, None if levels is None else from_stream(levels))
 
 
-def pack_encoder(encoder: TableEncoder) -> dict[str, Any]:
+def pack_encoder(encoder: TableEncoderCore) -> dict[str, Any]:
     """The state of a fitted encoder, with all its words."""
     return pack_encoder_state(encoder.state())
 
 
-def unpack_encoder(parts: Any) -> TableEncoder:
+def unpack_encoder(parts: Any) -> TableEncoderCore:
     """The encoder; a state that does not fit together is a ValueError."""
-    return TableEncoder.from_state(unpack_encoder_state(parts))
+    return TableEncoderCore.from_state(unpack_encoder_state(parts))

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sgdone.message_text import counted
+from sgdone.tables.arrow_arrays import arrow_of, numpy_of
 from sgdone.tables.column_encoder import (
     BucketTable,
     ColumnEncoder,
@@ -116,11 +117,11 @@ class CategoryEncoder(ColumnEncoder):
         """Give new levels, buckets and gaps a feature, and count; return the levels' places in the dictionary."""
         unseen = np.flatnonzero(places < 0)
         if not self.is_full and unseen.size:
-            kept = unseen[self._that_fit(values.levels.take(pa.array(unseen)), counts[unseen])]
-            levels = values.levels.take(pa.array(kept))
+            kept = unseen[self._that_fit(values.levels.take(arrow_of(unseen)), counts[unseen])]
+            levels = values.levels.take(arrow_of(kept))
             order = _sorted(levels)
             places[kept[order]] = len(self.levels) + np.arange(kept.size)
-            self.levels = pa.concat_arrays([self.levels, levels.take(pa.array(order))])
+            self.levels = pa.concat_arrays([self.levels, levels.take(arrow_of(order))])
             self.level_features = np.append(self.level_features, new.take(kept.size))
             self.level_counts = np.append(self.level_counts, np.zeros(kept.size, dtype=np.int64))
         known = places >= 0
@@ -134,13 +135,13 @@ class CategoryEncoder(ColumnEncoder):
 
     def _that_fit(self, levels: Any, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Which new levels the dictionary has room for: the most frequent ones, in the order of bytes in a tie."""
-        sizes = pc.binary_length(levels).to_numpy()
+        sizes = numpy_of(pc.binary_length(levels))
         room = self.max_bytes - self._size()
         if len(self.levels) + len(levels) <= self.max_levels and sizes.sum() <= room:
             return np.arange(len(levels))
         self.is_full = True
         rank = np.empty(len(levels), dtype=np.int64)
-        rank[pc.sort_indices(levels).to_numpy()] = np.arange(len(levels))
+        rank[numpy_of(pc.sort_indices(levels))] = np.arange(len(levels))
         order = np.lexsort((rank, -counts))[: self.max_levels - len(self.levels)]
         return order[np.cumsum(sizes[order]) <= room]
 
@@ -221,9 +222,9 @@ class CategoryEncoder(ColumnEncoder):
 
 def _sorted(levels: Any) -> NDArray[np.int64]:
     """The order of levels: of numbers by their size, of others, and of a tie, by their bytes."""
-    order: NDArray[np.int64] = pc.sort_indices(levels).to_numpy().astype(np.int64)
+    order: NDArray[np.int64] = numpy_of(pc.sort_indices(levels)).astype(np.int64)
     try:
-        numbers = pc.cast(levels, pa.float64()).to_numpy(zero_copy_only=False)
+        numbers = numpy_of(pc.cast(levels, pa.float64()))
     except pa.ArrowInvalid:
         return order
     return order[np.argsort(numbers[order], kind="stable")]

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sgdone.tables.arrow_arrays import numpy_of
 from sgdone.tables.string_cells import DATE, first_cells_fit, first_that_does_not_fit, is_date, without_gap_words
 
 #: Microseconds of a day.
@@ -106,7 +107,7 @@ def parsed_dates(column: Any) -> DateValues | None:
     found = _parsed(pa.chunked_array([coded.dictionary]))
     if found is None:
         return None
-    codes: NDArray[np.int32] = coded.indices.fill_null(len(coded.dictionary)).to_numpy()
+    codes: NDArray[np.int32] = numpy_of(coded.indices.fill_null(len(coded.dictionary)))
     padded = [np.append(values, last) for values, last in ((found.utc, 0), (found.wall, 0), (found.missing, True))]
     utc, wall, missing = (values[codes] for values in padded)
     return DateValues(utc, wall, missing)
@@ -135,7 +136,7 @@ def _ahead_of_utc(zones: Any) -> NDArray[np.int64]:
     encoded = pa.concat_arrays(zones.chunks).dictionary_encode()
     minutes = [0 if text == "Z" else _minutes(text) for text in encoded.dictionary.to_pylist()]
     table = np.array([*minutes, 0], dtype=np.int64)
-    codes: NDArray[np.int32] = encoded.indices.fill_null(-1).to_numpy()
+    codes: NDArray[np.int32] = numpy_of(encoded.indices.fill_null(-1))
     return table[codes] * (_HOUR // 60)
 
 
@@ -147,12 +148,12 @@ def _minutes(zone: str) -> int:
 
 def _from_times(utc: Any, wall: Any = None, *, has_days: bool = True) -> DateValues:
     at = _integers(utc)
-    missing: NDArray[np.bool_] = pc.is_null(utc).to_numpy()
+    missing: NDArray[np.bool_] = numpy_of(pc.is_null(utc))
     return DateValues(at, at if wall is None else _integers(wall), missing, has_days)
 
 
 def _integers(times: Any) -> NDArray[np.int64]:
-    values: NDArray[np.int64] = times.cast(pa.int64()).fill_null(0).to_numpy()
+    values: NDArray[np.int64] = numpy_of(times.cast(pa.int64()).fill_null(0))
     return values
 
 

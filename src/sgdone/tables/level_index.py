@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sgdone.kernels.words import make_hash_texts
+from sgdone.tables.arrow_arrays import numpy_of
 from sgdone.tables.string_cells import utf8
 
 
@@ -43,7 +44,7 @@ class LevelIndex:
         asked = hashes_of(levels)
         at = np.minimum(np.searchsorted(self._hashes, asked), self._hashes.size - 1)
         # Another level may have the same hash.
-        same: NDArray[np.bool_] = pc.equal(self.known.take(self._places[at]), levels).to_numpy(zero_copy_only=False)
+        same: NDArray[np.bool_] = numpy_of(pc.equal(self.known.take(self._places[at]), levels))
         return np.where(same, self._places[at], -1)
 
 
@@ -56,7 +57,7 @@ def positions(levels: Any, known: Any) -> NDArray[np.int64]:
     >>> positions(pa.array(["b", "x"], pa.large_string()), pa.array(["a", "b"], pa.large_string()))
     array([ 1, -1])
     """
-    found: NDArray[np.int64] = pc.index_in(levels, value_set=known).fill_null(-1).to_numpy().astype(np.int64)
+    found: NDArray[np.int64] = numpy_of(pc.index_in(levels, value_set=known).fill_null(-1)).astype(np.int64)
     return found
 
 

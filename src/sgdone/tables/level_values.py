@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sgdone.tables.arrow_arrays import arrow_of, numpy_of
 from sgdone.tables.string_cells import without_blanks
 
 
@@ -49,12 +50,12 @@ def level_values(name: str, column: Any) -> LevelValues:
     encoded = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if encoded.num_chunks == 0:
         return LevelValues(np.zeros(0, dtype=np.int32), pa.array([], pa.large_string()))
-    codes = np.concatenate([chunk.indices.fill_null(-1).to_numpy() for chunk in encoded.chunks])
+    codes = np.concatenate([numpy_of(chunk.indices.fill_null(-1)) for chunk in encoded.chunks])
     levels = encoded.chunk(0).dictionary
     if len(levels) > codes.size:  # a few rows of a categorical column, which has all of its levels in each of them
         used = np.unique(codes[codes >= 0])
         codes = np.where(codes >= 0, np.searchsorted(used, codes), -1).astype(np.int32)
-        levels = levels.take(pa.array(used))
+        levels = levels.take(arrow_of(used))
     names = without_blanks(_names(name, levels))
     if pa.types.is_large_string(column.type) and names.null_count == 0:
         return LevelValues(codes, names)  # Arrow numbers by first occurrence
@@ -82,7 +83,7 @@ def _names(name: str, levels: Any) -> Any:
 def _numbered_by_occurrence(codes: NDArray[np.int32], names: Any) -> LevelValues:
     """Leave out levels that are gaps or do not occur, merge equal ones, and number the others by first occurrence."""
     distinct = names.dictionary_encode()  # equal names of different levels, such as 1 and 1.0
-    to_name = np.append(distinct.indices.fill_null(-1).to_numpy(), -1).astype(np.int32)
+    to_name = np.append(numpy_of(distinct.indices.fill_null(-1)), -1).astype(np.int32)
     codes = to_name[codes]  # −1 is the last
     levels = distinct.dictionary
     first = np.full(len(levels) + 1, codes.size, dtype=np.int64)
@@ -93,4 +94,4 @@ def _numbered_by_occurrence(codes: NDArray[np.int32], names: Any) -> LevelValues
         return LevelValues(codes, levels)
     number = np.full(len(levels) + 1, -1, dtype=np.int32)
     number[order] = np.arange(order.size, dtype=np.int32)
-    return LevelValues(number[codes], levels.take(pa.array(order)))
+    return LevelValues(number[codes], levels.take(arrow_of(order)))

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sgdone.tables.arrow_arrays import numpy_of
 from sgdone.tables.string_cells import first_that_does_not_fit, is_number, parsed_numbers
 
 
@@ -50,7 +51,7 @@ def as_floats(column: Any) -> NDArray[np.float64]:
         column = column.cast(pa.uint8())
     if not pa.types.is_float64(column.type):
         column = pc.cast(column, pa.float64(), safe=False)
-    values: NDArray[np.float64] = column.to_numpy()
+    values: NDArray[np.float64] = numpy_of(column)
     return values
 
 

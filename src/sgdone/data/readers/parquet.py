@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sgdone.data.arrow_table import assemble, row_place
 from sgdone.data.column_choice import choose_columns, named_columns
@@ -125,6 +124,8 @@ def _text(value: Any) -> str:
 
 @contextmanager
 def _file(options: ReadOptions) -> Iterator[Any]:
+    import pyarrow.parquet as pq  # readers of other formats do not wait for it
+
     with opened(options.path) as stream:
         if not stream.read(1):
             raise options.error("is empty")

@@ -4,8 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, column_or_1d
 
 from sgdone.data.cells import find_bad_cell
 from sgdone.data.masked_arrays import refuse_masked
@@ -24,6 +22,8 @@ class Labels(NamedTuple):
 
 def check_rows(X: Any) -> Any:
     """Convert X to a C-contiguous array or a canonical CSR matrix of float64; raise if a value is not finite."""
+    from sklearn.utils.validation import check_array  # a quick check of rows in a fit does not wait for it
+
     refuse_masked("X", X)
     X = in_one_storage(X)
     try:
@@ -62,6 +62,9 @@ def _place_of_fault(X: Any) -> str:
 
 def check_labels(y: Any, n_rows: int) -> Labels:
     """Encode class labels: numbers, strings or booleans."""
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import column_or_1d
+
     refuse_masked("y", y)
     y = column_or_1d(y)
     if y.size != n_rows:
@@ -76,6 +79,8 @@ def check_labels(y: Any, n_rows: int) -> Labels:
 
 def labels_of(y: Any, positive: Any, n_rows: int) -> Array:
     """Labels 1 for the rows of one class, −1 for the others."""
+    from sklearn.utils.validation import column_or_1d
+
     y = column_or_1d(y)
     if y.size != n_rows:
         raise ValueError(f"X has {n_rows} rows, but y has {y.size} labels")

@@ -1,0 +1,83 @@
+"""What scikit-learn expects of an estimator, beside what the estimator does."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_y, validate_data
+
+from sgdone.estimators.classification import Classification
+from sgdone.estimators.linear_model import LinearModel
+from sgdone.estimators.probabilities import estimates_probabilities
+from sgdone.estimators.read_rows import check_lengths
+from sgdone.estimators.regression import Regression
+from sgdone.interfaces.stop import Status
+from sgdone.tables import TableEncoderCore
+from sgdone.tables.table_encoder import TableEncoder
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+
+    #: Frames between a decorated method and its caller, for warnings.
+    _WRAPPERS_OF_FIT = 1
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]  # for a scikit-learn without it
+        """Empty: this scikit-learn has no callbacks."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Leave the method as it is: this scikit-learn has no callbacks."""
+        return method
+
+    _WRAPPERS_OF_FIT = 0
+
+
+class SklearnModel(CallbackSupportMixin, LinearModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
+    """A linear model with scikit-learn's parameters, tags, callbacks, warnings and checks of data; not for users."""
+
+    _encoder_class: ClassVar[type[TableEncoderCore]] = TableEncoder
+
+    def _check_numbers(self, X: Any, *y: Any, types: Sequence[Any], reset: bool, **options: Any) -> Any:
+        checks = {"accept_sparse": "csr", "dtype": types, "order": "C", "ensure_all_finite": False}
+        own = {"y_numeric": options["numeric"]} if options else {}
+        return validate_data(self, X, *y, reset=reset, **checks, **own)
+
+    def _check_features(self, X: Any, *, reset: bool) -> None:
+        validate_data(self, X, reset=reset, skip_check_array=True)
+
+    def _check_labels(self, y: Any, n_rows: int, *, numeric: bool = False) -> NDArray[Any]:
+        labels: NDArray[Any] = _check_y(y, y_numeric=numeric, estimator=self)
+        check_lengths(n_rows, labels.shape[0])
+        return labels
+
+    def _keep(self, attributes: dict[str, Any], *, partial_fit: bool) -> None:
+        super()._keep(attributes, partial_fit=partial_fit)
+        if self.verdict_.status is Status.DIVERGED:
+            frames = 5 if partial_fit else 5 + _WRAPPERS_OF_FIT
+            warnings.warn(str(self.verdict_), ConvergenceWarning, stacklevel=frames)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class SklearnClassifier(ClassifierMixin, SklearnModel, Classification):  # type: ignore[misc]
+    """A classifier as scikit-learn knows it; not for users."""
+
+    fit = with_callbacks(Classification.fit)
+    predict_proba = available_if(estimates_probabilities)(Classification.predict_proba)
+    predict_log_proba = available_if(estimates_probabilities)(Classification.predict_log_proba)
+
+
+class SklearnRegressor(RegressorMixin, SklearnModel, Regression):  # type: ignore[misc]
+    """A regressor as scikit-learn knows it; not for users."""
+
+    fit = with_callbacks(Regression.fit)

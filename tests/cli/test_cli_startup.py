@@ -1,0 +1,71 @@
+"""The command starts quickly: it imports little, and does not tidy up before it ends."""
+
+import subprocess
+import sys
+
+import pytest
+
+from cli.files import write_csv, write_svmlight
+
+#: Run commands in one process, and print which of some modules they have imported.
+COMMANDS = """
+import sys
+from sgdone.cli.app import app
+for arguments in {commands!r}:
+    try:
+        app(arguments)
+    except SystemExit as end:
+        assert not end.code, end.code
+print("imported:", *sorted(set({modules!r}) & set(sys.modules)))
+"""
+
+
+def imported(commands, modules):
+    code = COMMANDS.format(commands=[[str(word) for word in command] for command in commands], modules=modules)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.splitlines()[-1].removeprefix("imported:").split()
+
+
+@pytest.mark.parametrize("kind", ["csv", "svmlight"])
+def test_fit_and_predict_import_no_scikit_learn(kind, rng, tmp_path):
+    X, y = rng.standard_normal((60, 2)).round(3), rng.integers(0, 2, 60)
+    if kind == "csv":
+        data = write_csv(tmp_path / "t.csv", {"a": X[:, 0], "b": X[:, 1], "y": y})
+    else:
+        data = write_svmlight(tmp_path / "t.svm", X, y, zero_based=False)
+    commands = [["fit", data, "--model", tmp_path / "m", "--json"], ["predict", tmp_path / "m", data]]
+    slow = ["sklearn", "scipy.stats", "joblib", "matplotlib"]
+    # pyarrow imports pandas when the reader of tables converts a column to an array.
+    slow += ["pandas"] if kind == "svmlight" else []
+    assert imported(commands, slow) == []
+    assert imported([["inspect", tmp_path / "m"]], slow) == []
+
+
+MAIN = """
+import atexit, sys
+from sgdone.cli import main
+atexit.register(print, "called at the end")
+sys.argv = ["sgdone", *{arguments!r}]
+main()
+"""
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--version"], 0), (["fit", "--seed", "x"], 2)])
+def test_the_process_ends_as_any_other(arguments, code):
+    """Exit codes, functions that were registered, and output that was not flushed."""
+    command = [sys.executable, "-c", MAIN.format(arguments=arguments)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == code
+    assert result.stdout.endswith("called at the end\n")
+    assert ("Invalid value" in result.stderr or "Missing argument" in result.stderr) == (code == 2)
+
+
+def test_threads_are_waited_for():
+    code = (
+        "import sys, threading, time\nfrom sgdone.cli import main\nsys.argv = ['sgdone', '--version']\n"
+        "threading.Thread(target=lambda: (time.sleep(0.3), print('the thread has ended'))).start()\nmain()\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 0
+    assert result.stdout.endswith("the thread has ended\n")

@@ -1,0 +1,67 @@
+"""The estimators without scikit-learn's base classes: the command uses them, and nobody sees a difference."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+import sgdone
+from sgdone.estimators.estimator_cores import CORES
+from sgdone.model_file import load_core, read_header
+
+TABLE = {"a": [0.5, 1.5, -1.0, 2.0, 0.0, 1.0] * 10, "n": [3, 1, 2, 2, 5, 4] * 10}
+MIXED = TABLE | {"city": ["Rome", "Oslo", "Rome", None, "Oslo", "Bern"] * 10}
+
+
+def rows(kind):
+    if kind in ("table", "mixed"):
+        return pa.table(MIXED if kind == "mixed" else TABLE)
+    X = np.column_stack(list(TABLE.values())).astype(float)
+    return {"array": X, "float32": X.astype(np.float32), "integers": X.astype(int), "csr": sparse.csr_array(X)}[kind]
+
+
+def contents(path):
+    return {name: part for name, part in read_header(path).items() if name != "created"}
+
+
+KINDS = ["table", "mixed", "array", "float32", "integers", "csr"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    # A named method takes numbers only.
+    [(name, kind) for name in CORES for kind in KINDS if kind != "mixed" or not name.startswith("SGD")],
+)
+def test_the_same_model_and_file(name, kind, tmp_path):
+    y = np.array([0, 1, 1, 0, 1, 0] * 10)
+    core, public = CORES[name](random_state=0).fit(rows(kind), y), getattr(sgdone, name)(random_state=0)
+    public.fit(rows(kind), y)
+    assert core.coef_.dtype == public.coef_.dtype
+    np.testing.assert_array_equal(core.coef_, public.coef_)
+    np.testing.assert_array_equal(core.predict(rows(kind)), public.predict(rows(kind)))
+    files = [tmp_path / "core", tmp_path / "public"]
+    for model, path in zip((core, public), files, strict=True):
+        sgdone.save(model, path)
+    first, second = map(contents, files)
+    assert first == second
+    assert type(sgdone.load(files[0])) is getattr(sgdone, name)
+    assert type(load_core(files[1])) is CORES[name]
+    np.testing.assert_array_equal(sgdone.load(files[0]).predict(rows(kind)), core.predict(rows(kind)))
+    if kind == "mixed":
+        assert type(public.encoder_) is type(sgdone.load(files[0]).encoder_) is sgdone.TableEncoder
+
+
+@pytest.mark.parametrize("name", list(CORES))
+def test_errors(name):
+    core, X, y = CORES[name](), rows("array"), np.array([0, 1] * 30)
+    with pytest.raises(ValueError, match=f"This {name} instance is not fitted yet"):
+        core.predict(X)
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[60, 59\]"):
+        core.fit(X, y[:-1])
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        core.fit(X[:0], y[:0])
+    core.fit(rows("table"), y)
+    with pytest.raises(ValueError, match=f"X has 1 features, but {name} is expecting 2 features"):
+        core.predict(X[:, :1])
+    with pytest.raises(ValueError, match="other names, or another order"):
+        core.predict(rows("table").select(["n", "a"]))
