@@ -35,9 +35,7 @@ def test_fit_and_predict_import_no_scikit_learn(kind, rng, tmp_path):
     else:
         data = write_svmlight(tmp_path / "t.svm", X, y, zero_based=False)
     commands = [["fit", data, "--model", tmp_path / "m", "--json"], ["predict", tmp_path / "m", data]]
-    slow = ["sklearn", "scipy.stats", "joblib", "matplotlib"]
-    # pyarrow imports pandas when the reader of tables converts a column to an array.
-    slow += ["pandas"] if kind == "svmlight" else []
+    slow = ["sklearn", "scipy.stats", "joblib", "matplotlib", "pandas"]
     assert imported(commands, slow) == []
     assert imported([["inspect", tmp_path / "m"]], slow) == []
 

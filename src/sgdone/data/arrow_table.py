@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sgdone.data.column_choice import Columns
 from sgdone.data.table import DataError, ReadOptions, Table, all_finite, shortened
 from sgdone.tables import arrow_table
+from sgdone.tables.arrow_arrays import arrow_of, numpy_of
 from sgdone.tables.kinds import family_of
 
 #: Maps a 0-based row number to its place in the file: "line 18" or "row 17".
@@ -35,7 +36,7 @@ def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place, *
         missing = _missing_labels(column)
         if options.skip_unlabelled and missing.any() and not (whole and missing.all()):
             labelled = np.flatnonzero(~missing)
-            column, features = column.take(labelled), features.take(labelled)
+            column, features = (part.take(arrow_of(labelled)) for part in (column, features))
             weights = None if weights is None else weights[labelled]
         if options.require_label or not missing.any():
             where = place if labelled is None else _place_among(labelled, place)
@@ -70,7 +71,7 @@ def _missing_labels(column: Any) -> NDArray[np.bool_]:
     missing = pc.is_null(column, nan_is_null=True)
     if _is_text(column.type):
         missing = pc.or_kleene(missing, pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0))
-    found: NDArray[np.bool_] = missing.to_numpy()
+    found: NDArray[np.bool_] = numpy_of(missing)
     return found
 
 
@@ -101,7 +102,7 @@ def _weights(column: Any, columns: Columns, options: ReadOptions, place: Place) 
     if column.null_count:
         row = pc.index(column.is_null(), True).as_py()
         raise options.error("missing weight: drop the row", place=f"{place(row)}, {where}")
-    weights: NDArray[np.float64] = column.cast(pa.float64()).to_numpy()
+    weights: NDArray[np.float64] = numpy_of(column.cast(pa.float64()))
     wrong = ~((weights >= 0) & (weights < math.inf))
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -137,7 +138,7 @@ def _labels_as_written(column: Any, name: str, options: ReadOptions, place: Plac
             f"the label {_shown(column[0])} ({column.type}) is neither a class nor a number: {advice}",
             place=f"{place(0)}, column {name!r}",
         )
-    values: NDArray[Any] = _floats(column).to_numpy()
+    values: NDArray[Any] = numpy_of(_floats(column))
     _check_finite(values, name, options, place)
     return values
 
@@ -145,7 +146,7 @@ def _labels_as_written(column: Any, name: str, options: ReadOptions, place: Plac
 def _text_labels(column: Any, name: str, options: ReadOptions, place: Place) -> NDArray[Any]:
     encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
     classes = encoded.dictionary.to_pylist()
-    codes = encoded.indices.to_numpy()
+    codes = numpy_of(encoded.indices)
     for code, text in enumerate(classes):
         if text.strip() and "\n" not in text:
             continue

@@ -11,11 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.kernels.jit import interpreted
 from sgdone.kernels.shuffle import shuffled_windows
 
 RUN = 256
 RUNS_IN_WINDOW = 16
 RUNS_IN_BLOCK = 4 * RUNS_IN_WINDOW
+#: Rows up to which plain Python shuffles in less time than Numba takes to be imported.
+_FEW_ROWS = 1024
 
 
 class Order(NamedTuple):
@@ -27,13 +30,14 @@ class Order(NamedTuple):
 
 def shuffled(n_rows: int, rng: np.random.Generator) -> Iterator[Order]:
     """Yield the shuffled row numbers of one pass, a few windows at a time; a full shuffle up to 4096 rows."""
+    shuffle = interpreted(shuffled_windows) if n_rows <= _FEW_ROWS else shuffled_windows
     runs = rng.permutation(-(-n_rows // RUN))
     for first in range(0, runs.size, RUNS_IN_BLOCK):
         rows = np.empty(RUN * RUNS_IN_BLOCK, dtype=np.uint64)
         upcoming = np.empty_like(rows)
         bits = rng.integers(0, 1 << 32, size=rows.size, dtype=np.uint32)
         near = runs[first : first + RUNS_IN_BLOCK + RUNS_IN_WINDOW]
-        filled = shuffled_windows(near, RUNS_IN_WINDOW, RUN, n_rows, bits, rows, upcoming)
+        filled = shuffle(near, RUNS_IN_WINDOW, RUN, n_rows, bits, rows, upcoming)
         yield Order(rows[:filled], upcoming[:filled])
 
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any, final
 
 from numba.core import caching
+from numba.core.runtime.nrt import rtsys
 
 _FunctionCache: Any = caching.FunctionCache  # Numba is not typed
 
@@ -19,9 +20,12 @@ class TolerantCache(_FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled function, or None if it must be compiled."""
-        # Unpickling a damaged file can raise anything.
+        # Numba would first import all that compilation needs, which takes a quarter of a second. Code that is compiled
+        # needs the symbols of the run time only. Unpickling a damaged file can raise anything.
         with suppress(Exception):
-            return super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(sig, target_context)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -1,13 +1,12 @@
-"""Numba's decorators, typed and with the options that every loop shares."""
+"""Numba's decorators, typed and with the options that every loop shares.
 
+Numba is imported when a compiled function is first called: small files are read and predicted without it.
+"""
+
+import os
+import threading
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
-import numba
-from numba.core import config
-from numba.extending import register_jitable
-
-from sgdone.kernels.disk_cache import keep_on_disk
+from typing import Any, ClassVar, TypeVar, cast, final
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -16,7 +15,35 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
 #: Whether Numba is switched off, so that everything here runs as plain Python.
-INTERPRETED: bool = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
+INTERPRETED: bool = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
+class _Start:
+    """What Numba is to be told once it has been imported; a class, which is no part of any fingerprint."""
+
+    #: None once it has been told.
+    waiting: ClassVar[list[Callable[[], None]] | None] = []
+    lock: ClassVar[Any] = threading.RLock()
+
+
+def with_numba(tell: Callable[[], None]) -> Callable[[], None]:
+    """Call ``tell`` once Numba has been imported, before anything is compiled."""
+    with _Start.lock:
+        if _Start.waiting is None:
+            tell()
+        elif not INTERPRETED:
+            _Start.waiting.append(tell)
+    return tell
+
+
+def _import_numba() -> Any:
+    import numba
+
+    with _Start.lock:
+        told, _Start.waiting = _Start.waiting or [], None
+        for tell in told:
+            tell()
+    return numba
 
 
 def inlined(function: Function) -> Function:
@@ -25,8 +52,59 @@ def inlined(function: Function) -> Function:
     LLVM must inline it: a call between compiled functions counts references to every array passed, and these atomic
     counts took as long as the rest of a row's work.
     """
-    inline: Any = register_jitable(forceinline=True)
-    return cast("Function", inline(function))
+    compiled_as(function, lambda: function)
+    return function
+
+
+def compiled_as(function: Callable[..., Any], make: Callable[[], Callable[..., Any]]) -> None:
+    """Let compiled code call what ``make`` returns where ``function`` is written."""
+
+    def tell() -> None:
+        from numba import extending
+
+        made, overload = make(), cast("Any", extending.overload)
+        overload(function, jit_options={"forceinline": True}, strict=False)(lambda *arguments, **named: made)
+
+    with_numba(tell)
+
+
+@final
+class CompiledLater:
+    """A function that is compiled, or found in the disk cache, when it is first called."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.py_func = function
+        self._dispatcher: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function."""
+        if self._dispatcher is None:
+            self._compile()
+        return self._dispatcher(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if self._dispatcher is None:
+            self._compile()
+        return getattr(self._dispatcher, name)
+
+    def _compile(self) -> None:
+        with _Start.lock:
+            if self._dispatcher is not None:
+                return
+            numba = _import_numba()
+            from sgdone.kernels.disk_cache import keep_on_disk
+
+            options: Any = {"nogil": True, "fastmath": FASTMATH, "error_model": "numpy", "_nrt": False}
+            made = numba.njit(**options)(self.py_func)
+            keep_on_disk(made, self.py_func)
+            self._dispatcher = made
+
+
+def interpreted(function: Function) -> Function:
+    """The Python function behind a compiled one; of whole numbers only, both return the same."""
+    return cast("Function", getattr(function, "py_func", function))
 
 
 def compiled(identity: str = "") -> Callable[[Function], Function]:
@@ -39,14 +117,10 @@ def compiled(identity: str = "") -> Callable[[Function], Function]:
     Nothing compiled here allocates, so reference counting of arrays is switched off (by a private option of Numba). It
     would leave a dozen atomic counts per row in the loop, a tenth of its time.
     """
-    options: Any = {"nogil": True, "fastmath": FASTMATH, "error_model": "numpy", "_nrt": False}
 
     def compile_it(function: Function) -> Function:
         if identity:
             function.__qualname__ = f"{function.__name__}_{identity}"
-        made = numba.njit(**options)(function)
-        if not INTERPRETED:
-            keep_on_disk(made, function)
-        return cast("Function", made)
+        return function if INTERPRETED else cast("Function", CompiledLater(function))
 
     return compile_it

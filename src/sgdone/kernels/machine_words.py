@@ -7,11 +7,8 @@ little-endian: the first byte is the lowest.
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from sgdone.kernels.jit import INTERPRETED, inlined
+from sgdone.kernels.jit import compiled_as, inlined, with_numba
 
 #: Bytes after the last one of a text that a load of a word may touch.
 PADDING = 16
@@ -39,11 +36,17 @@ def _float_of(bits: Any) -> Any:
     return bits.view(np.float64)
 
 
-if not INTERPRETED:
+@with_numba
+def _emit() -> None:
+    """Replace the functions above by instructions in compiled code."""
+    from llvmlite import ir
+    from numba import extending, types
+
+    intrinsic: Any = extending.intrinsic
     _PAIR: Any = types.UniTuple(types.uint64, 2)  # type: ignore[no-untyped-call]
 
     @intrinsic
-    def _word_at(typingctx: Any, data: Any, at: Any) -> Any:
+    def emitted_word_at(typingctx: Any, data: Any, at: Any) -> Any:
         """Emit an unaligned load of eight bytes."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -54,7 +57,7 @@ if not INTERPRETED:
         return types.uint64(data, types.uint64), emit
 
     @intrinsic
-    def _product(typingctx: Any, first: Any, second: Any) -> Any:
+    def emitted_product(typingctx: Any, first: Any, second: Any) -> Any:
         """Emit a product of two 64-bit words as two words, the high one first."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -66,7 +69,7 @@ if not INTERPRETED:
         return _PAIR(types.uint64, types.uint64), emit
 
     @intrinsic
-    def _leading_zeros(typingctx: Any, word: Any) -> Any:
+    def emitted_leading_zeros(typingctx: Any, word: Any) -> Any:
         """Emit ``llvm.ctlz``."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -75,7 +78,7 @@ if not INTERPRETED:
         return types.uint64(types.uint64), emit
 
     @intrinsic
-    def _trailing_zeros(typingctx: Any, word: Any) -> Any:
+    def emitted_trailing_zeros(typingctx: Any, word: Any) -> Any:
         """Emit ``llvm.cttz``."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -84,13 +87,19 @@ if not INTERPRETED:
         return types.uint64(types.uint64), emit
 
     @intrinsic
-    def _float_of(typingctx: Any, bits: Any) -> Any:
+    def emitted_float_of(typingctx: Any, bits: Any) -> Any:
         """Emit a change of type that keeps the bits."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.bitcast(arguments[0], ir.DoubleType())
 
         return types.float64(types.uint64), emit
+
+    compiled_as(_word_at, lambda: lambda data, at: emitted_word_at(data, at))
+    compiled_as(_product, lambda: lambda first, second: emitted_product(first, second))
+    compiled_as(_leading_zeros, lambda: lambda word: emitted_leading_zeros(word))
+    compiled_as(_trailing_zeros, lambda: lambda word: emitted_trailing_zeros(word))
+    compiled_as(_float_of, lambda: lambda bits: emitted_float_of(bits))
 
 
 @inlined

@@ -2,11 +2,7 @@
 
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
-from sgdone.kernels.jit import INTERPRETED
+from sgdone.kernels.jit import compiled_as, with_numba
 
 
 def _add_pair(weights: Any, j: Any, x: Any, a: Any, b: Any) -> None:
@@ -14,10 +10,16 @@ def _add_pair(weights: Any, j: Any, x: Any, a: Any, b: Any) -> None:
     weights[j, 1] += b * x
 
 
-if not INTERPRETED:
+@with_numba
+def _emit() -> None:
+    """Replace the functions above by instructions in compiled code."""
+    from llvmlite import ir
+    from numba import extending, types
+
+    intrinsic: Any = extending.intrinsic
 
     @intrinsic
-    def _add_pair(typingctx: Any, weights: Any, j: Any, x: Any, a: Any, b: Any) -> Any:
+    def emitted_add_pair(typingctx: Any, weights: Any, j: Any, x: Any, a: Any, b: Any) -> Any:
         """Emit the two-lane form: LLVM alone makes two loads and two stores of it."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -38,6 +40,8 @@ if not INTERPRETED:
             return context.get_dummy_value()
 
         return types.void(weights, j, x, a, b), emit
+
+    compiled_as(_add_pair, lambda: lambda weights, j, x, a, b: emitted_add_pair(weights, j, x, a, b))
 
 
 #: ``add_pair(weights, j, x, a, b)``: weights[j] += (a·x, b·x), j unsigned, weights C-contiguous of shape (features, 2).

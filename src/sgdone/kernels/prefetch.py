@@ -6,11 +6,7 @@ was slower on every machine measured.
 
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
-from sgdone.kernels.jit import INTERPRETED, inlined
+from sgdone.kernels.jit import compiled_as, inlined, with_numba
 
 #: Number of rows between the prefetch of a row and its use.
 AHEAD = 6
@@ -24,10 +20,16 @@ def _prefetch(array: Any, index: Any) -> None:
     """Do nothing: there is no prefetch in plain Python."""
 
 
-if not INTERPRETED:
+@with_numba
+def _emit() -> None:
+    """Replace the functions above by instructions in compiled code."""
+    from llvmlite import ir
+    from numba import extending, types
+
+    intrinsic: Any = extending.intrinsic
 
     @intrinsic
-    def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
+    def emitted_prefetch(typingctx: Any, array: Any, index: Any) -> Any:
         """Emit ``llvm.prefetch`` for ``array[index]`` of a contiguous one-dimensional array."""
 
         def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -41,6 +43,8 @@ if not INTERPRETED:
             return context.get_dummy_value()
 
         return types.void(array, index), emit
+
+    compiled_as(_prefetch, lambda: lambda array, index: emitted_prefetch(array, index))
 
 
 @inlined

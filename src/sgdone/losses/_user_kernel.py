@@ -3,9 +3,7 @@
 from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
-from numba.core.errors import NumbaError
 
 from sgdone.kernels.elementwise import over_arrays
 from sgdone.kernels.fingerprint import fingerprint
@@ -50,6 +48,8 @@ def _with_parameters(function: ScalarLoss) -> ScalarFunction:
 
 
 def _try(kernel: ScalarFunction, function: ScalarLoss, what: str) -> None:
+    from numba.core.errors import NumbaError
+
     try:
         over_arrays(kernel, np.empty(0), 0.25, 1.0)
     except NumbaError as error:
@@ -61,6 +61,9 @@ def _try(kernel: ScalarFunction, function: ScalarLoss, what: str) -> None:
 
 def _complaint(function: ScalarLoss) -> str:
     """Numba's message for the function alone, which is shorter than that for a loop that calls it."""
+    import numba
+    from numba.core.errors import NumbaError
+
     jit: Any = numba.njit
     try:
         jit(function)(0.25, 1.0)
