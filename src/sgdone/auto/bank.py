@@ -196,10 +196,10 @@ class Bank(Method):
             state.set_penalties(self._rows_of_penalty(state))
             run.restart = False
         if run.branch:
-            state.branch(
-                self._rows_of_penalty(state), larger_steps=self._expects_gain(run), penalties=run.branch_penalties
-            )
-            state.models.record_losses_of(state.model)
+            larger_steps = run.first_pass or self._expects_gain(run)
+            state.branch(self._rows_of_penalty(state), larger_steps=larger_steps, penalties=run.branch_penalties)
+            if not run.first_pass:
+                state.models.record_losses_of(state.model)
             run.branch = False
         if run.first_pass:
             if not run.window_seen and (first == 0 or first >= run.seen):
@@ -420,6 +420,7 @@ class Bank(Method):
             if before is None or not self._may_judge_stream(state):
                 return None
             state.drop_losers(before, now, len(now.candidates))
+            run.branch = self._may_try_larger_steps(state, before, now)
             if not stream.source.endless:
                 return None
             evaluations.judgement = replace(judge(before, now, now.steps), estimated_by=run.estimated_by)
@@ -434,6 +435,17 @@ class Bank(Method):
             run.restart, run.branch, run.passes = True, False, 0
             return None
         return judgement
+
+    def _may_try_larger_steps(self, state: BankState, before: Evaluation, now: Evaluation) -> bool:
+        """Whether to try larger steps within the first pass: at some numbers of rows, and as long as that succeeds.
+
+        Steps that are too large for the first rows may be the best for the rest, above all if there are many rare
+        levels or words: these have seen few rows of a million. They are not tried if the loss hardly falls any more.
+        """
+        if not schedule.is_time_for_larger_steps(state.steps) and state.lead not in state.tried:
+            return False
+        state.tried = [candidate for candidate in state.tried if candidate == state.lead]
+        return judge(before, now, now.steps).gain_in_errors > self.tol
 
     def _may_judge_stream(self, state: BankState) -> bool:
         """Whether there are enough validation rows, of different labels, and the rows do not look sorted."""

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from sgdone.auto.candidates import Candidate
 from sgdone.auto.comparison import clear_losers, worth_keeping
-from sgdone.auto.constants import LARGER_STEP, LARGEST_STEP, LATER_PENALTIES, MAX_BYTES, ROWS_FOR_STEPS, WINDOW
+from sgdone.auto.constants import (
+    LARGER_STEP,
+    LARGEST_STEP,
+    LATER_PENALTIES,
+    MAX_BYTES,
+    ROWS_FOR_STEPS,
+    SMALLER_PENALTY,
+    WINDOW,
+)
 from sgdone.auto.evaluation import Evaluation, Evaluations, limits
 from sgdone.auto.label_order import LabelOrder
 from sgdone.auto.models import Advance, Models
@@ -352,11 +360,12 @@ class BankState:
         """Add candidates beside the leader that were not tried yet: larger steps, larger penalties.
 
         Penalties begin to matter after the first pass; and steps that were too large for the first rows may be the best
-        for the rest.
+        for the rest. In the first pass a smaller penalty goes with them, as in `CANDIDATES`.
         """
         lead, weights, others = self.lead, self.models.weights, list[Candidate]()
         if larger_steps and lead.multiplier < LARGEST_STEP:
-            others.append(Candidate(LARGER_STEP * lead.multiplier, lead.penalty))
+            penalty = lead.penalty * (SMALLER_PENALTY if self.run.first_pass else 1.0)
+            others.append(Candidate(LARGER_STEP * lead.multiplier, penalty))
         if penalties and self.objective.alpha is None:
             larger = [a for a in LATER_PENALTIES if lead.penalty < a <= 100 * lead.penalty]
             others += [Candidate(lead.multiplier, a) for a in larger]

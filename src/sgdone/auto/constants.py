@@ -20,6 +20,8 @@ LAST_BRANCH = 16
 LATER_PENALTIES = (0.1, 1.0, 10.0, 100.0, 1000.0)
 #: Factor between the learning-rate multiplier of the leader and the larger one tried beside it, and the largest tried.
 LARGER_STEP, LARGEST_STEP = 4.0, 256.0
+#: Factor of the penalty that goes with larger steps in a first pass.
+SMALLER_PENALTY = 0.1
 #: Bytes that the weights of new candidates may take.
 MAX_BYTES = 1 << 28
 
