@@ -29,6 +29,7 @@ from sgdone.auto.returned_model import better_of_mean_and_leader, evaluated, los
 from sgdone.auto.state_checks import check_state
 from sgdone.auto.units import Units, roles_of
 from sgdone.data.bad_rows import check_rows
+from sgdone.data.column_roles import LEVEL
 from sgdone.data.mixed_matrix import with_dense_columns
 from sgdone.data.rows import Rows
 from sgdone.data.source import Block
@@ -439,9 +440,11 @@ class Bank(Method):
     def _may_try_larger_steps(self, state: BankState, before: Evaluation, now: Evaluation) -> bool:
         """Whether to try larger steps within the first pass: at some numbers of rows, and as long as that succeeds.
 
-        Steps that are too large for the first rows may be the best for the rest, above all if there are many rare
-        levels or words: these have seen few rows of a million. They are not tried if the loss hardly falls any more.
+        Steps that are too large for the first rows may be the best for the rest if there are levels of categories: rare
+        ones have seen few rows, and their units do not make up for that. They are not tried if the loss hardly falls.
         """
+        if not np.any(state.units.roles == LEVEL):
+            return False
         if not schedule.is_time_for_larger_steps(state.steps) and state.lead not in state.tried:
             return False
         state.tried = [candidate for candidate in state.tried if candidate == state.lead]
