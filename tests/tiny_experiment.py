@@ -7,7 +7,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from sgdone.papers.claims import Claim
+from sgdone.papers.claims import AlsoTried, Claim, Sentence
 from sgdone.papers.experiment import Experiment
 
 
@@ -44,9 +44,13 @@ class Tiny(Experiment[int, float]):
     def claims(self, rows):
         means = [row["mean"] for row in rows if row["mean"] is not None]
         return [
-            Claim("all means are below 10", "below 10", f"{max(means):.3f}", max(means) < 10),
-            Claim("all means are above 10", "above 10", f"{min(means):.3f}", min(means) > 10, "they are about 0"),
+            Claim(Sentence("below 10", "p. 1"), "all means are below 10", f"{max(means):.3f}", max(means) < 10),
+            Claim(Sentence("above <10>", "p. 2"), "all are above 10", f"{min(means):.3f}", min(means) > 10, "about 0"),
+            Claim(Sentence("positive", "p. 3"), "the first mean is positive", f"{means[0]:.3f}", means[0] > 0, "luck"),
         ]
+
+    def also_tried(self, rows):
+        return [AlsoTried("number of rows", str(len(rows)))]
 
     def draw(self, rows, figure):
         figure.subplots().plot([row["mean"] or 0.0 for row in rows])

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from cli.test_cli_process import in_terminal
+from sgdone.datasets import DatasetNotFound
 from sgdone.papers.catalogue import all_experiments
 from tiny_experiment import Tiny
 
@@ -14,7 +15,8 @@ from tiny_experiment import Tiny
 @pytest.fixture
 def tiny(monkeypatch):
     """The one experiment there is."""
-    monkeypatch.setattr("sgdone.papers.catalogue.all_experiments", lambda: {"tiny": Tiny})
+    for place in ("sgdone.papers.catalogue", "sgdone.cli.reproduce"):
+        monkeypatch.setattr(f"{place}.all_experiments", lambda: {"tiny": Tiny})
     return Tiny
 
 
@@ -32,11 +34,14 @@ def test_files_are_written_and_claims_told(sgdone, tiny, tmp_path):
     assert result.stdout.endswith("\n" + "".join(f"{path}\n" for path in paths))
     assert result.stderr == "", "no progress bar where there is no terminal"
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
-    assert "claim paper measured holds" in lines
-    first, second = json.loads(paths[2].read_text("utf-8"))
-    assert f"all means are below 10 below 10 {first['measured']} yes" in lines
-    assert f"all means are above 10 above 10 {second['measured']} no [1]" in lines
-    assert "[1] they are about 0" in lines
+    assert "paper read as measured verdict" in lines
+    first, second, third = json.loads(paths[2].read_text("utf-8"))["claims"]
+    shown = " ".join(lines)
+    assert f"below 10 (p. 1) all means are below 10 {first['measured'][0]} holds in 5 of 5" in shown
+    assert f"above <10> (p. 2) all are above 10 {second['measured'][0]} fails in all 5" in shown
+    assert "[1] about 0" in lines
+    assert f"{1 + (sum(third['holds_in']) > 2)} of 3 claims hold" in lines
+    assert "- number of rows: 12" in lines, "what was also tried"
     assert "Nobody (1900), Fig. 0" in result.stdout
 
 
@@ -45,9 +50,44 @@ def test_the_quick_form_and_the_seed(sgdone, tiny, tmp_path):
         sgdone("reproduce", "tiny", "--out", tmp_path, *options)
         return (tmp_path / "tiny" / "tiny.csv").read_text().splitlines()
 
-    assert len(rows()) == 1 + 2 * 6
+    assert len(rows()) == 1 + 5 * 2 * 6, "five seeds"
     assert len(rows("--quick")) == 1 + 2 * 3
     assert rows() == rows("--seed", 0) != rows("--seed", 1)
+
+
+def test_all_experiments_go_to_one_page(sgdone, tiny, tmp_path):
+    tiny.begun.clear()
+    first = sgdone("reproduce", "all", "--quick", "--out", tmp_path)
+    assert first.stdout.startswith("[1/1] tiny: ")
+    assert first.stdout.endswith(f"{tmp_path / 'index.html'}\n")
+    assert len(tiny.begun) == 3
+    page = (tmp_path / "index.html").read_text("utf-8")
+    assert 'src="tiny/tiny.png"' in page
+    assert "above &lt;10&gt;" in page, "text is escaped"
+    assert "<script" not in page
+    assert (tmp_path / "tiny" / "tiny.png").is_file()
+    (tmp_path / "index.html").unlink()
+    again = sgdone("reproduce", "all", "--quick", "--out", tmp_path)
+    assert "(stored)" in again.stdout
+    assert len(tiny.begun) == 3, "nothing is measured again"
+    assert (tmp_path / "index.html").read_text("utf-8") == page
+    sgdone("reproduce", "all", "--quick", "--out", tmp_path, "--seed", 1)
+    assert len(tiny.begun) == 6, "another seed is another run"
+
+
+def test_all_go_on_without_a_data_set_that_is_not_there(sgdone, tiny, tmp_path, monkeypatch):
+    class Missing(tiny):
+        name = "missing"
+
+        def prepare(self, seed):
+            raise DatasetNotFound("data set 'rows' not found: <here>")
+
+    monkeypatch.setattr("sgdone.cli.reproduce.all_experiments", lambda: {"missing": Missing, "tiny": tiny})
+    result = sgdone("reproduce", "all", "--quick", "--out", tmp_path)
+    assert "[1/2] missing: skipped, data set 'rows' not found" in result.stdout
+    page = (tmp_path / "index.html").read_text("utf-8")
+    assert "missing did not run: data set &#x27;rows&#x27; not found: &lt;here&gt;" in page
+    assert "tiny/tiny.png" in page
 
 
 def test_files_go_to_the_current_folder_if_no_other_is_named(sgdone, tiny, tmp_path, monkeypatch):
@@ -101,7 +141,7 @@ def test_without_matplotlib_nothing_is_measured(sgdone, tiny, tmp_path, monkeypa
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 @pytest.mark.slow
 def test_ctrl_c_in_a_terminal_leaves_nothing(tmp_path):
-    code, shown = in_terminal("reproduce", "termination-sigma", "--out", tmp_path / "out", until=b"/800")
+    code, shown = in_terminal("reproduce", "termination-sigma", "--out", tmp_path / "out", until=b"/4000")
     assert code == 130
     assert "interrupted" in shown
     assert "termination-sigma" in shown, "the bar says what is being done"

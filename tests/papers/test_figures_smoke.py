@@ -1,7 +1,6 @@
 """Every experiment of the package in its form of a few seconds."""
 
 import csv
-import json
 from urllib.error import URLError
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from sgdone.datasets import DatasetNotFound
 from sgdone.papers.catalogue import all_experiments
 from sgdone.papers.output import write
+from sgdone.papers.results import Results
 from sgdone.papers.running import measure_all
 from tiers import NIGHTLY
 
@@ -35,7 +35,7 @@ def _no_downloads(monkeypatch):
 
 def measured(experiment, workers=None):
     try:
-        return measure_all(experiment, SEED, workers)
+        return measure_all(experiment, [SEED], workers)
     except DatasetNotFound as error:
         pytest.skip(str(error))
 
@@ -43,20 +43,20 @@ def measured(experiment, workers=None):
 @pytest.mark.parametrize("name", all_experiments())
 def test_files_claims_and_the_same_numbers_again(name, tmp_path):
     experiment = all_experiments()[name].of_size("smoke")
-    rows = measured(experiment, workers=2)
-    paths = write(experiment, rows, experiment.claims(rows), tmp_path, "")
+    by_seed = measured(experiment, workers=2)
+    results = Results.of(experiment, by_seed, "smoke", [SEED])
+    paths = write(experiment, by_seed, results, tmp_path, "")
     assert paths[0].stat().st_size > 10_000, "a picture that shows something"
-    entries = json.loads(paths[2].read_text("utf-8"))
-    assert entries
-    for entry in entries:
-        assert set(entry) - {"reason"} == {"claim", "paper", "measured", "holds"}
-        assert all(entry[key] and isinstance(entry[key], str) for key in entry if key != "holds")
-        assert isinstance(entry["holds"], bool)
-        assert not (entry["holds"] and "reason" in entry), "a reason is given for what does not hold"
-    assert len({entry["claim"] for entry in entries}) == len(entries)
+    assert Results.from_json(paths[2].read_text("utf-8")) == results
+    assert results.verdicts
+    for verdict in results.verdicts:
+        assert all((verdict.words, verdict.place, verdict.reading, verdict.measured[0]))
+        assert not (verdict.holds and verdict.reason), "a reason is given for what does not hold"
+    assert len({verdict.reading for verdict in results.verdicts}) == len(results.verdicts)
+    assert all(tried.what and tried.measured for tried in results.also_tried)
     with paths[1].open(newline="", encoding="utf-8") as stream:
-        assert len(list(csv.DictReader(stream))) == len(rows)
+        assert len(list(csv.DictReader(stream))) == len(by_seed[0])
     if name not in TWICE and not NIGHTLY:
         return
-    again = write(experiment, measured(experiment, workers=1), [], tmp_path / "again", "")
+    again = write(experiment, measured(experiment, workers=1), results, tmp_path / "again", "")
     assert paths[1].read_bytes() == again[1].read_bytes(), "one worker or two, the seed alone decides"

@@ -460,24 +460,25 @@ def theory(
 
 @app.command(
     epilog=_examples(
-        "reproduce --list", "reproduce termination-sigma --out figures", "reproduce termination-mnist --quick"
+        "reproduce --list", "reproduce termination-sigma --out figures", "reproduce all --quick --out figures"
     )
 )
 @guarded
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", show_default=False, help="A figure or table; see --list.")
+        str | None, typer.Argument(metavar="NAME", show_default=False, help="A figure or table, or all; see --list.")
     ] = None,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Writes DIR/NAME/NAME.png, NAME.csv and claims.json.")
+        Path, typer.Option(metavar="DIR", help="Writes DIR/NAME/NAME.png, NAME.csv and claims.json; all: index.html.")
     ] = Path(),
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Less than a minute instead of several: fewer trials.")
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Random seed.")] = 0,
+    quick: Annotated[bool, typer.Option("--quick", help="Seconds instead of minutes: one seed, fewer trials.")] = False,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="First seed; without --quick there are five.")] = 0,
     list_all: Annotated[bool, typer.Option("--list", help="List the experiments and exit.")] = False,
 ) -> None:
-    """Reproduce a figure or table of a paper, and report which of its claims hold."""
+    """Reproduce a figure or table of a paper, and report which of its claims hold.
+
+    With all, finished experiments are stored in DIR and a second run continues where the first stopped.
+    """
     with quick_imports():
         from sgdone.cli.reproduce import reproduce_and_report, show_experiments
 

@@ -1,8 +1,10 @@
 """``sgdone reproduce``."""
 
 import shlex
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -11,11 +13,18 @@ from rich.text import Text
 
 from sgdone.cli import console
 from sgdone.cli.errors import usage
+from sgdone.data.atomic import write_atomically
+from sgdone.datasets import DatasetNotFound
 from sgdone.papers.catalogue import all_experiments, find
-from sgdone.papers.claims import Claim
+from sgdone.papers.experiment import Experiment, Size
 from sgdone.papers.output import check_folder, require_matplotlib, write
+from sgdone.papers.page import html_page
+from sgdone.papers.results import Results, stored
 from sgdone.papers.running import measure_all
+from sgdone.papers.seeds import Verdict, held
 
+#: The name that stands for every experiment.
+ALL = "all"
 #: A table in a pipe is as wide as this.
 _WIDTH = 120
 
@@ -30,50 +39,100 @@ def show_experiments() -> None:
 
 
 def reproduce_and_report(name: str, out: Path, quick: bool, seed: int) -> None:
-    """Measure, write, and say which statements of the paper hold."""
+    """Measure, write, and report which sentences of the paper hold."""
+    size: Size = "quick" if quick else "full"
     with usage("NAME"):
-        experiment = find(name).of_size("quick" if quick else "full")
+        chosen = None if name == ALL else find(name)
     with usage("--out"):
         check_folder(out)
     try:
         require_matplotlib()
     except ImportError as error:
         raise ValueError(str(error)) from None
-    bar = Progress(
-        TextColumn(experiment.name),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("still"),
-        TimeRemainingColumn(),
-        console=console.errors(),
-        transient=True,
-    )
-    # Some versions of rich print an empty line for a bar that is not shown.
-    with bar if console.errors().is_terminal else nullcontext():
-        line = bar.add_task(experiment.name, total=None)
-        rows = measure_all(experiment, seed, done=lambda count, total: bar.update(line, completed=count, total=total))
-        claims = experiment.claims(rows)
-        how = ["sgdone", "reproduce", experiment.name, *(["--quick"] if quick else []), "--seed", str(seed)]
-        paths = write(experiment, rows, claims, out, shlex.join(how))
-    console.say(f"{experiment.title}\n{experiment.paper}\n")
-    _show(claims)
+    if chosen is None:
+        _reproduce_all(out, size, seed)
+        return
+    results, paths = _run(chosen, out, size, seed)
+    console.say(f"{results.title}\n{results.paper}\n")
+    _show(results)
     console.say("\n" + "\n".join(str(path) for path in paths))
 
 
-def _show(claims: list[Claim]) -> None:
-    """Claims, the paper's word and ours; reasons stand below, each once."""
-    reasons = list(dict.fromkeys(claim.reason for claim in claims if claim.reason))
+def _reproduce_all(out: Path, size: Size, seed: int) -> None:
+    """Run what is not stored yet; the page is written again after each experiment."""
+    found: list[Results] = []
+    absent: dict[str, str] = {}
+    experiments = all_experiments()
+    for number, (name, experiment) in enumerate(experiments.items(), start=1):
+        results = stored(out, experiment.of_size(size), size, experiment.seeds(size, seed))
+        note = " (stored)" if results else ""
+        try:
+            results = results or _run(experiment, out, size, seed)[0]
+        except DatasetNotFound as error:
+            absent[name] = str(error)
+            console.say(f"[{number}/{len(experiments)}] {name}: skipped, {error}")
+            continue
+        found.append(results)
+        _write_page(out, found, absent)
+        console.say(f"[{number}/{len(experiments)}] {name}: {held(results.verdicts)} claims hold{note}")
+    _write_page(out, found, absent)
+    console.say(f"\n{out / 'index.html'}")
+
+
+def _write_page(out: Path, found: list[Results], absent: dict[str, str]) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    with write_atomically(out / "index.html") as page:
+        page.write_text(html_page(found, absent), encoding="utf-8")
+
+
+def _run(chosen: type[Experiment[Any, Any]], out: Path, size: Size, seed: int) -> tuple[Results, list[Path]]:
+    """Measure with all seeds of the form, and write the three files."""
+    experiment, seeds = chosen.of_size(size), chosen.seeds(size, seed)
+    with _progress(experiment.name) as done:
+        by_seed = measure_all(experiment, seeds, done=done)
+        results = Results.of(experiment, by_seed, size, seeds)
+        how = ["sgdone", "reproduce", experiment.name, *(["--quick"] if size == "quick" else []), "--seed", str(seed)]
+        return results, write(experiment, by_seed, results, out, shlex.join(how))
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Any]:
+    """A bar if there is a terminal; yields the function that moves it."""
+    if not console.errors().is_terminal:
+        # Some versions of rich print an empty line for a bar that is not shown.
+        yield lambda count, total: None
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("still"), TimeRemainingColumn())
+    with Progress(TextColumn(name), *columns, console=console.errors(), transient=True) as bar:
+        line = bar.add_task(name, total=None)
+        yield lambda count, total: bar.update(line, completed=count, total=total)
+
+
+def _show(results: Results) -> None:
+    """Claims, the paper's words and our numbers; reasons stand below, each once."""
+    failing = [verdict for verdict in results.verdicts if not verdict.holds and verdict.reason]
+    reasons = list(dict.fromkeys(verdict.reason for verdict in failing))
     table = Table(box=box.SIMPLE, show_lines=True, padding=(0, 1), pad_edge=False)
-    for heading, ratio in (("claim", 4), ("paper", 3), ("measured", 3), ("holds", None)):
-        table.add_column(heading, ratio=ratio, no_wrap=ratio is None)
-    for claim in claims:
-        mark = f" [{reasons.index(claim.reason) + 1}]" if claim.reason else ""
-        holds = Text("yes", style="green") if claim.holds else Text(f"no{mark}", style="red")
-        table.add_row(Text(claim.claim), Text(claim.paper), Text(claim.measured), holds)
+    for heading, ratio in (("paper", 3), ("read as", 4), ("measured", 3), ("verdict", 1)):
+        table.add_column(heading, ratio=ratio)
+    for verdict in results.verdicts:
+        mark = f" [{reasons.index(verdict.reason) + 1}]" if verdict in failing else ""
+        table.add_row(*(Text(text) for text in _cells(verdict)), _verdict(verdict, mark))
     _print(table)
     for number, reason in enumerate(reasons, start=1):
         console.say(f"[{number}] {reason}")
+    console.say(f"{held(results.verdicts)} claims hold")
+    if results.also_tried:
+        console.say("\nAlso tried, not counted:\n" + "\n".join(f"- {what}: {m}" for what, m in results.also_tried))
+
+
+def _cells(verdict: Verdict) -> tuple[str, str, str]:
+    together = f"; {verdict.together}" if verdict.together else ""
+    return f"{verdict.words} ({verdict.place})", verdict.reading, verdict.measured[0] + together
+
+
+def _verdict(verdict: Verdict, mark: str) -> Text:
+    return Text(verdict.text + mark, style="green" if verdict.holds else "red")
 
 
 def _print(table: Table) -> None:

@@ -6,10 +6,12 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
-from sgdone.papers.claims import Claim
+from sgdone.papers.claims import AlsoTried, Claim
 from sgdone.papers.drawing import Figure
 
 Size = Literal["full", "quick", "smoke"]
+#: Number of seeds by form.
+SEEDS: dict[Size, int] = {"full": 5, "quick": 1, "smoke": 1}
 #: One line of the CSV file; all rows of an experiment have the same keys.
 Row = dict[str, Any]
 
@@ -20,9 +22,9 @@ Prepared = TypeVar("Prepared")
 class Experiment(ABC, Generic[Task, Prepared]):
     """A figure or table of a paper, measured again.
 
-    A leaf is a frozen dataclass whose fields set how much is measured. Their defaults are the full form, some
-    minutes on two cores; ``quick`` and ``smoke`` override some of them for forms that take seconds. Tasks are
-    independent: they may run in any order and at once.
+    A leaf is a frozen dataclass whose fields set how much is measured. Their defaults are the full form, with
+    five seeds below ten minutes on two cores; ``quick`` and ``smoke`` override some of them for forms that take
+    seconds. Tasks are independent: they may run in any order and at once.
     """
 
     #: What the command line and the files call it: words joined by "-".
@@ -31,6 +33,10 @@ class Experiment(ABC, Generic[Task, Prepared]):
     title: ClassVar[str]
     #: The paper and the figure or table.
     paper: ClassVar[str]
+    #: Whether measurements depend on the seed; if not, one seed is enough.
+    random: ClassVar[bool] = True
+    #: Whether all seeds share what `prepare` returns for the first, like a data set as it is.
+    prepares_once: ClassVar[bool] = False
     #: Fields of the form that takes less than a minute, and of the one for tests, which takes a few seconds.
     quick: ClassVar[Mapping[str, Any]]
     smoke: ClassVar[Mapping[str, Any]]
@@ -41,6 +47,11 @@ class Experiment(ABC, Generic[Task, Prepared]):
     def of_size(cls, size: Size) -> Self:
         """The experiment in one of its three forms."""
         return cls(**{"full": {}, "quick": cls.quick, "smoke": cls.smoke}[size])
+
+    @classmethod
+    def seeds(cls, size: Size, first: int = 0) -> range:
+        """The seeds of a form, from the first on."""
+        return range(first, first + (SEEDS[size] if cls.random else 1))
 
     def prepare(self, seed: np.random.SeedSequence) -> Prepared:
         """What all tasks share and none may change, like a data set; by default nothing."""
@@ -56,7 +67,11 @@ class Experiment(ABC, Generic[Task, Prepared]):
 
     @abstractmethod
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """The paper's statements beside the measurements."""
+        """The paper's sentences beside the measurements of one seed; readings are the same for all seeds."""
+
+    def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
+        """Other readings and tests of our own beside the measurements of one seed; by default none."""
+        return []
 
     @abstractmethod
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:

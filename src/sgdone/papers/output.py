@@ -1,7 +1,6 @@
 """The three files that an experiment writes."""
 
 import csv
-import json
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,8 +8,8 @@ from typing import Any
 
 from sgdone._version import __version__
 from sgdone.data.atomic import write_atomically
-from sgdone.papers.claims import Claim
 from sgdone.papers.experiment import Experiment, Row
+from sgdone.papers.results import Results
 
 
 def require_matplotlib() -> None:
@@ -29,7 +28,7 @@ def check_folder(folder: Path) -> None:
 
 
 def write(
-    experiment: Experiment[Any, Any], rows: Sequence[Row], claims: Sequence[Claim], folder: Path, how: str
+    experiment: Experiment[Any, Any], by_seed: Sequence[Sequence[Row]], results: Results, folder: Path, how: str
 ) -> list[Path]:
     """Write ``NAME.png``, ``NAME.csv`` and ``claims.json`` into ``folder/NAME``: all three, or none.
 
@@ -37,8 +36,10 @@ def write(
     ----------
     experiment : Experiment
         What was measured.
-    rows, claims
-        The measurements, and the paper's statements beside them.
+    by_seed : sequence of sequences of dict
+        The measurements with each seed; the picture is that of the first.
+    results : Results
+        The paper's sentences beside them.
     folder : Path
         Created if it does not exist.
     how : str
@@ -49,10 +50,9 @@ def write(
     paths = [place / f"{experiment.name}.png", place / f"{experiment.name}.csv", place / "claims.json"]
     with ExitStack() as together:
         picture, table, statements = (together.enter_context(write_atomically(path)) for path in paths)
-        _draw(experiment, rows, picture, how)
-        _write_csv(rows, table)
-        entries = [claim.as_json() for claim in claims]
-        statements.write_text(json.dumps(entries, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        _draw(experiment, by_seed[0], picture, how)
+        _write_csv(by_seed, results.run["seeds"], table)
+        statements.write_text(results.to_json(), encoding="utf-8")
     return paths
 
 
@@ -71,8 +71,9 @@ def _draw(experiment: Experiment[Any, Any], rows: Sequence[Row], path: Path, how
     figure.savefig(path, dpi=150, metadata=metadata)
 
 
-def _write_csv(rows: Sequence[Row], path: Path) -> None:
+def _write_csv(by_seed: Sequence[Sequence[Row]], seeds: Sequence[int], path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.DictWriter(stream, fieldnames=list(rows[0]), lineterminator="\n")
+        writer = csv.DictWriter(stream, fieldnames=["seed", *by_seed[0][0]], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        for seed, rows in zip(seeds, by_seed, strict=True):
+            writer.writerows({"seed": seed} | row for row in rows)

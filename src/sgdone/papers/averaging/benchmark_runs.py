@@ -15,6 +15,7 @@ from sgdone.data import ArraySource
 from sgdone.datasets.pascal import pascal_like
 from sgdone.losses import Hinge, Logistic, SquaredHinge
 from sgdone.losses.loss import Loss
+from sgdone.papers.averaging.optimum import Optimum, minimise
 from sgdone.papers.runs import Trajectory, fit, trajectory, weights
 from sgdone.papers.tables import Array
 from sgdone.solvers import OLBFGS, SGD, SGD2, SGDQN, Averaged, Liblinear, Pegasos, SingleModel
@@ -72,6 +73,8 @@ class Benchmark:
     X_test: Any
     labels_test: Array
     alpha: float
+    #: Minimisers that are known already, by the name of the loss.
+    minimisers: dict[str, Optimum] = field(default_factory=dict)
 
     @classmethod
     def load(cls, name: str, limit: int | None, shape: tuple[int, int], rng: np.random.Generator) -> "Benchmark":
@@ -117,6 +120,12 @@ class Benchmark:
             blocks: list[Any] = [self.X, ones]
             return ArraySource(sparse.csr_array(sparse.hstack(blocks, format="csr")), self.labels)
         return ArraySource(np.hstack([self.X, ones]), self.labels)
+
+    def minimiser(self, loss: Loss) -> Optimum:
+        """The exact minimiser on the training rows; computed once for all seeds."""
+        if loss.name not in self.minimisers:
+            self.minimisers[loss.name] = minimise(loss, self.X.astype(np.float64), self.labels, self.alpha)
+        return self.minimisers[loss.name]
 
     def few(self, rows: int) -> "Benchmark":
         """The first training and test rows, to compile on."""

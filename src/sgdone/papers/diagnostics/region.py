@@ -5,12 +5,18 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
-from scipy.spatial import ConvexHull
 
 from sgdone.losses import Squared
-from sgdone.papers.claims import Claim
+from sgdone.papers.claims import AlsoTried, Claim, Sentence
 from sgdone.papers.diagnostics.models import GaussianModel, normal
-from sgdone.papers.diagnostics.theory import gaussian_design, pflug_drift
+from sgdone.papers.diagnostics.pflug_region import (
+    DIRECTIONS,
+    PflugRegion,
+    Polygon,
+    boundary_misfit,
+    directions,
+    overlap,
+)
 from sgdone.papers.drawing import Axes, Figure
 from sgdone.papers.experiment import Experiment, Row
 from sgdone.papers.runs import fit
@@ -19,122 +25,28 @@ from sgdone.solvers import SGD
 from sgdone.steps import Constant
 from sgdone.stopping import MaxSamples
 
-#: Directions, equally spaced, along which regions are measured.
-DIRECTIONS = 720
 #: θ*.
 OPTIMUM = np.array([1.0, 1.0])
 #: Share of the iterates, nearest to their mean, whose convex hull is the convergence region.
 CENTRAL = 0.95
 #: Intersection over union from which on one region is said to approximate the other very well.
 ENOUGH = 0.5
+_NEAR_OPTIMUM = Sentence(
+    "when θ_n is close enough to θ*, the diagnostic is guaranteed to decrease in expectation", "section 3, remarks"
+)
+_ELLIPSE = Sentence(
+    "the boundary surface that separates the two regions where the test statistic S_n increases or decreases in "
+    "expectation looks like an ellipse, for large enough γ",
+    "section 3, remarks",
+)
+_FARTHER = Sentence(
+    "the farther we move away from the center of that region, the larger the expected increase of the diagnostic "
+    "becomes",
+    "section 3.1",
+)
+_APPROXIMATES = Sentence("the Pflug region approximates very well the convergence region of SGD", "section 3.1")
 #: Simulations in a task.
 _BATCH = 50
-
-
-@final
-@dataclass(frozen=True)
-class PflugRegion:
-    """Where the drift of Theorem 3 is negative, for x ~ N(0, Σ) with unit variances and one correlation.
-
-    Parameters
-    ----------
-    correlation, gamma, noise : float
-        Of the two features; the step size γ; the variance σ² of the noise.
-
-    Examples
-    --------
-    >>> region = PflugRegion(correlation=0.0, gamma=0.01, noise=1.0)
-    >>> region.radii(np.array([0.0])).round(3), round(region.largest_elliptic_step, 3)
-    (array([0.144]), 0.25)
-    """
-
-    correlation: float
-    gamma: float
-    noise: float
-
-    @property
-    def covariance(self) -> Array:
-        """Σ."""
-        return np.array([[1.0, self.correlation], [self.correlation, 1.0]])
-
-    def drift(self, errors: Array) -> Array:
-        """The drift at each θ − θ* (the last axis)."""
-        moments = gaussian_design(self.covariance)._asdict()
-        flat = [pflug_drift(error, self.gamma, noise=self.noise, **moments) for error in errors.reshape(-1, 2)]
-        return np.array(flat).reshape(errors.shape[:-1])
-
-    def radii(self, angles: Array) -> Array:
-        """How far the region goes in each direction: the drift is −b + a·r²; infinite where a ≤ 0."""
-        bottom = -self.drift(np.zeros((1, 2)))
-        growth = self.drift(directions(angles)) + bottom
-        return np.asarray(np.sqrt(np.divide(bottom, growth, out=np.full(growth.shape, np.inf), where=growth > 0)))
-
-    @property
-    def largest_elliptic_step(self) -> float:
-        """The γ at which C − γD is no longer positive definite: from there on the region has no end."""
-        design = gaussian_design(self.covariance)
-        return float(1.0 / np.linalg.eigvals(np.linalg.solve(design.C, design.D)).real.max())
-
-
-@final
-@dataclass(frozen=True)
-class Polygon:
-    """A convex polygon that holds θ*, by its corners relative to θ*, in order."""
-
-    corners: Array
-    #: Outward normals and offsets: inside is normal·point + offset ≤ 0.
-    sides: Array
-
-    @classmethod
-    def around(cls, errors: Array, share: float) -> "Polygon":
-        """The convex hull of that share of the points that is nearest to their mean (Mahalanobis distance)."""
-        centred = errors - errors.mean(axis=0)
-        distances = np.einsum("ij,ij->i", centred @ np.linalg.inv(np.cov(centred.T)), centred)
-        kept = errors[np.argsort(distances)[: max(3, round(share * len(errors)))]]
-        hull = ConvexHull(kept)
-        return cls(kept[hull.vertices], hull.equations)
-
-    def radii(self, angles: Array) -> Array:
-        """How far it goes from θ* in each direction."""
-        along = directions(angles) @ self.sides[:, :2].T
-        reach = np.divide(-self.sides[:, 2], along, out=np.full(along.shape, np.inf), where=along > 0)
-        return np.asarray(np.maximum(reach, 0.0).min(axis=1))
-
-
-def directions(angles: Array) -> Array:
-    """Unit vectors."""
-    return np.column_stack([np.cos(angles), np.sin(angles)])
-
-
-def overlap(region: PflugRegion, polygon: Polygon) -> float:
-    """Area of the intersection over that of the union; both are star-shaped about θ*.
-
-    Examples
-    --------
-    >>> region = PflugRegion(0.0, 0.01, 1.0)
-    >>> corners = 0.01 * directions(np.linspace(0, 2 * np.pi, 1000))
-    >>> round(overlap(region, Polygon.around(corners, 1.0)), 4)
-    0.0048
-    """
-    angles = np.linspace(0.0, 2 * np.pi, DIRECTIONS, endpoint=False)
-    ours, theirs = region.radii(angles), polygon.radii(angles)
-    return float(np.sum(np.minimum(ours, theirs) ** 2) / np.sum(np.maximum(ours, theirs) ** 2))
-
-
-def ellipse_misfit(points: Array) -> float:
-    """How far points are from the conic that fits them best, relative to their size; infinite if it is no ellipse.
-
-    Examples
-    --------
-    >>> round(ellipse_misfit(directions(np.linspace(0, 6, 50)) * [3.0, 1.0]), 12)
-    0.0
-    """
-    x, y = points.T
-    terms = np.column_stack([x * x, x * y, y * y, x, y])
-    conic = np.linalg.lstsq(terms, np.ones(len(points)), rcond=None)[0]
-    if conic[1] ** 2 >= 4 * conic[0] * conic[2]:
-        return float(np.inf)
-    return float(np.abs(terms @ conic - 1.0).max())
 
 
 class Batch(NamedTuple):
@@ -165,7 +77,7 @@ class DiagnosticsRegion(Experiment[Batch, None]):
     name = "diagnostics-region"
     title = "Pflug's region and the convergence region of SGD in the plane"
     paper = "Chee, Toulis (2018), Fig. 1"
-    quick: ClassVar = {"simulations": 400}
+    quick: ClassVar = {"simulations": 100, "samples": 5000, "correlations": (0.3, 0.9)}
     smoke: ClassVar = {"simulations": 50, "samples": 2000, "grid": 41}
     figure_size = (11.5, 7.5)
 
@@ -207,8 +119,21 @@ class DiagnosticsRegion(Experiment[Batch, None]):
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """What section 3 says about the region, and how well it approximates the polygon."""
-        regions = [self._region(correlation) for correlation in self.correlations]
-        return [*_shape_claims(regions[0]), *(_overlap_claim(errors_of(rows, r.correlation), r) for r in regions)]
+        region = self._region(self.correlations[0])
+        return [*shape_claims(region), _overlap_claim(errors_of(rows, region.correlation), region)]
+
+    def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
+        """Other correlations, of which the paper says nothing, and the shape at the γ of the figure."""
+        first, *others = (self._region(correlation) for correlation in self.correlations)
+        tried = [
+            AlsoTried(
+                f"correlation {region.correlation:g}: intersection over union of the two regions",
+                f"{_overlaps(errors_of(rows, region.correlation), region)}; {_why_not(region.correlation)}",
+            )
+            for region in others
+        ]
+        what = f"γ = {self.gamma:g}: misfit of the region's boundary to an ellipse"
+        return [*tried, AlsoTried(what, f"{boundary_misfit(first):.1e}")]
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
         """The paper's panel, and smaller ones of the other correlations."""
@@ -262,50 +187,48 @@ def errors_of(rows: Sequence[Row], correlation: float) -> Array:
 
 def _overlap_claim(errors: Array, region: PflugRegion) -> Claim:
     """How well the region approximates the polygon."""
-    share = overlap(region, Polygon.around(errors, CENTRAL))
-    of_all = overlap(region, Polygon.around(errors, 1.0))
-    inside = float(np.mean(region.drift(errors) < 0))
     return Claim(
-        f"correlation {region.correlation:g}: intersection over union of Pflug's region and the polygon ≥ {ENOUGH:g}",
-        "the Pflug region approximates very well the convergence region of SGD (section 3.1)",
-        f"{share:.2f} ({of_all:.2f} with the hull of all iterates); {inside:.0%} of the iterates in the region",
-        share >= ENOUGH,
+        _APPROXIMATES,
+        f"correlation 0.3 (the paper gives no design): intersection over union of the two regions ≥ {ENOUGH:g}",
+        _overlaps(errors, region),
+        overlap(region, Polygon.around(errors, CENTRAL)) >= ENOUGH,
         _why_not(region.correlation),
     )
 
 
-def _shape_claims(region: PflugRegion) -> list[Claim]:
+def _overlaps(errors: Array, region: PflugRegion) -> str:
+    share, of_all = (overlap(region, Polygon.around(errors, part)) for part in (CENTRAL, 1.0))
+    inside = float(np.mean(region.drift(errors) < 0))
+    return f"{share:.2f} ({of_all:.2f} with the hull of all iterates); {inside:.0%} of the iterates in the region"
+
+
+def shape_claims(region: PflugRegion) -> list[Claim]:
     """Where the region is and what bounds it."""
     centre = float(region.drift(np.zeros((1, 2)))[0])
     angles = np.linspace(0.0, 2 * np.pi, 360, endpoint=False)
+    large = replace(region, gamma=2 * region.largest_elliptic_step)
+    endless = np.isinf(large.radii(angles))
     radii = region.radii(angles)
-    bounded = bool(np.isfinite(radii).all())
-    misfit = ellipse_misfit(directions(angles) * radii[:, None]) if bounded else np.inf
-    endless = np.isinf(replace(region, gamma=2 * region.largest_elliptic_step).radii(angles))
     outward = region.drift(directions(angles)[:, None, :] * (np.arange(1, 11) * radii[:, None])[..., None])
     return [
         Claim(
-            "θ* lies in Pflug's region: the drift there is negative",
-            "near θ* the diagnostic is guaranteed to decrease in expectation (Theorem 3, remarks)",
+            _NEAR_OPTIMUM,
+            "the drift at θ* is negative",
             f"drift {centre:.2e} at θ*",
             centre < 0,
         ),
         Claim(
-            f"γ = {region.gamma:g}: the region is bounded by an ellipse (largest relative misfit below 1e-6)",
-            "the boundary looks like an ellipse (Theorem 3, remarks; Fig. 1)",
-            f"misfit {misfit:.1e}",
-            misfit < 1e-6,
+            _ELLIPSE,
+            "at twice the γ at which C − γD is no longer positive definite the boundary is an ellipse",
+            f"an ellipse for γ < {region.largest_elliptic_step:.3f}; at twice that endless in {endless.mean():.0%} of "
+            f"directions",
+            boundary_misfit(large) < 1e-6,
+            "D is positive definite: with a large γ, C − γD is not, and the region has no end; the boundary is an "
+            "ellipse for small enough γ",
         ),
         Claim(
-            "the boundary is an ellipse for every γ large enough",
-            "looks like an ellipse, for large enough γ (Theorem 3, remarks)",
-            f"for γ < {region.largest_elliptic_step:.3f}; at twice that endless in {endless.mean():.0%} of directions",
-            not endless.any(),
-            "D is positive definite: with a large γ, C − γD is not, and the region has no end",
-        ),
-        Claim(
-            "outside, the drift grows with the distance in every direction (up to ten times the region's radius)",
-            "the farther from the centre, the larger the expected increase (section 3.1)",
+            _FARTHER,
+            "outside the region the drift grows with the distance in every direction, up to ten times its radius",
             f"from {outward[:, 1].min():.1e} at twice the radius to {outward[:, -1].min():.1e} at ten times",
             bool(np.all(np.diff(outward, axis=1) > 0)),
         ),

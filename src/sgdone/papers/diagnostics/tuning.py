@@ -28,6 +28,8 @@ class Setting:
     label: str
     solver: SingleModel
     step: StepSize
+    #: Passes between two anchors of SVRG, the reading of the anchors not counted.
+    stage: float | None = None
 
 
 def settings_of(
@@ -59,7 +61,7 @@ def settings_of(
         ]
     if method == VARIANCE_REDUCED:
         return [
-            Setting(f"γ = {gamma:.3g}, m = {length}", SVRG(length), Constant(gamma))
+            Setting(f"γ = {gamma:.3g}, m = {length}", SVRG(length), Constant(gamma), stage=length / n_rows)
             for length in (n_rows, 2 * n_rows)
             for gamma in first
         ]
@@ -79,6 +81,8 @@ def follow(
     quantity: Quantity,
     passes: Array,
     seed: np.random.SeedSequence,
+    *,
+    count_anchors: bool,
     **settings: Any,
 ) -> Array:
     """The quantity at numbers of passes, the first of which is 0; infinite once a run has diverged.
@@ -93,13 +97,19 @@ def follow(
         When to measure, at equal distances.
     seed : numpy.random.SeedSequence
         The same seed gives the same order of rows.
+    count_anchors : bool
+        Whether the rows that SVRG reads for an anchor count as a pass.
     **settings
         Other arguments of `sgdone.papers.runs.fit`.
     """
     assert source.n_rows is not None
     block_size = int(0.5 * float(np.diff(passes).min()) * source.n_rows)
+    at = passes[1:]
+    if setting.stage is not None and not count_anchors:
+        # An anchor is read before each stage of this many passes.
+        at = at + np.ceil(at / setting.stage - 1e-9)
     later = trajectory(
-        source, loss, setting.solver, quantity, passes[1:], seed, step=setting.step, block_size=block_size, **settings
+        source, loss, setting.solver, quantity, at, seed, step=setting.step, block_size=block_size, **settings
     )
     return np.append(np.asarray(quantity(np.zeros(source.n_features), 0.0)), later.values[:, 0])
 

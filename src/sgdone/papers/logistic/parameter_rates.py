@@ -8,7 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from sgdone.diagnose import constrained_optimum
-from sgdone.papers.claims import Claim, every
+from sgdone.papers.claims import AlsoTried, Claim, Sentence, every
 from sgdone.papers.drawing import Axes, Figure, grid_lines, legend_below
 from sgdone.papers.experiment import Experiment, Row
 from sgdone.papers.logistic.descent import descend, mean_loss
@@ -49,6 +49,7 @@ class LogisticParameterRates(Experiment[str, None]):
     paper = "Ji, Telgarsky (2018), Theorem 1.2, part 2"
     quick: ClassVar = {"steps": 100_000}
     smoke: ClassVar = {"steps": 3000}
+    random = False
     figure_size = (16.0, 11.0)
 
     def tasks(self) -> Sequence[str]:
@@ -95,17 +96,19 @@ class LogisticParameterRates(Experiment[str, None]):
         return np.asarray(finite_part_bound(points, v_norm, problem.margin, problem.modulus()))
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """Bounds, rates, norms, and when the theorem's condition holds."""
+        """Bounds, rates and norms."""
         return [
             _bound_claim(rows, "finite_part", "Lemma D.1", _FINITE),
             _bound_claim(rows, "direction", "Lemma D.5", _INFINITE),
             _rate_claim(rows, "finite_part", "ln(t)²/√t", _FINITE),
             _rate_claim(rows, "direction", "ln(ln(t))/ln(t)", _INFINITE),
-            _faster_claim(rows),
             _norm_claim(rows),
             _growth_claim(rows),
-            _condition_claim(rows, self.steps),
         ]
+
+    def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
+        """The faster rate that the paper leaves open, and when the condition of Theorem 3.6 holds."""
+        return [_faster(rows), _condition(rows)]
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
         """Distances to v̄ above, to ū in the middle, norms below."""
@@ -151,7 +154,8 @@ def _bound_claim(rows: Sequence[Row], part: str, lemma: str, names: list[str]) -
             found, bound = (series(rows, name, who, f"{part}_{kind}") for kind in ("squared", "bound"))
             within[f"{who}, {name}"] = bool(np.all(found <= bound + ROUNDING))
     point = "v̄" if part == "finite_part" else "ū"
-    return every(f"the squared distance to {point} is within {lemma} at every t", lemma, within)
+    sentence = Sentence(f"the bound on the distance to {point}", lemma)
+    return every(sentence, f"the squared distance to {point} is within {lemma} at every t", within)
 
 
 def _rate_claim(rows: Sequence[Row], part: str, rate: str, names: list[str]) -> Claim:
@@ -167,26 +171,23 @@ def _rate_claim(rows: Sequence[Row], part: str, rate: str, names: list[str]) -> 
             ends.append(float(ratio[-1]))
     point = "v̄" if part == "finite_part" else "ū"
     return every(
+        Sentence(f"the squared distance to {point} is O({rate})", "Theorem 1.2, part 2"),
         f"the squared distance to {point} over {rate} is never larger in the later half of t ≥ {FROM} (on a log axis)",
-        f"Theorem 1.2, part 2: O({rate})",
         falling,
         f"; at the end it is {min(ends):.2g} to {max(ends):.2g}",
     )
 
 
-def _faster_claim(rows: Sequence[Row]) -> Claim:
+def _faster(rows: Sequence[Row]) -> AlsoTried:
     """The power p of ln(t) over the last two decades."""
     powers = {}
     for name in _INFINITE:
         t, found = (series(rows, name, WHO[0], key) for key in ("t", "direction_squared"))
         late = t >= t[-1] / 100
         powers[name] = -float(np.polyfit(np.log(np.log(t[late])), np.log(found[late]), 1)[0])
-    return every(
-        "the squared distance to ū falls at least as 1/ln(t)², on separable data and on others",
-        "Soudry et al. (2017) for separable data; an open problem for others (section 4)",
-        {name: power >= 2.0 for name, power in powers.items()},
-        "; as ln(t) to the power of " + ", ".join(f"−{power:.2f} ({name})" for name, power in powers.items()),
-        "over the last two decades; a power of ln(t) is hard to tell from ln(ln(t)) and from a shift of ln(t)",
+    return AlsoTried(
+        "whether the squared distance to ū falls as 1/ln(t)² on data that are not separable (open, section 4)",
+        "as ln(t) to the power of " + ", ".join(f"−{power:.2f} ({name})" for name, power in powers.items()),
     )
 
 
@@ -205,7 +206,8 @@ def _norm_claim(rows: Sequence[Row]) -> Claim:
             len(problem.separable),
         )
         within[name] = bool(np.all((bounds.lower <= across) & (across <= bounds.upper)))
-    return every("the norm of w_t across S is within Lemma D.2's bounds at every t", "Lemma D.2", within)
+    sentence = Sentence("the lower and the upper bound on |Π_⊥ w_t|", "Lemma D.2")
+    return every(sentence, "the norm of w_t across S is within Lemma D.2's bounds at every t", within)
 
 
 def _growth_claim(rows: Sequence[Row]) -> Claim:
@@ -220,24 +222,21 @@ def _growth_claim(rows: Sequence[Row]) -> Claim:
         if PROBLEMS[name].axes:
             steady[f"{name}, in S"] = bool(inside[late].max() <= 2 * inside[late].min())
     return every(
+        Sentence("|Π_⊥ w_t| = Θ(ln(t)) and |Π_S w_t| = Θ(1)", "Theorem 1.2, part 2"),
         "over the last two decades the norm across S over ln(t), and the norm in S, change by less than a factor of 2",
-        "‖Π_⊥ w_t‖ = Θ(ln(t)), ‖Π_S w_t‖ = Θ(1)",
         steady,
         f"; the former ends at {', '.join(ends)}",
     )
 
 
-def _condition_claim(rows: Sequence[Row], steps: int) -> Claim:
+def _condition(rows: Sequence[Row]) -> AlsoTried:
     starts = {}
     for name in _INFINITE:
         reach = float(series(rows, name, WHO[0], "norm_in_S").max())
         starts[name] = parameter_bound_start(len(PROBLEMS[name].rows), PROBLEMS[name].margin, reach)
-    return Claim(
-        f"Theorem 3.6's condition holds by the last step, t = {steps:,}",
-        "√t/ln(t)³ ≥ n(1 + R)/γ⁴ in the proof",
+    return AlsoTried(
+        "when the condition in the proof of Theorem 3.6, √t/ln(t)³ ≥ n(1 + R)/γ⁴, holds",
         "from " + ", ".join(f"t = {start:.1e} ({name}) on" for name, start in starts.items()),
-        max(starts.values()) <= steps,
-        "no problem at all meets it before t = 2.4·10⁷; the rates are seen long before",
     )
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 
-from sgdone.papers.claims import Claim, every
+from sgdone.papers.claims import AlsoTried, Claim, Sentence, every
 from sgdone.papers.drawing import Figure, grid_lines
 from sgdone.papers.experiment import Experiment, Row
 from sgdone.papers.margin_pursuit.theory import conditional_risk_minimum, psi_inverse, psi_transform, rho
@@ -29,6 +29,18 @@ _ROUNDING = 1e-13
 _GRID_STEP = 1 / 2499
 #: A curve has bottomed out at a positive value if over the last decade it falls by less than this share.
 _LEVEL = 0.05
+_CONCAVE = Sentence("a concave function H_{s,γ}(·) defined on [0, 1]", "Lemma 8")
+_CONVEX = Sentence("Convexity of Ψ_{s,γ} and its monotonic dependence on γ can be clearly observed.", "section 4")
+_ENDS = Sentence("Ψ_{s,γ}(0) = 0 and Ψ_{s,γ}(1) = s²ρ(γ/s)", "Remark 9")
+_LARGER_LEVEL = Sentence(
+    "achieving a better excess surrogate risk (corresponding to a smaller a value) for a larger γ value leads to "
+    "smaller excess misclassification risk",
+    "section 4",
+)
+_DIMINISHES = Sentence("this positive impact diminishes quickly as γ gets large", "section 4")
+_BOTTOM = Sentence(
+    "In the limit as s gets large, we find that this quantity bottoms out quickly at a positive value.", "section 4"
+)
 
 
 class Task(NamedTuple):
@@ -53,6 +65,7 @@ class MarginCalibration(Experiment[Task, None]):
     paper = "Holland (2018), Fig. 2"
     quick: ClassVar = {"points": 200}
     smoke: ClassVar = {"points": 40}
+    random = False
     figure_size = (17.0, 4.8)
 
     def tasks(self) -> Sequence[Task]:
@@ -95,56 +108,58 @@ class MarginCalibration(Experiment[Task, None]):
         transforms = curves["Ψ"]
         levels = sorted(transforms)
         inverses = [values for _, (_, values) in sorted(curves["Ψ⁻¹"].items())]
-        grid = max(abs(row["value"] - row["on_grid"]) for row in rows if row["on_grid"] != "")
         ends = max(max(abs(values[0]), abs(values[-1] - rho(gamma))) for gamma, (_, values) in transforms.items())
         gains = [
             (float(values[0] - values[values.size // 2]), float(values[values.size // 2] - values[-1]))
             for values in inverses
         ]
+        shapes = {f"γ = {gamma:.3f}": bool(np.all(np.diff(v, 2) >= -_ROUNDING)) for gamma, (_, v) in transforms.items()}
+        growth = {
+            f"γ = {low:.3f} and {high:.3f}": bool(np.all(transforms[low][1][1:] < transforms[high][1][1:]))
+            for low, high in pairwise(levels)
+        }
         return [
             every(
+                _CONCAVE,
                 "H is concave",
-                "a concave function H (Lemma 8)",
                 {f"γ = {gamma:.3f}": bool(np.all(np.diff(v, 2) <= _ROUNDING)) for gamma, (_, v) in curves["H"].items()},
             ),
-            every(
-                "Ψ is convex",
-                "convexity of Ψ can be clearly observed",
-                {f"γ = {gamma:.3f}": bool(np.all(np.diff(v, 2) >= -_ROUNDING)) for gamma, (_, v) in transforms.items()},
-            ),
-            every(
-                "Ψ grows with γ at every u",
-                "its monotonic dependence on γ can be clearly observed",
-                {
-                    f"γ = {low:.3f} and {high:.3f}": bool(np.all(transforms[low][1][1:] < transforms[high][1][1:]))
-                    for low, high in pairwise(levels)
-                },
-            ),
-            Claim("Ψ(0) = 0 and Ψ(1) = ρ(γ)", "Remark 9", f"off by {ends:.1e} at most", ends <= 1e-12),
+            every(_CONVEX, "Ψ is convex, and grows with γ at every u", shapes | growth),
+            Claim(_ENDS, "Ψ(0) = 0 and Ψ(1) = ρ(γ) at s = 1", f"off by {ends:.1e} at most", ends <= 1e-12),
             Claim(
+                _LARGER_LEVEL,
                 "Ψ⁻¹(a) falls as γ grows and as a falls",
-                "the same excess surrogate risk leads to better generalization with a larger γ; a better one to "
-                "smaller excess misclassification risk",
                 f"{len(inverses)} curves, least fall between neighbours "
                 f"{min(float(-np.diff(values).max()) for values in inverses):.1e}",
                 all(bool(np.all(np.diff(values) < 0)) for values in inverses)
                 and all(bool(np.all(low < high)) for low, high in pairwise(inverses)),
             ),
             Claim(
+                _DIMINISHES,
                 "Ψ⁻¹(a) falls more over the first half of the range of γ than over the second, for each a",
-                "this positive impact diminishes quickly as γ gets large",
                 ", ".join(f"{first:.3f} and {second:.3f}" for first, second in gains),
                 all(first > second for first, second in gains),
             ),
-            _bottom(
-                curves["ε/s"], "Ψ⁻¹(ε/s)", "Ψ tends to ½γ²u² as s grows, and its inverse at ε/s to √(2ε/s)/γ: to 0"
+            every(
+                _BOTTOM,
+                f"Ψ⁻¹(ε/s) falls by less than {_LEVEL:.0%} over the last decade of s, to 10⁴",
+                *_bottom(curves["ε/s"]),
+                "Ψ tends to ½γ²u² as s grows, and its inverse at ε/s to √(2ε/s)/γ: to 0",
             ),
-            _bottom(curves["ε"], "Ψ⁻¹(ε), without the division by s,", ""),
-            Claim(
-                "inverses read off the paper's grid of 2500 points are within a step of the exact ones",
-                "computation of the inverse is approximate (Fig. 2)",
+        ]
+
+    def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
+        """Ψ⁻¹(ε) as s grows, and the paper's way to invert."""
+        level, shown = _bottom(curves_of(rows)["ε"])
+        grid = max(abs(row["value"] - row["on_grid"]) for row in rows if row["on_grid"] != "")
+        return [
+            AlsoTried(
+                f"Ψ⁻¹(ε), without the division by s, falls by less than {_LEVEL:.0%} over the last decade of s",
+                f"in {sum(level.values())} of {len(level)}{shown}",
+            ),
+            AlsoTried(
+                "inverses read off the paper's grid of 2500 points beside exact ones",
                 f"largest difference {grid:.2e}, a step is {_GRID_STEP:.2e}",
-                grid <= _GRID_STEP + 1e-12,
             ),
         ]
 
@@ -194,16 +209,11 @@ def curves_of(rows: Sequence[Row]) -> dict[str, dict[float, tuple[Array, Array]]
     }
 
 
-def _bottom(curves: dict[float, tuple[Array, Array]], what: str, reason: str) -> Claim:
+def _bottom(curves: dict[float, tuple[Array, Array]]) -> tuple[dict[str, bool], str]:
+    """Whether each curve bottoms out at a positive value, and what it does in the last decade."""
     level, shown = {}, []
     for gamma, (scales, values) in sorted(curves.items()):
         before = float(np.interp(np.log(scales[-1] / 10), np.log(scales), values))
         level[f"γ = {gamma:.3f}"] = bool(values[-1] > 0 and values[-1] >= (1 - _LEVEL) * before)
         shown.append(f"{before:.3g} to {values[-1]:.3g}")
-    return every(
-        f"{what} falls by less than {_LEVEL:.0%} over the last decade of s, to 10⁴",
-        "in the limit as s gets large, this quantity bottoms out quickly at a positive value",
-        level,
-        f" ({', '.join(shown)})",
-        reason,
-    )
+    return level, f" ({', '.join(shown)})"

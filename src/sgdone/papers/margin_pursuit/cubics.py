@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from sgdone.papers.claims import Claim
+from sgdone.papers.claims import Claim, Sentence
 from sgdone.papers.drawing import Axes, Figure, legend_below
 from sgdone.papers.experiment import Experiment, Row
 from sgdone.papers.margin_pursuit.theory import Cubic, conditional_risk_minimiser, cubic_condition, cubic_roots
@@ -18,6 +18,15 @@ _STEEPEST = 2.0 * _ROOT2 / 3.0
 FIGURE_6, FIGURE_7 = _ROOT2 / 2, 2 * _ROOT2 + 0.5
 _DRAWN = {"(14)": (FIGURE_6, 0.75), "(16)": (FIGURE_7, 0.75), "(17)": (FIGURE_7, 0.25)}
 _TOLERANCE = 1e-9
+_SOLUTION = Sentence("for any γ > 0 and any η ∈ [0, 1], we can find a solution u*", "proof of Lemma 8")
+_ONE_ROOT = Sentence(
+    "there will not be more than one root in the range of (δ, γ) (η > 1/2 case) or (−γ, −δ) (η < 1/2 case)",
+    "proof of Lemma 8, footnote 3",
+)
+_DISCRIMINANT = Sentence(
+    "as long as Δ < 0, the function P(u) has only one real root, which can be computed analytically", "proof of Lemma 8"
+)
+_CONSTANTS = Sentence("d = −6(γ + ρ′(√2)/α − γ³/6) … d = 6(γ + αρ′(√2) − γ³/6)", "eqs. (16) and (17)")
 
 
 class Task(NamedTuple):
@@ -43,6 +52,7 @@ class MarginCubics(Experiment[Task, None]):
     paper = "Holland (2018), Figs. 6 and 7"
     quick: ClassVar = {"etas": 99, "levels": 20}
     smoke: ClassVar = {"etas": 19, "levels": 8}
+    random = False
     figure_size = (13.0, 4.6)
 
     def tasks(self) -> Sequence[Task]:
@@ -65,27 +75,27 @@ class MarginCubics(Experiment[Task, None]):
         unique = sum(row["roots_inside"] == 1 for row in rows)
         return [
             Claim(
+                _SOLUTION,
                 "the root of the chosen condition in its range is the minimiser of the expected loss",
-                "we can find a solution u* for any γ > 0 and any η",
                 f"largest difference {off:.1e} at {len(rows):,} pairs of γ and η, constants d as they should be",
                 off <= _TOLERANCE,
             ),
             Claim(
+                _ONE_ROOT,
                 "there is one root in that range: (δ, γ) of (16), (−γ, −δ) of (17), up to δ and γ of (14)",
-                "there will not be more than one root in the range (footnote 3)",
                 f"at {unique:,} of {len(rows):,}",
                 unique == len(rows),
             ),
             Claim(
+                _DISCRIMINANT,
                 "(14) has a negative discriminant, and so one real root",
-                "as long as Δ < 0, P(u) has only one real root, which can be computed analytically",
                 f"Δ < 0 at {negative:,} of {len(double):,}",
                 negative == len(double),
                 "it has three real roots, of which the middle one is wanted: Cardano's formula does not apply",
             ),
             Claim(
+                _CONSTANTS,
                 "the constants d of (16) and (17) as printed give the minimiser",
-                "eq. (16) and (17)",
                 f"at {len(printed):,} of {len(single):,}",
                 len(printed) == len(single),
                 "the two constants are swapped in print",

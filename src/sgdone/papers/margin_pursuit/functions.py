@@ -7,7 +7,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from sgdone.losses import MarginPursuit
-from sgdone.papers.claims import Claim
+from sgdone.papers.claims import AlsoTried, Claim, Sentence
 from sgdone.papers.drawing import Figure
 from sgdone.papers.experiment import Experiment, Row
 from sgdone.papers.margin_pursuit.theory import psi, rho
@@ -17,6 +17,10 @@ RHO, PSI, CURVATURE = "ρ", "ρ′", "ρ″"
 _ROOT2 = float(np.sqrt(2.0))
 _STEEPEST = 2.0 * _ROOT2 / 3.0
 _FAR = 3.0
+_SYMMETRIC = Sentence("This function satisfies ρ(u) ≥ 0, is symmetric about zero so ρ(u) = ρ(−u)", "section 2.2")
+_DERIVATIVE = Sentence("ρ′(u) = ψ(u) for all u", "section 2.2")
+_BOUNDED = Sentence("the absolute value of the slope is bounded by |ρ′(u)| ≤ 2√2/3", "section 2.2")
+_CONVEX = Sentence("a new convex loss … the property that ρ′ is 1-Lipschitz", "section 1 and proof of Proposition 2")
 
 
 @final
@@ -30,6 +34,7 @@ class MarginFunctions(Experiment[str, None]):
     paper = "Holland (2018), Fig. 1"
     quick: ClassVar = {"points": 601}
     smoke: ClassVar = {"points": 121}
+    random = False
     figure_size = (12.0, 4.0)
 
     def tasks(self) -> Sequence[str]:
@@ -50,8 +55,7 @@ class MarginFunctions(Experiment[str, None]):
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """What section 2.2 says of them."""
-        u, values, apart = _table(rows)
-        join = float(np.max(np.abs(values[RHO][np.isclose(np.abs(u), _ROOT2)] - 5 / 6)))
+        u, values, _ = _table(rows)
         steepest = float(np.abs(values[PSI]).max())
         middle = 0.5 * (values[PSI][1:] + values[PSI][:-1])
         wide = np.diff(u) > 1e-9
@@ -62,33 +66,38 @@ class MarginFunctions(Experiment[str, None]):
         mirrored = float(max(np.abs(values[f] - sign * values[f][::-1]).max() for f, sign in ((RHO, 1), (PSI, -1))))
         return [
             Claim(
-                "loss and theory agree to 1e-12", "eq. (3) and (4)", f"largest difference {apart:.1e}", apart <= 1e-12
-            ),
-            Claim("ρ is continuous at ±√2, where it is 5/6", "eq. (4)", f"off by {join:.1e}", join <= 1e-12),
-            Claim(
+                _SYMMETRIC,
                 "ρ ≥ 0, and ρ is even and ρ′ odd",
-                "ρ(u) ≥ 0, symmetric about zero",
                 f"least value {values[RHO].min():.1e}, largest difference of mirrored values {mirrored:.1e}",
                 bool(values[RHO].min() >= 0) and mirrored <= 1e-12,
             ),
             Claim(
+                _DERIVATIVE,
                 "the mean of ρ′ over each step of the grid is the slope of ρ there",
-                "ρ′(u) = ψ(u) for all u",
                 f"largest difference {off:.1e}, the trapezium rule allows {bound:.1e}",
                 off <= bound,
             ),
             Claim(
+                _BOUNDED,
                 "|ρ′| ≤ 2√2/3",
-                "the absolute value of the slope is bounded by 2√2/3",
                 f"largest {steepest:.6f}, 2√2/3 = {_STEEPEST:.6f}",
                 steepest <= _STEEPEST + 1e-15,
             ),
             Claim(
+                _CONVEX,
                 "0 ≤ ρ″ ≤ 1: ρ is convex and its slope 1-Lipschitz",
-                "a new convex loss; ρ′ is 1-Lipschitz",
                 f"between {values[CURVATURE].min():.3g} and {values[CURVATURE].max():.3g}",
                 bool(values[CURVATURE].min() >= 0 and values[CURVATURE].max() <= 1),
             ),
+        ]
+
+    def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
+        """The compiled loss beside theory, and the join of ρ."""
+        u, values, apart = _table(rows)
+        join = float(np.max(np.abs(values[RHO][np.isclose(np.abs(u), _ROOT2)] - 5 / 6)))
+        return [
+            AlsoTried("the compiled loss beside the theory, eq. (3) and (4)", f"largest difference {apart:.1e}"),
+            AlsoTried("ρ(±√2) beside 5/6, eq. (4)", f"off by {join:.1e}"),
         ]
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:

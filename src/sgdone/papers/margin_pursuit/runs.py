@@ -212,13 +212,14 @@ class Task(NamedTuple):
 class MarginExperiment(Experiment[Task, dict[str, Pool]]):
     """Runs of several methods on the same rows in the same order; each trial draws its rows."""
 
-    trials: int = 25
+    trials: int = 5
     passes: int = 20
     #: Points at which a run is evaluated.
     points: int = 20
     sets: tuple[str, ...] = ("COV", "DIGIT5", "a9a", "money-fx")
     #: Largest number of test rows; all rows if ``None``.
-    test_rows: int | None = None
+    test_rows: int | None = 20_000
+    prepares_once = True
 
     def prepare(self, seed: np.random.SeedSequence) -> dict[str, Pool]:
         """Load and scale the sets."""

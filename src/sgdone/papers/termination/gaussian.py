@@ -6,7 +6,15 @@ from functools import partial
 from typing import ClassVar, final
 
 from sgdone.data.source import Source
-from sgdone.papers.termination.comparison import Reasons, TerminationComparison
+from sgdone.papers.claims import Claim
+from sgdone.papers.experiment import Row
+from sgdone.papers.termination.comparison import TerminationComparison
+from sgdone.papers.termination.comparison_claims import (
+    Reasons,
+    claims_on_all_data,
+    claims_on_generated_data,
+    sensitivity_claim,
+)
 from sgdone.papers.termination.runs import Accuracy
 from sgdone.papers.termination.two_classes import gaussian_accuracy, two_classes
 from sgdone.stopping import MaxSamples, StopRule
@@ -27,9 +35,9 @@ class TerminationGaussian(TerminationComparison[None]):
     title = "Margin test against small validation sets on two Gaussians, d = 500"
     paper = "Baghal, Paquette, Vavasis (2021), Fig. 2"
     reasons = Reasons(
-        few_iterations="k of (12) grows in proportion to σ (Fig. 1), that of SVS does not; the paper's σ are not known"
+        iterations="k of (12) grows in proportion to σ (Fig. 1), that of SVS does not; the paper's σ are not known"
     )
-    quick: ClassVar = {"trials": 3}
+    quick: ClassVar = {"trials": 2, "sigmas": (0.25, 0.5)}
     smoke: ClassVar = {"trials": 2, "sigmas": (0.5,), "n_features": 20}
 
     @property
@@ -46,3 +54,11 @@ class TerminationGaussian(TerminationComparison[None]):
         """A stream, and the exact accuracy on it."""
         sigma = float(data.removeprefix("σ = "))
         return two_classes(self.n_features, sigma), partial(gaussian_accuracy, sigma=sigma)
+
+    def claims_of_loss(self, rows: Sequence[Row], loss: str) -> list[Claim]:
+        """The conclusions, section 5.1 on these data, and how sensitive SVS is to α̃."""
+        return [
+            *claims_on_all_data(rows, loss, self.reasons),
+            *claims_on_generated_data(rows, loss, self.reasons),
+            sensitivity_claim(rows, loss),
+        ]

@@ -1,19 +1,22 @@
 """Runs of SGD that end by the margin test or by its rival, as in section 5 of Baghal et al. (2021)."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone import losses
-from sgdone.data.source import Source
+from sgdone.data.rows import Rows
+from sgdone.data.source import Block, Source
 from sgdone.interfaces.registry import by_name
 from sgdone.losses.loss import Loss
 from sgdone.papers.experiment import Row
 from sgdone.papers.runs import Result, fired, fit, updates, weights
+from sgdone.papers.termination.reference import centre, class_scale
 from sgdone.solvers import SGD
-from sgdone.steps import ClassScale
+from sgdone.steps import ClassScale, Constant
 from sgdone.stopping import MarginTest, SmallValidationSet, StopRule
 
 #: Fraction correct of a classifier's weights and intercept.
@@ -22,6 +25,8 @@ Accuracy = Callable[[NDArray[Any], float], float]
 LOSSES = ("logistic", "hinge")
 #: What the CSV file calls the tests; `svs` names the others.
 MARGIN, LONGER = "margin", "margin, 1.5k"
+#: Rows of the first block among which the preliminary ones are: more than 100 if these are of one class.
+_FIRST_BLOCK = 1000
 #: The marker of the margin test: six rays.
 ASTERISK = (6, 2, 0)
 
@@ -57,8 +62,71 @@ def homogeneous_run(source: Source, loss: str, step: float, stop: StopRule, seed
     return fit(source, objective, SGD(), stop, seed, step=ClassScale(alpha=step), center=True)
 
 
+class Preliminary(NamedTuple):
+    """What the first 100 rows of a run give, for all of its tests: the centre and σ̃²."""
+
+    centre: NDArray[np.float64]
+    scale: float
+
+
+def preliminary_phase(source: Source, seed: np.random.SeedSequence) -> Preliminary:
+    """Estimate the centre of the two class means and σ̃² from the first 100 rows that the seed draws.
+
+    Examples
+    --------
+    >>> from sgdone.papers.termination.two_classes import two_classes
+    >>> preliminary_phase(two_classes(1, 0.01), np.random.SeedSequence(0)).centre.round(2)
+    array([0.5])
+    """
+    block = next(iter(source.blocks(np.random.default_rng(seed))))
+    first = block.order[:_FIRST_BLOCK]
+    X, y = block.rows.arrays[0][first].astype(np.float64), block.labels[first]
+    weights = np.ones(y.size)
+    return Preliminary(centre(X, y, weights), class_scale(X, y, weights))
+
+
+@final
+class Centred(Source):
+    """The rows of a dense source less a centre, in the order that a seed gives; kept, so that they are drawn once.
+
+    Parameters
+    ----------
+    source : Source
+        One pass over its rows, which may have no end.
+    centre : array
+        Subtracted from every row.
+    seed : numpy.random.SeedSequence
+        Draws the rows, or their order, for all runs.
+    """
+
+    def __init__(self, source: Source, centre: NDArray[np.float64], seed: np.random.SeedSequence) -> None:
+        self._source, self._centre = source, centre
+        self._drawn: list[Block] = []
+        self._others = source.blocks(np.random.default_rng(seed))
+        self.in_memory, self.endless, self.shuffle = source.in_memory, source.endless, source.shuffle
+
+    @property
+    def n_features(self) -> int:
+        """Entries of a row."""
+        return self._source.n_features
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows of a pass."""
+        return self._source.n_rows
+
+    def blocks(self, rng: np.random.Generator) -> Iterator[Block]:
+        """One pass, the same for every generator."""
+        yield from self._drawn
+        for block in self._others:
+            X = block.rows.arrays[0]
+            self._drawn.append(replace(block, rows=Rows.of(X - self._centre.astype(X.dtype))))
+            yield self._drawn[-1]
+
+
 def five_tests(
-    source: Source,
+    rows: Centred,
+    first: Preliminary,
     loss: str,
     step: float,
     sizes: tuple[int, ...],
@@ -70,8 +138,12 @@ def five_tests(
 
     Parameters
     ----------
-    source, loss, step, seed
-        As in `homogeneous_run`: all tests see the same rows in the same order, without those that SVS holds out.
+    rows : Centred
+        All tests see the same rows in the same order, without those that SVS holds out.
+    loss, step, seed
+        As in `homogeneous_run`.
+    first : Preliminary
+        Centre and scale: the same for all tests.
     sizes : tuple of int
         Rows in the small validation sets.
     limit : StopRule
@@ -81,13 +153,18 @@ def five_tests(
     """
     tests: dict[str, StopRule] = {svs(size): SmallValidationSet(size) for size in sizes}
     tests |= {MARGIN: MarginTest(), LONGER: MarginTest().then(1.5)}
-    results = {name: homogeneous_run(source, loss, step, test | limit, seed) for name, test in tests.items()}
-    return [
-        {
-            "test": name,
-            "fired": int(fired(result)),
-            "iterations": updates(result),
-            "accuracy": accuracy(*weights(result.model)),
-        }
-        for name, result in results.items()
-    ]
+    objective = by_name(loss, Loss, losses, "loss")
+    constant = Constant(step / first.scale)
+    found = []
+    for name, test in tests.items():
+        result = fit(rows, objective, SGD(), test | limit, seed, step=constant, fit_intercept=False)
+        coef, _ = weights(result.model)
+        found.append(
+            {
+                "test": name,
+                "fired": int(fired(result)),
+                "iterations": updates(result),
+                "accuracy": accuracy(coef, -float(coef @ first.centre)),
+            }
+        )
+    return found
