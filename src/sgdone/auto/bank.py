@@ -527,11 +527,10 @@ class Bank(Method):
 def _run_state(stream: Stream) -> RunState:
     source = stream.source
     n_rows = stream.n_used or 0
-    # Sparse rows that are read block by block are measured a block at a time: it is faster, and there are enough.
-    by_blocks = stream.block.rows.is_sparse and not source.in_memory
     return RunState(
         n_rows=n_rows,
-        window=stream.block.rows.n_rows if by_blocks else WINDOW,
+        # Rows that are read block by block are measured a block at a time: it is faster, and there are enough.
+        window=WINDOW if source.in_memory else stream.block.rows.n_rows,
         small=source.in_memory and n_rows <= WINDOW,
         ordered=source.part_of_stream or not source.shuffle or not source.in_memory,
         in_order=source.part_of_stream or not source.shuffle,

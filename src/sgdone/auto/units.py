@@ -6,6 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.auto.constants import WINDOW
 from sgdone.auto.label_order import GroupMeans
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.column_roles import ENTRIES, LEVEL
@@ -156,12 +157,19 @@ class Units:
         """Add rows before they are trained on; raise for rows that are not finite."""
         if not self.firsts.size:
             self._start(block, rows)
+        if self.ordered and self.n_dense > 0:  # groups of rows that are compared have the size of a window
+            for first in range(0, rows.size, WINDOW):
+                self._add(block, rows[first : first + WINDOW])
+        else:
+            self._add(block, np.sort(rows))  # as they lie in memory
+        if not np.isfinite(self.squares.sum()):
+            check_rows(block, rows)
+
+    def _add(self, block: Block, rows: NDArray[np.uint64]) -> None:
         weights, stride, dense = block.sample_weight, block.weight_stride, self._dense
         compare = self.ordered and self.n_dense > 0
         firsts, squares = (self.firsts[dense].copy(), self.squares[dense].copy()) if compare else (None, None)
         used = 0
-        if not compare:
-            rows = np.sort(rows)  # as they lie in memory
         for columns, part in block.rows.parts:
             sums = self.lift[columns], self.firsts[columns], self.squares[columns]
             if part.is_dense:
@@ -174,8 +182,6 @@ class Units:
             self._measure_tiny_columns(block, rows)
         if used and firsts is not None and squares is not None:
             self.groups.add(self.firsts[dense] - firsts, self.squares[dense] - squares, used)
-        if not np.isfinite(self.squares.sum()):
-            check_rows(block, rows)
 
     def renew(self) -> bool:
         """Estimate the units again if there are many more rows, or a column has grown; returns whether they changed.
