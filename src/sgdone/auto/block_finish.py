@@ -33,7 +33,7 @@ _MOST_COEFFICIENTS = 1024
 #: Penalties that are compared, in rows: features have the variance 1.
 STRENGTHS = 10.0 ** (np.arange(-6, 9) / 2.0)
 #: Rows for each coefficient: with fewer, the penalty matters, and only a path of them would tell the best.
-_ROWS_PER_COEFFICIENT = 50
+ROWS_PER_COEFFICIENT = 50
 
 
 @final
@@ -129,7 +129,7 @@ def best_strength(objective: Objective, sums: SecondOrder, model: Array, penalti
     return best
 
 
-def _has_likelihood(objective: Objective) -> bool:
+def has_likelihood(objective: Objective) -> bool:
     """Whether the loss is a negative log-likelihood, up to a factor."""
     return objective.loss.probabilistic or (objective.is_regression and objective.loss.quadratic)
 
@@ -176,7 +176,7 @@ class BlockFinish(Finish):
         """Where it costs less than reading and training did, and the penalty hardly matters."""
         n_rows = stream.n_rows or 0
         coefficients = (stream.source.n_features + 1) * objective.n_free_outputs
-        if coefficients > _MOST_COEFFICIENTS or n_rows < _ROWS_PER_COEFFICIENT * coefficients:
+        if coefficients > _MOST_COEFFICIENTS or n_rows < ROWS_PER_COEFFICIENT * coefficients:
             return False
         spent = work.of_reading(stream.block, n_rows) + method.work(state)
         return work.of_block_finish(objective, stream.block, n_rows) <= spent
@@ -209,7 +209,7 @@ class BlockFinish(Finish):
             stream.source.total_weight,
             start.coef.dtype,
             state.run.evaluations.judgement,
-            chooses=objective.alpha is None and _has_likelihood(objective),
+            chooses=objective.alpha is None and has_likelihood(objective),
         )
         found.search = found.at_penalty(at)
         found.evaluations = found.evaluate(at)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.comparison import is_behind
+from sgdone.auto.constants import Z_TIED
 
 
 @final
@@ -41,6 +42,20 @@ class ProgressiveLosses:
         # NumPy's own sums: starting the threads of a BLAS would take longer.
         self.products += np.einsum("ij,ik->jk", weighted, weighted, optimize=False)
 
+    def merge(self, other: "ProgressiveLosses") -> "ProgressiveLosses":
+        """The sums over the rows of both."""
+        unit = max(self.unit, other.unit)
+        own, others = self.unit / unit, other.unit / unit
+        return ProgressiveLosses(
+            self.rows + other.rows,
+            unit,
+            self.weight + other.weight,
+            self.heavy + other.heavy,
+            own * self.sums + others * other.sums,
+            own * self.heavy_sums + others * other.heavy_sums,
+            own * own * self.products + others * others * other.products,
+        )
+
     def clear(self) -> None:
         """Start again."""
         self.rows, self.weight, self.heavy = 0, 0.0, 0.0
@@ -68,6 +83,12 @@ class ProgressiveLosses:
         """Which candidates are clearly worse than the leader."""
         lead = self.lead
         return is_behind(self.means - self.means[lead], self.errors(lead), self.means[lead])
+
+    @property
+    def tied(self) -> list[int]:
+        """Places of the candidates that cannot be told apart from the leader."""
+        lead = self.lead
+        return np.flatnonzero(self.means - self.means[lead] <= Z_TIED * self.errors(lead)).tolist()
 
     def copy(self) -> "ProgressiveLosses":
         """A copy that shares nothing that changes."""

@@ -113,10 +113,40 @@ class Units:
             units.observe(block, block.all_used())
             units.renew()
             return units
-        units.lift = np.ones(n_features)
+        return cls.of_sums(n_dense, units.centred, units.roles, rows, weight, units.pivot, units.squares, units.firsts)
+
+    @classmethod
+    def of_sums(
+        cls,
+        n_dense: int,
+        centred: bool,
+        roles: NDArray[np.int32],
+        rows: int,
+        weight: float,
+        means: Array,
+        squares: Array,
+        counts: Array,
+    ) -> "Units":
+        """Units of rows of which sums are known.
+
+        Parameters
+        ----------
+        n_dense, centred, roles
+            As the attributes.
+        rows, weight : int, float
+            Number of rows, and the sum of their weights.
+        means : ndarray
+            Of dense columns; zeros if they are not centred.
+        squares : ndarray
+            Weighted sums of squares of all columns, of dense ones from ``means``.
+        counts : ndarray
+            Weighted numbers of entries that are not 0 of sparse columns; zeros for dense ones.
+        """
+        units = cls(n_dense, centred, roles.size, roles=roles, pivot=means, squares=squares, firsts=counts)
+        units.lift = np.ones(units.n_features)
         units.scale, units.shift = units._of_rows(weight)
         # Further rows count one each.
-        units.squares, units.firsts = units.squares * (rows / weight), units.firsts * (rows / weight)
+        units.squares, units.firsts = squares * (rows / weight), counts * (rows / weight)
         units.rows = units.made_from = rows
         units.version = 1
         return units

@@ -1,7 +1,7 @@
 """Newton's method on the objective at one penalty, stopping before each reading of the rows."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, final
 
 import numpy as np
@@ -44,7 +44,8 @@ class Minimisation:
     """Newton's method on Σvℓ + ½Σλw².
 
     Where the curvature is expensive, steps are found by conjugate gradients, preconditioned with the factors of the
-    curvature at an earlier point.
+    curvature at an earlier point. Rows that are elsewhere come with a function for their ``sums`` at a model; only
+    cheap curvatures are then possible.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Minimisation:
         model: Array,
         factors: Factors | None,
         cheap: bool,
+        sums: Callable[[Array, Curvature], SecondOrder] | None = None,
     ) -> None:
         self._objective, self._pieces, self._penalties, self._cheap = objective, pieces, penalties, cheap
         #: Expensive curvatures only precondition conjugate gradients: single precision is enough beside the penalty.
@@ -63,6 +65,7 @@ class Minimisation:
         self.decrement = math.inf
         self.dispersion = 1.0
         self._factors = factors
+        self._sums = sums or (lambda model, kind: second_order(objective, pieces, model, curvature=kind))
         #: Where the curvature was evaluated last, and the sums there.
         self.at = model
         self.sums: SecondOrder
@@ -149,7 +152,7 @@ class Minimisation:
 
     def _evaluate(self, model: Array, *, full: bool) -> tuple[Penalised, SecondOrder]:
         kind: Curvature = "none" if not full else "single" if self.single else "full"
-        sums = second_order(self._objective, self._pieces, model, curvature=kind)
+        sums = self._sums(model, kind)
         self.evaluated = Evaluated(sums.loss / sums.weight, sums.misses / self._pieces.n_rows)
         return self._use(sums, model)
 

@@ -103,6 +103,24 @@ class CategoryEncoder(ColumnEncoder):
         features[-1] = self.missing
         return Entries(indicators=[features[values.codes]])
 
+    def merge(self, other: "CategoryEncoder", new: NewFeatures) -> None:
+        """Add the levels, buckets and gaps that another encoder of the column has met."""
+        places = self._positions(other.levels)
+        unseen = np.flatnonzero(places < 0)
+        if not self.is_full and unseen.size:
+            fit = self._that_fit(other.levels.take(arrow_of(unseen)), other.level_counts[unseen])
+            self._add_levels(unseen[np.sort(fit)], other.levels, places, new)
+        known = places >= 0
+        self.level_counts[places[known]] += other.level_counts[known]
+        self.is_full |= other.is_full
+        if self.is_full:
+            left = self._bucket(other.levels.filter(pa.array(~known)))
+            buckets = np.concatenate([left, other.buckets]).astype(np.int32)
+            self._learn_buckets(buckets, np.concatenate([other.level_counts[~known], other.bucket_counts]), new)
+        if other.missing >= 0:
+            self.missing = int(new.take(1)[0]) if self.missing < 0 else self.missing
+            self.missing_count += other.missing_count
+
     def _positions(self, levels: Any) -> NDArray[np.int64]:
         """Where each level is in the dictionary; −1 if it is not."""
         if _FEW * len(levels) > len(self.levels):
@@ -118,12 +136,8 @@ class CategoryEncoder(ColumnEncoder):
         unseen = np.flatnonzero(places < 0)
         if not self.is_full and unseen.size:
             kept = unseen[self._that_fit(values.levels.take(arrow_of(unseen)), counts[unseen])]
-            levels = values.levels.take(arrow_of(kept))
-            order = _sorted(levels)
-            places[kept[order]] = len(self.levels) + np.arange(kept.size)
-            self.levels = pa.concat_arrays([self.levels, levels.take(arrow_of(order))])
-            self.level_features = np.append(self.level_features, new.take(kept.size))
-            self.level_counts = np.append(self.level_counts, np.zeros(kept.size, dtype=np.int64))
+            order = _sorted(values.levels.take(arrow_of(kept)))
+            self._add_levels(kept[order], values.levels, places, new)
         known = places >= 0
         self.level_counts[places[known]] += counts[known]
         if self.is_full and not known.all():
@@ -132,6 +146,13 @@ class CategoryEncoder(ColumnEncoder):
             self.missing = int(new.take(1)[0]) if self.missing < 0 else self.missing
             self.missing_count += int(np.count_nonzero(values.codes < 0))
         return places
+
+    def _add_levels(self, chosen: NDArray[np.int64], levels: Any, places: NDArray[np.int64], new: NewFeatures) -> None:
+        """Give chosen levels a feature, in this order, and write down where they are in the dictionary."""
+        places[chosen] = len(self.levels) + np.arange(chosen.size)
+        self.levels = pa.concat_arrays([self.levels, levels.take(arrow_of(chosen))])
+        self.level_features = np.append(self.level_features, new.take(chosen.size))
+        self.level_counts = np.append(self.level_counts, np.zeros(chosen.size, dtype=np.int64))
 
     def _that_fit(self, levels: Any, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Which new levels the dictionary has room for: the most frequent ones, in the order of bytes in a tie."""

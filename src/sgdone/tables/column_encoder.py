@@ -152,6 +152,13 @@ class ColumnEncoder(ABC):
         """Entries of the rows; with ``new``, what has not been seen before is learnt first."""
 
     @abstractmethod
+    def merge(self, other: Any, new: NewFeatures) -> None:
+        """Learn what another encoder of the same column, of the same class, has learnt from other rows.
+
+        Its features that are not known here follow those that are, in their order.
+        """
+
+    @abstractmethod
     def dense_names(self) -> list[str]:
         """Names of the dense features."""
 

@@ -40,6 +40,13 @@ class DatePart:
             return []
         return [np.where(missing, np.int32(-1), self.features[codes])]
 
+    def merge(self, other: "DatePart", new: NewFeatures) -> None:
+        """Add the levels that another encoder has met, in the order in which it numbered them."""
+        unseen = np.flatnonzero((other.features >= 0) & (self.features < 0))
+        unseen = unseen[np.argsort(other.features[unseen])]
+        self.features[unseen] = new.take(unseen.size)
+        self.counts += other.counts
+
 
 @final
 class DateEncoder(ColumnEncoder):
@@ -81,6 +88,12 @@ class DateEncoder(ColumnEncoder):
             indicators += part.encode(codes, dates.missing, new)
         trend = self.gaps.fill(dates.days(), new)
         return Entries(trend.dense, indicators + trend.indicators, new_gaps=trend.new_gaps)
+
+    def merge(self, other: "DateEncoder", new: NewFeatures) -> None:
+        """Add what another encoder of the column has learnt."""
+        for own, part in zip(self.parts.values(), other.parts.values(), strict=True):
+            own.merge(part, new)
+        self.gaps.merge(other.gaps, new)
 
     def dense_names(self) -> list[str]:
         """Names of the dense features."""

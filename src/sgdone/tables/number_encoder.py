@@ -70,6 +70,16 @@ class GapFiller:
         self.total, self.count, self.mean = total, count, mean
         return True
 
+    def merge(self, other: "GapFiller", new: NewFeatures) -> None:
+        """Add the rows of another filler: the mean is that of the rows of both."""
+        if self.count + other.count > 0 and not self.add(other.total, other.count):
+            # A sum of large numbers may exceed the largest float; means do not.
+            share = other.count / (self.count + other.count)
+            self.mean += share * (other.mean - self.mean)
+            self.total, self.count = self.total + other.total, self.count + other.count
+        if other.indicator is not None and self.indicator is None:
+            self.indicator = int(new.take(1)[0])
+
     #: Names and types of what `state` returns.
     fields: ClassVar[dict[str, Any]] = {
         "total": np.float64,
@@ -125,6 +135,10 @@ class NumberEncoder(ColumnEncoder):
     def encode(self, column: Column, new: NewFeatures | None) -> Entries:
         """Entries of the rows; with ``new``, what has not been seen before is learnt first."""
         return self.gaps.fill(column.values, new)
+
+    def merge(self, other: "NumberEncoder", new: NewFeatures) -> None:
+        """Add what another encoder of the column has learnt."""
+        self.gaps.merge(other.gaps, new)
 
     def dense_names(self) -> list[str]:
         """Names of the dense features."""

@@ -77,6 +77,31 @@ class TextEncoder(ColumnEncoder):
             pieces = self._learn(column.values, new)
         return Entries(words=[WordRows(pieces, self.features)])
 
+    def merge(self, other: "TextEncoder", new: NewFeatures) -> None:
+        """Add the buckets that another encoder of the column has met, and its votes for their words.
+
+        Where the two keep different words of a bucket, the one with more votes stays, less the votes of the other
+        (Boyer & Moore 1991).
+        """
+        known, table = self.buckets.size, np.full(self.n_buckets, -1, dtype=np.int32)
+        table[self.buckets] = np.arange(known)
+        added = np.flatnonzero(table[other.buckets] < 0)
+        shared = np.flatnonzero(table[other.buckets] >= 0)
+        here = table[other.buckets[shared]]
+        own, others = self.votes[here], other.votes[shared]
+        same = own[:, HASH] == others[:, HASH]
+        loses = ~same & (others[:, VOTES] > own[:, VOTES])
+        votes = np.where(same, own[:, VOTES] + others[:, VOTES], np.abs(own[:, VOTES] - others[:, VOTES]))
+        self.votes[here, VOTES] = votes
+        self.votes[here[loses], HASH] = others[loses, HASH]
+        self.words[here[loses]] = other.words[shared[loses]]
+        new_votes = other.votes[added].copy()
+        new_votes[:, NUMBER] = known + np.arange(added.size)
+        self.buckets = np.append(self.buckets, other.buckets[added])
+        self.features = np.append(self.features, new.take(added.size))
+        self.votes = np.concatenate([self.votes, new_votes])
+        self.words = np.concatenate([self.words, other.words[added]])
+
     def _learn(self, texts: Any, new: NewFeatures) -> Pieces:
         """Number the words of texts, and keep the buckets and words that are new."""
         known = self.buckets.size

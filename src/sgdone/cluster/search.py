@@ -1,0 +1,105 @@
+"""Newton's method in rounds: by the summed curvature of few coefficients, by its products with directions of many."""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.cluster.row_sums import SummedRows
+from sgdone.solvers.minimisation import EXACT, MOST_STEPS, Minimisation, dispersion
+from sgdone.solvers.newton_step import Penalised, conjugate_gradients
+from sgdone.sums.second_order import SecondOrder
+
+Array = NDArray[np.float64]
+
+#: Largest number of coefficients whose curvature is summed; that of more takes too many bytes.
+MOST_COEFFICIENTS = 1024
+#: Conjugate gradients: residual relative to the gradient, that of rough searches, and products after which a direction
+#: is used as it is.
+_RESIDUAL, _ROUGH_RESIDUAL, _MOST_PRODUCTS = 0.1, 0.3, 50
+#: Share of the promised decrease that a step must reach, rounding of the objective, and the shortest share of a step.
+_ENOUGH, _ROUNDING, _SHORTEST = 1e-4, 1e-13, 1e-6
+
+
+@final
+@dataclass(frozen=True)
+class Minimum:
+    """Where a search ended.
+
+    Parameters
+    ----------
+    model : ndarray
+        (features + 1) × free outputs, in the units of training.
+    at, sums : ndarray, SecondOrder
+        The model that was evaluated last, and the sums there. A rough search ends one step further.
+    value : float
+        The objective Σvℓ + ½Σλw² there.
+    decrement : float
+        To second order, by how much the objective exceeds its minimum, in units of the dispersion of a regression.
+    evaluations : int
+        Models at which the objective was evaluated.
+    """
+
+    model: Array
+    at: Array
+    sums: SecondOrder
+    value: float
+    decrement: float
+    evaluations: int
+
+
+def minimise(rows: SummedRows, strength: float, start: Array, tol: float, most_rounds: int) -> Minimum:
+    """Minimise Σvℓ + ½·strength·‖w‖² until the decrement is at most ``tol``.
+
+    A search begins no step once the fit has made ``most_rounds`` rounds.
+    """
+    few = rows.problem.n_coefficients <= MOST_COEFFICIENTS
+    return (_by_curvature if few else _by_products)(rows, rows.problem.penalties(strength), start, tol, most_rounds)
+
+
+def _by_curvature(rows: SummedRows, penalties: Array, start: Array, tol: float, most_rounds: int) -> Minimum:
+    """Each evaluation is a round; steps are those of a fit on one machine."""
+    counted: Any = rows  # of the rows themselves, a search uses only their number
+    search = Minimisation(rows.problem.objective, counted, penalties, start, None, cheap=True, sums=rows.second_order)
+    evaluations = 0
+    for _ in search.evaluations(tol):  # it stops before each evaluation
+        if evaluations and len(rows.rounds.records) >= most_rounds:
+            break
+        evaluations += 1
+    value = Penalised.of(search.sums, search.at, penalties).value
+    decrement = search.decrement / search.dispersion
+    return Minimum(search.model, search.at, search.sums, value, decrement, evaluations)
+
+
+def _by_products(rows: SummedRows, penalties: Array, start: Array, tol: float, most_rounds: int) -> Minimum:
+    """Inexact Newton steps by conjugate gradients, preconditioned by the diagonal; each product is a round."""
+    objective, free = rows.problem.objective, np.isfinite(penalties)[:, None]
+    model, evaluations = np.where(free, start, 0.0), 1
+    residual = _RESIDUAL if tol <= EXACT else _ROUGH_RESIDUAL
+    sums = rows.second_order(model, "diagonal")
+    at, left = Penalised.of(sums, model, penalties), math.inf
+    for _ in range(MOST_STEPS):
+        scale = sums.diagonal + np.where(free, penalties[:, None], 0.0)
+        inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=free & (scale > 0))
+        precondition = partial(np.multiply, inverse)
+        direction, _ = conjugate_gradients(at, rows.products(model), precondition, residual, _MOST_PRODUCTS)
+        decrement, unit = at.decrement(direction), dispersion(objective, sums)
+        left = decrement / unit
+        if left <= tol or len(rows.rounds.records) >= most_rounds:
+            break
+        share, found = 1.0, None
+        while found is None and share >= _SHORTEST:
+            tried = model + share * direction
+            tried_sums = rows.second_order(tried, "diagonal")
+            evaluations += 1
+            after = Penalised.of(tried_sums, tried, penalties)
+            if after.value <= at.value - 2.0 * _ENOUGH * share * decrement + _ROUNDING * abs(at.value):
+                found = after
+            share /= 2.0
+        if found is None:
+            break
+        model, sums, at = tried, tried_sums, found
+    return Minimum(model, model, sums, at.value, left, evaluations)

@@ -1,0 +1,200 @@
+"""The first round: columns, labels and weights of each partition, merged into one set of units and classes."""
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.auto.units import Units, roles_of
+from sgdone.cluster.messages import message
+from sgdone.cluster.partition import Partition
+from sgdone.cluster.rounds import PartitionError, Request
+from sgdone.data.bad_rows import check_rows
+from sgdone.data.label_kinds import check_labels
+from sgdone.data.learning_task import Task
+from sgdone.data.source import Block
+from sgdone.sums.columns import ColumnMoments, EntryMoments, column_moments, entry_moments, moments_of
+
+Array = NDArray[np.float64]
+
+_KINDS = {"b": "truth values", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "O": "text"}
+
+
+@final
+@message
+@dataclass(frozen=True)
+class LabelSums:
+    """Classes and their weights or, in regression, moments of the targets."""
+
+    classes: NDArray[Any] | None
+    weights: Array
+    moments: ColumnMoments | None
+
+    @classmethod
+    def of(cls, y: NDArray[Any], weights: Array, task: Task) -> "LabelSums":
+        """Labels of rows of positive weight; raise for labels that cannot be used."""
+        if task == "regression":
+            targets = np.ascontiguousarray(y, dtype=np.float64)
+            return cls(None, np.empty(0), moments_of(targets[:, None], weights))
+        classes, numbers = np.unique(y, return_inverse=True)
+        of_classes = np.bincount(numbers.reshape(-1), weights, minlength=classes.size)
+        return cls(classes, of_classes.astype(np.float64), None)
+
+    def merge(self, other: "LabelSums") -> "LabelSums":
+        """The labels of both."""
+        if self.moments is not None and other.moments is not None:
+            return replace(self, moments=self.moments.merge(other.moments))
+        assert self.classes is not None
+        assert other.classes is not None
+        classes = np.unique(np.concatenate([self.classes, other.classes]))
+        weights = np.zeros(classes.size)
+        weights[np.searchsorted(classes, self.classes)] += self.weights
+        weights[np.searchsorted(classes, other.classes)] += other.weights
+        return replace(self, classes=classes, weights=weights)
+
+    @property
+    def kind(self) -> str:
+        """Of what the labels are, as text."""
+        return "targets" if self.classes is None else _KINDS.get(self.classes.dtype.kind, str(self.classes.dtype))
+
+
+@final
+@message
+@dataclass(frozen=True)
+class RowStatistics:
+    """Sums over rows of positive weight that say what the columns and labels of a fit are.
+
+    Parameters
+    ----------
+    partition : int
+        The first partition that they are of.
+    rows, weight : int, float
+        Number of rows, and the sum of their weights.
+    n_dense : int
+        Number of dense columns; they come first.
+    roles : ndarray of int32
+        What each column is part of.
+    names : list of str or None
+        Names of the columns.
+    dense, entries : ColumnMoments, EntryMoments or None
+        Moments of the dense and of the sparse columns.
+    labels : LabelSums
+        The classes, or moments of the targets.
+    """
+
+    partition: int
+    rows: int
+    weight: float
+    n_dense: int
+    roles: NDArray[np.int32]
+    names: list[str] | None
+    dense: ColumnMoments | None
+    entries: EntryMoments | None
+    labels: LabelSums
+
+    def merge(self, other: "RowStatistics") -> "RowStatistics":
+        """The statistics of the rows of both; raise if their columns or labels differ in kind."""
+        _check_same(self, other)
+        return replace(
+            self,
+            rows=self.rows + other.rows,
+            weight=self.weight + other.weight,
+            dense=None if self.dense is None or other.dense is None else self.dense.merge(other.dense),
+            entries=None if self.entries is None or other.entries is None else self.entries.merge(other.entries),
+            labels=self.labels.merge(other.labels),
+        )
+
+    def units(self, *, fit_intercept: bool) -> Units:
+        """Units of the columns, as those of a fit on one machine (`sgdone.auto.units.Units.of_all_rows`)."""
+        centred = fit_intercept and self.dense is not None
+        means, squares, counts = np.zeros(self.n_dense), np.zeros(self.roles.size), np.zeros(self.roles.size)
+        if self.dense is not None:
+            squares[: self.n_dense] = self.dense.squares
+            if centred:
+                means = self.dense.means
+            else:
+                squares[: self.n_dense] += self.dense.rows * self.dense.means**2
+        if self.entries is not None:
+            squares[self.n_dense :], counts[self.n_dense :] = self.entries.squares, self.entries.counts
+        return Units.of_sums(self.n_dense, centred, self.roles, self.rows, self.weight, means, squares, counts)
+
+
+@final
+@message
+@dataclass(frozen=True)
+class Statistics(Request):
+    """Ask for the statistics of the rows."""
+
+    task: Task
+
+    def work(self, partition: Partition, *shared: Any) -> RowStatistics:
+        """Check the rows, and add them up."""
+        if self.task == "classification":
+            check_labels(partition.y)
+            block = partition.block_of(np.zeros(partition.n_rows))
+        else:
+            block = partition.block_of(_targets(partition.y))
+        used, rows = block.all_used(), block.rows
+        weights = block.weights_of(used)
+        dense: ColumnMoments | None = None
+        entries: EntryMoments | None = None
+        for _, part in block.parts:
+            if part.rows.is_sparse:
+                entries = entry_moments(part)
+            else:
+                dense = column_moments(part, weighted=True)
+        _check_finite(block, dense, entries)
+        labels = LabelSums.of(partition.y[used.astype(np.intp)], weights, self.task)
+        return RowStatistics(
+            partition.number,
+            block.n_used,
+            float(weights.sum()),
+            rows.n_dense,
+            roles_of(rows),
+            partition.names,
+            dense,
+            entries,
+            labels,
+        )
+
+
+def _targets(y: NDArray[Any]) -> Array:
+    """Labels as numbers."""
+    try:
+        return np.ascontiguousarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"a regression needs labels that are numbers ({error})") from error
+
+
+def _check_finite(block: Block, dense: ColumnMoments | None, entries: EntryMoments | None) -> None:
+    """Raise for the first row that has NaN, infinity or values whose squares overflow."""
+    found = [moments.squares for moments in (dense, entries) if moments is not None]
+    if not all(np.isfinite(squares.sum()) for squares in found):
+        block.rows.check_indices()
+        check_rows(block, block.all_used())
+        raise ValueError("the squares of a column overflow when they are added up: scale the features")
+
+
+def _check_same(first: RowStatistics, second: RowStatistics) -> None:
+    here, there = f"partition {second.partition}", f"partition {first.partition}"
+    if first.roles.size != second.roles.size:
+        raise PartitionError(
+            f"{here} has {second.roles.size} columns, {there} has {first.roles.size}: all need the same columns"
+        )
+    if first.n_dense != second.n_dense or not np.array_equal(first.roles, second.roles):
+        raise PartitionError(
+            f"{here} has {second.n_dense} dense columns, {there} has {first.n_dense}: convert both to the same storage"
+        )
+    if first.names != second.names:
+        known = list(zip(first.names or [], second.names or [], strict=False))
+        wrong = next((k for k, (one, other) in enumerate(known) if one != other), 0)
+        shown = [None if names is None else names[wrong] for names in (second.names, first.names)]
+        raise PartitionError(
+            f"{here} has the column {shown[0]!r} at place {wrong}, {there} has {shown[1]!r}: all need the same columns"
+        )
+    if first.labels.kind != second.labels.kind:
+        raise PartitionError(
+            f"{here} has labels that are {second.labels.kind}, those of {there} are {first.labels.kind}: "
+            "convert all labels to one type"
+        )

@@ -1,0 +1,244 @@
+import random
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from partitions import logistic_problem, split
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.preprocessing import StandardScaler
+
+from sgdone.cluster import Partition, PartitionError, fit_partitions, partition_work, run_here
+from sgdone.data.mixed_matrix import MixedMatrix
+from sgdone.interfaces.stop import Status
+from sgdone.losses import Hinge, Huber, Logistic, SquaredHinge
+
+#: A decrement of 5e-9 puts every coefficient within 1e-4 standard errors of the exact one; scores differ by less.
+CLOSE = 1e-4
+
+ORDERS = {
+    "random": lambda X, y: np.random.default_rng(1).permutation(len(y)),
+    "by class": lambda X, y: np.argsort(y, kind="stable"),
+    "by a feature": lambda X, y: np.argsort(X[:, 0], kind="stable"),
+}
+
+
+def scores(fit, X):
+    return X @ fit.model.coef.T + fit.model.intercept
+
+
+def objective_of(coef, intercept, X, y, alpha):
+    """Mean logistic loss and penalty, on scaled features."""
+    margins = np.where(y == "yes", 1.0, -1.0) * (X @ coef + intercept)
+    return np.logaddexp(0.0, -margins).mean() + 0.5 * alpha * coef @ coef
+
+
+def excess(fit, X, y):
+    """By how much the objective exceeds the minimum that scikit-learn finds."""
+    scaler = StandardScaler().fit(X)
+    Z, alpha = scaler.transform(X), fit.objective.alpha
+    exact = LogisticRegression(C=1.0 / (alpha * len(y)), tol=1e-10, solver="newton-cholesky").fit(Z, y)
+    best = objective_of(exact.coef_[0], exact.intercept_[0], Z, y, alpha)
+    coef = fit.model.coef[0] * scaler.scale_
+    return objective_of(coef, fit.model.intercept[0] + fit.model.coef[0] @ scaler.mean_, Z, y, alpha) - best
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("n_partitions", [1, 4, 16, 64])
+def test_the_model_is_the_optimum_of_all_rows_however_they_are_divided(n_partitions, order):
+    X, y = logistic_problem()
+    parts = split(X, y, n_partitions, order=ORDERS[order](X, y))
+    fit = fit_partitions(run_here(parts))
+    assert fit.verdict.status is Status.CONVERGED
+    assert fit.verdict.rule == "Decrement"
+    assert abs(excess(fit, X, y)) <= 1e-3 * X.shape[1] / (2 * len(y))
+
+
+def test_the_penalty_does_not_depend_on_the_partitions():
+    X, y = logistic_problem(3_000)
+    alphas = {
+        fit_partitions(run_here(split(X, y, k, order=order(X, y)))).objective.alpha
+        for k in (1, 16)
+        for order in ORDERS.values()
+    }
+    assert len(alphas) == 1
+
+
+def test_averaging_alone_is_not_the_answer():
+    """One round of averaging leaves more than the noise; the verdict says what is left to gain."""
+    X, y = logistic_problem()
+    parts = split(X, y, 64)
+    early = fit_partitions(run_here(parts), alpha=1e-5, max_rounds=4)
+    fit = fit_partitions(run_here(parts), alpha=1e-5)
+    assert early.verdict.status is Status.BUDGET_SPENT
+    assert early.verdict.evidence["gain"] > early.verdict.evidence["noise"]
+    assert early.verdict.evidence["gain"] == pytest.approx(excess(early, X, y), rel=0.5)
+    assert fit.verdict.evidence["gain"] < 1e-6 * fit.verdict.evidence["noise"]
+
+
+def test_the_same_bits_whatever_the_order_of_answers():
+    X, y = logistic_problem(4_000, 5)
+    parts = split(X, y, 13)
+    expected = fit_partitions(run_here(parts))
+    shuffled = random.Random(0)
+
+    def run_in_threads(request):
+        with ThreadPoolExecutor(4) as pool:
+            jobs = [pool.submit(partition_work, request, part) for part in shuffled.sample(parts, len(parts))]
+            return [job.result() for job in as_completed(jobs)]
+
+    def run_without_memory(request):
+        """Partitions are read again for each round, as after the loss of a worker."""
+        fresh = split(X, y, 13)
+        return [partition_work(request, part) for part in reversed(fresh)]
+
+    for run_round in (run_in_threads, run_without_memory):
+        fit = fit_partitions(run_round)
+        assert fit.model.coef.tobytes() == expected.model.coef.tobytes()
+        assert fit.model.intercept.tobytes() == expected.model.intercept.tobytes()
+        assert (fit.bytes_sent, fit.bytes_received) == (expected.bytes_sent, expected.bytes_received)
+
+
+def test_empty_and_uneven_partitions_and_missing_classes():
+    X, y = logistic_problem(2_000, 4)
+    order = np.argsort(y, kind="stable")
+    cuts = [0, 0, 1, 4, 1_500, 1_500, 1_999, 2_000, 2_000]
+    parts = [Partition(k, X[order[a:b]], y[order[a:b]]) for k, (a, b) in enumerate(pairwise(cuts))]
+    fit = fit_partitions(run_here(parts))
+    whole = fit_partitions(run_here(split(X, y, 1)))
+    assert fit.classes.tolist() == ["no", "yes"]
+    np.testing.assert_allclose(scores(fit, X), scores(whole, X), atol=CLOSE)
+
+
+def test_weights_are_frequencies():
+    X, y = logistic_problem(1_000, 3)
+    weights = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
+    weighted = fit_partitions(run_here(split(X, y, 5, weights)))
+    rows = np.repeat(np.arange(len(y)), weights.astype(int))
+    repeated = fit_partitions(run_here(split(X, y, 3, order=rows)))
+    assert weighted.objective.alpha == pytest.approx(repeated.objective.alpha)
+    np.testing.assert_allclose(scores(weighted, X), scores(repeated, X), atol=CLOSE)
+
+
+def test_several_classes():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3_000, 4))
+    y = (X[:, :3] + rng.gumbel(size=(3_000, 3))).argmax(axis=1)
+    fit = fit_partitions(run_here(split(X, y, 7, order=np.argsort(y, kind="stable"))), alpha=1e-3)
+    Z = StandardScaler().fit_transform(X)
+    exact = LogisticRegression(C=1 / (1e-3 * len(y)), tol=1e-10).fit(Z, y)
+    expected = exact.decision_function(Z)
+    found = scores(fit, X)
+    np.testing.assert_allclose(found - found.mean(axis=1, keepdims=True), expected, atol=1e-3)
+
+
+def test_regression():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2_000, 6)) + 10.0
+    y = X @ rng.standard_normal(6) + 3.0 * rng.standard_normal(2_000)
+    fit = fit_partitions(run_here(split(X, y, 9, order=np.argsort(y))), task="regression")
+    Z = StandardScaler().fit_transform(X)
+    exact = Ridge(alpha=fit.objective.alpha * len(y)).fit(Z, y)
+    np.testing.assert_allclose(scores(fit, X)[:, 0], exact.predict(Z), atol=CLOSE)
+
+
+@pytest.mark.parametrize("loss", [SquaredHinge(), Huber(1.0)])
+def test_other_losses_choose_the_penalty_by_validation_rows(loss):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1_200, 5))
+    targets = X[:, 0] + 0.5 * rng.standard_normal(1_200)
+    task = "regression" if loss.task == "regression" else "classification"
+    y = targets if task == "regression" else (targets > 0).astype(int)
+    fits = [fit_partitions(run_here(split(X, y, k)), task=task, loss=loss) for k in (1, 6)]
+    assert fits[0].verdict.status is fits[1].verdict.status is Status.CONVERGED
+    np.testing.assert_allclose(scores(fits[0], X), scores(fits[1], X), atol=CLOSE)
+
+
+def test_sparse_and_mixed_rows_are_those_of_one_partition():
+    rng = np.random.default_rng(0)
+    D = rng.standard_normal((1_500, 3)) + 2.0
+    S = sparse.random_array((1_500, 40), density=0.1, format="csr", rng=rng)
+    y = (D[:, 0] - 2.0 + S @ rng.standard_normal(40) + rng.logistic(size=1_500) > 0).astype(int)
+    for X in (S, MixedMatrix(D, S)):
+        fits = [fit_partitions(run_here(split(X, y, k)), alpha=0.01) for k in (1, 8)]
+        np.testing.assert_allclose(scores(fits[0], X), scores(fits[1], X), atol=CLOSE)
+
+
+def test_many_features_take_rounds_of_products():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((3_000, 1_500), density=0.01, format="csr", rng=rng)
+    y = (X @ rng.standard_normal(1_500) * 2.0 + rng.logistic(size=3_000) > 0).astype(int)
+    fit = fit_partitions(run_here(split(X, y, 5, order=np.argsort(y, kind="stable"))))
+    kinds = {record.request for record in fit.rounds}
+    assert {"CurvatureProduct", "LossesAt"} <= kinds
+    assert fit.verdict.status is Status.CONVERGED
+    one = fit_partitions(run_here(split(X, y, 1)), alpha=fit.objective.alpha)
+    np.testing.assert_allclose(scores(fit, X), scores(one, X), atol=CLOSE)
+
+
+def test_a_separable_problem_without_a_penalty_ends_with_what_is_left():
+    X = np.linspace(-1.0, 1.0, 100)[:, None]
+    fit = fit_partitions(run_here(split(X, (X[:, 0] > 0).astype(int), 4)), alpha=0.0, max_rounds=20)
+    assert fit.verdict.status is not Status.CONVERGED
+    assert "objective" in fit.verdict.reason
+
+
+def test_errors_name_the_partition_and_the_row():
+    X, y = logistic_problem(400, 3)
+    X[317, 1] = np.nan
+    with pytest.raises(PartitionError, match=r"partition 3: row 17 of X holds NaN in column 1"):
+        fit_partitions(run_here(split(X, y, 4)))
+
+
+def test_columns_and_labels_that_differ_between_partitions():
+    X, y = logistic_problem(100, 3)
+    half = Partition(0, X[:50], y[:50])
+    with pytest.raises(PartitionError, match="partition 1 has 2 columns, partition 0 has 3"):
+        fit_partitions(run_here([half, Partition(1, X[50:, :2], y[50:])]))
+    with pytest.raises(PartitionError, match="partition 1 has 0 dense columns"):
+        fit_partitions(run_here([half, Partition(1, sparse.csr_array(X[50:]), y[50:])]))
+    with pytest.raises(PartitionError, match="partition 1 has labels that are numbers, those of partition 0 are text"):
+        fit_partitions(run_here([half, Partition(1, X[50:], np.arange(50) % 2)]))
+    named = [Partition(k, X, y, names=names) for k, names in enumerate([["a", "b", "c"], ["a", "c", "b"]])]
+    with pytest.raises(PartitionError, match="partition 1 has the column 'c' at place 1, partition 0 has 'b'"):
+        fit_partitions(run_here(named))
+
+
+def test_nothing_to_fit():
+    X, y = logistic_problem(100, 3)
+    with pytest.raises(ValueError, match="no partitions"):
+        fit_partitions(run_here([]))
+    with pytest.raises(ValueError, match="no partition has a row"):
+        fit_partitions(run_here([Partition(0, X[:0], y[:0])]))
+    with pytest.raises(ValueError, match="one class only"):
+        fit_partitions(run_here(split(X[y == "yes"], y[y == "yes"], 2)))
+    with pytest.raises(ValueError, match=r"0\.5, which is no class"):
+        fit_partitions(run_here(split(X, np.where(y == "yes", 0.5, 1.0), 2)))
+    with pytest.raises(ValueError, match="smooth convex loss"):
+        fit_partitions(run_here(split(X, y, 2)), loss=Hinge())
+
+
+def test_an_engine_that_loses_a_partition():
+    X, y = logistic_problem(100, 3)
+    parts, calls = split(X, y, 4), []
+
+    def loses_one(request):
+        calls.append(request)
+        kept = parts if len(calls) < 3 else parts[:3]
+        return [partition_work(request, part) for part in kept]
+
+    with pytest.raises(PartitionError, match="partition 3"):
+        fit_partitions(loses_one)
+    with pytest.raises(PartitionError, match="partition 0: the engine returned two answers"):
+        fit_partitions(run_here([parts[0], parts[0]]))
+
+
+def test_bytes_do_not_grow_with_rows():
+    sizes = []
+    for n_rows in (500, 5_000):
+        X, y = logistic_problem(n_rows, 6)
+        fit = fit_partitions(run_here(split(X, y, 4)), alpha=1e-3, loss=Logistic())
+        newton = [record for record in fit.rounds if record.request == "SecondOrderAt"]
+        sizes.append((newton[0].bytes_sent, newton[0].bytes_received))
+    assert np.allclose(*sizes, rtol=0.05)

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from partitions import logistic_problem, split
+
+from sgdone.auto.candidates import Candidate
+from sgdone.auto.progressive_losses import ProgressiveLosses
+from sgdone.auto.units import Units
+from sgdone.cluster.messages import from_bytes, to_bytes
+from sgdone.cluster.rounds import Rounds, TreeSum, run_here
+from sgdone.cluster.statistics import Statistics
+from sgdone.data import ArraySource
+from sgdone.losses import CustomLoss
+from sgdone.sums.merging import merged
+
+
+class Text(str):
+    def merge(self, other):
+        return Text(f"({self}{other})")
+
+
+@given(st.permutations(range(11)), st.integers(1, 11))
+def test_the_tree_is_the_same_whatever_arrives_first(order, count):
+    total = TreeSum()
+    for number in order:
+        if number < count:
+            total.add(number, Text(number))
+    assert total.value() == merged(map(Text, range(count)))
+
+
+def test_units_are_those_of_one_machine():
+    X, y = logistic_problem(1_000, 4)
+    weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    found = Rounds(run_here(split(X, y, 7, weights))).ask(Statistics("classification"))
+    block = next(ArraySource(X, np.ones(len(y)), weights, shuffle=False).blocks(np.random.default_rng(0)))
+    for fit_intercept in (True, False):
+        expected = Units.of_all_rows(block, centred=fit_intercept)
+        units = found.units(fit_intercept=fit_intercept)
+        np.testing.assert_allclose(units.scale, expected.scale)
+        np.testing.assert_allclose(units.shift, expected.shift)
+    assert found.rows == np.count_nonzero(weights)
+    assert found.labels.weights.tolist() == [weights[y == label].sum() for label in ("no", "yes")]
+
+
+def test_progressive_losses_add_up():
+    rng = np.random.default_rng(0)
+    losses, weights = rng.exponential(size=(60, 3)) * [1.0, 1.1, 5.0], rng.uniform(0.5, 2.0, 60)
+    whole, parts = ProgressiveLosses(), []
+    whole.add(losses, weights)
+    for rows in (slice(0, 13), slice(13, 60)):
+        parts.append(ProgressiveLosses())
+        parts[-1].add(losses[rows], weights[rows])
+    both = parts[0].merge(parts[1])
+    np.testing.assert_allclose(both.means * both.unit, whole.means * whole.unit)
+    np.testing.assert_allclose(both.errors(0) * both.unit, whole.errors(0) * whole.unit)
+    assert both.lead in both.tied
+    assert 2 not in both.tied
+
+
+@pytest.mark.parametrize("value", [0.1, float("inf"), None, (1, "a"), np.array(["x", "y"]), Candidate(1.0, 0.1)])
+def test_messages_arrive_as_they_were_sent(value):
+    found = from_bytes(to_bytes(value))
+    assert type(found) is type(value)
+    assert np.array_equal(found, value)
+
+
+def test_a_loss_of_the_user_cannot_be_sent():
+    loss = CustomLoss(lambda z, y: (z - y) ** 2, lambda z, y: 2 * (z - y), task="regression")
+    with pytest.raises(ValueError, match="cannot be sent to the workers"):
+        to_bytes(loss)
