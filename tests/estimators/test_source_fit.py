@@ -375,3 +375,16 @@ def test_training_goes_on_after_a_fit_on_some_of_the_columns(hashed):
     assert model.coef_[0, columns[0] + 1] != 0.0
     known = model.coef_[0, columns]
     assert np.corrcoef(known, before[0, columns])[0, 1] > 0.9
+
+
+def test_files_in_memory_do_without_the_columns_that_never_appear(hashed):
+    X, y, columns, path = hashed
+    model = LinearClassifier(random_state=0).fit(files(path, zero_based=True, bits=18))
+    few = LinearClassifier(random_state=0).fit(X[:, columns], y)
+    assert model.coef_.shape == (1, 1 << 18)
+    np.testing.assert_allclose(model.coef_[0, columns], few.coef_[0], rtol=1e-9)  # the file has 16 digits
+    np.testing.assert_array_equal(model.feature_share_[columns], few.feature_share_)
+    assert np.count_nonzero(model.coef_) == columns.size
+    assert model.verdict_.passes == few.verdict_.passes
+    model.partial_fit(X[:100], y[:100])
+    assert model.coef_.shape == (1, 1 << 18)

@@ -1,12 +1,25 @@
 """Results of fits that knew only the columns that have entries."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from sgdone.data.column_numbers import ColumnNumbers
 from sgdone.interfaces.progress import Model
 from sgdone.run import Result
+
+
+def give_all_columns(model: Any, numbers: ColumnNumbers) -> Any:
+    """A model that was fitted on the columns that have entries, as one of all columns."""
+    for name in ("coef_", "feature_std_", "feature_share_"):
+        found = getattr(model, name)
+        values = np.zeros((*found.shape[:-1], numbers.n_features), dtype=found.dtype)
+        values[..., numbers.columns] = found
+        setattr(model, name, values)
+    model._results = [with_all_columns(result, numbers) for result in model._results]
+    model.n_features_in_ = numbers.n_features
+    return model
 
 
 def with_all_columns(result: Result, numbers: ColumnNumbers) -> Result:

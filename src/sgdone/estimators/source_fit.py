@@ -8,14 +8,18 @@ from typing import Any, final
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from scipy import sparse
 
 from sgdone.auto.bank_state import BankState
 from sgdone.data.block_cache import BlockCache, cache_folder, check_space
 from sgdone.data.block_maker import BlockMaker, block_rows_for, bytes_of_row
 from sgdone.data.block_source import BlockSource, blocks_in_buffer
 from sgdone.data.column_numbers import ColumnNumbers
+from sgdone.data.csr_duplicates import with_unique_entries
+from sgdone.data.occurring_columns import occurring
 from sgdone.data.row_input import BatchInput, RowInput, all_rows
-from sgdone.estimators.all_columns import with_all_columns
+from sgdone.data.table import Table
+from sgdone.estimators.all_columns import give_all_columns, with_all_columns
 from sgdone.estimators.fit_checkpoints import FitCheckpoints, custom_loss, identity_of, snapshot_of
 from sgdone.estimators.kept_rows import KeptRows, folder_of, identity_of_rows, keep_rows, kept_rows, new_cache
 from sgdone.estimators.opened_input import OpenedInput, explained_memory_errors, row_input
@@ -51,8 +55,7 @@ def _fitted(model: Any, rows: RowInput, checkpoints: FitCheckpoints | None) -> A
         return fit.on_kept(kept, stored)
     opened = OpenedInput.of(rows, quickly=model._encodes_tables)
     if opened.complete:
-        table = all_rows(opened.head)
-        return model.fit(table.X, labels_of(table, 0), sample_weight=table.weights)
+        return _fit_in_memory(model, all_rows(opened.head))
     if not model._encodes_tables:
         raise ValueError(
             f"{model.public_name} trains on rows in memory, and these do not fit into max_memory="
@@ -67,6 +70,17 @@ def _fitted(model: Any, rows: RowInput, checkpoints: FitCheckpoints | None) -> A
         if not rows.rereadable:
             raise NewClassError(f"{error}. Rows that are read once must show all classes at first") from None
         return fit.on_new(OpenedInput.of(rows), opened.all_labels(), None)
+
+
+def _fit_in_memory(model: Any, table: Table) -> Any:
+    """Fit all rows at once; columns of sparse files that never appear are left out of training if they are most."""
+    labels, X = labels_of(table, 0), table.X
+    columns = occurring(X) if sparse.issparse(X) and model._encodes_tables else None
+    if columns is None or not columns.size:
+        return model.fit(X, labels, sample_weight=table.weights)
+    numbers = ColumnNumbers(columns, X.shape[1])
+    model.fit(numbers.of(with_unique_entries(X)), labels, sample_weight=table.weights)
+    return give_all_columns(model, numbers)
 
 
 @final
