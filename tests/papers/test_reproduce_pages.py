@@ -23,7 +23,7 @@ def recorded():
 def test_the_table_is_that_of_the_recorded_results(recorded):
     page = (ROOT / "docs/reproduce.md").read_text("utf-8")
     assert with_table(page, recorded) == page, "run python .ci/reproduce.py FOLDER --record"
-    assert {results.name for results in recorded} <= set(all_experiments())
+    assert {results.name for results in recorded} == set(all_experiments())
 
 
 def test_recorded_results_are_of_the_full_form_as_it_is(recorded):
