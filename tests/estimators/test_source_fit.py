@@ -355,6 +355,9 @@ def test_columns_that_never_appear_have_coefficients_of_0(hashed):
     assert model.coef_.shape == (1, 1 << 18)
     assert np.flatnonzero(model.coef_[0]).tolist() == columns.tolist()
     assert model.n_features_in_ == model.feature_std_.size == 1 << 18
+    state = model._results[0].state  # what partial_fit goes on from
+    np.testing.assert_allclose(state.solution().coef, model.coef_, rtol=1e-9)
+    assert np.flatnonzero(state.units.scale).tolist() == columns.tolist()
     shares = np.diff(sparse.csc_array(X).indptr) / X.shape[0]
     np.testing.assert_allclose(model.feature_share_, shares, atol=0.01)
     np.testing.assert_allclose(model.decision_function(X[:50]), (X[:50] @ model.coef_[0]) + model.intercept_)

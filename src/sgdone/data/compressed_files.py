@@ -148,7 +148,7 @@ def _beginning(stream: IO[bytes], size: int) -> bytes:
     found = b""
     while len(found) < size:
         try:
-            piece = stream.read1(4096)  # type: ignore[attr-defined]
+            piece = stream.read1(4096)  # type: ignore[attr-defined]  # all readers of compressed files have it
         except (EOFError, lzma.LZMAError, zlib.error, OSError):
             break
         if not piece:

@@ -73,13 +73,13 @@ def _opened(options: ReadOptions, on_bytes: Callable[[int], None] | None = None)
     with opened(options.path, on_bytes) as stream:
         start = stream.read(len(_START))
         if start == _START:
-            yield _Bytes(b"", stream), True  # type: ignore[misc]
+            yield _Bytes(b"", stream), True  # type: ignore[misc]  # what Arrow needs of a file
         elif not start:
             raise options.error("is empty")
         elif start.startswith(b"FEA1"):
             raise options.error("is of version 1 of Feather: write it again with pyarrow.feather.write_feather")
         else:
-            yield _Bytes(start, stream), False  # type: ignore[misc]
+            yield _Bytes(start, stream), False  # type: ignore[misc]  # what Arrow needs of a file
 
 
 class _Bytes:

@@ -151,11 +151,11 @@ def _blocks(files: Sequence[ReadOptions], chosen: FileSetColumns | None) -> Gene
             for block in whole_rows(stream, start, separator_of(line, options), options, size=size):
                 if record is None:
                     text = block.text
-                    record = first_record(lambda text=text: nullcontext(io.BytesIO(text)), options)  # type: ignore[misc]
+                    record = first_record(lambda text=text: nullcontext(io.BytesIO(text)), options)  # type: ignore[misc]  # mypy does not infer the lambda
                     chosen = chosen or FileSetColumns.choose([(record.options, record.names)])
                     chosen.check(record.names, record.options)
                     block = record.rows_of(block)
-                yield _Rows(block, record, chosen)  # type: ignore[arg-type]
+                yield _Rows(block, record, chosen)  # type: ignore[arg-type]  # it was chosen with the record
             if record is None:
                 raise options.error("is empty")
 
