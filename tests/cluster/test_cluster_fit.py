@@ -9,10 +9,11 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
-from sgdone.cluster import Partition, PartitionError, fit_partitions, partition_work, run_here
+from sgdone.cluster import Engine, Here, Partition, PartitionError, fit_partitions, partition_work
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.interfaces.stop import Status
 from sgdone.losses import Hinge, Huber, Logistic, SquaredHinge
+from sgdone.stopping import Gain, MarginTest, MaxPasses
 
 #: A decrement of 5e-9 puts every coefficient within 1e-4 standard errors of the exact one; scores differ by less.
 CLOSE = 1e-4
@@ -49,7 +50,7 @@ def excess(fit, X, y):
 def test_the_model_is_the_optimum_of_all_rows_however_they_are_divided(n_partitions, order):
     X, y = logistic_problem()
     parts = split(X, y, n_partitions, order=ORDERS[order](X, y))
-    fit = fit_partitions(run_here(parts))
+    fit = fit_partitions(Here(parts))
     assert fit.verdict.status is Status.CONVERGED
     assert fit.verdict.rule == "Decrement"
     assert abs(excess(fit, X, y)) <= 1e-3 * X.shape[1] / (2 * len(y))
@@ -58,7 +59,7 @@ def test_the_model_is_the_optimum_of_all_rows_however_they_are_divided(n_partiti
 def test_the_penalty_does_not_depend_on_the_partitions():
     X, y = logistic_problem(3_000)
     alphas = {
-        fit_partitions(run_here(split(X, y, k, order=order(X, y)))).objective.alpha
+        fit_partitions(Here(split(X, y, k, order=order(X, y)))).objective.alpha
         for k in (1, 16)
         for order in ORDERS.values()
     }
@@ -69,32 +70,45 @@ def test_averaging_alone_is_not_the_answer():
     """One round of averaging leaves more than the noise; the verdict says what is left to gain."""
     X, y = logistic_problem()
     parts = split(X, y, 64)
-    early = fit_partitions(run_here(parts), alpha=1e-5, max_rounds=4)
-    fit = fit_partitions(run_here(parts), alpha=1e-5)
+    early = fit_partitions(Here(parts), alpha=1e-5, stop=Gain() | MaxPasses(5))
+    fit = fit_partitions(Here(parts), alpha=1e-5)
     assert early.verdict.status is Status.BUDGET_SPENT
     assert early.verdict.evidence["gain"] > early.verdict.evidence["noise"]
     assert early.verdict.evidence["gain"] == pytest.approx(excess(early, X, y), rel=0.5)
     assert fit.verdict.evidence["gain"] < 1e-6 * fit.verdict.evidence["noise"]
 
 
+class AskedBy(Engine):
+    """An engine of a function that answers a request."""
+
+    def __init__(self, ask):
+        self._ask = ask
+
+    def ask(self, parts, *, in_order=False):
+        return self._ask(parts)
+
+    def encode(self, encoder):
+        raise AssertionError("the rows are arrays")
+
+
 def test_the_same_bits_whatever_the_order_of_answers():
     X, y = logistic_problem(4_000, 5)
-    parts = split(X, y, 13)
-    expected = fit_partitions(run_here(parts))
+    parts = split(X, y, 37)
+    expected = fit_partitions(Here(parts))
     shuffled = random.Random(0)
 
-    def run_in_threads(request):
+    def in_threads(request):
         with ThreadPoolExecutor(4) as pool:
             jobs = [pool.submit(partition_work, request, part) for part in shuffled.sample(parts, len(parts))]
             return [job.result() for job in as_completed(jobs)]
 
-    def run_without_memory(request):
+    def without_memory(request):
         """Partitions are read again for each round, as after the loss of a worker."""
-        fresh = split(X, y, 13)
+        fresh = split(X, y, 37)
         return [partition_work(request, part) for part in reversed(fresh)]
 
-    for run_round in (run_in_threads, run_without_memory):
-        fit = fit_partitions(run_round)
+    for engine in (AskedBy(in_threads), AskedBy(without_memory), Here(parts, merges=True)):
+        fit = fit_partitions(engine)
         assert fit.model.coef.tobytes() == expected.model.coef.tobytes()
         assert fit.model.intercept.tobytes() == expected.model.intercept.tobytes()
         assert (fit.bytes_sent, fit.bytes_received) == (expected.bytes_sent, expected.bytes_received)
@@ -105,8 +119,8 @@ def test_empty_and_uneven_partitions_and_missing_classes():
     order = np.argsort(y, kind="stable")
     cuts = [0, 0, 1, 4, 1_500, 1_500, 1_999, 2_000, 2_000]
     parts = [Partition(k, X[order[a:b]], y[order[a:b]]) for k, (a, b) in enumerate(pairwise(cuts))]
-    fit = fit_partitions(run_here(parts))
-    whole = fit_partitions(run_here(split(X, y, 1)))
+    fit = fit_partitions(Here(parts))
+    whole = fit_partitions(Here(split(X, y, 1)))
     assert fit.classes.tolist() == ["no", "yes"]
     np.testing.assert_allclose(scores(fit, X), scores(whole, X), atol=CLOSE)
 
@@ -114,9 +128,9 @@ def test_empty_and_uneven_partitions_and_missing_classes():
 def test_weights_are_frequencies():
     X, y = logistic_problem(1_000, 3)
     weights = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
-    weighted = fit_partitions(run_here(split(X, y, 5, weights)))
+    weighted = fit_partitions(Here(split(X, y, 5, weights)))
     rows = np.repeat(np.arange(len(y)), weights.astype(int))
-    repeated = fit_partitions(run_here(split(X, y, 3, order=rows)))
+    repeated = fit_partitions(Here(split(X, y, 3, order=rows)))
     assert weighted.objective.alpha == pytest.approx(repeated.objective.alpha)
     np.testing.assert_allclose(scores(weighted, X), scores(repeated, X), atol=CLOSE)
 
@@ -125,7 +139,7 @@ def test_several_classes():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3_000, 4))
     y = (X[:, :3] + rng.gumbel(size=(3_000, 3))).argmax(axis=1)
-    fit = fit_partitions(run_here(split(X, y, 7, order=np.argsort(y, kind="stable"))), alpha=1e-3)
+    fit = fit_partitions(Here(split(X, y, 7, order=np.argsort(y, kind="stable"))), alpha=1e-3)
     Z = StandardScaler().fit_transform(X)
     exact = LogisticRegression(C=1 / (1e-3 * len(y)), tol=1e-10).fit(Z, y)
     expected = exact.decision_function(Z)
@@ -137,7 +151,7 @@ def test_regression():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2_000, 6)) + 10.0
     y = X @ rng.standard_normal(6) + 3.0 * rng.standard_normal(2_000)
-    fit = fit_partitions(run_here(split(X, y, 9, order=np.argsort(y))), task="regression")
+    fit = fit_partitions(Here(split(X, y, 9, order=np.argsort(y))), task="regression")
     Z = StandardScaler().fit_transform(X)
     exact = Ridge(alpha=fit.objective.alpha * len(y)).fit(Z, y)
     np.testing.assert_allclose(scores(fit, X)[:, 0], exact.predict(Z), atol=CLOSE)
@@ -150,7 +164,7 @@ def test_other_losses_choose_the_penalty_by_validation_rows(loss):
     targets = X[:, 0] + 0.5 * rng.standard_normal(1_200)
     task = "regression" if loss.task == "regression" else "classification"
     y = targets if task == "regression" else (targets > 0).astype(int)
-    fits = [fit_partitions(run_here(split(X, y, k)), task=task, loss=loss) for k in (1, 6)]
+    fits = [fit_partitions(Here(split(X, y, k)), task=task, loss=loss) for k in (1, 6)]
     assert fits[0].verdict.status is fits[1].verdict.status is Status.CONVERGED
     np.testing.assert_allclose(scores(fits[0], X), scores(fits[1], X), atol=CLOSE)
 
@@ -161,7 +175,7 @@ def test_sparse_and_mixed_rows_are_those_of_one_partition():
     S = sparse.random_array((1_500, 40), density=0.1, format="csr", rng=rng)
     y = (D[:, 0] - 2.0 + S @ rng.standard_normal(40) + rng.logistic(size=1_500) > 0).astype(int)
     for X in (S, MixedMatrix(D, S)):
-        fits = [fit_partitions(run_here(split(X, y, k)), alpha=0.01) for k in (1, 8)]
+        fits = [fit_partitions(Here(split(X, y, k)), alpha=0.01) for k in (1, 8)]
         np.testing.assert_allclose(scores(fits[0], X), scores(fits[1], X), atol=CLOSE)
 
 
@@ -169,17 +183,17 @@ def test_many_features_take_rounds_of_products():
     rng = np.random.default_rng(0)
     X = sparse.random_array((3_000, 1_500), density=0.01, format="csr", rng=rng)
     y = (X @ rng.standard_normal(1_500) * 2.0 + rng.logistic(size=3_000) > 0).astype(int)
-    fit = fit_partitions(run_here(split(X, y, 5, order=np.argsort(y, kind="stable"))))
+    fit = fit_partitions(Here(split(X, y, 5, order=np.argsort(y, kind="stable"))))
     kinds = {record.request for record in fit.rounds}
     assert {"CurvatureProduct", "LossesAt"} <= kinds
     assert fit.verdict.status is Status.CONVERGED
-    one = fit_partitions(run_here(split(X, y, 1)), alpha=fit.objective.alpha)
+    one = fit_partitions(Here(split(X, y, 1)), alpha=fit.objective.alpha)
     np.testing.assert_allclose(scores(fit, X), scores(one, X), atol=CLOSE)
 
 
 def test_a_separable_problem_without_a_penalty_ends_with_what_is_left():
     X = np.linspace(-1.0, 1.0, 100)[:, None]
-    fit = fit_partitions(run_here(split(X, (X[:, 0] > 0).astype(int), 4)), alpha=0.0, max_rounds=20)
+    fit = fit_partitions(Here(split(X, (X[:, 0] > 0).astype(int), 4)), alpha=0.0, stop=Gain() | MaxPasses(20))
     assert fit.verdict.status is not Status.CONVERGED
     assert "objective" in fit.verdict.reason
 
@@ -188,35 +202,37 @@ def test_errors_name_the_partition_and_the_row():
     X, y = logistic_problem(400, 3)
     X[317, 1] = np.nan
     with pytest.raises(PartitionError, match=r"partition 3: row 17 of X holds NaN in column 1"):
-        fit_partitions(run_here(split(X, y, 4)))
+        fit_partitions(Here(split(X, y, 4)))
 
 
 def test_columns_and_labels_that_differ_between_partitions():
     X, y = logistic_problem(100, 3)
     half = Partition(0, X[:50], y[:50])
     with pytest.raises(PartitionError, match="partition 1 has 2 columns, partition 0 has 3"):
-        fit_partitions(run_here([half, Partition(1, X[50:, :2], y[50:])]))
+        fit_partitions(Here([half, Partition(1, X[50:, :2], y[50:])]))
     with pytest.raises(PartitionError, match="partition 1 has 0 dense columns"):
-        fit_partitions(run_here([half, Partition(1, sparse.csr_array(X[50:]), y[50:])]))
+        fit_partitions(Here([half, Partition(1, sparse.csr_array(X[50:]), y[50:])]))
     with pytest.raises(PartitionError, match="partition 1 has labels that are numbers, those of partition 0 are text"):
-        fit_partitions(run_here([half, Partition(1, X[50:], np.arange(50) % 2)]))
+        fit_partitions(Here([half, Partition(1, X[50:], np.arange(50) % 2)]))
     named = [Partition(k, X, y, names=names) for k, names in enumerate([["a", "b", "c"], ["a", "c", "b"]])]
     with pytest.raises(PartitionError, match="partition 1 has the column 'c' at place 1, partition 0 has 'b'"):
-        fit_partitions(run_here(named))
+        fit_partitions(Here(named))
 
 
 def test_nothing_to_fit():
     X, y = logistic_problem(100, 3)
     with pytest.raises(ValueError, match="no partitions"):
-        fit_partitions(run_here([]))
+        fit_partitions(Here([]))
     with pytest.raises(ValueError, match="no partition has a row"):
-        fit_partitions(run_here([Partition(0, X[:0], y[:0])]))
+        fit_partitions(Here([Partition(0, X[:0], y[:0])]))
     with pytest.raises(ValueError, match="one class only"):
-        fit_partitions(run_here(split(X[y == "yes"], y[y == "yes"], 2)))
+        fit_partitions(Here(split(X[y == "yes"], y[y == "yes"], 2)))
     with pytest.raises(ValueError, match=r"0\.5, which is no class"):
-        fit_partitions(run_here(split(X, np.where(y == "yes", 0.5, 1.0), 2)))
+        fit_partitions(Here(split(X, np.where(y == "yes", 0.5, 1.0), 2)))
     with pytest.raises(ValueError, match="smooth convex loss"):
-        fit_partitions(run_here(split(X, y, 2)), loss=Hinge())
+        fit_partitions(Here(split(X, y, 2)), loss=Hinge())
+    with pytest.raises(ValueError, match="ends at the optimum or at a budget"):
+        fit_partitions(Here(split(X, y, 2)), stop=MarginTest())
 
 
 def test_an_engine_that_loses_a_partition():
@@ -229,16 +245,16 @@ def test_an_engine_that_loses_a_partition():
         return [partition_work(request, part) for part in kept]
 
     with pytest.raises(PartitionError, match="partition 3"):
-        fit_partitions(loses_one)
+        fit_partitions(AskedBy(loses_one))
     with pytest.raises(PartitionError, match="partition 0: the engine returned two answers"):
-        fit_partitions(run_here([parts[0], parts[0]]))
+        fit_partitions(Here([parts[0], parts[0]]))
 
 
 def test_bytes_do_not_grow_with_rows():
     sizes = []
     for n_rows in (500, 5_000):
         X, y = logistic_problem(n_rows, 6)
-        fit = fit_partitions(run_here(split(X, y, 4)), alpha=1e-3, loss=Logistic())
+        fit = fit_partitions(Here(split(X, y, 4)), alpha=1e-3, loss=Logistic())
         newton = [record for record in fit.rounds if record.request == "SecondOrderAt"]
         sizes.append((newton[0].bytes_sent, newton[0].bytes_received))
     assert np.allclose(*sizes, rtol=0.05)

@@ -7,9 +7,11 @@ from partitions import logistic_problem, split
 from sgdone.auto.candidates import Candidate
 from sgdone.auto.progressive_losses import ProgressiveLosses
 from sgdone.auto.units import Units
+from sgdone.cluster.engine import Here, groups_of
 from sgdone.cluster.messages import from_bytes, to_bytes
-from sgdone.cluster.rounds import Rounds, TreeSum, run_here
+from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import Statistics
+from sgdone.cluster.tree_sum import TreeSum
 from sgdone.data import ArraySource
 from sgdone.losses import CustomLoss
 from sgdone.sums.merging import merged
@@ -29,10 +31,27 @@ def test_the_tree_is_the_same_whatever_arrives_first(order, count):
     assert total.value() == merged(map(Text, range(count)))
 
 
+@given(st.integers(1, 600))
+def test_sums_of_neighbours_are_subtrees(count):
+    """Merging sixteen at a time, as engines do, once or twice, leaves the tree as it is."""
+    parts = [(number, Text(number), 1) for number in range(count)]
+    while len(parts) > 16:
+        groups, parts = groups_of(parts), []
+        for group in groups:
+            total = TreeSum()
+            for number, part, size in group:
+                total.add(number - group[0][0], part, size)
+            parts.append((group[0][0], total.value(), sum(size for *_, size in group)))
+    total = TreeSum()
+    for number, part, size in reversed(parts):
+        total.add(number, part, size)
+    assert total.value() == merged(map(Text, range(count)))
+
+
 def test_units_are_those_of_one_machine():
     X, y = logistic_problem(1_000, 4)
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
-    found = Rounds(run_here(split(X, y, 7, weights))).ask(Statistics("classification"))
+    found = Rounds(Here(split(X, y, 7, weights))).ask(Statistics("classification"))
     block = next(ArraySource(X, np.ones(len(y)), weights, shuffle=False).blocks(np.random.default_rng(0)))
     for fit_intercept in (True, False):
         expected = Units.of_all_rows(block, centred=fit_intercept)

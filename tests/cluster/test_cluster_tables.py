@@ -5,16 +5,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sgdone.cluster import (
-    PartitionError,
-    agreed_kinds,
-    encoded_partition,
-    fit_partitions,
-    kinds_of_columns,
-    learn_columns,
-    one_encoder,
-    run_here,
-)
+from sgdone.cluster import Engine, Here, Partition, PartitionError, fit_partitions, partition_work
+from sgdone.cluster.rounds import Rounds
+from sgdone.cluster.tables import KindsOfColumns, LearnColumns, agreed_kinds, learnt_encoder
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.merged_encoders import merge_encoders
 
@@ -41,17 +34,46 @@ def parts_of(rows, cuts):
 CUTS = [0, 50, 50, 51, 200, 420, 600]
 
 
+class Shuffled(Engine):
+    """Answers in random order."""
+
+    def __init__(self, partitions):
+        self._partitions = partitions
+
+    def ask(self, parts, *, in_order=False):
+        order = random.Random(0).sample(self._partitions, len(self._partitions))
+        return [partition_work(parts, partition) for partition in order]
+
+    def encode(self, encoder):
+        """Tables are not needed here."""
+
+
+def partitions_of(tables, labels=None):
+    starts = np.cumsum([0, *(part.num_rows for part in tables)])
+    ys = [
+        np.zeros(part.num_rows) if labels is None else labels[a : a + part.num_rows]
+        for part, a in zip(tables, starts, strict=False)
+    ]
+    return [Partition(k, part, y) for k, (part, y) in enumerate(zip(tables, ys, strict=True))]
+
+
+def kinds_of(tables, columns=None):
+    return agreed_kinds(Rounds(Here(partitions_of(tables))).ask(KindsOfColumns()), columns)
+
+
+def encoder_of(tables, columns=None):
+    return learnt_encoder(Rounds(Shuffled(partitions_of(tables))), columns)
+
+
 def test_features_are_those_of_partitions_read_one_after_the_other():
     tables = parts_of(table(), CUTS)
-    kinds = agreed_kinds(kinds_of_columns(number, part) for number, part in enumerate(tables))
+    kinds = kinds_of(tables)
     assert kinds == {"job": "category"}  # one row of a partition looks like text
     in_order = TableEncoderCore(kinds)
     for part in tables:
         if part.num_rows:
             in_order.partial_fit_encode(part)
-    learnt = [learn_columns(number, part, None, kinds) for number, part in enumerate(tables)]
-    random.Random(0).shuffle(learnt)
-    merged = one_encoder(learnt)
+    merged = encoder_of(tables)
     assert merged.get_feature_names_out().tolist() == in_order.get_feature_names_out().tolist()
     for mine, theirs in zip(merged.groups(), in_order.groups(), strict=True):
         assert mine.counts.tolist() == theirs.counts.tolist()
@@ -79,7 +101,7 @@ def test_a_full_dictionary_shares_buckets():
 def test_a_column_without_values_in_a_partition_has_gaps_there():
     tables = [pa.table({"x": [None, None], "c": ["a", "b"]}), pa.table({"x": [1.0, 3.0], "c": [None, "b"]})]
     for order in ([0, 1], [1, 0]):
-        encoder = one_encoder(learn_columns(k, tables[place]) for k, place in enumerate(order))
+        encoder = encoder_of([tables[place] for place in order])
         assert set(encoder.get_feature_names_out()) == {"x", "x missing", "c=a", "c=b", "c=(missing)"}
         assert encoder.encode(tables[0]).dense.ravel().tolist() == [2.0, 2.0]
 
@@ -89,15 +111,8 @@ def test_a_fit_of_tables_is_that_of_one_partition():
     y = np.array(["a" if job.endswith(("1", "4")) else "b" for job in rows["job"].to_pylist()])
     fits = []
     for cuts in ([0, 600], CUTS):
-        tables = parts_of(rows, cuts)
-        kinds = agreed_kinds(kinds_of_columns(k, part) for k, part in enumerate(tables))
-        encoder = one_encoder(learn_columns(k, part, None, kinds) for k, part in enumerate(tables))
-        encoded = [
-            encoded_partition(k, part, y[a : a + part.num_rows], encoder)
-            for k, (part, a) in enumerate(zip(tables, cuts, strict=False))
-        ]
-        fit = fit_partitions(run_here(encoded), alpha=0.01)
-        names = encoder.get_feature_names_out().tolist()
+        fit = fit_partitions(Here(partitions_of(parts_of(rows, cuts), y)), alpha=0.01)
+        names = fit.encoder.get_feature_names_out().tolist()
         fits.append(dict(zip(names, fit.model.coef[0], strict=True)))
     assert fits[0].keys() == fits[1].keys()
     np.testing.assert_allclose([fits[1][name] for name in fits[0]], list(fits[0].values()), atol=1e-3)
@@ -105,18 +120,20 @@ def test_a_fit_of_tables_is_that_of_one_partition():
 
 def test_kinds_that_the_user_states_are_kept():
     tables = [pa.table({"x": ["1", "2"], "z": ["a b c", "d e f"]}), pa.table({"x": ["?", "b"], "z": ["a", "a"]})]
-    answers = [kinds_of_columns(k, part) for k, part in enumerate(tables)]
-    assert agreed_kinds(answers) == {"x": "category", "z": "category"}
-    assert agreed_kinds(reversed(answers), {"z": "text"}) == {"x": "category", "z": "text"}
+    assert kinds_of(tables) == {"x": "category", "z": "category"}
+    assert kinds_of(tables, {"z": "text"}) == {"x": "category", "z": "text"}
 
 
 def test_columns_that_differ_between_partitions():
-    first = learn_columns(0, pa.table({"x": [1.0, 2.0]}))
+    first = pa.table({"x": [1.0, 2.0]})
+    learnt = LearnColumns({})
     with pytest.raises(
         PartitionError, match=r"partition 1 and partition 0: column 'x' is a category .* state its kind"
     ):
-        one_encoder([learn_columns(1, pa.table({"x": ["low", "high"]})), first])
+        Rounds(Shuffled(partitions_of([first, pa.table({"x": ["low", "high"]})]))).ask(learnt)
     with pytest.raises(PartitionError, match="columns differ: 'y'"):
-        one_encoder([first, learn_columns(1, pa.table({"x": [1.0], "y": [2.0]}))])
+        encoder_of([first, pa.table({"x": [1.0], "y": [2.0]})])
     with pytest.raises(ValueError, match="no partition has a row"):
-        one_encoder([learn_columns(0, pa.table({"x": pa.array([], pa.float64())}))])
+        encoder_of([pa.table({"x": pa.array([], pa.float64())})])
+    with pytest.raises(PartitionError, match="partition 1 is an array, partition 0 is a data frame"):
+        fit_partitions(Here([*partitions_of([first]), Partition(1, [[1.0]], [0.0])]))

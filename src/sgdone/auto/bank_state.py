@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,17 +180,33 @@ class BankState:
         cls, block: Block, objective: Objective, alpha: float, model: Model, units: Units, frequency: float
     ) -> "BankState":
         """A state after one pass that ended at a model in the user's units, with the penalty ``alpha``."""
-        rows = block.n_used
         smoothness = curvature(objective, block.labels[block.used(0, WINDOW)])
+        rows, weight = block.n_used, block.total_weight / block.n_used
+        return cls.at_model(objective, alpha, model, units, rows, weight, smoothness, block.rows.dtype, frequency)
+
+    @classmethod
+    def at_model(
+        cls,
+        objective: Objective,
+        alpha: float,
+        model: Model,
+        units: Units,
+        rows: int,
+        weight: float,
+        smoothness: float,
+        dtype: Any = np.float64,
+        frequency: float = 1.0,
+    ) -> "BankState":
+        """The same for rows that are known by their number, their mean weight and the curvature of their losses."""
         unit = smoothness if objective.is_regression else 1.0
         candidate = Candidate(1.0, alpha * rows * frequency / unit)
         coef, intercept = np.zeros((objective.n_outputs, units.n_features)), np.zeros(objective.n_outputs)
-        models = Models.at(objective, [candidate], block.rows.dtype, coef, intercept)
+        models = Models.at(objective, [candidate], dtype, coef, intercept)
         state = cls(objective, units, models, candidate, smoothness=smoothness)
         known = units.scale > 0
         sizes = np.divide(units.squares, (units.lift * units.scale) ** 2, out=np.zeros(known.size), where=known)
         state.energy = float(sizes.sum()) / max(1, units.rows) + float(objective.fit_intercept) or 1.0
-        state.weight = block.total_weight / rows
+        state.weight = weight
         state.adopt(model)
         models.numbers[:, STEPS] = rows
         state.set_penalties(rows * frequency)

@@ -1,22 +1,23 @@
 """Fits over partitions of rows: what each partition computes, and how the sums are merged. No engine is needed here."""
 
+from sgdone.cluster.engine import Engine, Here, encode_partition
 from sgdone.cluster.fit import ClusterFit, fit_partitions
+from sgdone.cluster.model_fit import fit_model
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.rounds import PartitionError, RoundRecord, Rounds, partition_work, run_here
-from sgdone.cluster.tables import agreed_kinds, encoded_partition, kinds_of_columns, learn_columns, one_encoder
+from sgdone.cluster.requests import PartitionError, merge_answers, partition_work
+from sgdone.cluster.rounds import RoundRecord, Rounds
 
 __all__ = [
     "ClusterFit",
+    "Engine",
+    "Here",
     "Partition",
     "PartitionError",
     "RoundRecord",
     "Rounds",
-    "agreed_kinds",
-    "encoded_partition",
+    "encode_partition",
+    "fit_model",
     "fit_partitions",
-    "kinds_of_columns",
-    "learn_columns",
-    "one_encoder",
+    "merge_answers",
     "partition_work",
-    "run_here",
 ]

@@ -15,7 +15,8 @@ from sgdone.auto.units import Units
 from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.problem import Problem
-from sgdone.cluster.rounds import Request, Rounds
+from sgdone.cluster.requests import Request
+from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import LabelSums, RowStatistics
 from sgdone.data.preparation import InUnits
 from sgdone.interfaces.objective import Objective

@@ -1,35 +1,47 @@
 """A fit over partitions: statistics, a pass of the bank, and Newton's method, in rounds."""
 
-import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.auto.bank_state import BankState
 from sgdone.auto.candidates import PLAIN, Candidate
-from sgdone.auto.exact_rule import can_be_exact
+from sgdone.auto.exact_rule import can_be_exact, exact_rule
 from sgdone.auto.units import Units
-from sgdone.cluster.bank_pass import Averaged, average, start_intercept
+from sgdone.cluster.bank_pass import Averaged, average, smoothness_of, start_intercept
+from sgdone.cluster.course import Course, interrupted
+from sgdone.cluster.engine import Engine
 from sgdone.cluster.penalty import choose
-from sgdone.cluster.problem import Problem
-from sgdone.cluster.rounds import RoundRecord, Rounds, RunRound
+from sgdone.cluster.problem import ClassWeights, Problem
+from sgdone.cluster.round_log import RoundLog
+from sgdone.cluster.rounds import RoundRecord, Rounds
 from sgdone.cluster.row_sums import SummedRows
 from sgdone.cluster.search import Minimum, minimise
 from sgdone.cluster.statistics import LabelSums, RowStatistics, Statistics
+from sgdone.cluster.tables import learnt_encoder
 from sgdone.data.learning_task import Task
 from sgdone.data.threads import single_thread
+from sgdone.estimators.sample_weights import class_weight_values
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Judgement, Model, Progress
 from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses import Logistic, Squared
 from sgdone.losses.loss import Loss
+from sgdone.run import Hook, Trace
 from sgdone.run.verdict import Verdict
 from sgdone.solvers.minimisation import EXACT, dispersion
 from sgdone.stopping import Decrement, Gain
 from sgdone.sums.second_order import contrasts, free_model
+from sgdone.tables import TableEncoderCore
 
 Array = NDArray[np.float64]
+
+#: The sum of sample weights that can be numbers of rows.
+_LEAST_ROWS, _MOST_ROWS = 1.0, 1e15
 
 
 @final
@@ -45,23 +57,33 @@ class ClusterFit:
         The labels, sorted; None in regression.
     objective : Objective
         What was minimised, with the penalty that was given or chosen.
+    encoder : TableEncoderCore or None
+        How tables were encoded; None for arrays.
     units : Units
         Units in which the penalty acts on the coefficients.
-    verdict : Verdict
-        Why the fit ended, and what is left to gain.
+    state : BankState
+        What further training starts from.
+    verdict, trace : Verdict, Trace
+        Why the fit ended and what is left to gain, and its rounds.
     rounds : tuple of RoundRecord
         Each round, with the bytes that it sent and received.
     n_rows : int
         Rows of positive weight.
+    names : list of str or None
+        Names of the columns of arrays, if they have any.
     """
 
     model: Model
     classes: NDArray[Any] | None
     objective: Objective
+    encoder: TableEncoderCore | None
     units: Units
+    state: BankState
     verdict: Verdict
+    trace: Trace
     rounds: tuple[RoundRecord, ...]
     n_rows: int
+    names: list[str] | None
 
     @property
     def bytes_sent(self) -> int:
@@ -80,15 +102,18 @@ class ClusterFit:
 
 
 def fit_partitions(
-    run_round: RunRound,
+    engine: Engine,
     *,
     task: Task = "classification",
     loss: Loss | None = None,
     alpha: float | None = None,
+    stop: StopRule | None = None,
     fit_intercept: bool = True,
-    tol: float = EXACT,
-    max_rounds: int | None = None,
+    class_weight: Any = None,
+    columns: Mapping[str, str] | None = None,
     random_state: int = 0,
+    hooks: Sequence[Hook] = (),
+    log: RoundLog | None = None,
 ) -> ClusterFit:
     """Fit a linear model to rows that are in several partitions.
 
@@ -97,57 +122,140 @@ def fit_partitions(
 
     Parameters
     ----------
-    run_round : callable
-        Sends a request, a tuple of bytes, to all partitions and returns their answers, as bytes, in any order: those
-        of `partition_work`.
+    engine : Engine
+        Keeps the partitions, and sends requests to them.
     task : {"classification", "regression"}, default="classification"
         What the labels are.
     loss : Loss, optional
         Smooth and convex. Logistic loss by default, squared loss in regression.
     alpha : float, optional
         Penalty; chosen if it is not given.
+    stop : StopRule, optional
+        Budgets, as in ``Gain() | MaxSeconds(60)``: a round is a pass. Otherwise a fit ends at the optimum.
     fit_intercept : bool, default=True
         Whether to fit an intercept.
-    tol : float, default=5e-9
-        Largest decrement of a model at the minimum, as in `sgdone.stopping.Decrement`.
-    max_rounds : int, optional
-        Rounds after which no further step begins.
+    class_weight : dict, "balanced" or None
+        Weights of classes.
+    columns : dict, optional
+        Kinds of columns of tables that the user states.
     random_state : int, default=0
         Seed of the order of the rows and of the choice of validation rows.
+    hooks : sequence of callables
+        Called after each round; a returned text ends the fit.
+    log : RoundLog, optional
+        Keeps the sums of all rounds, to go on from after the driver has died.
 
     Examples
     --------
-    >>> from sgdone.cluster import Partition, run_here
+    >>> from sgdone.cluster import Here, Partition
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((300, 2))
     >>> y = X @ [1.0, -2.0] + 3.0
     >>> parts = [Partition(k, X[k::4], y[k::4]) for k in range(4)]
-    >>> fit = fit_partitions(run_here(parts), task="regression", alpha=0.0)
+    >>> fit = fit_partitions(Here(parts), task="regression", alpha=0.0)
     >>> fit.model.coef.round(6), fit.model.intercept.round(6)
     (array([[ 1., -2.]]), array([3.]))
     """
-    rule, most_rounds = Decrement(tol), sys.maxsize if max_rounds is None else max_rounds
-    rounds = Rounds(run_round)
+    rule = Gain() if stop is None else stop
+    _check_rule(rule)
+    course = Course(exact_rule(rule), task, hooks)
+    rounds = Rounds(engine, course.after_round, log)
     with single_thread(), np.errstate(over="ignore", invalid="ignore"):
-        statistics: RowStatistics | None = rounds.ask(Statistics(task))
-        if statistics is None:
-            raise ValueError("no partition has a row of positive weight: there is nothing to learn from")
+        encoder = learnt_encoder(rounds, columns)
+        statistics, class_weights = _statistics(rounds, task, class_weight)
+        course.n_rows = statistics.rows
         objective = _objective(task, loss, alpha, statistics.labels, fit_intercept=fit_intercept)
         units = statistics.units(fit_intercept=fit_intercept)
-        problem = Problem(objective, statistics.labels.classes, units.scaling)
+        problem = Problem(objective, statistics.labels.classes, units.scaling, class_weights)
         averaged = average(rounds, problem, statistics, units, random_state)
         rows = SummedRows(rounds, problem, statistics.rows, "all", random_state)
-        start, unit, lead = _start(rows, statistics, averaged)
+        search = _Search(rows, statistics, averaged)
+        try:
+            search.run(alpha)
+        except KeyboardInterrupt:
+            rounds.ended = interrupted(log)
+    found = search.found
+    fitted = replace(objective, alpha=search.strength / statistics.weight)
+    verdict = _verdict(found, fitted, rows, averaged, course.evaluations)
+    model, smoothness = _in_users_units(found.model, problem), smoothness_of(objective, statistics.labels)
+    weight = statistics.weight / statistics.rows
+    state = BankState.at_model(objective, fitted.penalty, model, units, statistics.rows, weight, smoothness)
+    course.trace.verdict = verdict
+    return ClusterFit(
+        model,
+        problem.classes,
+        fitted,
+        encoder,
+        units,
+        state,
+        verdict,
+        course.trace,
+        tuple(rounds.records),
+        statistics.rows,
+        statistics.names,
+    )
+
+
+@final
+class _Search:
+    """The search for the optimum, and where it is: Ctrl-C leaves the model so far.
+
+    Attributes
+    ----------
+    found, strength : Minimum, float
+        The last model that was evaluated, and its penalty.
+    """
+
+    found: Minimum
+    strength: float
+
+    def __init__(self, rows: SummedRows, statistics: RowStatistics, averaged: Averaged) -> None:
+        self._rows, self._weight = rows, statistics.weight
+        start, self._unit, lead = _start(rows, statistics, averaged)
+        self.strength = lead.penalty
+        self.found = Minimum.at_start(rows, start)
+        self._first = lead.penalty
+
+    def run(self, alpha: float | None) -> None:
+        """Choose the penalty if it is not given, and find its optimum."""
+        rows, start = self._rows, self.found.model
         if alpha is None:
-            chosen = choose(rows, lead.penalty, unit, start, most_rounds)
-            strength, start = chosen.strength, chosen.model
+            chosen = choose(rows, self._first, self._unit, start)
+            self.strength, start = chosen.strength, chosen.model
+            self.found = replace(self.found, model=start)
         else:
-            strength = alpha * statistics.weight
-        found = minimise(rows, strength, start, tol, most_rounds)
-    fitted = replace(objective, alpha=strength / statistics.weight)
-    verdict = _verdict(rule, found, fitted, rows, most_rounds, averaged)
-    model = _in_users_units(found.model, problem)
-    return ClusterFit(model, problem.classes, fitted, units, verdict, tuple(rounds.records), statistics.rows)
+            self.strength = alpha * self._weight
+        self.found = minimise(rows, self.strength, start, EXACT)
+
+
+def _check_rule(stop: StopRule) -> None:
+    """Raise unless a rule is the default and budgets."""
+    wrong = [leaf for leaf in stop.leaves if not leaf.is_budget and leaf.tolerance is None]
+    if wrong:
+        raise ValueError(
+            f"stop={wrong[0]!r}: a fit on a cluster ends at the optimum or at a budget, such as MaxSeconds(60) or "
+            "MaxPasses(20)"
+        )
+
+
+def _statistics(rounds: Rounds, task: Task, class_weight: Any) -> tuple[RowStatistics, ClassWeights | None]:
+    """Statistics of all rows, with the weights of their classes."""
+    statistics: RowStatistics | None = rounds.ask(Statistics(task))
+    if statistics is None:
+        raise ValueError("no partition has a row of positive weight: there is nothing to learn from")
+    weights: ClassWeights | None = None
+    if class_weight is not None:
+        labels = statistics.labels
+        assert labels.classes is not None
+        weights = ClassWeights(labels.classes, class_weight_values(class_weight, labels.classes, labels.weights))
+        statistics = rounds.ask(Statistics(task, weights))
+        assert statistics is not None
+    if not _LEAST_ROWS <= statistics.weight <= _MOST_ROWS:
+        raise ValueError(
+            f"the sample weights sum to {statistics.weight:.3g}, which cannot be a number of rows: divide them by "
+            "their mean"
+        )
+    return statistics, weights
 
 
 def _objective(
@@ -161,7 +269,10 @@ def _objective(
         _check_classes(labels.classes)
         objective = Objective.of_classes(loss or Logistic(), labels.classes.size, alpha, fit_intercept=fit_intercept)
     if not can_be_exact(objective, Gain()):
-        raise ValueError(f"a fit on a cluster needs a smooth convex loss; got {objective.loss!r}")
+        raise ValueError(
+            f"a fit on a cluster needs a smooth convex loss, as logistic, squared_hinge, squared or huber; got "
+            f"{objective.loss.name}"
+        )
     return objective
 
 
@@ -206,43 +317,40 @@ def _in_users_units(model: Array, problem: Problem) -> Model:
     return Model(np.ascontiguousarray(coef.T), np.ascontiguousarray(intercept))
 
 
-def _verdict(
-    rule: Decrement, found: Minimum, objective: Objective, rows: SummedRows, most_rounds: int, averaged: Averaged
-) -> Verdict:
+def _verdict(found: Minimum, objective: Objective, rows: SummedRows, averaged: Averaged, evaluations: int) -> Verdict:
     """Why the fit ended, and what is left to gain, also in units of the estimation noise p/(2n)."""
-    made, weight = len(rows.rounds.records), found.sums.weight
+    rounds = rows.rounds
+    made, weight = len(rounds.records), found.sums.weight
     unit = dispersion(objective, found.sums)
     gain, noise = found.decrement * unit / weight, rows.problem.n_coefficients / (2.0 * weight) * unit
     value, unknown = found.value / weight, float("nan")
     judgement = Judgement(
         value, unknown, gain, 0.0, unknown, unknown, estimated_by="training", decrement=found.decrement
     )
-    progress = Progress(
-        found.evaluations,
-        made * rows.n_rows,
-        rows.n_rows,
-        made,
-        True,
-        found.sums.loss / weight,
-        0.0,
-        judgement=judgement,
-    )
-    ended = rule.observe(rule.start(rows.n_rows), progress)
-    if ended is None:
-        spent = made >= most_rounds
+    loss, exact = found.sums.loss / weight, Decrement(EXACT)
+    progress = Progress(evaluations, made * rows.n_rows, rows.n_rows, made, True, loss, 0.0, judgement=judgement)
+    ended = exact.observe(exact.start(rows.n_rows), progress)
+    if ended is None and rounds.ended is not None:
         left = f"further steps would lower the training objective, {value:.6g}, by about {gain:.2g}"
-        reason = f"{made} rounds made of {most_rounds} allowed; {left}" if spent else f"no step lowers it; {left}"
-        advice = "Allow more rounds." if spent else "Give a larger alpha if the classes can be separated."
-        ended = Stop("", Status.BUDGET_SPENT if spent else Status.STALLED, reason, {}, advice)
+        reason = f"{rounds.ended.reason}; {left}" if np.isfinite(gain) else rounds.ended.reason
+        advice = rounds.ended.advice or ("Allow more." if rounds.ended.status is Status.BUDGET_SPENT else "")
+        ended = replace(rounds.ended, reason=reason, advice=advice)
+    elif ended is None:
+        reason = f"no step lowers the training objective, {value:.6g}, by the {gain:.2g} that is expected"
+        advice = "Give a larger alpha if the classes can be separated."
+        ended = Stop("", Status.STALLED, reason, {}, advice)
     losses = averaged.losses
     evidence = ended.evidence | {
         "alpha": objective.alpha,
-        "loss": found.sums.loss / weight,
+        "loss": loss,
         "progressive_loss": float(losses.means[losses.lead] * losses.unit),
         "decrement": found.decrement,
         "gain": gain,
         "noise": noise,
     }
-    return Verdict(
-        ended.status, ended.rule, found.evaluations, float(made), ended.reason, evidence, ended.advice, counts="update"
-    )
+    reason = ended.reason
+    if objective.loss.fades and not objective.is_regression and found.sums.misses == 0:
+        evidence["separation"] = "complete"
+        kept = "only the penalty keeps the coefficients finite" if objective.penalty else "the loss has no minimum"
+        reason += f". Complete separation: the model classifies all {rows.n_rows:,} rows without error: {kept}"
+    return Verdict(ended.status, ended.rule, evaluations, float(made), reason, evidence, ended.advice, counts="update")

@@ -5,16 +5,22 @@ from dataclasses import replace
 from typing import Any, Literal, final
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from sgdone.cluster.problem import Problem
+from sgdone.cluster.problem import ClassWeights, Problem
 from sgdone.data.arrays import ArraySource
+from sgdone.data.block_maker import rows_of
+from sgdone.data.column_roles import roles_of_features
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.row_hash import row_hashes
 from sgdone.data.source import Block
+from sgdone.data.table import shortened
+from sgdone.estimators.labels import plain_labels
 from sgdone.sums.pieces import Pieces
 from sgdone.sums.second_order import curvature_products
+from sgdone.tables import TableEncoderCore, arrow_table, is_frame
 
 Array = NDArray[np.float64]
 #: All rows, those without the validation rows, or the validation rows alone.
@@ -34,8 +40,8 @@ class Partition:
     ----------
     number : int
         Place among the partitions, counted from 0.
-    X : array, sparse matrix or MixedMatrix of shape (n_rows, n_features)
-        Features.
+    X : array, sparse matrix, MixedMatrix or data frame of shape (n_rows, n_features)
+        Features, or a table that is yet to be `encoded`.
     y : array of shape (n_rows,)
         Classes or targets.
     sample_weight : array of shape (n_rows,), optional
@@ -61,14 +67,41 @@ class Partition:
         names: Sequence[str] | None = None,
         roles: NDArray[np.int32] | None = None,
     ) -> None:
-        self.number, self.X, self.y = number, _matrix(X), np.asarray(y)
+        self.number, self.fault = number, ""
+        self.X, self.y = _matrix(X), plain_labels(np.asarray(y))
         self.names, self.roles = None if names is None else list(names), roles
         self.sample_weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         if self.y.ndim != 1 or self.y.size != self.X.shape[0]:
             raise ValueError(f"X has {self.X.shape[0]:,} rows, but y has the shape {self.y.shape}")
         if self.sample_weight is not None and self.sample_weight.shape != self.y.shape:
             raise ValueError(f"X has {self.y.size:,} rows, but sample_weight has the shape {self.sample_weight.shape}")
-        self._source: tuple[NDArray[Any] | None, ArraySource] | None = None
+        self._forget()
+
+    @classmethod
+    def of(cls, number: int, X: Any, y: Any, sample_weight: Any = None) -> "Partition":
+        """A partition, or one that says in its ``fault`` why these rows cannot be used."""
+        try:
+            return cls(number, X, y, sample_weight)
+        except (TypeError, ValueError) as error:
+            return cls.failed(number, str(error))
+
+    @classmethod
+    def failed(cls, number: int, fault: str) -> "Partition":
+        """A partition without rows, which answers each request with a fault."""
+        made = cls(number, np.empty((0, 1)), np.empty(0))
+        made.fault = fault
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what can be computed again."""
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._source: tuple[Problem, ArraySource] | None = None
         self._pieces: dict[RowSet, tuple[Problem, Pieces]] = {}
         self._products: tuple[Pieces, Array, Callable[[Array], Array]] | None = None
 
@@ -78,31 +111,65 @@ class Partition:
         return int(self.X.shape[0])
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the rows, and about as many for a copy in the units of training."""
+        parts: list[Any] = [self.X.dense, self.X.sparse] if isinstance(self.X, MixedMatrix) else [self.X]
+        sizes = [
+            sum(own.nbytes for own in (part.data, part.indices, part.indptr))
+            if hasattr(part, "indptr")
+            else part.nbytes
+            for part in parts
+        ]
+        weight = 0 if self.sample_weight is None else self.sample_weight.nbytes
+        return int(2 * sum(sizes) + self.y.nbytes + weight)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the rows are a table that is not encoded."""
+        return isinstance(self.X, pa.Table)
+
+    @property
     def is_empty(self) -> bool:
         """Whether no row has a positive weight."""
         weight = self.sample_weight
         return self.n_rows == 0 or (weight is not None and not np.any(weight != 0))
 
-    def block_of(self, labels: Array) -> Block:
+    def encoded(self, encoder: TableEncoderCore) -> "Partition":
+        """The partition with features instead of a table, by the encoder of all partitions."""
+        if self.fault:
+            return self
+        try:
+            rows = rows_of(encoder.encode(self.X))
+        except (TypeError, ValueError) as error:
+            return Partition.failed(self.number, str(error))
+        roles = roles_of_features(encoder.n_dense_, encoder.texts())
+        return Partition(self.number, rows, self.y, self.sample_weight, roles=roles)
+
+    def weights(self, class_weights: ClassWeights | None) -> Array | None:
+        """Sample weights times those of the classes."""
+        if class_weights is None:
+            return self.sample_weight
+        found = class_weights.of(self.y)
+        return found if self.sample_weight is None else found * self.sample_weight
+
+    def block_of(self, labels: Array, class_weights: ClassWeights | None = None) -> Block:
         """All rows, with other labels; raise for weights and labels that cannot be used."""
-        source = self._source_of(labels)
-        rows = np.arange(self.n_rows, dtype=np.uint64)
-        return Block(source.rows, source.labels, source.sample_weight, rows, rows)
+        return self._block(self._source_of(labels, class_weights))
 
     def source(self, problem: Problem) -> ArraySource:
         """The rows in random order, a block at a time, with the labels of a problem."""
         known = self._source
-        if known is None or not _same(known[0], problem.classes):
-            known = self._source = problem.classes, self._source_of(problem.labels(self.y))
+        if known is None or not known[0].has_same_labels(problem):
+            made = self._source_of(problem.labels(self.y), problem.class_weights)
+            known = self._source = problem, made
         return known[1]
 
     def pieces(self, problem: Problem, rows: RowSet, key: int) -> Pieces:
         """Rows in the units of a problem; ``key`` draws the validation rows."""
         known = self._pieces.get(rows)
-        if known is not None and _is_same_problem(known[0], problem):
+        if known is not None and known[0].has_same_rows(problem):
             return known[1]
-        source = self.source(problem)
-        block = self.block_of(source.labels)
+        block = self._block(self.source(problem))
         if rows != "all":
             chosen = row_hashes(self.X, key) < _TENTH
             keep = chosen if rows == "validation" else ~chosen
@@ -119,14 +186,21 @@ class Partition:
             known = self._products = pieces, model, curvature_products(problem.objective, pieces, model)
         return known[2]
 
-    def _source_of(self, labels: Array) -> ArraySource:
-        return ArraySource(self.X, labels, self.sample_weight, feature_names=self.names, roles=self.roles)
+    def _block(self, source: ArraySource) -> Block:
+        rows = np.arange(self.n_rows, dtype=np.uint64)
+        return Block(source.rows, source.labels, source.sample_weight, rows, rows)
+
+    def _source_of(self, labels: Array, class_weights: ClassWeights | None) -> ArraySource:
+        weights = self.weights(class_weights)
+        return ArraySource(self.X, labels, weights, feature_names=self.names, roles=self.roles)
 
 
 def _matrix(X: Any) -> Any:
-    """A matrix as the loops read it: C-contiguous, CSR or mixed, of float32 or float64."""
+    """A matrix as the loops read it: C-contiguous, CSR or mixed, of float32 or float64; or an Arrow table."""
     if isinstance(X, MixedMatrix):
         return X
+    if is_frame(X):
+        return arrow_table(X)
     if sparse.issparse(X):
         given: Any = X
         rows = given.tocsr()
@@ -134,15 +208,23 @@ def _matrix(X: Any) -> Any:
     array = np.asarray(X)
     if array.ndim != 2:
         raise ValueError(f"X must have two dimensions; got an array of shape {array.shape}")
+    if array.dtype.kind not in "biuf":
+        array = _numbers(array)
     return np.ascontiguousarray(array, dtype=None if array.dtype in (np.float32, np.float64) else np.float64)
 
 
-def _same(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
-    return first is second if first is None or second is None else np.array_equal(first, second)
-
-
-def _is_same_problem(first: Problem, second: Problem) -> bool:
-    """Whether rows have the same labels and units."""
-    scaling, other = first.scaling, second.scaling
-    units = np.array_equal(scaling.scale, other.scale) and _same(scaling.shift, other.shift)
-    return units and _same(first.classes, second.classes)
+def _numbers(array: NDArray[Any]) -> Array:
+    """Objects or texts as numbers; raise for the first cell that is none."""
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        for row, cells in enumerate(array.tolist()):
+            for column, cell in enumerate(cells):
+                try:
+                    float(cell)
+                except (TypeError, ValueError):
+                    raise ValueError(
+                        f"row {row} of X holds {shortened(repr(cell))} in column {column}, which is no number: give a "
+                        "data frame, whose columns are encoded"
+                    ) from None
+        raise

@@ -32,7 +32,7 @@ class Chosen:
     model: Array
 
 
-def choose(rows: SummedRows, first: float, unit: float, start: Array, most_rounds: int) -> Chosen:
+def choose(rows: SummedRows, first: float, unit: float, start: Array) -> Chosen:
     """Choose the penalty of Σvℓ + ½·strength·‖w‖², from a first guess and a model to start from.
 
     ``unit`` is the variance of the targets about that model; 1 in classification.
@@ -40,24 +40,24 @@ def choose(rows: SummedRows, first: float, unit: float, start: Array, most_round
     objective, count = rows.problem.objective, rows.problem.n_coefficients
     known = count <= MOST_COEFFICIENTS and rows.n_rows >= ROWS_PER_COEFFICIENT * count
     if known and has_likelihood(objective):
-        return _by_degrees_of_freedom(rows, first, start, most_rounds)
-    return _by_validation(rows, first, unit, start, most_rounds)
+        return _by_degrees_of_freedom(rows, first, start)
+    return _by_validation(rows, first, unit, start)
 
 
-def _by_degrees_of_freedom(rows: SummedRows, first: float, start: Array, most_rounds: int) -> Chosen:
+def _by_degrees_of_freedom(rows: SummedRows, first: float, start: Array) -> Chosen:
     """The penalty that `best_strength` finds at its own optimum."""
     problem, chosen = rows.problem, Chosen(first, start)
     for _ in range(_MOST_CHOICES):
-        found = minimise(rows, chosen.strength, chosen.model, _ROUGH, most_rounds)
+        found = minimise(rows, chosen.strength, chosen.model, _ROUGH)
         strength = best_strength(problem.objective, found.sums, found.at, problem.penalties)
         settled = strength == chosen.strength
         chosen = Chosen(strength, found.model)
-        if settled or len(rows.rounds.records) >= most_rounds:
+        if settled or rows.rounds.ended is not None:
             break
     return chosen
 
 
-def _by_validation(rows: SummedRows, first: float, unit: float, start: Array, most_rounds: int) -> Chosen:
+def _by_validation(rows: SummedRows, first: float, unit: float, start: Array) -> Chosen:
     """The penalty whose optimum on the other rows has the least validation loss.
 
     Powers of ten first, then half powers beside the best, and the lowest point of a parabola through these.
@@ -70,7 +70,7 @@ def _by_validation(rows: SummedRows, first: float, unit: float, start: Array, mo
     def loss_of(half: int) -> float:
         nearest = min(optima, key=lambda other: abs(other - half), default=None)
         model = start if nearest is None else optima[nearest]
-        optima[half] = minimise(training, unit * 10.0 ** (half / 2), model, tol, most_rounds).model
+        optima[half] = minimise(training, unit * 10.0 ** (half / 2), model, tol).model
         found, weight = validation.losses(optima[half][None])
         losses[half] = float(found[0]) if weight else np.inf
         return losses[half]
@@ -80,7 +80,7 @@ def _by_validation(rows: SummedRows, first: float, unit: float, start: Array, mo
         return Chosen(first, start)
 
     def allowed(half: int) -> bool:
-        return 2 * _LEAST <= half <= 2 * _MOST and len(rows.rounds.records) < most_rounds
+        return 2 * _LEAST <= half <= 2 * _MOST and rows.rounds.ended is None
 
     while allowed(best + 2) and loss_of(best + 2) <= (1.0 + _PLATEAU) * losses[best]:
         best += 2

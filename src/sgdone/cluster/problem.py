@@ -17,6 +17,23 @@ Array = NDArray[np.float64]
 @final
 @message
 @dataclass(frozen=True)
+class ClassWeights:
+    """Weights of classes: ``values[k]`` is that of ``classes[k]``, and other classes have 1."""
+
+    classes: NDArray[Any]
+    values: Array
+
+    def of(self, y: NDArray[Any]) -> Array:
+        """The weight of each label."""
+        found = np.ones(y.size)
+        for label, value in zip(self.classes.tolist(), self.values.tolist(), strict=True):
+            found[y == label] = value
+        return found
+
+
+@final
+@message
+@dataclass(frozen=True)
 class Problem:
     """The objective of a fit in the units of training.
 
@@ -28,11 +45,14 @@ class Problem:
         The labels, sorted; None in regression.
     scaling : Scaling
         Units of the columns.
+    class_weights : ClassWeights or None
+        Weights of the classes, if they have any.
     """
 
     objective: Objective
     classes: NDArray[Any] | None
     scaling: Scaling
+    class_weights: ClassWeights | None = None
 
     @property
     def n_features(self) -> int:
@@ -57,3 +77,22 @@ class Problem:
         found[:-1][~np.isfinite(self.scaling.scale)] = np.inf
         found[-1] = 0.0 if self.objective.fit_intercept else np.inf
         return found
+
+    def has_same_labels(self, other: "Problem") -> bool:
+        """Whether rows have the same labels and weights in both."""
+        mine, theirs = self.class_weights, other.class_weights
+        if mine is None or theirs is None:
+            same = mine is theirs
+        else:
+            same = _same(mine.classes, theirs.classes) and _same(mine.values, theirs.values)
+        return same and _same(self.classes, other.classes)
+
+    def has_same_rows(self, other: "Problem") -> bool:
+        """Whether rows have the same labels, weights and units in both."""
+        scaling, theirs = self.scaling, other.scaling
+        units = _same(scaling.scale, theirs.scale) and _same(scaling.shift, theirs.shift)
+        return units and self.has_same_labels(other)
+
+
+def _same(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
+    return first is second if first is None or second is None else np.array_equal(first, second)

@@ -2,65 +2,17 @@
 
 import hashlib
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, final
 
-import numpy as np
-
-from sgdone.cluster.messages import from_bytes, message, to_bytes
-from sgdone.cluster.partition import Partition
-from sgdone.data.threads import single_thread
-
-#: A request, and what several rounds share: an engine may keep parts at its workers that it has sent before.
-Parts = tuple[bytes, ...]
-#: Sends a request to all partitions, and returns their answers in any order. What an engine provides.
-RunRound = Callable[[Parts], Iterable[bytes]]
-
-
-class PartitionError(ValueError):
-    """Raised for a partition that cannot be used; it names the partition and, where known, the row."""
-
-
-class Request(ABC):
-    """What a partition is asked for in a round."""
-
-    @abstractmethod
-    def work(self, partition: Partition, *shared: Any) -> Any:
-        """A sum over the rows of a partition, with a method `merge`; ``shared`` are the other parts of the request."""
-
-
-@final
-@message
-@dataclass(frozen=True)
-class Answer:
-    """What a partition answers: a sum, None if it has no rows, or why it cannot be used."""
-
-    number: int
-    value: Any
-    fault: str = ""
-
-
-def partition_work(parts: Parts, partition: Partition) -> bytes:
-    """Compute the answer of a partition to a request: a pure function of both.
-
-    Bad rows are part of the answer, so that an engine does not compute the partition again in vain.
-    """
-    if partition.is_empty:
-        return to_bytes(Answer(partition.number, None))
-    request, *shared = map(from_bytes, parts)
-    try:
-        with single_thread(), np.errstate(over="ignore", invalid="ignore"):
-            return to_bytes(Answer(partition.number, request.work(partition, *shared)))
-    except ValueError as error:
-        return to_bytes(Answer(partition.number, None, str(error)))
-
-
-def run_here(partitions: Iterable[Partition]) -> RunRound:
-    """Rounds over partitions in this process, one after the other: the reference for engines."""
-    kept = list(partitions)
-    return lambda parts: (partition_work(parts, partition) for partition in kept)
+from sgdone.cluster.engine import Engine
+from sgdone.cluster.messages import from_bytes, to_bytes
+from sgdone.cluster.requests import Answer, PartitionError, Parts, Request
+from sgdone.cluster.round_log import RoundLog
+from sgdone.cluster.tree_sum import TreeSum, merged_pair
+from sgdone.interfaces.stop import Stop
 
 
 @final
@@ -77,7 +29,7 @@ class RoundRecord:
     bytes_new : int
         The same without parts that an earlier round has sent: what an engine sends that keeps them.
     bytes_received : int
-        Bytes of all answers.
+        Bytes of the answers of all partitions.
     seconds : float
         Time from the request to the sum.
     """
@@ -95,17 +47,34 @@ class Rounds:
 
     Parameters
     ----------
-    run_round : callable
-        Sends the parts of a request to all partitions and returns their answers as bytes, in any order.
+    engine : Engine
+        Where the partitions are.
+    after_round : callable, optional
+        Called with the record of each round and its sum; returns a reason to end the fit, or None.
+    log : RoundLog, optional
+        Sums of earlier rounds of the same fit, which are not asked for again, and of the rounds to come.
+
+    Attributes
+    ----------
+    records : list of RoundRecord
+        The rounds made so far.
+    ended : Stop or None
+        Why no further search is to begin; None as long as nothing ends the fit.
     """
 
-    def __init__(self, run_round: RunRound) -> None:
-        self._run_round = run_round
+    def __init__(
+        self,
+        engine: Engine,
+        after_round: Callable[[RoundRecord, Any], Stop | None] | None = None,
+        log: RoundLog | None = None,
+    ) -> None:
+        self._engine, self._after_round, self._log = engine, after_round, log
         self._n_partitions: int | None = None
         #: What was shared last, with its bytes, and digests of the parts that were sent.
         self._packed: dict[int, tuple[Any, bytes]] = {}
         self._sent: set[bytes] = set()
         self.records: list[RoundRecord] = []
+        self.ended: Stop | None = None
 
     def ask(self, request: Request, *shared: Any) -> Any:
         """The sum of the answers of all partitions that have rows; None if there is none.
@@ -114,22 +83,58 @@ class Rounds:
         """
         began = time.perf_counter()
         parts = to_bytes(request), *self._bytes_of(shared)
-        received, total = 0, TreeSum()
-        faults: dict[int, str] = {}
-        for answered in self._run_round(parts):
-            received += len(answered)
-            answer: Answer = from_bytes(answered)
-            if answer.fault:
-                faults[answer.number] = answer.fault
-            total.add(answer.number, answer.value)
+        log, digest = self._log, _digest(parts)
+        logged = None if log is None else log.next_round(digest)
+        if logged is not None and not request.identifies_rows:
+            answer, received = from_bytes(logged.answer), logged.bytes_received
+            self._n_partitions = answer.count
+        else:
+            answer, received = self._answer(request, parts)
+            if log is not None and logged is not None:
+                log.check_same(logged, to_bytes(answer))
+            elif log is not None:
+                log.add(digest, to_bytes(answer), received)
+        sent, unsent = sum(map(len, parts)), self._new_bytes(parts)
+        record = RoundRecord(
+            type(request).__name__,
+            sent * answer.count,
+            unsent * answer.count,
+            received,
+            time.perf_counter() - began,
+        )
+        self.records.append(record)
+        ended = None if self._after_round is None else self._after_round(record, answer.value)
+        self.ended = self.ended or ended
+        return answer.value
+
+    def encode(self, encoder: Any) -> None:
+        """Replace the tables of all partitions by the features of an encoder."""
+        self._engine.encode(to_bytes(encoder))
+
+    def _answer(self, request: Request, parts: Parts) -> tuple[Answer, int]:
+        """The sum over all partitions, and the bytes of their answers."""
+        received, found = 0, list[Answer]()
+        total = TreeSum()
+        answers: Iterable[bytes] = self._engine.ask(parts, in_order=request.in_order)
+        for data in answers:
+            answer: Answer = from_bytes(data)
+            received += answer.size or len(data)
+            if answer.fault or request.in_order:
+                found.append(answer)
+            try:
+                total.add(answer.number, None if request.in_order else answer.value, answer.count)
+            except ValueError as error:
+                raise PartitionError(str(error)) from error
+        failed = min((one for one in found if one.fault), key=lambda one: one.number, default=None)
+        if failed is not None:
+            named = failed.fault.startswith("partition ")
+            raise PartitionError(failed.fault if named else f"partition {failed.number}: {failed.fault}")
         self._check_numbers(total.numbers)
-        if faults:
-            first = min(faults)
-            raise PartitionError(f"partition {first}: {faults[first]}")
-        count, sent, unsent = len(total.numbers), sum(map(len, parts)), self._new_bytes(parts)
-        seconds = time.perf_counter() - began
-        self.records.append(RoundRecord(type(request).__name__, sent * count, unsent * count, received, seconds))
-        return total.value()
+        value = total.value()
+        if request.in_order:
+            values = [one.value for one in sorted(found, key=lambda one: one.number)]
+            value = reduce(merged_pair, values, None)
+        return Answer(0, value, count=len(total.numbers)), received
 
     def _bytes_of(self, shared: tuple[Any, ...]) -> list[bytes]:
         """Shared values as bytes, which are made once for the same objects."""
@@ -158,51 +163,8 @@ class Rounds:
             )
 
 
-@final
-class TreeSum:
-    """Sums of neighbours, then of neighbouring pairs, and so on, by the numbers of the parts.
-
-    It is the tree of `sgdone.sums.merging.merged`, whatever the order in which parts arrive. Parts without rows are
-    None. A sum is made as soon as both its parts are there, so that few of them are kept.
-
-    Examples
-    --------
-    >>> class Text(str):
-    ...     def merge(self, other):
-    ...         return Text(f"({self}{other})")
-    >>> total = TreeSum()
-    >>> for number in (3, 0, 4, 2, 1):
-    ...     total.add(number, Text("abcde"[number]))
-    >>> str(total.value())
-    '(((ab)(cd))e)'
-    """
-
-    def __init__(self) -> None:
-        self.numbers: set[int] = set()
-        #: Sums that wait for their neighbours, by the logarithm of their length and their place.
-        self._waiting: dict[tuple[int, int], Any] = {}
-
-    def add(self, number: int, part: Any) -> None:
-        """Add the part with this number."""
-        if number in self.numbers:
-            raise PartitionError(f"partition {number}: the engine returned two answers of it")
-        self.numbers.add(number)
-        level, place, total = 0, number, part
-        while (level, place ^ 1) in self._waiting:
-            other = self._waiting.pop((level, place ^ 1))
-            total = _merged(other, total) if place % 2 else _merged(total, other)
-            level, place = level + 1, place // 2
-        self._waiting[level, place] = total
-
-    def value(self) -> Any:
-        """The sum of all parts."""
-        total = None
-        for key in sorted(self._waiting, key=lambda key: key[1] << key[0], reverse=True):
-            total = _merged(self._waiting[key], total)
-        return total
-
-
-def _merged(first: Any, second: Any) -> Any:
-    if first is None or second is None:
-        return second if first is None else first
-    return first.merge(second)
+def _digest(parts: Parts) -> str:
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(hashlib.sha256(part).digest())
+    return found.hexdigest()

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition, RowSet
 from sgdone.cluster.problem import Problem
-from sgdone.cluster.rounds import Request, Rounds
+from sgdone.cluster.requests import Request
+from sgdone.cluster.rounds import Rounds
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.merging import merged

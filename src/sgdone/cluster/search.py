@@ -50,23 +50,29 @@ class Minimum:
     decrement: float
     evaluations: int
 
+    @classmethod
+    def at_start(cls, rows: SummedRows, model: Array) -> "Minimum":
+        """A model before the search, whose sums are not known."""
+        unknown = SecondOrder(float(rows.n_rows), math.nan, math.nan, *(np.empty((0, 0)) for _ in range(3)))
+        return cls(model, model, unknown, math.nan, math.nan, 0)
 
-def minimise(rows: SummedRows, strength: float, start: Array, tol: float, most_rounds: int) -> Minimum:
+
+def minimise(rows: SummedRows, strength: float, start: Array, tol: float) -> Minimum:
     """Minimise Σvℓ + ½·strength·‖w‖² until the decrement is at most ``tol``.
 
-    A search begins no step once the fit has made ``most_rounds`` rounds.
+    A search begins no step once something has ended the fit: a budget, or a person.
     """
     few = rows.problem.n_coefficients <= MOST_COEFFICIENTS
-    return (_by_curvature if few else _by_products)(rows, rows.problem.penalties(strength), start, tol, most_rounds)
+    return (_by_curvature if few else _by_products)(rows, rows.problem.penalties(strength), start, tol)
 
 
-def _by_curvature(rows: SummedRows, penalties: Array, start: Array, tol: float, most_rounds: int) -> Minimum:
+def _by_curvature(rows: SummedRows, penalties: Array, start: Array, tol: float) -> Minimum:
     """Each evaluation is a round; steps are those of a fit on one machine."""
     counted: Any = rows  # of the rows themselves, a search uses only their number
     search = Minimisation(rows.problem.objective, counted, penalties, start, None, cheap=True, sums=rows.second_order)
     evaluations = 0
     for _ in search.evaluations(tol):  # it stops before each evaluation
-        if evaluations and len(rows.rounds.records) >= most_rounds:
+        if evaluations and rows.rounds.ended is not None:
             break
         evaluations += 1
     value = Penalised.of(search.sums, search.at, penalties).value
@@ -74,7 +80,7 @@ def _by_curvature(rows: SummedRows, penalties: Array, start: Array, tol: float, 
     return Minimum(search.model, search.at, search.sums, value, decrement, evaluations)
 
 
-def _by_products(rows: SummedRows, penalties: Array, start: Array, tol: float, most_rounds: int) -> Minimum:
+def _by_products(rows: SummedRows, penalties: Array, start: Array, tol: float) -> Minimum:
     """Inexact Newton steps by conjugate gradients, preconditioned by the diagonal; each product is a round."""
     objective, free = rows.problem.objective, np.isfinite(penalties)[:, None]
     model, evaluations = np.where(free, start, 0.0), 1
@@ -88,7 +94,7 @@ def _by_products(rows: SummedRows, penalties: Array, start: Array, tol: float, m
         direction, _ = conjugate_gradients(at, rows.products(model), precondition, residual, _MOST_PRODUCTS)
         decrement, unit = at.decrement(direction), dispersion(objective, sums)
         left = decrement / unit
-        if left <= tol or len(rows.rounds.records) >= most_rounds:
+        if left <= tol or rows.rounds.ended is not None:
             break
         share, found = 1.0, None
         while found is None and share >= _SHORTEST:

@@ -1,7 +1,7 @@
 """The first round: columns, labels and weights of each partition, merged into one set of units and classes."""
 
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sgdone.auto.units import Units, roles_of
 from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.rounds import PartitionError, Request
+from sgdone.cluster.problem import ClassWeights
+from sgdone.cluster.requests import PartitionError, Request
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.label_kinds import check_labels
 from sgdone.data.learning_task import Task
@@ -126,13 +127,16 @@ class RowStatistics:
 class Statistics(Request):
     """Ask for the statistics of the rows."""
 
+    identifies_rows: ClassVar[bool] = True
+
     task: Task
+    class_weights: ClassWeights | None = None
 
     def work(self, partition: Partition, *shared: Any) -> RowStatistics:
         """Check the rows, and add them up."""
         if self.task == "classification":
             check_labels(partition.y)
-            block = partition.block_of(np.zeros(partition.n_rows))
+            block = partition.block_of(np.zeros(partition.n_rows), self.class_weights)
         else:
             block = partition.block_of(_targets(partition.y))
         used, rows = block.all_used(), block.rows

@@ -79,10 +79,10 @@ def snapshot_of(parts: dict[str, Any]) -> Snapshot:
     return Snapshot(**{name: parts[name] for name in _SNAPSHOT})
 
 
-def identity_of(model: Any, rows: RowInput) -> dict[str, Any]:
+def identity_of(model: Any, rows: RowInput | None = None) -> dict[str, Any]:
     """Which data and options a fit has: what must be the same to go on."""
     parameters = {name: _text(value) for name, value in parameters_of(model).items() if name not in _WITHOUT_EFFECT}
-    return {"estimator": model.public_name, **parameters, **rows.identity()}
+    return {"estimator": model.public_name, **parameters, **({} if rows is None else rows.identity())}
 
 
 def _text(value: Any) -> Any:

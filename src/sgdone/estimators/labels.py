@@ -17,7 +17,7 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
 
     Two classes of numbers that both occur among the first rows, and strings, are settled without sorting the labels.
     """
-    y = _plain(y)
+    y = plain_labels(y)
     found = _encode_strings(y) if y.dtype == object else None
     if found is not None:
         return found
@@ -73,7 +73,7 @@ def known_classes(classes: ArrayLike | None, first: NDArray[Any] | None) -> NDAr
 
 def encode_known(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.integer[Any]]:
     """The number of each label's class among known classes."""
-    y = _plain(y)
+    y = plain_labels(y)
     try:
         unknown = np.setdiff1d(np.unique(y), classes).tolist()
     except TypeError as error:
@@ -104,7 +104,7 @@ def check_classes(classes: NDArray[Any], numbers: NDArray[np.integer[Any]], weig
             )
 
 
-def _plain(y: NDArray[Any]) -> NDArray[Any]:
+def plain_labels(y: NDArray[Any]) -> NDArray[Any]:
     """Numbers that came as objects, in a column of a data frame say, as numbers."""
     if y.dtype == object and not any(isinstance(label, str) for label in y[:1]):
         plain = np.array(y.tolist())

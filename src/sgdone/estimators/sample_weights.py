@@ -59,12 +59,10 @@ def with_class_weight(
     """Sample weights times the weights of the rows' classes."""
     if class_weight is None:
         return weight
-    if isinstance(class_weight, dict):
-        per_class = _given(class_weight, classes.tolist())
-    elif isinstance(class_weight, str) and class_weight == "balanced":
+    if isinstance(class_weight, str) and class_weight == "balanced":
         per_class = _balanced(weight, classes.size, numbers)
     else:
-        raise ValueError(f'class_weight={class_weight!r}: give a dict of class weights, "balanced" or None')
+        per_class = _given(class_weight, classes.tolist())
     rows = per_class[numbers]
     with np.errstate(over="ignore"):
         combined: NDArray[np.float64] = rows if weight is None else rows * weight
@@ -75,6 +73,19 @@ def with_class_weight(
             "common factor"
         )
     return check_sample_weight(combined, numbers.size)
+
+
+def class_weight_values(class_weight: Any, classes: NDArray[Any], sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weight of each class, from the sums of sample weights of the classes.
+
+    Examples
+    --------
+    >>> class_weight_values("balanced", np.array(["a", "b"]), np.array([30.0, 10.0]))
+    array([0.66666667, 2.        ])
+    """
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return np.asarray(sums.sum() / (sums.size * sums))
+    return _given(class_weight, classes.tolist())
 
 
 @final
@@ -123,11 +134,13 @@ class Frequencies:
         return cls(scaled / mean, 1.0, note)
 
 
-def _given(class_weight: dict[Any, Any], classes: list[Any]) -> NDArray[np.float64]:
+def _given(class_weight: Any, classes: list[Any]) -> NDArray[np.float64]:
     """The weights of the classes from a dict, 1 if not named.
 
     A label that does not occur is taken for a mistake, unless all that do are named: it may be in other data.
     """
+    if not isinstance(class_weight, dict):
+        raise ValueError(f'class_weight={class_weight!r}: give a dict of class weights, "balanced" or None')
     unknown = [label for label in class_weight if label not in classes]
     if unknown and not all(label in class_weight for label in classes):
         raise ValueError(f"class_weight names {unknown[0]!r}, which is not one of the classes {classes}")

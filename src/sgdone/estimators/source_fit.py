@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.auto.bank_state import BankState
+from sgdone.auto.units import Units
 from sgdone.data.block_cache import BlockCache, cache_folder, check_space
 from sgdone.data.block_maker import BlockMaker, block_rows_for, bytes_of_row
 from sgdone.data.block_source import BlockSource, blocks_in_buffer
@@ -179,7 +179,7 @@ class _BlockFit:
         attributes = model._fitted_attributes(results, [None], n_features)
         if classes is not None:
             attributes |= {"classes_": classes, "multinomial_": objective.predicts == "softmax"}
-        model._keep(attributes | _measured(results[0].state), partial_fit=False)
+        model._keep(attributes | features_measured(results[0].state.units), partial_fit=False)
         return model
 
 
@@ -214,9 +214,8 @@ def _check_space(folder: Path, opened: OpenedInput) -> None:
     check_space(folder, int(head * total / read))
 
 
-def _measured(state: BankState) -> dict[str, Any]:
+def features_measured(units: Units) -> dict[str, Any]:
     """Standard deviations of the features and the shares of rows that have them, as the units were estimated."""
-    units = state.units
     own = slice(units.n_dense, None)
     shares, spreads = np.ones(units.n_features), units.spreads.copy()
     shares[own] = units.firsts[own] / max(1, units.rows)

@@ -15,12 +15,22 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(frozen=True)
+class Traffic:
+    """One round of a fit on a cluster: what the partitions were asked for, and the bytes of requests and answers."""
+
+    request: str
+    bytes_sent: int
+    bytes_received: int
+
+
+@final
+@dataclass(frozen=True)
 class TraceRow:
-    """One block of rows.
+    """One block of rows, or one round of a fit on a cluster.
 
     ``loss`` and ``error`` are progressive: each row is predicted before it is trained on. ``error`` is the
     fraction predicted wrong, or the root mean squared error in regression. ``margins`` are kept with
-    ``monitors=["margins"]``.
+    ``monitors=["margins"]``, ``traffic`` on a cluster.
     """
 
     step: int
@@ -31,11 +41,14 @@ class TraceRow:
     seconds: float
     label: Any = None
     margins: MarginStatistics | None = None
+    traffic: Traffic | None = None
 
 
 #: Columns of a trace: numbers that every row has, and those of the margins, which it has with ``monitors=["margins"]``.
 MEASURES = ("step", "passes", "loss", "error", "step_size", "seconds")
 MARGINS = tuple(f"margin_{field.name}" for field in fields(MarginStatistics))
+#: Those of a fit on a cluster.
+TRAFFIC = tuple(field.name for field in fields(Traffic))
 
 
 class Trace(Sequence[TraceRow]):
@@ -81,9 +94,13 @@ class Trace(Sequence[TraceRow]):
 
     def column(self, name: str) -> NDArray[Any]:
         """All values of one measurement."""
-        known = [*MEASURES, "label", *MARGINS]
+        known = [*MEASURES, "label", *MARGINS, *TRAFFIC]
         if name not in known:
             raise KeyError(f"no column {name!r} in the trace: {', '.join(known)}")
+        if name in TRAFFIC:
+            if not self.has_traffic:
+                raise KeyError(f"no column {name!r} in this trace: it is that of a fit on a cluster")
+            return np.array([getattr(row.traffic, name) for row in self._rows])
         if name not in MARGINS:
             return np.array([getattr(row, name) for row in self._rows])
         if self._rows and not self.has_margins:
@@ -95,6 +112,11 @@ class Trace(Sequence[TraceRow]):
     def has_margins(self) -> bool:
         """Whether margins were kept."""
         return any(row.margins is not None for row in self._rows)
+
+    @property
+    def has_traffic(self) -> bool:
+        """Whether it is that of a fit on a cluster, a row a round."""
+        return bool(self._rows) and all(row.traffic is not None for row in self._rows)
 
     def labels(self) -> list[Any]:
         """The classes that have rows here; ``[None]`` where there is only one model."""
@@ -108,10 +130,14 @@ class Trace(Sequence[TraceRow]):
             raise ImportError("to_frame() needs pandas: pip install 'sgdone[pandas]'") from error
         names = [*MEASURES, *([] if self.labels() in ([], [None]) else ["label"])]
         frame = pd.DataFrame([asdict(row) for row in self._rows], columns=names)
-        return frame.assign(**{name: self.column(name) for name in MARGINS}) if self.has_margins else frame
+        further = [*(MARGINS if self.has_margins else ()), *(TRAFFIC if self.has_traffic else ())]
+        return frame.assign(**{name: self.column(name) for name in further})
 
     def plot(self) -> "NDArray[Any]":
-        """Draw progressive loss, error and step size against samples, the stop marked; returns the axes."""
+        """Draw progressive loss, error and step size against samples, the stop marked; returns the axes.
+
+        Of a fit on a cluster, loss and error at each evaluation, and the bytes sent so far.
+        """
         from sgdone.run.trace_plot import plot_trace
 
         axes: NDArray[Any] = plot_trace(self)

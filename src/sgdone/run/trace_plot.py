@@ -24,7 +24,8 @@ _MOST_CLASSES = 10
 def plot_trace(trace: Trace) -> "NDArray[Any]":
     """Draw loss, error and step size against the number of samples or updates, with the stop marked.
 
-    Each point is one block of rows, drawn at its last sample, without smoothing. Thin lines mark the ends of passes.
+    Each point is one block of rows, drawn at its last sample, without smoothing. Thin lines mark the ends of passes. Of
+    a fit on a cluster the points are evaluations, and the last panel has the bytes sent and received so far.
 
     Parameters
     ----------
@@ -42,7 +43,10 @@ def plot_trace(trace: Trace) -> "NDArray[Any]":
         )
     share = trace.task == "classification"
     updates = trace.verdict is not None and trace.verdict.counts == "update"
-    axes = _panels("loss" if updates else "progressive loss", "error (%)" if share else "error (RMSE)", "step size")
+    error = "error (%)" if share else "error (RMSE)"
+    axes = _panels("loss" if updates else "progressive loss", error, "step size")
+    if trace.has_traffic:
+        return _plot_rounds(trace, axes, share=share)
     labels = trace.labels()
     for label, colour in zip(labels, class_colours(len(labels)), strict=True):
         _draw(axes, [row for row in trace if row.label == label], color=colour, label=str(label))
@@ -58,6 +62,28 @@ def plot_trace(trace: Trace) -> "NDArray[Any]":
         axes[2].set_visible(False)
         axes[1].tick_params(labelbottom=True)
         axes[1].set_xlabel(axes[2].get_xlabel())
+    return axes
+
+
+def _plot_rounds(trace: Trace, axes: "NDArray[Any]", *, share: bool) -> "NDArray[Any]":
+    """Draw loss and error at the evaluations of a fit on a cluster, and the megabytes so far, against the rounds."""
+    rounds = trace["passes"]
+    evaluated = np.isfinite(trace["loss"])
+    every = 1 if evaluated.sum() <= _MARKED else [-1]
+    for axis, name in zip(axes, ("loss", "error"), strict=False):
+        values = trace[name][evaluated] * (100.0 if name == "error" and share else 1.0)
+        axis.plot(rounds[evaluated], values, linewidth=1.4, marker="o", markersize=3.5, markevery=every)
+        if _is_wide(trace, name):
+            axis.set_yscale("log")
+    for name, text in (("bytes_sent", "sent"), ("bytes_received", "received")):
+        axes[2].plot(rounds, np.cumsum(trace[name]) / 1e6, linewidth=1.4, label=text)
+    axes[0].set_xlim(left=0)
+    axes[2].set_ylim(bottom=0)
+    axes[2].set_ylabel("megabytes")
+    axes[2].set_xlabel("rounds")
+    _legend(axes[2], None)
+    if trace.verdict is not None:
+        axes[0].set_title(f"{trace.verdict.status} ({trace.verdict.rule})", fontsize="small", loc="right")
     return axes
 
 

@@ -24,12 +24,15 @@ def to_columns(trace: Any) -> dict[str, Any]:
     names = _column_names(margins=trace.has_margins)
     columns: dict[str, Any] = {name: trace.column(name) for name in names}
     columns["task"] = trace.task
+    if trace.has_traffic:
+        columns["traffic"] = {name: trace.column(name).tolist() for name in trace_module().TRAFFIC}
     return columns | {"class": np.array([numbers[row.label] for row in trace], dtype=np.int64), "classes": labels}
 
 
 def from_columns(columns: dict[str, Any]) -> Any:
     """The trace again, of plain Python numbers as before; raise a ValueError for columns that are none of a trace."""
     numbers, classes, task = columns.pop("class"), columns.pop("classes"), columns.pop("task")
+    traffic = columns.pop("traffic", None)
     module = trace_module()
     names = _column_names(margins=len(columns) > len(module.MEASURES))
     if sorted(columns) != sorted(names):
@@ -44,7 +47,9 @@ def from_columns(columns: dict[str, Any]) -> Any:
     labels = [classes[k] for k in numbers.tolist()]
     measures = (columns[name].tolist() for name in module.MEASURES)
     margins = _margins(columns, names[len(module.MEASURES) :], len(labels))
-    rows = [module.TraceRow(*row) for row in zip(*measures, labels, margins, strict=True)]
+    rows = [
+        module.TraceRow(*row) for row in zip(*measures, labels, margins, _traffic(traffic, len(labels)), strict=True)
+    ]
     return module.Trace(rows, task=task)
 
 
@@ -71,3 +76,22 @@ def _margins(columns: dict[str, Any], names: tuple[str, ...], n_rows: int) -> li
         return [None] * n_rows
     table = zip(*(columns[name].tolist() for name in names), strict=True)
     return [None if math.isnan(numbers[0]) else MarginStatistics(*numbers) for numbers in table]
+
+
+def _traffic(columns: Any, n_rows: int) -> list[Any]:
+    """That of each round; None for each row of a fit on one machine."""
+    if columns is None:
+        return [None] * n_rows
+    module = trace_module()
+    if sorted(columns) != sorted(module.TRAFFIC) or any(len(values) != n_rows for values in columns.values()):
+        raise ValueError("the traffic of a trace is not valid")
+    found = [module.Traffic(*row) for row in zip(*(columns[name] for name in module.TRAFFIC), strict=True)]
+    if not all(
+        type(row.request) is str and min(_whole(row.bytes_sent), _whole(row.bytes_received)) >= 0 for row in found
+    ):
+        raise ValueError("the traffic of a trace is not valid")
+    return found
+
+
+def _whole(value: Any) -> int:
+    return value if type(value) is int else -1

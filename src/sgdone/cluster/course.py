@@ -1,0 +1,71 @@
+"""The course of a fit on a cluster, round by round: trace, clock, budgets and callbacks."""
+
+import time
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from sgdone.cluster.round_log import RoundLog
+from sgdone.cluster.rounds import RoundRecord
+from sgdone.data.learning_task import Task
+from sgdone.interfaces.progress import Progress
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import StopRule
+from sgdone.run import Hook, Trace
+from sgdone.run.trace import TraceRow, Traffic
+from sgdone.sums.second_order import SecondOrder
+
+
+@final
+class Course:
+    """What is kept of the rounds of a fit, and what ends them.
+
+    Parameters
+    ----------
+    rule : StopRule
+        Its budgets end a fit; a round is a pass.
+    task : {"classification", "regression"}
+        What the errors of the trace are.
+    hooks : sequence of callables
+        Called after each round; a returned text ends the fit.
+
+    Attributes
+    ----------
+    trace : Trace
+        A row a round.
+    evaluations : int
+        Models at which the objective was evaluated.
+    n_rows : int
+        Number of rows of positive weight, once it is known.
+    """
+
+    def __init__(self, rule: StopRule, task: Task, hooks: Sequence[Hook] = ()) -> None:
+        self._rule, self._hooks = rule, hooks
+        self._rule_state = rule.start(None)
+        self._began = time.perf_counter()
+        self.trace = Trace(task=task)
+        self.evaluations, self.n_rows = 0, 0
+
+    def after_round(self, record: RoundRecord, value: Any) -> Stop | None:
+        """Append to the trace; the reason to end the fit, if there is one."""
+        loss = error = float("nan")
+        if isinstance(value, SecondOrder):
+            self.evaluations += 1
+            loss, error = value.loss / value.weight, value.misses / max(1, self.n_rows)
+            error = error if self.trace.task == "classification" else float(np.sqrt(error))
+        made, seconds = len(self.trace) + 1, time.perf_counter() - self._began
+        traffic = Traffic(record.request, record.bytes_sent, record.bytes_received)
+        self.trace.append(TraceRow(self.evaluations, float(made), loss, error, float("nan"), seconds, traffic=traffic))
+        progress = Progress(self.evaluations, made * self.n_rows, None, made, True, loss, seconds)
+        fired = self._rule.observe(self._rule_state, progress)
+        wish = next((wish for wish in [hook(progress) for hook in self._hooks] if wish is not None), None)
+        return fired or (None if wish is None else Stop("", Status.STOPPED, wish))
+
+
+def interrupted(log: RoundLog | None) -> Stop:
+    """The end by Ctrl-C, after the sums so far were written."""
+    if log is None:
+        return Stop("", Status.INTERRUPTED, "the model so far is kept")
+    log.write()
+    return Stop("", Status.INTERRUPTED, "the model so far is kept, and a checkpoint to resume from")

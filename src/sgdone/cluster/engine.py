@@ -1,0 +1,83 @@
+"""What an engine does for a fit: it keeps partitions, and sends requests to them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import TypeVar, final
+
+from sgdone.cluster.messages import from_bytes
+from sgdone.cluster.partition import Partition
+from sgdone.cluster.requests import Parts, merge_answers, partition_work
+
+Item = TypeVar("Item")
+
+#: Answers that are merged in one task: a subtree of the sum.
+FAN_IN = 16
+
+
+class Engine(ABC):
+    """Partitions, wherever they are.
+
+    An engine schedules, transports and tries again; it knows nothing of fits. What it computes is
+    `sgdone.cluster.requests.partition_work` of each partition, a pure function: a partition that is lost is made and
+    asked again, with the same answer.
+    """
+
+    @abstractmethod
+    def ask(self, parts: Parts, *, in_order: bool = False) -> Iterable[bytes]:
+        """Send a request to all partitions, and return their answers in any order.
+
+        Neighbours may be merged on the way by `sgdone.cluster.requests.merge_answers`, `FAN_IN` at a time, unless they
+        are to be merged ``in_order``.
+        """
+
+    @abstractmethod
+    def encode(self, encoder: bytes) -> None:
+        """Replace the tables of all partitions by features (`encode_partition`)."""
+
+    def close(self) -> None:  # noqa: B027  # there may be nothing to release
+        """Release what was kept."""
+
+
+def encode_partition(encoder: bytes, partition: Partition) -> Partition:
+    """The partition with the features that an encoder, as bytes, makes of its table."""
+    return partition.encoded(from_bytes(encoder))
+
+
+@final
+class Here(Engine):
+    """Partitions in this process, asked one after the other: the reference for other engines.
+
+    Parameters
+    ----------
+    partitions : iterable of Partition
+        In their order.
+    merges : bool, default=False
+        Whether to merge neighbours on the way, as engines with many workers do; it never changes a result.
+    """
+
+    def __init__(self, partitions: Iterable[Partition], *, merges: bool = False) -> None:
+        self._partitions, self._merges = list(partitions), merges
+
+    def ask(self, parts: Parts, *, in_order: bool = False) -> Iterator[bytes]:
+        """Answers in the order of the partitions."""
+        answers = (partition_work(parts, partition) for partition in self._partitions)
+        if in_order or not self._merges:
+            yield from answers
+            return
+        for group in groups_of(list(answers)):
+            yield merge_answers(group)
+
+    def encode(self, encoder: bytes) -> None:
+        """Encode the tables here."""
+        self._partitions = [encode_partition(encoder, partition) for partition in self._partitions]
+
+
+def groups_of(items: list[Item]) -> list[list[Item]]:
+    """Neighbours that `merge_answers` can merge: as many as `FAN_IN` of them.
+
+    Examples
+    --------
+    >>> [len(group) for group in groups_of(list(range(40)))]
+    [16, 16, 8]
+    """
+    return [items[first : first + FAN_IN] for first in range(0, len(items), FAN_IN)]

@@ -1,0 +1,94 @@
+"""What partitions are asked for, and how they answer: pure functions of a request and a partition."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from sgdone.cluster.messages import from_bytes, message, to_bytes
+from sgdone.cluster.partition import Partition
+from sgdone.cluster.tree_sum import TreeSum
+from sgdone.data.threads import single_thread
+
+#: A request, and what several rounds share: an engine may keep parts at its workers that it has sent before.
+Parts = tuple[bytes, ...]
+
+
+class PartitionError(ValueError):
+    """Raised for a partition that cannot be used; it names the partition and, where known, the row."""
+
+
+class Request(ABC):
+    """What a partition is asked for in a round."""
+
+    #: Whether answers are merged one after the other, in the order of the partitions, instead of in a tree.
+    in_order: ClassVar[bool] = False
+    #: Whether the answer shows that rows have changed: a fit that is resumed asks for it again.
+    identifies_rows: ClassVar[bool] = False
+
+    @abstractmethod
+    def work(self, partition: Partition, *shared: Any) -> Any:
+        """A sum over the rows of a partition, with a method `merge`; ``shared`` are the other parts of the request."""
+
+
+@final
+@message
+@dataclass(frozen=True)
+class Answer:
+    """What a partition, or several neighbours, answer.
+
+    Parameters
+    ----------
+    number : int
+        The partition, or the first of them.
+    value : object
+        A sum; None if there are no rows.
+    fault : str
+        Why the partition cannot be used; empty if it can.
+    count : int
+        Number of partitions.
+    size : int
+        Bytes of the answers of these partitions; 0 for an answer of one partition.
+    """
+
+    number: int
+    value: Any
+    fault: str = ""
+    count: int = 1
+    size: int = 0
+
+
+def partition_work(parts: Parts, partition: Partition) -> bytes:
+    """Compute the answer of a partition to a request: a pure function of both.
+
+    Bad rows are part of the answer, so that an engine does not compute the partition again in vain.
+    """
+    if partition.fault or partition.is_empty:
+        return to_bytes(Answer(partition.number, None, partition.fault))
+    request, *shared = map(from_bytes, parts)
+    try:
+        with single_thread(), np.errstate(over="ignore", invalid="ignore"):
+            return to_bytes(Answer(partition.number, request.work(partition, *shared)))
+    except (TypeError, ValueError) as error:
+        return to_bytes(Answer(partition.number, None, str(error)))
+
+
+def merge_answers(answers: Sequence[bytes]) -> bytes:
+    """The answers of neighbouring partitions as one, by the subtree of the sum that they are part of."""
+    total, size = TreeSum(), 0
+    found = [from_bytes(data) for data in answers]
+    for data, answer in zip(answers, found, strict=True):
+        size += answer.size or len(data)
+    first = min(answer.number for answer in found)
+    count = sum(answer.count for answer in found)
+    failed = min((answer for answer in found if answer.fault), key=lambda answer: answer.number, default=None)
+    if failed is not None:
+        return to_bytes(Answer(failed.number, None, failed.fault, 1, size))
+    try:
+        for answer in found:
+            total.add(answer.number - first, answer.value, answer.count)
+        return to_bytes(Answer(first, total.value(), "", count, size))
+    except ValueError as error:
+        return to_bytes(Answer(first, None, str(error), count, size))

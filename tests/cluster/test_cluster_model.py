@@ -1,0 +1,157 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from partitions import logistic_problem, split
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+import sgdone
+from sgdone import LinearClassifier, LinearRegressor
+from sgdone.cluster import Engine, Here, Partition, fit_model, partition_work
+from sgdone.estimators.fit_checkpoints import FitCheckpoints
+from sgdone.interfaces.stop import Status
+from sgdone.losses import CustomLoss
+from sgdone.state_file.errors import CheckpointError
+from sgdone.stopping import MaxPasses
+
+
+class Dying(Engine):
+    """An engine whose driver dies in a round."""
+
+    def __init__(self, partitions, last=None, error=RuntimeError):
+        self._partitions, self._last, self._error, self.asked = partitions, last, error, 0
+
+    def ask(self, parts, *, in_order=False):
+        self.asked += 1
+        if self.asked == self._last:
+            raise self._error
+        return [partition_work(parts, partition) for partition in self._partitions]
+
+    def encode(self, encoder):
+        raise AssertionError("the rows are arrays")
+
+
+def fitted(model, engine, **options):
+    fit_model(model, engine, **options)
+    return model
+
+
+def test_the_model_is_that_of_one_machine(tmp_path):
+    X, y = logistic_problem(3_000, 4)
+    model = fitted(LinearClassifier(random_state=0), Here(split(X, y, 5)))
+    alone = LinearClassifier(alpha=model.alpha_, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-3)
+    np.testing.assert_allclose(model.feature_std_, alone.feature_std_, rtol=1e-6)
+    assert model.classes_.tolist() == ["no", "yes"]
+    sgdone.save(model, tmp_path / "model")
+    loaded = sgdone.load(tmp_path / "model")
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert loaded.trace_["bytes_received"].tolist() == model.trace_["bytes_received"].tolist()
+    assert loaded.trace_[1].traffic.request == "Statistics"
+    for both in (model, loaded):
+        both.partial_fit(X[:500], y[:500])
+    assert np.array_equal(loaded.coef_, model.coef_)
+    assert np.abs(model.decision_function(X) - alone.decision_function(X)).mean() < 0.5
+
+
+def test_tables_become_features_with_names():
+    rng = np.random.default_rng(0)
+    city, area = rng.choice(["Oslo", "Rome", "Bern"], 900), rng.uniform(20, 120, 900)
+    price = 10.0 * area + np.where(city == "Oslo", 300.0, 0.0) + rng.standard_normal(900)
+    table = pa.table({"city": city, "area": area})
+    parts = [Partition(k, table.slice(300 * k, 300), price[300 * k : 300 * (k + 1)]) for k in range(3)]
+    model = fitted(LinearRegressor(), Here(parts))
+    alone = LinearRegressor(alpha=model.alpha_).fit(table, price)
+    np.testing.assert_allclose(model.predict(table), alone.predict(table), rtol=1e-5)
+    assert set(model.encoder_.get_feature_names_out()) == {"area", "city=Oslo", "city=Rome", "city=Bern"}
+    assert model.n_features_in_ == 2
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {"yes": 3.0}])
+def test_class_weights_are_those_of_one_machine(class_weight):
+    X, y = logistic_problem(2_000, 3)
+    y[:1_000] = "no"
+    model = fitted(LinearClassifier(alpha=0.001, class_weight=class_weight), Here(split(X, y, 4)))
+    weights = class_weight if class_weight == "balanced" else {"no": 1.0, **class_weight}
+    scale = 1.0 if class_weight == "balanced" else 1 + 2 * np.mean(y == "yes")
+    sizes = (
+        {"no": 1, "yes": 3} if class_weight != "balanced" else {k: len(y) / (2 * np.sum(y == k)) for k in ("no", "yes")}
+    )
+    scaler = StandardScaler().fit(X, sample_weight=np.array([sizes[label] for label in y]))
+    Z = scaler.transform(X)
+    exact = LogisticRegression(C=1 / (0.001 * len(y) * scale), class_weight=weights, tol=1e-10).fit(Z, y)
+    np.testing.assert_allclose(model.decision_function(X), exact.decision_function(Z), atol=1e-3)
+
+
+def test_a_driver_that_dies_goes_on_between_rounds(tmp_path):
+    X, y = logistic_problem(1_500, 3)
+    expected = fitted(LinearClassifier(random_state=0), Here(split(X, y, 4)))
+    rounds = len(expected.trace_)
+    for last in (1, 2, 4, rounds):
+        path = tmp_path / f"fit-{last}"
+        with pytest.raises(RuntimeError):
+            fitted(
+                LinearClassifier(random_state=0), Dying(split(X, y, 4), last), checkpoints=FitCheckpoints(path, every=0)
+            )
+        engine = Dying(split(X, y, 4))
+        again = fitted(LinearClassifier(random_state=0), engine, checkpoints=FitCheckpoints(path, 0, resume=True))
+        assert again.coef_.tobytes() == expected.coef_.tobytes()
+        # The statistics are asked for again, to see that the rows are the same.
+        assert engine.asked == rounds - (last - 1) + (1 if last > 2 else 0)
+    other = split(X + 1.0, y, 4)
+    with pytest.raises(ValueError, match="the checkpoint is of other rows"):
+        fitted(LinearClassifier(random_state=0), Here(other), checkpoints=FitCheckpoints(path, 0, resume=True))
+    with pytest.raises(CheckpointError, match="alpha"):
+        fitted(LinearClassifier(alpha=1, random_state=0), Here(other), checkpoints=FitCheckpoints(path, 0, resume=True))
+
+
+def test_ctrl_c_keeps_the_model_so_far(tmp_path):
+    X, y = logistic_problem(1_500, 3)
+    checkpoints = FitCheckpoints(tmp_path / "fit", every=60)
+    engine = Dying(split(X, y, 4), 6, KeyboardInterrupt)
+    model = fitted(LinearClassifier(random_state=0), engine, checkpoints=checkpoints)
+    assert model.verdict_.status is Status.INTERRUPTED
+    assert model.score(X, y) > LinearClassifier(random_state=0).fit(X, y).score(X, y) - 0.05
+    assert (tmp_path / "fit").exists()
+
+
+def test_budgets_and_verbose(capsys):
+    X, y = logistic_problem(500, 3)
+    model = fitted(LinearClassifier(stop=MaxPasses(4), verbose=1), Here(split(X, y, 2)))
+    assert model.verdict_.status is Status.BUDGET_SPENT
+    assert "4 passes allowed and made" in model.verdict_.reason
+    assert capsys.readouterr().out.startswith("round 1: ")
+
+
+def test_separation_is_part_of_the_verdict():
+    X = np.linspace(-1.0, 1.0, 100)[:, None]
+    model = fitted(LinearClassifier(), Here(split(X, (X[:, 0] > 0).astype(int), 4)))
+    assert "Complete separation" in str(model.verdict_)
+
+
+def test_what_a_cluster_cannot_do():
+    X, y = logistic_problem(100, 2)
+    loss = CustomLoss(lambda z, y: (z - y) ** 2, lambda z, y: 2 * (z - y), task="regression")
+    for model, text in (
+        (LinearRegressor(loss=loss), "loss of your own"),
+        (LinearClassifier(warm_start=True), "warm_start"),
+        (LinearClassifier(columns={"a": "category"}), "needs data frames"),
+        (LinearClassifier(class_weight="heavy"), "class_weight"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            fit_model(model, Here(split(X, y, 2)))
+        assert not hasattr(model, "coef_")
+    with pytest.raises(ValueError, match=r"sum to 0\.01"):
+        fit_model(LinearClassifier(), Here(split(X, y, 2, np.full(100, 1e-4))))
+
+
+def test_what_cannot_be_a_partition_is_said_by_its_number():
+    X, y = logistic_problem(60, 2)
+    words = np.array([["1", "2"], ["3", "x"]], dtype=object)
+    for bad, text in (
+        (Partition.of(1, words, [0, 1]), r"partition 1: row 1 of X holds 'x' in column 1"),
+        (Partition.of(1, X[:3], y[:2]), r"partition 1: X has 3 rows, but y has the shape \(2,\)"),
+        (Partition.of(1, X[:2], [None, "yes"]), r"partition 1: .* label of row 0 is None"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            fit_model(LinearClassifier(), Here([Partition(0, X, y), bad]))
