@@ -1,0 +1,223 @@
+"""Rounds of a fit as tasks of Dask."""
+
+import hashlib
+import re
+import time
+import uuid
+from collections.abc import Sequence
+from typing import Any, final
+
+import dask
+from dask.delayed import Delayed
+from dask.sizeof import sizeof
+
+from sgdone.cluster import Engine, Partition, PartitionError, encode_partition, merge_answers, partition_work
+from sgdone.cluster.engine import FAN_IN, groups_of
+from sgdone.cluster.messages import to_bytes
+from sgdone.cluster.requests import Answer, Parts
+
+#: Seconds between two looks at the workers while answers are awaited.
+_POLL = 1.0
+#: Requests are part of the graph, so that they outlive a worker; Dask would warn of their size.
+_GRAPH = {"distributed.admin.large-graph-warning-threshold": "10 GB"}
+
+
+@sizeof.register(Partition)
+def _size(partition: Partition) -> int:
+    """Bytes of a partition, by which Dask decides what to keep in memory."""
+    return partition.nbytes
+
+
+@final
+class DaskEngine(Engine):
+    """Partitions kept by the workers of a Dask cluster, or in this process if there is none.
+
+    Requests are sent once to the cluster, whose workers pass them on to each other. Answers of neighbours are merged by
+    the workers. A partition that is lost with its worker is made again by the graph that it came from.
+
+    Parameters
+    ----------
+    partitions : sequence of Delayed
+        Each makes a `Partition`, numbered from 0.
+    """
+
+    def __init__(self, partitions: Sequence[Delayed]) -> None:
+        self._client = current_client()
+        self._round = 0
+        #: Parts of the last request, by digest: the next round may have them too.
+        self._sent: dict[bytes, Delayed] = {}
+        if self._client is not None:
+            _wait_for_workers(self._client)
+        self._partitions = self._kept(partitions)
+
+    def ask(self, parts: Parts, *, in_order: bool = False) -> list[bytes]:
+        """One task a partition, and one for each group of neighbours whose answers are merged."""
+        self._round += 1
+        sent, label = self._parts(parts), f"sgdone-round-{self._round}-{uuid.uuid4().hex[:8]}"
+        answer = dask.delayed(_answer, pure=False)
+        answers = [
+            answer(sent, number, partition, dask_key_name=f"{label}-{number}")
+            for number, partition in enumerate(self._partitions)
+        ]
+        merge = dask.delayed(merge_answers, pure=False)
+        while not in_order and len(answers) > FAN_IN:
+            answers = [merge(group) for group in groups_of(answers)]
+        return self._computed(answers)
+
+    def encode(self, encoder: bytes) -> None:
+        """Encode each table where it is."""
+        (sent,) = self._parts((encoder,))
+        make = dask.delayed(encode_partition, pure=False)
+        self._partitions = self._kept([make(sent, partition) for partition in self._partitions])
+
+    def close(self) -> None:
+        """Let the workers forget the partitions."""
+        self._partitions, self._sent = [], {}
+
+    def _parts(self, parts: Parts) -> list[Delayed]:
+        """Parts of a request as values that the cluster has, and keeps for the next round."""
+        digests = [hashlib.sha256(part).digest() for part in parts]
+        known = self._sent
+        new = {
+            digest: dask.delayed(part, name=f"sgdone-part-{uuid.uuid4().hex}")
+            for digest, part in zip(digests, parts, strict=True)
+            if digest not in known
+        }
+        with dask.config.set(_GRAPH):
+            kept = dict(zip(new, dask.persist(*new.values()), strict=True))
+        self._sent = {digest: (known | kept)[digest] for digest in digests}
+        return [self._sent[digest] for digest in digests]
+
+    def _kept(self, partitions: Sequence[Delayed]) -> list[Delayed]:
+        """Compute partitions, and keep them where they are; raise for one that cannot be made."""
+        if self._client is None:
+            try:
+                return list(dask.persist(*partitions))
+            except Exception as error:
+                raise _failure(partitions, error) from error
+        kept = list(self._client.persist(list(partitions)))
+        self._wait([_future(part) for part in kept])
+        self._raise_for_failed(kept)
+        return kept
+
+    def _computed(self, answers: list[Delayed]) -> list[bytes]:
+        if self._client is None:
+            return list(dask.compute(*answers))
+        futures = self._client.compute(answers)
+        self._wait(futures)
+        failed = [future for future in futures if future.status != "finished"]
+        if failed:
+            self._raise_for_failed(self._partitions)
+            error = failed[0].exception()
+            raise PartitionError(f"{_partition_in(error)}{_text(error)}") from error
+        found: list[bytes] = self._client.gather(futures)
+        return found
+
+    def _raise_for_failed(self, partitions: Sequence[Delayed]) -> None:
+        """Raise for the first partition that could not be made."""
+        for number, part in enumerate(partitions):
+            future = _future(part)
+            if future.status in ("error", "lost", "cancelled"):
+                error = future.exception() if future.status == "error" else None
+                cause = _text(error) if error is not None else f"its rows are {future.status}: give them again"
+                raise PartitionError(f"partition {number}: {cause}") from error
+
+    def _wait(self, futures: list[Any]) -> None:
+        """Wait until all are done; raise if the cluster has no workers for a while, or is gone."""
+        from distributed import wait
+
+        client, alone_since = self._client, None
+        try:
+            while True:
+                try:
+                    wait(futures, timeout=_POLL)
+                    return
+                except TimeoutError:
+                    pass
+                if client.status not in ("running", "connecting"):
+                    raise ConnectionError("the connection to the Dask scheduler is lost: the fit has ended")
+                if _has_workers(client):
+                    alone_since = None
+                    continue
+                alone_since = alone_since or time.monotonic()
+                if time.monotonic() - alone_since > _timeout():
+                    raise TimeoutError(_no_workers(client))
+        except BaseException:
+            client.cancel(futures)
+            raise
+
+
+def current_client() -> Any:
+    """The client of a Dask cluster that is in use; None if there is none."""
+    try:
+        from distributed import default_client
+    except ImportError:
+        return None
+    try:
+        return default_client()
+    except ValueError:
+        return None
+
+
+def _answer(parts: Sequence[bytes], number: int, partition: Partition) -> bytes:
+    """The answer of a partition; whatever goes wrong is part of it, and not tried again in vain."""
+    try:
+        return partition_work(tuple(parts), partition)
+    except Exception as error:
+        return to_bytes(Answer(number, None, f"{type(error).__name__}: {error}"))
+
+
+def _timeout() -> float:
+    """Seconds after which a cluster without workers is given up: those that Dask waits for a connection."""
+    from dask.utils import parse_timedelta
+
+    return float(parse_timedelta(dask.config.get("distributed.comm.timeouts.connect", "30s")))
+
+
+def _has_workers(client: Any) -> bool:
+    return bool(client.run_on_scheduler(_count_workers))
+
+
+def _count_workers(dask_scheduler: Any) -> int:
+    return len(dask_scheduler.workers)
+
+
+def _wait_for_workers(client: Any) -> None:
+    try:
+        client.wait_for_workers(1, timeout=_timeout())
+    except TimeoutError as error:
+        raise TimeoutError(_no_workers(client)) from error
+
+
+def _no_workers(client: Any) -> str:
+    address = getattr(client.scheduler, "address", client)
+    return (
+        f"the Dask cluster {address} has had no workers for {_timeout():g} seconds: start some, or wait longer with "
+        'dask.config.set({"distributed.comm.timeouts.connect": "5 minutes"})'
+    )
+
+
+def _future(part: Delayed) -> Any:
+    from distributed import futures_of
+
+    return futures_of(part)[0]
+
+
+def _failure(partitions: Sequence[Delayed], error: Exception) -> PartitionError:
+    """The error of the first partition that cannot be computed; they are computed again, one after the other."""
+    for number, part in enumerate(partitions):
+        try:
+            part.compute()
+        except Exception as own:
+            return PartitionError(f"partition {number}: {_text(own)}")
+    return PartitionError(f"a partition could not be computed once: {_text(error)}")
+
+
+def _partition_in(error: BaseException) -> str:
+    """The partition that a task of a round was of, from its key."""
+    found = re.search(r"sgdone-round-\d+-[0-9a-f]{8}-(\d+)", str(error))
+    return "" if found is None else f"partition {found[1]}: "
+
+
+def _text(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"

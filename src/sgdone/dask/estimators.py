@@ -1,0 +1,230 @@
+"""The linear models without knobs, on Dask."""
+
+import copy
+import os
+from collections.abc import Mapping
+from typing import Any, Self, final
+
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from sgdone import estimators
+from sgdone.cluster import fit_model
+from sgdone.dask.collections import delayed_partitions
+from sgdone.dask.engine import DaskEngine
+from sgdone.dask.prediction import predicted, score
+from sgdone.estimators.fit_checkpoints import FitCheckpoints
+from sgdone.tables.not_fitted import not_fitted
+
+
+class DaskModel:
+    """What both estimators share; not for users."""
+
+    _plain_class: Any
+    #: The fitted estimator without Dask.
+    _plain: Any
+    get_params: Any
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = 60.0,
+        resume: bool = False,
+    ) -> Self:
+        """Fit where the data are: only sums and models are sent.
+
+        Parameters
+        ----------
+        X : dask array, dask data frame, or list of delayed
+            Rows. Blocks of an array may be NumPy arrays or SciPy's sparse matrices. Data frames are encoded. A list has
+            delayed tuples ``(X, y)`` or ``(X, y, sample_weight)``.
+        y : dask array or series
+            Labels, in the partitions of ``X``.
+        sample_weight : dask array or series, optional
+            Non-negative weights: a weight of 2 is the same as the row twice.
+        checkpoint : path, optional
+            File that keeps the sums of the rounds, to go on from if this process dies.
+        every : float, default=60
+            Seconds between two times that it is written.
+        resume : bool, default=False
+            Whether to go on from the checkpoint, if it exists: the model is the same, bit for bit.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
+        checkpoints = FitCheckpoints.of(checkpoint, every, resume)
+        plain = self._plain_class(**self.get_params(deep=False))
+        engine = DaskEngine(delayed_partitions(X, y, sample_weight))
+        try:
+            fit_model(plain, engine, checkpoints=checkpoints)
+        finally:
+            engine.close()
+        return self._adopt(plain)
+
+    def predict(self, X: Any) -> Any:
+        """Predict each row.
+
+        Lazy for Dask's collections: an array for an array, a series with the index of a data frame, and a list of
+        delayed arrays for such a list. Data in memory are predicted at once.
+        """
+        return predicted(self._fitted(), "predict", X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy or, of a regression, R²; the rows stay where they are."""
+        return score(self._fitted(), X, y, sample_weight)
+
+    def to_sklearn(self) -> Any:
+        """The fitted estimator without Dask: `sgdone.save` stores it, and it predicts data in memory."""
+        return copy.deepcopy(self._fitted())
+
+    def _fitted(self) -> Any:
+        if not hasattr(self, "_plain"):
+            raise not_fitted(f"this {type(self).__name__} is not fitted: call fit first")
+        return self._plain
+
+    def _adopt(self, plain: Any) -> Self:
+        """Take over the fitted attributes of an estimator without Dask."""
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
+        fitted = {name: value for name, value in vars(plain).items() if name.endswith("_") and not name.startswith("_")}
+        vars(self).update(fitted)
+        self._plain = plain
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_plain")
+
+
+@final
+class LinearClassifier(DaskModel, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
+    """Linear classifier with nothing to scale, tune or guess, on data of Dask.
+
+    It is fitted where the data are, in rounds: partitions add up losses, gradients and curvatures, and only sums and
+    models are sent. The model is the optimum of all rows, as on one machine, and does not depend on the workers. It
+    uses the cluster of the current ``distributed.Client``, or threads of this process if there is none.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="logistic"
+        A smooth convex loss: "logistic", "squared_hinge", "squared". With the logistic loss more than two classes make
+        one multinomial model; with any other loss each class is trained against the rest.
+    alpha : float or "auto", default="auto"
+        L2 penalty, as in `sgdone.LinearClassifier`. "auto" chooses it; the choice is in ``alpha_``.
+    stop : str, int or StopRule, default="auto"
+        A fit ends at the optimum. A budget such as ``MaxSeconds(60)`` ends it earlier; a round counts as a pass.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept; it is not penalised.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of classes, multiplied with those of rows.
+    columns : dict, default=None
+        Kinds of columns of a data frame by name: "number", "category", "text", "date" or "drop".
+    random_state : int, RandomState or None, default=None
+        Seed of the order of the rows and of the choice of validation rows.
+    verbose : int, default=0
+        Whether to print a line per round.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, alpha_, n_iter_, encoder_, n_features_in_, feature_names_in_, feature_std_
+        As in `sgdone.LinearClassifier`.
+    verdict_ : Verdict
+        Why the fit ended, and what is left to gain.
+    trace_ : Trace
+        A row a round, with the bytes that were sent and received: ``to_frame()``, ``plot()``.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sgdone.dask import LinearClassifier
+    >>> X = da.random.default_rng(0).standard_normal((1000, 3), chunks=(250, 3))
+    >>> model = LinearClassifier(random_state=0).fit(X, X[:, 0] > 0.5)
+    >>> float((model.predict(X) == (X[:, 0] > 0.5)).mean().compute()) > 0.98
+    True
+    """
+
+    _plain_class = estimators.LinearClassifier
+
+    def __init__(
+        self,
+        loss: Any = "logistic",
+        *,
+        alpha: Any = "auto",
+        stop: Any = "auto",
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        columns: Mapping[str, str] | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.stop = stop
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.columns = columns
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def decision_function(self, X: Any) -> Any:
+        """Signed scores; lazy as in ``predict``."""
+        return predicted(self._fitted(), "decision_function", X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes; lazy as in ``predict``, a data frame with a column a class for a data frame."""
+        return predicted(self._fitted(), "predict_proba", X)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the probabilities; lazy as in ``predict_proba``."""
+        return predicted(self._fitted(), "predict_log_proba", X)
+
+
+@final
+class LinearRegressor(DaskModel, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Linear regression with nothing to scale, tune or guess, on data of Dask.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="squared"
+        A smooth convex loss: "squared" or "huber".
+    alpha, stop, fit_intercept, columns, random_state, verbose
+        As in `sgdone.dask.LinearClassifier`.
+
+    Attributes
+    ----------
+    coef_, intercept_, alpha_, n_iter_, encoder_, n_features_in_, feature_names_in_, feature_std_, verdict_, trace_
+        As in `sgdone.dask.LinearClassifier`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sgdone.dask import LinearRegressor
+    >>> X = da.random.default_rng(0).standard_normal((1000, 2), chunks=(250, 2))
+    >>> LinearRegressor(random_state=0).fit(X, 3 * X[:, 0] + 1).coef_.round(2)
+    array([3., 0.])
+    """
+
+    _plain_class = estimators.LinearRegressor
+
+    def __init__(
+        self,
+        loss: Any = "squared",
+        *,
+        alpha: Any = "auto",
+        stop: Any = "auto",
+        fit_intercept: bool = True,
+        columns: Mapping[str, str] | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.stop = stop
+        self.fit_intercept = fit_intercept
+        self.columns = columns
+        self.random_state = random_state
+        self.verbose = verbose
