@@ -6,9 +6,10 @@ sorted by a feature. Partitions are computed one after the other in this process
 those of one thread.
 
 The excess is that of the training objective over its minimum at the same penalty, in units of the estimation noise
-p/(2n). The minimum of dense rows is found by scikit-learn, that of sparse ones by a fit to one partition with a smaller
-tolerance. Test losses are less that of `LinearClassifier`. Bytes sent are those of an engine that keeps nothing at its
-workers, new ones those of an engine that keeps what it has sent.
+p/(2n). The minimum is found by scikit-learn. Distances are the largest of a coefficient, times the unit of its column:
+to the minimum ("to exact") and to `LinearClassifier` on one machine ("to single"), whose own excess is in the title;
+its penalty differs. Test losses are less those of the minimum and of `LinearClassifier`. Bytes sent are those of an
+engine that keeps nothing at its workers, new ones those of an engine that keeps what it has sent.
 """
 
 import argparse
@@ -23,12 +24,10 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from sgdone import LinearClassifier
-from sgdone.cluster import ClusterFit, Partition, fit_partitions, run_here
+from sgdone.cluster import ClusterFit, Here, Partition, fit_partitions
 
 ORDERS = ("random", "by class", "by a feature")
 TEST_ROWS = 50_000
-#: Decrement of the reference for sparse rows.
-SMALL = 1e-13
 
 
 @dataclass(frozen=True)
@@ -75,54 +74,84 @@ def mean_loss(X: Any, y: np.ndarray, coef: np.ndarray, intercept: float) -> floa
     return float(np.logaddexp(0.0, -np.where(y == 1, 1.0, -1.0) * (X @ coef + intercept)).mean())
 
 
-def objective(data: Data, fit: ClusterFit, coef: np.ndarray, intercept: float) -> float:
-    scaled = coef * fit.units.scale
-    return mean_loss(data.X, data.y, coef, intercept) + 0.5 * fit.objective.penalty * float(scaled @ scaled)
+def objective(data: Data, scale: np.ndarray, alpha: float, coef: np.ndarray, intercept: float) -> float:
+    scaled = coef * scale
+    return mean_loss(data.X, data.y, coef, intercept) + 0.5 * alpha * float(scaled @ scaled)
 
 
-def minimum(data: Data, fit: ClusterFit) -> tuple[np.ndarray, float]:
-    """Coefficients and intercept at the minimum, with the penalty of a fit."""
-    alpha = fit.objective.penalty
-    if sparse.issparse(data.X):
-        exact = fit_partitions(run_here([Partition(0, data.X, data.y)]), alpha=alpha, tol=SMALL).model
-        return exact.coef[0], float(exact.intercept[0])
-    scale, shift = fit.units.scale, fit.units.shift
-    found = LogisticRegression(C=1.0 / (alpha * data.y.size), tol=1e-8, solver="newton-cholesky")
-    found.fit((data.X - shift) / scale, data.y)
-    coef = found.coef_[0] / scale
-    return coef, float(found.intercept_[0] - coef @ shift)
+class Minima:
+    """Minima of the objective by penalty, each found once."""
+
+    def __init__(self, data: Data, fit: ClusterFit) -> None:
+        # A column that never occurs has the coefficient 0, whatever its unit.
+        scale, shift = np.where(fit.units.scale > 0, fit.units.scale, 1.0), fit.units.shift
+        self._data, self.scale, self._known = data, scale, dict[float, tuple[np.ndarray, float]]()
+        self._shift = np.zeros(scale.size) if sparse.issparse(data.X) else shift
+        self._rows = data.X @ sparse.diags_array(1.0 / scale) if sparse.issparse(data.X) else (data.X - shift) / scale
+        self._last = np.zeros(scale.size), 0.0
+
+    def at(self, alpha: float) -> tuple[np.ndarray, float]:
+        """Coefficients and intercept, in the user's units."""
+        if alpha not in self._known:
+            solver = (
+                {"solver": "lbfgs", "max_iter": 10_000}
+                if sparse.issparse(self._rows)
+                else {"solver": "newton-cholesky"}
+            )
+            found = LogisticRegression(C=1.0 / (alpha * self._data.y.size), tol=1e-9, warm_start=True, **solver)
+            found.coef_, found.intercept_ = self._last[0][None].copy(), np.array([self._last[1]])
+            found.fit(self._rows, self._data.y)
+            self._last = found.coef_[0], float(found.intercept_[0])
+            coef = found.coef_[0] / self.scale
+            self._known[alpha] = coef, float(found.intercept_[0] - coef @ self._shift)
+        return self._known[alpha]
+
+    def excess(self, alpha: float, coef: np.ndarray, intercept: float) -> float:
+        """That of the training objective over its minimum, in units of p/(2n)."""
+        own = objective(self._data, self.scale, alpha, coef, intercept)
+        best = objective(self._data, self.scale, alpha, *self.at(alpha))
+        return (own - best) * 2.0 * self._data.y.size / self._data.X.shape[1]
 
 
 def compare(data: Data, partitions: list[int], console: Console) -> None:
     began = time.perf_counter()
     single = LinearClassifier(random_state=0).fit(data.X, data.y)
     seconds = time.perf_counter() - began
-    test = mean_loss(data.X_test, data.y_test, single.coef_[0], single.intercept_[0])
-    title = (
-        f"{data.name}, {data.X.shape[0]:,} × {data.X.shape[1]:,}; one machine: {seconds:.1f} s, test loss {test:.5f}"
-    )
-    table = Table(
-        "partitions", "order", "excess / noise", "coef", "test loss", "rounds", "MB sent", "MB new", "MB back", "s"
-    )
-    table.title = title
-    known: dict[float, tuple[np.ndarray, float]] = {}
+    alone = single.coef_[0], float(single.intercept_[0])
+    test = mean_loss(data.X_test, data.y_test, *alone)
+    heads = ("to exact", "to single", "test − exact", "test − single", "rounds", "MB sent", "new", "back", "s")
+    table = Table("parts", "order", "excess", *heads)
+    minima: Minima | None = None
     for count in partitions:
         for name in ORDERS:
             parts = [Partition(k, data.X[i], data.y[i]) for k, i in enumerate(np.array_split(data.order(name), count))]
             began = time.perf_counter()
-            fit = fit_partitions(run_here(parts))
-            seconds = time.perf_counter() - began
-            alpha = fit.objective.penalty
-            if alpha not in known:
-                known[alpha] = minimum(data, fit)
-            own = fit.model.coef[0], float(fit.model.intercept[0])
-            excess = objective(data, fit, *own) - objective(data, fit, *known[alpha])
-            noise = data.X.shape[1] / (2.0 * data.y.size)
-            far = np.abs((own[0] - known[alpha][0]) * fit.units.scale).max()
-            gained = mean_loss(data.X_test, data.y_test, *own) - test
-            cells = count, name, f"{excess / noise:.1e}", f"{far:.1e}", f"{gained:+.5f}", len(fit.rounds)
-            megabytes = (f"{size / 1e6:.2f}" for size in (fit.bytes_sent, fit.bytes_new, fit.bytes_received))
-            table.add_row(*map(str, cells), *megabytes, f"{seconds:.1f}")
+            fit = fit_partitions(Here(parts))
+            elapsed = time.perf_counter() - began
+            del parts
+            minima = minima or Minima(data, fit)
+            alpha, own = fit.objective.penalty, (fit.model.coef[0], float(fit.model.intercept[0]))
+            exact = minima.at(alpha)
+            far = [np.abs((own[0] - other[0]) * minima.scale).max() for other in (exact, alone)]
+            found = mean_loss(data.X_test, data.y_test, *own)
+            gained = found - mean_loss(data.X_test, data.y_test, *exact), found - test
+            megabytes = (f"{size / 1e6:.1f}" for size in (fit.bytes_sent, fit.bytes_new, fit.bytes_received))
+            table.add_row(
+                str(count),
+                name,
+                f"{minima.excess(alpha, *own):.1e}",
+                *(f"{distance:.1e}" for distance in far),
+                *(f"{loss:+.1e}" for loss in gained),
+                str(len(fit.rounds)),
+                *megabytes,
+                f"{elapsed:.1f}",
+            )
+            console.print(f"{data.name}, {count} partitions {name}: penalty {alpha:.3g}, {elapsed:.1f} s", style="dim")
+    assert minima is not None
+    table.title = (
+        f"{data.name}, {data.X.shape[0]:,} × {data.X.shape[1]:,}; one machine: {seconds:.1f} s, penalty "
+        f"{single.alpha_:.3g}, excess {minima.excess(single.alpha_, *alone):.1e}, test loss {test:.5f}"
+    )
     console.print(table)
 
 
@@ -134,7 +163,7 @@ def main() -> None:
     given = parser.parse_args()
     for name in given.data:
         made = dense_data(given.rows) if name == "dense" else sparse_data(given.rows)
-        compare(made, given.partitions, Console(width=120))
+        compare(made, given.partitions, Console(width=140))
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ class Course:
             loss, error = value.loss / value.weight, value.misses / max(1, self.n_rows)
             error = error if self.trace.task == "classification" else float(np.sqrt(error))
         made, seconds = len(self.trace) + 1, time.perf_counter() - self._began
-        traffic = Traffic(record.request, record.bytes_sent, record.bytes_received)
+        traffic = Traffic(record.request, record.bytes_new, record.bytes_received)
         self.trace.append(TraceRow(self.evaluations, float(made), loss, error, float("nan"), seconds, traffic=traffic))
         progress = Progress(self.evaluations, made * self.n_rows, None, made, True, loss, seconds)
         fired = self._rule.observe(self._rule_state, progress)

@@ -19,6 +19,8 @@ _ROUGH, _ROUGH_VALIDATION = 0.1, 0.01
 _MOST_CHOICES = 4
 #: Share of a validation loss by which that of a larger penalty may exceed it: small penalties hardly differ.
 _PLATEAU = 1e-3
+#: Steps of the lowest point between two half powers of ten: losses that differ by rounding choose the same penalty.
+_STEPS = 8
 #: Smallest and largest penalty, in rows, as powers of ten.
 _LEAST, _MOST = -3, 5
 
@@ -100,4 +102,5 @@ def _vertex(losses: dict[int, float], best: int) -> float:
         return 0.0
     below, here, above = losses[best - 1], losses[best], losses[best + 1]
     bend = below - 2.0 * here + above
-    return float(np.clip(0.5 * (below - above) / bend, -0.5, 0.5)) if bend > 0 else 0.0
+    found = float(np.clip(0.5 * (below - above) / bend, -0.5, 0.5)) if bend > 0 else 0.0
+    return round(_STEPS * found) / _STEPS

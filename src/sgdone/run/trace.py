@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Traffic:
-    """One round of a fit on a cluster: what the partitions were asked for, and the bytes of requests and answers."""
+    """One round of a fit on a cluster: what the partitions were asked for, and the bytes of requests and answers.
+
+    Parts of a request that an earlier round has sent are not counted again: the workers keep them.
+    """
 
     request: str
     bytes_sent: int
