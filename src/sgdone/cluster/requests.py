@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -67,12 +68,18 @@ def partition_work(parts: Parts, partition: Partition) -> bytes:
     """
     if partition.fault or partition.is_empty:
         return to_bytes(Answer(partition.number, None, partition.fault))
-    request, *shared = map(from_bytes, parts)
+    request, shared = from_bytes(parts[0]), map(_shared, parts[1:])
     try:
         with single_thread(), np.errstate(over="ignore", invalid="ignore"):
             return to_bytes(Answer(partition.number, request.work(partition, *shared)))
     except (TypeError, ValueError) as error:
         return to_bytes(Answer(partition.number, None, str(error)))
+
+
+@lru_cache(maxsize=4)
+def _shared(part: bytes) -> Any:
+    """A part that several partitions of this process, and several rounds, have in common."""
+    return from_bytes(part)
 
 
 def merge_answers(answers: Sequence[bytes]) -> bytes:
