@@ -103,6 +103,22 @@ def test_data_frames_are_encoded_and_predictions_have_their_index():
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
 
 
+def test_summaries_are_those_of_one_machine():
+    table = frame()
+    table["street"] = np.arange(600) // 10
+    rows = dd.from_pandas(table, npartitions=3)
+    model = LinearRegressor(random_state=0).fit(rows[["city", "area"]], rows["price"])
+    X, y = table[["city", "area"]], table["price"]
+    for options in ({}, {"cov": "cluster", "groups": table["street"]}):
+        expected = model.to_sklearn().summary(X, y, **options)
+        given = options | ({"groups": rows["street"]} if options else {})
+        found = model.summary(rows[["city", "area"]], rows["price"], **given)
+        assert found.features == expected.features
+        np.testing.assert_allclose(found.coef, expected.coef, rtol=1e-6)
+        np.testing.assert_allclose(found.std_err, expected.std_err, rtol=1e-6)
+    assert "area" in str(found)
+
+
 def test_lists_of_delayed_parts():
     X, y = problem(900)
     parts = [dask.delayed(lambda a: (X[a : a + 300], y[a : a + 300]))(a) for a in (0, 300, 600)]

@@ -2,22 +2,32 @@
 
 from sgdone.cluster.engine import Engine, Here, encode_partition
 from sgdone.cluster.fit import ClusterFit, fit_partitions
+from sgdone.cluster.held_out import HeldOutRows, held_out_rows
 from sgdone.cluster.model_fit import fit_model
 from sgdone.cluster.partition import Partition
+from sgdone.cluster.preparation import Preparation
 from sgdone.cluster.requests import PartitionError, merge_answers, partition_work
 from sgdone.cluster.rounds import RoundRecord, Rounds
+from sgdone.cluster.row_facts import RowFacts, facts_of_rows
+from sgdone.cluster.summary import summarise_partitions
 
 __all__ = [
     "ClusterFit",
     "Engine",
+    "HeldOutRows",
     "Here",
     "Partition",
     "PartitionError",
+    "Preparation",
     "RoundRecord",
     "Rounds",
+    "RowFacts",
     "encode_partition",
+    "facts_of_rows",
     "fit_model",
     "fit_partitions",
+    "held_out_rows",
     "merge_answers",
     "partition_work",
+    "summarise_partitions",
 ]

@@ -6,6 +6,7 @@ from typing import TypeVar, final
 
 from sgdone.cluster.messages import from_bytes
 from sgdone.cluster.partition import Partition
+from sgdone.cluster.preparation import Preparation
 from sgdone.cluster.requests import Parts, merge_answers, partition_work
 
 Item = TypeVar("Item")
@@ -32,15 +33,16 @@ class Engine(ABC):
 
     @abstractmethod
     def encode(self, encoder: bytes) -> None:
-        """Replace the tables of all partitions by features (`encode_partition`)."""
+        """Replace all partitions by what `encode_partition` makes of them: features of their tables, say."""
 
     def close(self) -> None:  # noqa: B027  # there may be nothing to release
         """Release what was kept."""
 
 
 def encode_partition(encoder: bytes, partition: Partition) -> Partition:
-    """The partition with the features that an encoder, as bytes, makes of its table."""
-    return partition.encoded(from_bytes(encoder))
+    """The partition with the features that an encoder makes of its table, or as a `Preparation` makes it; as bytes."""
+    found = from_bytes(encoder)
+    return found.prepared(partition) if isinstance(found, Preparation) else partition.encoded(found)
 
 
 @final

@@ -22,19 +22,19 @@ from sgdone.cluster.row_sums import SummedRows
 from sgdone.cluster.search import Minimum, minimise
 from sgdone.cluster.statistics import LabelSums, RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
+from sgdone.cluster.verdict import verdict_of
 from sgdone.data.learning_task import Task
 from sgdone.data.threads import single_thread
 from sgdone.estimators.sample_weights import class_weight_values
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Judgement, Model, Progress
-from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.progress import Model
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses import Logistic, Squared
 from sgdone.losses.loss import Loss
 from sgdone.run import Hook, Trace
 from sgdone.run.verdict import Verdict
-from sgdone.solvers.minimisation import EXACT, dispersion
-from sgdone.stopping import Decrement, Gain
+from sgdone.solvers.minimisation import EXACT
+from sgdone.stopping import Gain
 from sgdone.sums.second_order import contrasts, free_model
 from sgdone.tables import TableEncoderCore
 
@@ -176,7 +176,7 @@ def fit_partitions(
             rounds.ended = interrupted(log)
     found = search.found
     fitted = replace(objective, alpha=search.strength / statistics.weight)
-    verdict = _verdict(found, fitted, rows, averaged, course.evaluations)
+    verdict = verdict_of(found, fitted, rows, averaged, course.evaluations)
     model, smoothness = _in_users_units(found.model, problem), smoothness_of(objective, statistics.labels)
     weight = statistics.weight / statistics.rows
     state = BankState.at_model(objective, fitted.penalty, model, units, statistics.rows, weight, smoothness)
@@ -315,42 +315,3 @@ def _in_users_units(model: Array, problem: Problem) -> Model:
     coef = whole[:-1] / scaling.scale[:, None]
     intercept = whole[-1] - (0.0 if scaling.shift is None else scaling.shift @ coef)
     return Model(np.ascontiguousarray(coef.T), np.ascontiguousarray(intercept))
-
-
-def _verdict(found: Minimum, objective: Objective, rows: SummedRows, averaged: Averaged, evaluations: int) -> Verdict:
-    """Why the fit ended, and what is left to gain, also in units of the estimation noise p/(2n)."""
-    rounds = rows.rounds
-    made, weight = len(rounds.records), found.sums.weight
-    unit = dispersion(objective, found.sums)
-    gain, noise = found.decrement * unit / weight, rows.problem.n_coefficients / (2.0 * weight) * unit
-    value, unknown = found.value / weight, float("nan")
-    judgement = Judgement(
-        value, unknown, gain, 0.0, unknown, unknown, estimated_by="training", decrement=found.decrement
-    )
-    loss, exact = found.sums.loss / weight, Decrement(EXACT)
-    progress = Progress(evaluations, made * rows.n_rows, rows.n_rows, made, True, loss, 0.0, judgement=judgement)
-    ended = exact.observe(exact.start(rows.n_rows), progress)
-    if ended is None and rounds.ended is not None:
-        left = f"further steps would lower the training objective, {value:.6g}, by about {gain:.2g}"
-        reason = f"{rounds.ended.reason}; {left}" if np.isfinite(gain) else rounds.ended.reason
-        advice = rounds.ended.advice or ("Allow more." if rounds.ended.status is Status.BUDGET_SPENT else "")
-        ended = replace(rounds.ended, reason=reason, advice=advice)
-    elif ended is None:
-        reason = f"no step lowers the training objective, {value:.6g}, by the {gain:.2g} that is expected"
-        advice = "Give a larger alpha if the classes can be separated."
-        ended = Stop("", Status.STALLED, reason, {}, advice)
-    losses = averaged.losses
-    evidence = ended.evidence | {
-        "alpha": objective.alpha,
-        "loss": loss,
-        "progressive_loss": float(losses.means[losses.lead] * losses.unit),
-        "decrement": found.decrement,
-        "gain": gain,
-        "noise": noise,
-    }
-    reason = ended.reason
-    if objective.loss.fades and not objective.is_regression and found.sums.misses == 0:
-        evidence["separation"] = "complete"
-        kept = "only the penalty keeps the coefficients finite" if objective.penalty else "the loss has no minimum"
-        reason += f". Complete separation: the model classifies all {rows.n_rows:,} rows without error: {kept}"
-    return Verdict(ended.status, ended.rule, evaluations, float(made), reason, evidence, ended.advice, counts="update")

@@ -50,6 +50,8 @@ class Partition:
         Names of the columns, which must be the same in all partitions.
     roles : array of int32, optional
         What each column is part of, as in `sgdone.data.column_roles`.
+    groups : array of shape (n_rows,), optional
+        The group of each row, for standard errors of rows that are not independent.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Partition:
         *,
         names: Sequence[str] | None = None,
         roles: NDArray[np.int32] | None = None,
+        groups: ArrayLike | None = None,
     ) -> None:
         self.number, self.fault = number, ""
         self.X, self.y = _matrix(X), plain_labels(np.asarray(y))
@@ -75,13 +78,19 @@ class Partition:
             raise ValueError(f"X has {self.X.shape[0]:,} rows, but y has the shape {self.y.shape}")
         if self.sample_weight is not None and self.sample_weight.shape != self.y.shape:
             raise ValueError(f"X has {self.y.size:,} rows, but sample_weight has the shape {self.sample_weight.shape}")
+        self.groups = None if groups is None else plain_labels(np.asarray(groups))
+        if self.groups is not None and self.groups.shape != self.y.shape:
+            raise ValueError(f"X has {self.y.size:,} rows, but groups has the shape {self.groups.shape}")
+        #: Rows that are not trained on, for scores, and the number of rows that were left out without a label.
+        self.held_out: Partition | None = None
+        self.unlabelled = 0
         self._forget()
 
     @classmethod
-    def of(cls, number: int, X: Any, y: Any, sample_weight: Any = None) -> "Partition":
+    def of(cls, number: int, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> "Partition":
         """A partition, or one that says in its ``fault`` why these rows cannot be used."""
         try:
-            return cls(number, X, y, sample_weight)
+            return cls(number, X, y, sample_weight, groups=groups)
         except (TypeError, ValueError) as error:
             return cls.failed(number, str(error))
 
@@ -143,7 +152,10 @@ class Partition:
         except (TypeError, ValueError) as error:
             return Partition.failed(self.number, str(error))
         roles = roles_of_features(encoder.n_dense_, encoder.texts())
-        return Partition(self.number, rows, self.y, self.sample_weight, roles=roles)
+        made = Partition(self.number, rows, self.y, self.sample_weight, roles=roles, groups=self.groups)
+        made.held_out = None if self.held_out is None else self.held_out.encoded(encoder)
+        made.unlabelled = self.unlabelled
+        return made
 
     def weights(self, class_weights: ClassWeights | None) -> Array | None:
         """Sample weights times those of the classes."""

@@ -30,30 +30,30 @@ def is_delayed_list(X: Any) -> bool:
     return all(isinstance(part[0] if isinstance(part, (tuple, list)) and part else part, Delayed) for part in X)
 
 
-def delayed_partitions(X: Any, y: Any = None, sample_weight: Any = None) -> list[Delayed]:
+def delayed_partitions(X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> list[Delayed]:
     """Partitions, each made where its rows are; raise for collections that do not fit together.
 
     Parameters
     ----------
     X : dask array, dask data frame, or list of delayed
         Features. A list has delayed tuples ``(X, y)`` or ``(X, y, sample_weight)``, or tuples of delayed arrays.
-    y, sample_weight : dask array or series, or arrays
-        Labels and weights, in as many parts as ``X``.
+    y, sample_weight, groups : dask array or series, or arrays
+        Labels, weights and groups of rows, in as many parts as ``X``.
     """
     if is_delayed_list(X):
-        if y is not None or sample_weight is not None:
+        if any(values is not None for values in (y, sample_weight, groups)):
             raise ValueError("a list of delayed parts has its labels and weights: give (X, y) or (X, y, sample_weight)")
         make = dask.delayed(_partition_of_tuple, pure=False)
         return [make(number, part) for number, part in enumerate(X)]
     rows = _blocks_of_rows(X)
     if y is None:
         raise ValueError("y is missing: give the labels, one for each row of X")
-    labels = _blocks_like("y", y, X, len(rows))
-    weights = [None] * len(rows)
-    if sample_weight is not None:
-        weights = _blocks_like("sample_weight", sample_weight, X, len(rows))
+    further = [
+        [None] * len(rows) if values is None else _blocks_like(name, values, X, len(rows))
+        for name, values in (("y", y), ("sample_weight", sample_weight), ("groups", groups))
+    ]
     make = dask.delayed(Partition.of, pure=False)
-    return [make(number, *parts) for number, parts in enumerate(zip(rows, labels, weights, strict=True))]
+    return [make(number, *parts) for number, parts in enumerate(zip(rows, *further, strict=True))]
 
 
 def whole_rows(X: Any) -> Any:

@@ -2,17 +2,18 @@
 
 import copy
 import os
-from collections.abc import Mapping
-from typing import Any, Self, final
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self, final
 
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from sgdone import estimators
-from sgdone.cluster import fit_model
+from sgdone.cluster import Rounds, fit_model, summarise_partitions
 from sgdone.dask.collections import delayed_partitions
 from sgdone.dask.engine import DaskEngine
 from sgdone.dask.prediction import predicted, score
 from sgdone.estimators.fit_checkpoints import FitCheckpoints
+from sgdone.inference import Summary
 from sgdone.tables.not_fitted import not_fitted
 
 
@@ -58,7 +59,7 @@ class DaskModel:
             Fitted estimator.
         """
         checkpoints = FitCheckpoints.of(checkpoint, every, resume)
-        plain = self._plain_class(**self.get_params(deep=False))
+        plain = self._plain_class(**self.get_params())
         engine = DaskEngine(delayed_partitions(X, y, sample_weight))
         try:
             fit_model(plain, engine, checkpoints=checkpoints)
@@ -77,6 +78,41 @@ class DaskModel:
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy or, of a regression, R²; the rows stay where they are."""
         return score(self._fitted(), X, y, sample_weight)
+
+    def summary(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        cov: Literal["robust", "classical", "cluster"] = "robust",
+        groups: Any = None,
+        columns: Sequence[Any] | None = None,
+        level: float = 0.95,
+        reference: Any = None,
+        weights: Literal["frequency", "sampling"] = "frequency",
+    ) -> Summary:
+        """Standard errors, p-values and intervals of the coefficients; the rows stay where they are.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows of the fit.
+        cov, groups, columns, level, reference, weights
+            As in `sgdone.LinearClassifier.summary`; ``groups`` is a dask array or series.
+
+        Returns
+        -------
+        Summary
+            ``print`` it; ``to_frame()``, ``plot()``, ``wald(R)``, ``column_tests``, ``refused``.
+        """
+        plain = self._fitted()
+        engine = DaskEngine(delayed_partitions(X, y, sample_weight, groups))
+        options = {"cov": cov, "columns": columns, "level": level, "reference": reference, "weights": weights}
+        try:
+            return summarise_partitions(Rounds(engine), plain, **options)
+        finally:
+            engine.close()
 
     def to_sklearn(self) -> Any:
         """The fitted estimator without Dask: `sgdone.save` stores it, and it predicts data in memory."""

@@ -19,8 +19,10 @@ from sgdone.losses.loss import Loss, real_or_nan
 
 if TYPE_CHECKING:  # imported when a summary is asked for: a fit does not wait for them
     from sgdone.inference import Summary
+    from sgdone.inference.layout import FittedModel
     from sgdone.inference.prediction import Intervals
     from sgdone.inference.reference_coding import ReferenceCoding
+    from sgdone.tables import TableEncoderCore
 
 Array = NDArray[np.float64]
 
@@ -89,7 +91,6 @@ class Summarised(LinearModel):
         (['(intercept)', 'bmi'], array([152.1, 519.8]), array([ 2.6, 67.4]))
         """
         from sgdone.inference.chosen_columns import chosen_columns
-        from sgdone.inference.layout import FittedModel
         from sgdone.inference.sample import Sample
         from sgdone.inference.summarise import summarise
 
@@ -100,25 +101,9 @@ class Summarised(LinearModel):
         else:
             rows, labels = check_rows_and_labels(self, X, y, purpose="predict", numeric=self._task == "regression")
         weight = check_sample_weight(sample_weight, rows.shape[0])
-        _check_options(cov, weights, groups, level)
-        if getattr(self, "class_weight", None) is not None and weights == "frequency":
-            raise ValueError(
-                "the model has a class_weight, and class weights are not numbers of rows: use weights='sampling', or "
-                "fit without class_weight"
-            )
+        objective, model = what_is_summarised(self, cov, weights, groups, level, reference)
         numbers, weight = self._labels_and_weights(labels, weight)
-        objective = self._summary_objective()
-        _check_classical(cov, objective)
         frequencies = Frequencies.of(weight)
-        model = FittedModel(
-            np.atleast_2d(self.coef_).astype(np.float64),
-            np.atleast_1d(self.intercept_).astype(np.float64),
-            self._summary_names(rows.shape[1]),
-            self._class_labels(),
-            self._reference(reference),
-            float(self.alpha_),
-            str(self.verdict_),
-        )
         coding = self._reference_coding(rows, objective, numbers, frequencies.weights)
         chosen = chosen_columns(columns, model.feature_names, coding)
         if coding is not None:
@@ -198,8 +183,8 @@ class Summarised(LinearModel):
         self, rows: Any, objective: Objective, labels: NDArray[Any], weight: Array | None
     ) -> "ReferenceCoding | None":
         """The features of a summary of encoded rows; None if the columns were numbers."""
-        encoder = getattr(self, "encoder_", None)
-        if encoder is None or encoder.is_plain:
+        encoder = encoder_of_levels(self)
+        if encoder is None:
             return None
         from sgdone.inference.reference_coding import reference_coding
 
@@ -248,9 +233,41 @@ class Summarised(LinearModel):
         return classes.index(reference)
 
 
+def what_is_summarised(
+    model: Summarised, cov: Any, weights: Any, groups: Any, level: Any, reference: Any
+) -> "tuple[Objective, FittedModel]":
+    """The objective without its penalty, and the fitted model; raise for options that do not fit."""
+    from sgdone.inference.layout import FittedModel
+
+    _check_options(cov, weights, groups, level)
+    if getattr(model, "class_weight", None) is not None and weights == "frequency":
+        raise ValueError(
+            "the model has a class_weight, and class weights are not numbers of rows: use weights='sampling', or "
+            "fit without class_weight"
+        )
+    objective = model._summary_objective()
+    _check_classical(cov, objective)
+    coef = np.atleast_2d(model.coef_).astype(np.float64)
+    return objective, FittedModel(
+        coef,
+        np.atleast_1d(model.intercept_).astype(np.float64),
+        model._summary_names(coef.shape[1]),
+        model._class_labels(),
+        model._reference(reference),
+        float(model.alpha_),
+        str(model.verdict_),
+    )
+
+
+def encoder_of_levels(model: Summarised) -> "TableEncoderCore | None":
+    """The encoder of the model; None if its columns were numbers."""
+    encoder: TableEncoderCore | None = getattr(model, "encoder_", None)
+    return None if encoder is None or encoder.is_plain else encoder
+
+
 def _check_options(cov: Any, weights: Any, groups: Any, level: Any) -> None:
     from sgdone.inference.dense_covariance import Cov
-    from sgdone.inference.sample import Weights
+    from sgdone.inference.sample_sums import Weights
 
     for name, value, known in (("cov", cov, get_args(Cov)), ("weights", weights, get_args(Weights))):
         if not isinstance(value, str) or value not in known:

@@ -1,29 +1,38 @@
 """The bias of the optimum of a likelihood, to first order."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.inference.optimum import Optimum
-from sgdone.inference.sample import Sample
+from sgdone.inference.sample_sums import SampleSums
+from sgdone.interfaces.objective import Objective
 from sgdone.sums.derivatives import derivatives
-from sgdone.sums.pieces import Piece
+from sgdone.sums.pieces import Piece, Pieces
 from sgdone.sums.second_order import contrasts, scores
+
+if TYPE_CHECKING:
+    from sgdone.inference.optimum import Optimum
 
 Array = NDArray[np.float64]
 
 
-def first_order_bias(sample: Sample, optimum: Optimum, inverse: Array) -> Array:
+def first_order_bias(sample: SampleSums, optimum: "Optimum", inverse: Array) -> Array:
     """−½H⁻¹Σv·(x̃, 1) ⊗ t, in the order of the curvature (Cordeiro & McCullagh 1991, eq. 3.5).
 
     tₐ = Σ κₐᵦ𝒸·Aᵦ𝒸 with the third cumulants κ of a label and A = x̃ᵀH⁻¹x̃, the covariance of the scores. It is of the
     order of coefficients/rows, and makes coefficients too large: those of many columns, and intercepts of rare classes.
     """
-    total = sum(sample.pieces.map(lambda piece: _of_piece(sample, piece, optimum.model, inverse)))
-    return np.asarray(-0.5 * (inverse @ np.asarray(total).T.ravel()))
+    return np.asarray(-0.5 * (inverse @ sample.bias_sums(optimum.model, inverse).T.ravel()))
 
 
-def _of_piece(sample: Sample, piece: Piece, model: Array, inverse: Array) -> Array:
-    objective, basis, count = sample.objective, contrasts(sample.objective), model.shape[1]
+def bias_sums(objective: Objective, pieces: Pieces, model: Array, inverse: Array) -> Array:
+    """Σv·(x̃, 1) ⊗ t, shaped like the model."""
+    return np.asarray(sum(pieces.map(lambda piece: _of_piece(objective, piece, model, inverse))))
+
+
+def _of_piece(objective: Objective, piece: Piece, model: Array, inverse: Array) -> Array:
+    basis, count = contrasts(objective), model.shape[1]
     scored = scores(piece.rows, model, basis)
     if basis is None:
         found = derivatives(objective, scored, piece.labels)

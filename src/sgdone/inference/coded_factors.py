@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.inference.determined import Determination, DeterminedNumber, Source
 from sgdone.inference.factors import Factor
+from sgdone.inference.level_facts import LevelFacts
 
 Numbers = NDArray[np.intp]
 
@@ -57,10 +58,10 @@ class CodedFactor:
 
 
 def code_factors(
-    factors: Sequence[Factor], rows: Any, used: Any, classes: NDArray[np.intp] | None, fit_intercept: bool
+    factors: Sequence[Factor], facts: LevelFacts, fit_intercept: bool
 ) -> tuple[tuple[CodedFactor, ...], tuple[DeterminedNumber, ...]]:
     """Choose references, and what others determine, so that the features span what all of them do."""
-    determination = Determination(factors)
+    determination = Determination(factors, facts)
     outer = [k for k in range(len(factors)) if k not in determination.nested]
     if not fit_intercept:
         whole = [k for k in outer if _divides_all_rows(factors[k])]
@@ -74,13 +75,13 @@ def code_factors(
         found = _as_it_is(factors[k])
         if fit_intercept or coded:
             sources = [determination.source(k, earlier)._replace(factor=places[earlier]) for earlier in places]
-            found = _with_reference(factors[k], sources, classes)
+            found = _with_reference(factors[k], sources, facts)
         places[k] = len(coded)
         coded.append(found)
     for k, by in determination.nested.items():
         source = determination.source(k, by)._replace(factor=places[by])
         coded.append(replace(_as_it_is(factors[k]), sources=(source,)))
-    numbers = [number._replace(factor=places[number.factor]) for number in determination.numbers(rows, used)]
+    numbers = [number._replace(factor=places[number.factor]) for number in determination.numbers()]
     return tuple(coded), tuple(numbers)
 
 
@@ -93,7 +94,7 @@ def _as_it_is(factor: Factor) -> CodedFactor:
     return CodedFactor(factor.name, factor.features, factor.present, -1, (), False, factor.is_gap)
 
 
-def _with_reference(factor: Factor, sources: Iterable[Source], classes: NDArray[np.intp] | None) -> CodedFactor:
+def _with_reference(factor: Factor, sources: Iterable[Source], facts: LevelFacts) -> CodedFactor:
     """Leave out the levels that others determine, and of the rest the most frequent one."""
     free, own_sources = factor.present.copy(), []
     last = factor.features.size - 1
@@ -103,7 +104,7 @@ def _with_reference(factor: Factor, sources: Iterable[Source], classes: NDArray[
         if wanted.any():
             own_sources.append(source._replace(levels=np.where(wanted, source.levels, -1)))
             free[source.levels[wanted]] = False
-    reference = last if factor.is_gap or not free[:-1].any() else _most_frequent(factor, free, classes)
+    reference = last if factor.is_gap or not free[:-1].any() else _most_frequent(factor, free, facts)
     if not factor.is_gap and not free.any():
         reference = -1
     has_other = bool(not factor.is_gap and free[last] and factor.features[last] < 0 and reference != last)
@@ -112,16 +113,12 @@ def _with_reference(factor: Factor, sources: Iterable[Source], classes: NDArray[
     )
 
 
-def _most_frequent(factor: Factor, free: NDArray[np.bool_], classes: NDArray[np.intp] | None) -> int:
+def _most_frequent(factor: Factor, free: NDArray[np.bool_], facts: LevelFacts) -> int:
     """The first free level with the largest weight, of those with the most classes.
 
     Differences from a level without rows of some class are infinite.
     """
-    known = np.zeros(factor.features.size, dtype=np.intp)
-    if classes is not None:
-        count = int(classes.max()) + 1
-        pairs = np.unique(factor.codes.astype(np.int64) * count + classes)
-        known = np.bincount(pairs // count, minlength=known.size)
+    known = facts.n_classes(factor.division)
     candidates = free & (np.arange(free.size) < free.size - 1)
     candidates &= known == known[candidates].max()
     # Sums of weights differ by rounding if the rows are in another order; the reference must not.

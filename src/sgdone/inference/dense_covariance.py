@@ -7,16 +7,15 @@ from numpy.typing import NDArray
 
 from sgdone.inference.covariance import SandwichCovariance
 from sgdone.inference.optimum import Optimum
-from sgdone.inference.sample import Sample
+from sgdone.inference.sample_sums import SampleSums
 from sgdone.solvers.newton_step import Factors
-from sgdone.sums.score_products import group_score_products, score_products, slopes_of
 
 Array = NDArray[np.float64]
 Cov = Literal["classical", "robust", "cluster"]
 
 
 def dense_covariance(
-    sample: Sample, optimum: Optimum, combinations: Any, cov: Cov, coefficients: int
+    sample: SampleSums, optimum: Optimum, combinations: Any, cov: Cov, coefficients: int
 ) -> SandwichCovariance:
     """The covariance of combinations of coefficients at an optimum."""
     objective, outputs = sample.objective, optimum.model.shape[1]
@@ -27,45 +26,34 @@ def dense_covariance(
         if objective.is_regression and not objective.loss.quadratic:
             return _huber_covariance(sample, optimum, combinations, coefficients)
         return SandwichCovariance(combinations, inverse, None, factor, outputs)
-    if cov == "cluster":
-        assert sample.groups is not None
-        middle = group_score_products(objective, sample.pieces, optimum.model, sample.groups)
-    else:
-        power = 2 if sample.weights == "sampling" else 1
-        middle = score_products(objective, sample.pieces, optimum.model, power=power)
+    middle = sample.group_score_products(optimum.model) if cov == "cluster" else sample.score_products(optimum.model)
     return SandwichCovariance(combinations, inverse, middle, factor, outputs)
 
 
-def factor_of(sample: Sample, cov: Cov, coefficients: int, loss: float) -> float:
+def factor_of(sample: SampleSums, cov: Cov, coefficients: int, loss: float) -> float:
     """n/(n − k), or G/(G − 1)·(n − 1)/(n − k) for G groups; of H⁻¹, RSS/(n − k) for least squares and 1 otherwise."""
     rows = sample.n_rows
     if cov == "classical":
         return 2.0 * loss / (rows - coefficients) if sample.objective.is_regression else 1.0
     if sample.objective.predicts == "one_vs_rest":
         coefficients //= sample.objective.n_outputs
-    if cov == "robust" or sample.groups is None:
+    groups = sample.n_groups
+    if cov == "robust" or not groups:
         return rows / (rows - coefficients)
-    groups = np.unique(sample.groups[sample.block.all_used().astype(np.intp)]).size
     return groups / (groups - 1) * (rows - 1) / (rows - coefficients)
 
 
-def huber_factor(sample: Sample, model: Array, coefficients: int) -> float:
+def huber_factor(sample: SampleSums, model: Array, coefficients: int) -> float:
     """Huber (1981), eq. (7.6.2): K²·[Σψ²/(n − k)]/[Σψ′/n]², K = 1 + (k/n)·var(ψ′)/(Σψ′/n)², a factor of (XᵀX)⁻¹."""
-    rows, squares, bent = sample.n_rows, 0.0, 0.0
-    for piece in sample.pieces:
-        slopes = slopes_of(sample.objective, piece, model)[:, 0]
-        inside = np.abs(slopes) < sample.objective.loss.lipschitz
-        squares += float(piece.weights @ slopes**2)
-        bent += float(piece.weights @ inside)
+    rows = sample.n_rows
+    squares, bent = map(float, sample.slope_sums(model))
     share = bent / rows
     correction = 1.0 + coefficients / rows * (1.0 - share) / share
     return correction**2 * squares / (rows - coefficients) / share**2
 
 
-def _huber_covariance(sample: Sample, optimum: Optimum, combinations: Any, coefficients: int) -> SandwichCovariance:
-    products = np.zeros(optimum.sums.curvature.shape)
-    for piece in sample.pieces:
-        products += piece.rows.products(piece.weights[:, None])[0]
+def _huber_covariance(sample: SampleSums, optimum: Optimum, combinations: Any, coefficients: int) -> SandwichCovariance:
+    products = sample.column_products()
     factor = huber_factor(sample, optimum.model, coefficients)
     penalties = np.where(optimum.estimated, 0.0, np.inf)
     return SandwichCovariance(combinations, Factors.of(products, penalties, 1).inverse(), None, factor, 1)

@@ -2,19 +2,15 @@
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.inference.factors import Factor
+from sgdone.inference.level_facts import LevelFacts, Levels
 
 Array = NDArray[np.float64]
-Levels = NDArray[np.intp]
-
-#: Rows that are compared first: most numbers differ within a level there.
-_FIRST_ROWS = 1000
 
 
 class Source(NamedTuple):
@@ -58,8 +54,8 @@ class Determination:
     nested in the earlier one.
     """
 
-    def __init__(self, factors: Sequence[Factor]) -> None:
-        self._factors = factors
+    def __init__(self, factors: Sequence[Factor], facts: LevelFacts) -> None:
+        self._factors, self._facts = factors, facts
         self._counts = [int(factor.present.sum()) for factor in factors]
         self._map = cache(self._find_map)
         inside = {b: [a for a in range(len(factors)) if self._is_nested(b, a)] for b in range(len(factors))}
@@ -72,18 +68,15 @@ class Determination:
         """The levels of factor ``of`` that are unions of levels of factor ``by``."""
         return Source(by, self._map(of, by))
 
-    def numbers(self, rows: Any, used: NDArray[Any] | slice) -> list[DeterminedNumber]:
+    def numbers(self) -> list[DeterminedNumber]:
         """Dense columns of the rows that have one value in each level of a factor, but not in all rows."""
-        if not isinstance(rows, MixedMatrix):
-            return []
         found = []
         divided = [a for a, factor in enumerate(self._factors) if not factor.is_gap and a not in self.nested]
-        for j in range(rows.n_dense):
-            values = rows.dense[used, j]
-            if np.all(values == values[0]):
+        for j in range(self._facts.n_dense):
+            if self._facts.is_constant(j):
                 continue
             for a in sorted(divided, key=lambda a: self._counts[a]):
-                of_levels = _values_of_levels(values, self._factors[a])
+                of_levels = self._facts.values(j, self._factors[a].division)
                 if of_levels is not None:
                     found.append(DeterminedNumber(j, a, of_levels))
                     break
@@ -99,24 +92,4 @@ class Determination:
         return np.unique(levels[levels >= 0]).size == inner
 
     def _find_map(self, of: int, by: int) -> Levels:
-        levels, codes = self._factors[of].codes, self._factors[by].codes
-        found = np.full(self._factors[by].features.size, -1, dtype=np.intp)
-        found[codes] = levels
-        mixed = np.zeros(found.size, dtype=bool)
-        mixed[codes[found[codes] != levels]] = True
-        open_ = np.zeros(self._factors[of].features.size, dtype=bool)
-        open_[levels[mixed[codes]]] = True
-        found[mixed] = -1
-        found[(found >= 0) & open_[found]] = -1
-        return found
-
-
-def _values_of_levels(values: Array, factor: Factor) -> Array | None:
-    """The value in each level; None if a level has several."""
-    for last in (_FIRST_ROWS, values.size):
-        codes, own = factor.codes[:last], values[:last]
-        found = np.full(factor.features.size, np.nan)
-        found[codes] = own
-        if not np.array_equal(found[codes], own):
-            return None
-    return found
+        return self._facts.map(self._factors[of].division, self._factors[by].division).levels

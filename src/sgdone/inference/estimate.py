@@ -1,18 +1,19 @@
 """Coefficients of the unpenalised optimum, their covariance, and which of them are refused."""
 
-from dataclasses import dataclass, replace
-from typing import Any, final
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.inference.bias import first_order_bias
-from sgdone.inference.covariance import Covariance, SandwichCovariance
+from sgdone.inference.covariance import SandwichCovariance
 from sgdone.inference.dense_covariance import Cov, dense_covariance, factor_of, huber_factor
+from sgdone.inference.estimate_result import Estimate
 from sgdone.inference.large import MOST_PRODUCTS, LargeOptimum, find_large_optimum, with_products_of_columns
 from sgdone.inference.large_covariance import chosen_covariance, simulated_covariance
 from sgdone.inference.layout import FittedModel, Layout
-from sgdone.inference.optimum import NoOptimumError, Optimum, find_optimum
+from sgdone.inference.optimum import ROUNDING, NoOptimumError, Optimum, find_optimum
 from sgdone.inference.prediction import Predictor
 from sgdone.inference.refusals import (
     Refusal,
@@ -23,68 +24,23 @@ from sgdone.inference.refusals import (
     no_errors_refusal,
     rows_refusal,
 )
-from sgdone.inference.sample import ROUNDING, Sample
+from sgdone.inference.sample import Sample
+from sgdone.inference.sample_sums import SampleSums
 from sgdone.inference.separated import Separated, separated
 from sgdone.inference.separated_classes import FinitePart, find_finite_part
-from sgdone.inference.undetermined import constant_refusals, structural_refusals
+from sgdone.inference.undetermined import Infinite, constant_refusals, structural_refusals
 from sgdone.solvers.newton_step import MOST_FACTORISED
-from sgdone.sums.derivatives import derivatives
-from sgdone.sums.second_order import contrasts, scores
 
 Array = NDArray[np.float64]
 
 
-@final
-@dataclass(frozen=True)
-class Estimate:
-    """What was estimated from a sample.
-
-    Attributes
-    ----------
-    coef : ndarray
-        Coefficients of the summary.
-    refused : dict
-        Refusals by position.
-    coefficients : int
-        Number of coefficients estimated.
-    loss : float
-        Their summed loss.
-    covariance : Covariance or None
-        Theirs; None if all of them are refused.
-    predictor : Predictor or None
-        For intervals of predictions; None if there are none.
-    monte_carlo_error : float
-        Relative error of the standard errors that comes from random numbers.
-    attained : bool
-        Whether the likelihood has a maximum; otherwise some coefficients are infinite.
-    """
-
-    coef: Array
-    refused: dict[int, Refusal]
-    coefficients: int = 0
-    loss: float = np.nan
-    covariance: Covariance | None = None
-    predictor: Predictor | None = None
-    monte_carlo_error: float = 0.0
-    attained: bool = True
-
-    @classmethod
-    def nothing(cls, layout: Layout, refusal: Refusal) -> "Estimate":
-        """All coefficients refused, for one reason."""
-        return cls(np.full(layout.size, np.nan), dict.fromkeys(range(layout.size), refusal))
-
-
 def estimate(sample: Sample, model: FittedModel, layout: Layout, cov: Cov, *, chosen: bool) -> Estimate:
     """Find the optimum and the covariance there; ``chosen`` if only some of the columns are asked for."""
-    refusal = loss_refusal(sample)
+    refusal = early_refusal(sample, layout, cov)
     if refusal is not None:
         return Estimate.nothing(layout, refusal)
-    each = int(sample.varies.sum()) + int(layout.has_intercept)
-    most = each * sample.objective.n_free_outputs
-    refusal = rows_refusal(sample, cov, each)
-    if refusal is not None:
-        return Estimate.nothing(layout, refusal)
-    refusal = _groups_refusal(sample, cov)
+    refusal = few_groups_refusal(sample, cov)
+    most = coefficients_of_output(sample, layout) * sample.objective.n_free_outputs
     find: Any = find_large_optimum if most > MOST_FACTORISED else find_optimum
     rest = sample
     infinite: Separated | None = None
@@ -98,45 +54,68 @@ def estimate(sample: Sample, model: FittedModel, layout: Layout, cov: Cov, *, ch
             return Estimate.nothing(layout, found)
         infinite = found
         if infinite.rest is None:
-            refused = constant_refusals(sample, layout)
-            others = ~np.isin(np.arange(layout.size), list(refused))
-            refused |= infinite.refusals(layout, sample, others)
-            return Estimate(np.full(layout.size, np.nan), refused, attained=False)
+            return completely_separated(sample, layout, infinite)
         rest = infinite.rest
         try:
             optimum = find(rest, rest.model_in_units(model.coef, model.intercept))
         except NoOptimumError as again:
             reason = f"No optimum of the rows that are not separated was found: {again}."
             return Estimate.nothing(layout, Refusal("not_converged", reason))
+    refused = refusals_at(sample, rest, optimum, layout, cov, refusal, infinite)
+    if isinstance(optimum, Optimum):
+        return estimate_at(sample, rest, optimum, layout, cov, refused, model, attained=infinite is None)
+    estimated = _estimate_at_large(sample, rest, optimum, layout, cov, refused, chosen, model)
+    return estimated if infinite is None else replace(estimated, attained=False)
+
+
+def early_refusal(sample: SampleSums, layout: Layout, cov: Cov) -> Refusal | None:
+    """Whether all coefficients are refused before an optimum is searched for."""
+    return loss_refusal(sample) or rows_refusal(sample, cov, coefficients_of_output(sample, layout))
+
+
+def coefficients_of_output(sample: SampleSums, layout: Layout) -> int:
+    """Number of coefficients of each output that the rows may determine."""
+    return int(sample.varies.sum()) + int(layout.has_intercept)
+
+
+def few_groups_refusal(sample: SampleSums, cov: Cov) -> Refusal | None:
+    """Whether there are too few groups for a cluster covariance."""
+    return groups_refusal(sample.n_groups) if cov == "cluster" and sample.n_groups else None
+
+
+def completely_separated(sample: SampleSums, layout: Layout, infinite: Infinite) -> Estimate:
+    """All coefficients refused: those of constant columns, and the others because they are infinite."""
+    refused = constant_refusals(sample, layout)
+    others = ~np.isin(np.arange(layout.size), list(refused))
+    refused |= infinite.refusals(layout, sample, others)
+    return Estimate(np.full(layout.size, np.nan), refused, attained=False)
+
+
+def refusals_at(
+    sample: SampleSums,
+    rest: SampleSums,
+    optimum: Optimum | LargeOptimum,
+    layout: Layout,
+    cov: Cov,
+    refusal: Refusal | None,
+    infinite: Infinite | None,
+) -> dict[int, Refusal]:
+    """Refusals at the optimum of the rows that are not separated; ``refusal`` is one of all coefficients."""
     refused = structural_refusals(sample, rest, optimum, layout, infinite)
     if refusal is None and _has_no_errors(rest, optimum.sums.loss):
         refusal = no_errors_refusal()
-    refusal = refusal or _groups_refusal(rest, cov)
-    information = _information(rest, optimum.model)
-    refused = _further_refusals(rest, layout, cov, refused, refusal, int(optimum.estimated.sum()), information)
-    found_all = _with_covariance(sample, rest, optimum, layout, cov, refused, chosen, model)
-    return found_all if infinite is None else replace(found_all, attained=False)
+    refusal = refusal or few_groups_refusal(rest, cov)
+    information = rest.information(optimum.model) if rest.objective.loss.probabilistic else None
+    return _further_refusals(rest, layout, cov, refused, refusal, int(optimum.estimated.sum()), information)
 
 
-def _has_no_errors(sample: Sample, loss: float) -> bool:
+def _has_no_errors(sample: SampleSums, loss: float) -> bool:
     """Whether the residuals of a regression are rounding errors."""
     return sample.objective.is_regression and 2.0 * loss <= ROUNDING**2 * sample.target_squares
 
 
-def _information(sample: Sample, model: Array) -> Array | None:
-    """Σv·p(1 − p) of each class; None unless the loss has probabilities."""
-    objective, basis = sample.objective, contrasts(sample.objective)
-    if not objective.loss.probabilistic:
-        return None
-    total = np.zeros(objective.n_outputs)
-    for rows, labels, weights in sample.pieces:
-        shares = derivatives(objective, scores(rows, model, basis), labels).shares
-        total += weights @ (shares if basis is None else shares * (1.0 - shares))
-    return total / (1.0 if sample.weights == "frequency" else sample.block.total_weight / sample.n_rows)
-
-
 def _further_refusals(
-    sample: Sample,
+    sample: SampleSums,
     layout: Layout,
     cov: Cov,
     refused: dict[int, Refusal],
@@ -205,46 +184,58 @@ def _of_finite_part(
     return Estimate(coef, refused, count, part.loss, covariance, attained=False)
 
 
-def _groups_refusal(sample: Sample, cov: Cov) -> Refusal | None:
-    if cov != "cluster" or sample.groups is None:
-        return None
-    return groups_refusal(np.unique(sample.groups[sample.block.all_used().astype(np.intp)]).size)
-
-
 def _count(optimum: Optimum | LargeOptimum) -> int:
     """Number of coefficients that were estimated."""
     return int(optimum.estimated.sum()) * int(optimum.model.shape[1])
 
 
-def _with_covariance(
+def _coefficients(sample: SampleSums, optimum: Optimum | LargeOptimum, layout: Layout, combinations: Any) -> Array:
+    """The coefficients of a summary at an optimum."""
+    coef = np.asarray(combinations @ optimum.model.T.ravel())
+    if layout.has_intercept:
+        coef[0] += sample.origin
+    return coef
+
+
+def estimate_at(
+    sample: SampleSums,
+    rest: SampleSums,
+    optimum: Optimum,
+    layout: Layout,
+    cov: Cov,
+    refused: dict[int, Refusal],
+    model: FittedModel,
+    *,
+    attained: bool,
+) -> Estimate:
+    """The coefficients at an optimum of the rows that are not separated; their covariance unless all are refused."""
+    combinations = layout.combinations(rest)
+    coef = _coefficients(sample, optimum, layout, combinations)
+    count, loss = _count(optimum), optimum.sums.loss
+    if len(refused) == layout.size:
+        return Estimate(coef, refused, count, loss, attained=attained)
+    covariance = dense_covariance(rest, optimum, combinations, cov, count)
+    refused = _bias_refusals(rest, optimum, covariance, count) | refused
+    predictor = Predictor.of(rest, optimum, covariance, model.feature_names, model.classes)
+    return Estimate(coef, refused, count, loss, covariance, predictor, attained=attained)
+
+
+def _estimate_at_large(
     sample: Sample,
     rest: Sample,
-    optimum: Optimum | LargeOptimum,
+    optimum: LargeOptimum,
     layout: Layout,
     cov: Cov,
     refused: dict[int, Refusal],
     chosen: bool,
     model: FittedModel,
 ) -> Estimate:
-    """The coefficients at an optimum, and their covariance unless all are refused."""
+    """The same for many coefficients."""
     combinations = layout.combinations(rest)
-    coef = np.asarray(combinations @ optimum.model.T.ravel())
-    if layout.has_intercept:
-        coef[0] += sample.origin
+    coef = _coefficients(sample, optimum, layout, combinations)
     count, loss = _count(optimum), optimum.sums.loss
     if len(refused) == layout.size:
         return Estimate(coef, refused, count, loss)
-    if isinstance(optimum, Optimum):
-        covariance = dense_covariance(rest, optimum, combinations, cov, count)
-        refused = _bias_refusals(rest, optimum, covariance, count) | refused
-        return Estimate(
-            coef,
-            refused,
-            count,
-            loss,
-            covariance,
-            Predictor.of(rest, optimum, covariance, model.feature_names, model.classes),
-        )
     factor = factor_of(rest, cov, count, loss)
     information, at = rest, optimum
     if cov == "classical" and rest.objective.is_regression and not rest.objective.loss.quadratic:
@@ -263,7 +254,9 @@ def _with_covariance(
     return Estimate(coef, refused, count, loss, simulated, predictor, simulated.error)
 
 
-def _bias_refusals(sample: Sample, optimum: Optimum, covariance: SandwichCovariance, count: int) -> dict[int, Refusal]:
+def _bias_refusals(
+    sample: SampleSums, optimum: Optimum, covariance: SandwichCovariance, count: int
+) -> dict[int, Refusal]:
     """Coefficients of a likelihood whose bias is large beside their standard errors."""
     if not sample.objective.loss.probabilistic or sample.weights == "sampling":
         return {}

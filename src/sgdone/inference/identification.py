@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
-from sgdone.sums.pieces import Pieces
-
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
 
@@ -66,24 +64,21 @@ class Identification:
         return [involved[labels == k] for k in range(count)]
 
 
-def identification(free: NDArray[np.bool_], pieces: Pieces) -> Identification | None:
+def identification(free: NDArray[np.bool_], products: Array) -> Identification | None:
     """Find linear dependencies among the columns.
 
     Parameters
     ----------
     free : ndarray of bool
         Columns to consider.
-    pieces : Pieces
-        The rows.
+    products : ndarray
+        Sums of products of the columns, the intercept last.
 
     Returns
     -------
     Identification or None
         None if the columns are independent.
     """
-    products = np.zeros((free.size, free.size))
-    for piece in pieces:
-        products += piece.rows.products(piece.weights[:, None])[0]
     size = np.sqrt(np.maximum(np.diagonal(products), 0.0))
     known = np.flatnonzero(free & (size > 0))
     scaled = products[np.ix_(known, known)] / size[known, None] / size[known]

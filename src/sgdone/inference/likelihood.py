@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from sgdone.inference.sample import Sample
-from sgdone.run.constant_prediction import best_constant
-from sgdone.sums.derivatives import derivatives
+from sgdone.inference.sample_sums import SampleSums
 
 Array = NDArray[np.float64]
 
@@ -64,17 +62,14 @@ class Likelihood:
         return float(np.log(self.rows)) * self.coefficients - 2.0 * self.log_likelihood
 
 
-def likelihood(sample: Sample, loss: float, coefficients: int) -> Likelihood | None:
+def likelihood(sample: SampleSums, loss: float, coefficients: int) -> Likelihood | None:
     """The likelihood at an optimum whose losses sum to ``loss``; None if there is none."""
     objective, rows = sample.objective, sample.n_rows
     if sample.weights != "frequency" or objective.predicts == "one_vs_rest":
         return None
     if not (objective.loss.probabilistic or (objective.is_regression and objective.loss.quadratic)):
         return None
-    labels, weights = sample.labels_and_weights()
-    constant = best_constant(objective, labels, weights)
-    scores = np.tile(constant, (labels.size, 1))
-    null = float(weights @ derivatives(objective, scores, labels).losses)
+    null = sample.null_loss()
     intercepts = objective.n_free_outputs * int(objective.fit_intercept)
     if not objective.is_regression:
         r2 = 1.0 - loss / null if null > 0 else np.nan

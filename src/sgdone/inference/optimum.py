@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.inference.identification import DOUBTFUL, Identification, identification
-from sgdone.inference.sample import ROUNDING, Sample
-from sgdone.run.constant_prediction import constant_model
-from sgdone.solvers.minimisation import Minimisation, dispersion
+from sgdone.inference.sample_sums import SampleSums
+from sgdone.solvers.minimisation import dispersion
 from sgdone.solvers.newton_step import Factors, Penalised
-from sgdone.sums.second_order import SecondOrder, contrasts, scores, second_order
+from sgdone.sums.second_order import SecondOrder
 
 Array = NDArray[np.float64]
 
@@ -22,12 +21,24 @@ _LAST_STEPS = 4
 #: Largest change of a row's score by the last step: along a direction without an optimum each step changes some by
 #: about 1, however little loss is left.
 _SCORE_CHANGE = 1e-3
-#: Products of a curvature up to which it is evaluated at each step; beyond, steps use an earlier one.
-_CHEAP = 4e8
+#: Residuals below this share of the targets are rounding errors.
+ROUNDING = 1e-11
 
 
 class NoOptimumError(Exception):
-    """Newton's method did not converge; the message says how far it came."""
+    """Newton's method did not converge; the message says how far it came.
+
+    Parameters
+    ----------
+    message : str
+        How far it came.
+    model : ndarray or None
+        Where it ended, if it went far.
+    """
+
+    def __init__(self, message: str, model: Array | None = None) -> None:
+        super().__init__(message)
+        self.model = model
 
 
 @final
@@ -59,7 +70,7 @@ class Optimum:
     steps: int
 
 
-def find_optimum(sample: Sample, start: Array) -> Optimum:
+def find_optimum(sample: SampleSums, start: Array) -> Optimum:
     """Minimise the loss from a model, until a step is below 1e-8 standard errors of every combination.
 
     Raises
@@ -67,38 +78,35 @@ def find_optimum(sample: Sample, start: Array) -> Optimum:
     NoOptimumError
         After 50 steps, or where steps go on to change scores although hardly any loss is left.
     """
-    objective, pieces = sample.objective, sample.pieces
+    objective = sample.objective
     free = np.append(sample.varies, objective.fit_intercept)
     penalties = np.where(free, 0.0, np.inf)
-    products = pieces.n_rows * pieces.width**2 * start.shape[1] * (start.shape[1] + 1) / 2
-    cheap = products <= _CHEAP and not objective.loss.quadratic
     with np.errstate(over="ignore", invalid="ignore"):
         start = np.where(free[:, None], start, 0.0)
-        known = second_order(objective, pieces, start)
-        constant = constant_model(objective, sample.block, pieces.width)
-        if not np.isfinite(known.loss) or known.loss > second_order(objective, pieces, constant, curvature="none").loss:
-            start, known = constant, second_order(objective, pieces, constant)
+        known = sample.second_order(start)
+        constant = sample.constant_model()
+        if not np.isfinite(known.loss) or known.loss > sample.second_order(constant, "none").loss:
+            start, known = constant, sample.second_order(constant)
         if not np.all(np.isfinite(known.curvature)):
             raise NoOptimumError("the loss of the start is too large")
         factors = Factors.of(known.curvature, penalties, start.shape[1])
-        found = identification(free, pieces) if factors.smallest_pivot(known.curvature) <= DOUBTFUL else None
+        doubtful = factors.smallest_pivot(known.curvature) <= DOUBTFUL
+        found = identification(free, sample.column_products()) if doubtful else None
         if found is not None:
             penalties[found.dropped] = np.inf
             start = np.where(np.isfinite(penalties)[:, None], start, 0.0)
-            known = second_order(objective, pieces, start)
+            known = sample.second_order(start)
             factors = Factors.of(known.curvature, penalties, start.shape[1])
-        search = Minimisation(objective, pieces, penalties, start, None, cheap)
-        steps = sum(1 for _ in search.evaluations(0.5 * _STEP**2, known, _MOST_STEPS, factors))
-        model = search.model
+        model, steps = sample.minimise(penalties, start, known, factors, 0.5 * _STEP**2, _MOST_STEPS)
         for last in range(_LAST_STEPS + 1):
             if objective.loss.quadratic:
                 # The curvature is the same everywhere.
-                sums = replace(second_order(objective, pieces, model, curvature="none"), curvature=known.curvature)
+                sums = replace(sample.second_order(model, "none"), curvature=known.curvature)
             else:
-                sums = second_order(objective, pieces, model)
+                sums = sample.second_order(model)
                 factors = Factors.of(sums.curvature, penalties, start.shape[1])
             if factors.cholesky is None:
-                raise NoOptimumError(f"after {steps} steps of Newton's method the curvature is singular")
+                raise NoOptimumError(f"after {steps} steps of Newton's method the curvature is singular", model)
             gradient = Penalised.of(sums, model, penalties).gradient
             step = factors.solve(-gradient)
             left = _left(sample, sums, gradient, step)
@@ -107,7 +115,8 @@ def find_optimum(sample: Sample, start: Array) -> Optimum:
             model = model + step
     raise NoOptimumError(
         f"after {steps + _LAST_STEPS} steps of Newton's method the next one is {left.errors:.2g} standard errors long "
-        f"and changes the score of a row by {left.change:.2g}"
+        f"and changes the score of a row by {left.change:.2g}",
+        model,
     )
 
 
@@ -119,15 +128,13 @@ class _Left(NamedTuple):
     is_optimum: bool
 
 
-def _left(sample: Sample, sums: SecondOrder, gradient: Array, step: Array) -> _Left:
-    objective, basis = sample.objective, contrasts(sample.objective)
+def _left(sample: SampleSums, sums: SecondOrder, gradient: Array, step: Array) -> _Left:
+    objective = sample.objective
     errors = float(np.sqrt(max(0.0, -float(np.vdot(gradient, step))) / dispersion(objective, sums)))
-    changes = [float(np.abs(scores(piece.rows, step, basis)).max()) for piece in sample.pieces]
-    change = max(changes)
+    change = sample.largest_change(step)
     is_exact = False
     if objective.is_regression:
-        labels, weights = sample.labels_and_weights()
-        spread = float(np.average((labels - np.average(labels, weights=weights)) ** 2, weights=weights))
+        spread = sample.target_spread
         change = change / float(np.sqrt(max(spread, float(np.finfo(np.float64).tiny))))
         is_exact = sums.loss <= 0.5 * ROUNDING**2 * max(sample.target_squares, spread * sums.weight)
     return _Left(errors, change, is_exact or (errors <= _STEP and change <= _SCORE_CHANGE))

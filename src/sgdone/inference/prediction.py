@@ -14,7 +14,7 @@ from sgdone.inference.covariance import Covariance
 from sgdone.inference.identification import Identification
 from sgdone.inference.large import LargeOptimum
 from sgdone.inference.optimum import Optimum
-from sgdone.inference.sample import Sample
+from sgdone.inference.sample_sums import SampleSums
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.mixed_rows import rows_in_units
 from sgdone.sums.scaled_rows import DenseRows
@@ -82,16 +82,15 @@ class Predictor:
     @classmethod
     def of(
         cls,
-        sample: Sample,
+        sample: SampleSums,
         optimum: Optimum | LargeOptimum,
         covariance: Covariance,
         features: Sequence[str],
         classes: Sequence[Any] | None,
     ) -> "Predictor":
         """For the optimum of a sample; columns that are constant there keep their values."""
-        pinned, usual = np.flatnonzero(~sample.varies), np.zeros(0)
-        if pinned.size:
-            usual = _dense(sample.block.rows.whole()[[int(sample.block.all_used()[0])]]).ravel()[pinned]
+        pinned = np.flatnonzero(~sample.varies)
+        usual = sample.first_row(pinned) if pinned.size else np.zeros(0)
         shift, units = sample.scaling.shift, sample.units
         scaling = Scaling(sample.scaling.scale * units, None if shift is None else shift * units)
         return cls(

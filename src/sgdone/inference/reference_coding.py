@@ -6,14 +6,14 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.inference.coded_factors import CodedFactor, code_factors
 from sgdone.inference.coefficient_names import enumerate_names
 from sgdone.inference.determined import DeterminedNumber
-from sgdone.inference.factors import factors_of, level_codes
+from sgdone.inference.factors import Division, divisions_of, factors_of
+from sgdone.inference.feature_choice import FeatureChoice
 from sgdone.inference.layout import FittedModel
+from sgdone.inference.level_facts import LevelFacts, LevelsOfRows, level_codes
 from sgdone.tables import ColumnFeatures
 
 Array = NDArray[np.float64]
@@ -95,19 +95,15 @@ class ReferenceCoding:
             for j in own.features.tolist()
         }
 
+    @property
+    def choice(self) -> FeatureChoice:
+        """The features that are kept, and those that are added."""
+        others = [factor.features[:-1] for factor in self.factors if factor.has_other]
+        return FeatureChoice(self.kept, others)
+
     def rows(self, X: Any) -> Any:
         """Encoded rows with the features of the summary; dense columns are not copied unless some are left out."""
-        others = [factor for factor in self.factors if factor.has_other]
-        if not isinstance(X, MixedMatrix):
-            return X if self.kept.size == X.shape[1] and not others else _sparse_columns(X, self.kept, self._extra(X))
-        dense = X.dense
-        own = self.kept[self.kept < X.n_dense]
-        if own.size < X.n_dense:
-            dense = np.ascontiguousarray(dense[:, own])
-        entries = _sparse_columns(X.sparse, self.kept[own.size :] - X.n_dense, self._extra(X))
-        if not entries.shape[1]:
-            return dense
-        return MixedMatrix(dense, entries) if dense.shape[1] else entries
+        return self.choice.rows(X)
 
     def model(self, fitted: FittedModel) -> FittedModel:
         """The same model with the features of the summary."""
@@ -155,13 +151,6 @@ class ReferenceCoding:
     def _codes(self, X: Any) -> NDArray[np.int32]:
         return level_codes(X, [factor.features[factor.features >= 0] for factor in self.factors])
 
-    def _extra(self, X: Any) -> list[NDArray[np.bool_]]:
-        """Rows without any level, of each factor in which they have a feature."""
-        if not any(factor.has_other for factor in self.factors):
-            return []
-        pairs = zip(self._codes(X), self.factors, strict=True)
-        return [own == factor.features.size - 1 for own, factor in pairs if factor.has_other]
-
 
 def reference_coding(
     columns: Sequence[ColumnFeatures],
@@ -192,6 +181,7 @@ def reference_coding(
     Examples
     --------
     >>> import pyarrow as pa
+    >>> from sgdone.data.mixed_matrix import MixedMatrix
     >>> from sgdone.tables import TableEncoder
     >>> table = pa.table({"job": ["Sales", "Tech", "Sales", "Craft"], "code": [7.0, 2.0, 7.0, 7.0]})
     >>> encoder = TableEncoder().fit(table)
@@ -201,10 +191,23 @@ def reference_coding(
     >>> coding.names, coding.contrasts[0].reference, coding.left_out
     (['job=Craft', 'job=Tech'], 'Sales', {'code': 'determined by job'})
     """
-    used = slice(None) if weight is None else np.flatnonzero(weight > 0)
-    factors = factors_of(columns, names, rows, weight)
-    classes = None if labels is None else np.unique(labels[used], return_inverse=True)[1]
-    coded, numbers = code_factors(factors, rows, used, classes, fit_intercept)
+    classes = None if labels is None else np.unique(labels, return_inverse=True)[1].reshape(-1)
+    divisions = divisions_of(columns, names)
+    facts = LevelsOfRows(rows, [own.features for own in divisions], classes, weight)
+    return coding_of(columns, names, divisions, facts, fit_intercept=fit_intercept)
+
+
+def coding_of(
+    columns: Sequence[ColumnFeatures],
+    names: Sequence[str],
+    divisions: Sequence[Division],
+    facts: LevelFacts,
+    *,
+    fit_intercept: bool,
+) -> ReferenceCoding:
+    """Choose the features of a summary from facts about the levels of rows, in the divisions of ``columns``."""
+    factors = factors_of(divisions, facts)
+    coded, numbers = code_factors(factors, facts, fit_intercept)
     dropped = _dropped_features(coded, numbers)
     kept = np.setdiff1d(np.arange(len(names)), dropped)
     own_names, added = [str(names[j]) for j in kept.tolist()], dict[str, str]()
@@ -245,13 +248,6 @@ def _dropped_features(factors: Sequence[CodedFactor], numbers: Iterable[Determin
 def _level_effects(factor: CodedFactor, coef: Array) -> Array:
     """The coefficient of each level; 0 for a level without a feature."""
     return np.where(factor.features >= 0, coef[:, factor.features], 0.0)
-
-
-def _sparse_columns(X: Any, columns: Numbers, extra: Sequence[NDArray[np.bool_]]) -> Any:
-    """Columns of a CSR matrix, and after them an indicator of the rows of each of ``extra``."""
-    chosen = X if columns.size == X.shape[1] else X[:, columns]
-    parts = [chosen, *(sparse.csr_array(rows[:, None].astype(X.dtype)) for rows in extra)]
-    return sparse.csr_array(chosen if not extra else sparse.hstack(parts, format="csr"))
 
 
 def _new_name(name: str, known: Sequence[str]) -> str:

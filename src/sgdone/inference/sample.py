@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,25 +12,37 @@ from sgdone.data.bad_rows import check_rows
 from sgdone.data.rows import Rows, Scaling, frozen
 from sgdone.data.source import Block
 from sgdone.data.threads import blas_threads
+from sgdone.inference.bias import bias_sums
+from sgdone.inference.column_variation import (
+    comparable_scaling,
+    largest_values,
+    power_sums,
+    rows_of_powers,
+    safe_units,
+)
+from sgdone.inference.sample_sums import SampleSums, Weights
+from sgdone.inference.sums_at_model import column_products, information, largest_change, slope_sums
 from sgdone.interfaces.objective import Objective
+from sgdone.run.constant_prediction import best_constant, constant_model
+from sgdone.solvers.minimisation import Minimisation
+from sgdone.solvers.newton_step import Factors
 from sgdone.sums.columns import column_moments
-from sgdone.sums.pieces import Pieces, in_units, parts_of, pieces_of
-from sgdone.sums.second_order import free_model
+from sgdone.sums.derivatives import derivatives
+from sgdone.sums.pieces import Pieces, in_units
+from sgdone.sums.score_products import group_score_products, score_products
+from sgdone.sums.second_order import Curvature, SecondOrder, second_order
 
 Array = NDArray[np.float64]
-Weights = Literal["frequency", "sampling"]
 
-#: Largest absolute values of columns between which their fourth powers neither overflow nor underflow.
-_SMALL, _LARGE = 1e-60, 1e60
 #: Relative error of a sum of weights.
 _SUM_ROUNDING = 1e-12
-#: Residuals below this share of the targets are rounding errors.
-ROUNDING = 1e-11
+#: Products of a curvature up to which it is evaluated at each step; beyond, steps use an earlier one.
+_CHEAP = 4e8
 
 
 @final
 @dataclass(frozen=True)
-class Sample:
+class Sample(SampleSums):
     """Rows, their labels, weights and groups.
 
     Parameters
@@ -79,14 +91,11 @@ class Sample:
         weight = np.ones(1) if sample_weight is None else sample_weight
         block = Block(Rows.of(X, names=names), frozen(labels), frozen(weight), order, order)
         block.rows.check_indices()
-        largest = _largest(block)
+        largest = largest_values(block)
         if not np.all(np.isfinite(largest)):
             check_rows(block, block.all_used())
-        units = np.ones(X.shape[1])
-        extreme = (largest > 0) & ((largest < _SMALL) | (largest > _LARGE))
-        if extreme.any():
-            exponents = np.minimum(np.frexp(largest[extreme])[1], np.finfo(np.float64).maxexp - 1)
-            units[extreme] = np.ldexp(1.0, exponents)
+        units = safe_units(largest)
+        if (units != 1.0).any():
             block = in_units(block, Scaling(units))
         sample = cls(objective, block, units, frequency, weights, groups)
         return sample._with_centred_targets() if objective.is_regression else sample
@@ -108,12 +117,12 @@ class Sample:
         """Number of rows: the sum of the weights if they are frequencies."""
         if self.weights == "sampling":
             return float(self.block.n_used)
-        return float(_whole(self.frequency * self.block.total_weight))
+        return whole_rows(self.frequency * self.block.total_weight)
 
     @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return self.block.rows.n_features
+    def n_groups(self) -> int:
+        """Number of groups of rows of positive weight."""
+        return 0 if self.groups is None else np.unique(self.groups[self.block.all_used().astype(np.intp)]).size
 
     @property
     def n_dense(self) -> int:
@@ -122,22 +131,10 @@ class Sample:
 
     @cached_property
     def scaling(self) -> Scaling:
-        """Units in which dense columns have mean 0 and spread 1, and sparse columns a root mean square of 1.
-
-        Infinite for columns that are constant if there is an intercept, and for those that are 0.
-        """
+        """Units in which dense columns have mean 0 and spread 1, and sparse columns a root mean square of 1."""
         moments = column_moments(self.block, weighted=True)
-        size = np.sqrt(moments.squares / moments.rows + moments.means**2)
-        if not self.objective.fit_intercept:
-            return Scaling(np.where(size > 0, size, np.inf))
-        spreads, d = moments.spreads, self.n_dense
-        # Of sparse columns, squares less the square of the mean: rounding hides a small spread.
-        constant = ~(spreads[d:] > 1e-6 * size[d:])
-        constant[constant] = [self._is_constant(d + j) for j in np.flatnonzero(constant).tolist()]
-        scale = np.where(spreads > 0, spreads, np.inf)
-        scale[d:] = np.where((size[d:] > 0) & ~constant, size[d:], np.inf)
-        shift = np.where(np.arange(self.n_features) < d, moments.means, 0.0)
-        return Scaling(scale, shift if d else None)
+        intercept = self.objective.fit_intercept
+        return comparable_scaling(moments, self.n_dense, self._is_constant, fit_intercept=intercept)
 
     def _is_constant(self, column: int) -> bool:
         used = self.block.all_used().astype(np.intp)
@@ -149,34 +146,13 @@ class Sample:
         """The rows in comparable units."""
         return Pieces(self.block, self.scaling, self.frequency, blas_threads())
 
-    @property
-    def varies(self) -> NDArray[np.bool_]:
-        """Whether each column has a coefficient of its own."""
-        return np.isfinite(self.scaling.scale)
-
-    def model_in_units(self, coef: Array, intercept: Array) -> Array:
-        """A model of the user's as the sums need it: (features + 1) × free outputs, in comparable units."""
-        return free_model(self.objective, self.scaling, coef * self.units, intercept - self.origin)
-
     @cached_property
     def rows_of_columns(self) -> Array:
-        """Number of rows that the variation of each column comes from: (Σvd²)²/Σvd⁴.
-
-        d is the distance from the mean, or from 0 without an intercept. It is m for a column with m ones among many
-        zeros, a third of the rows for a normal distribution, and 1 if one row is far from all others.
-        """
-        inverse, sampling = 1.0 / self.scaling.scale, self.weights == "sampling"
-        means = np.zeros(self.n_features)
-        if self.objective.fit_intercept:
-            means = column_moments(self.block, weighted=True).means * inverse
-        squares, fourths = np.empty(self.n_features), np.empty(self.n_features)
-        for columns, part in self.block.parts:
-            powers = _powers_of_dense if part.rows.is_dense else _powers_of_sparse
-            squares[columns], fourths[columns] = powers(part, inverse[columns], means[columns], sampling=sampling)
-        unit = 1.0 if sampling else self.frequency
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = unit * squares**2 / fourths
-        return np.where(self.varies & (fourths > 0), found, 0.0)
+        """Number of rows that the variation of each column comes from."""
+        sampling = self.weights == "sampling"
+        means = column_moments(self.block, weighted=True).means if self.objective.fit_intercept else None
+        powers = power_sums(self.block, self.scaling, means, sampling=sampling)
+        return rows_of_powers(powers, self.varies, 1.0 if sampling else self.frequency)
 
     @cached_property
     def entries(self) -> Array:
@@ -187,74 +163,97 @@ class Sample:
                 found[columns] = np.bincount(part.whole().indices, minlength=part.n_features)
         return found
 
-    def rarest_share(self, chosen: NDArray[np.bool_]) -> float:
-        """The smallest share of rows inside or outside one of the classes of the chosen outputs; 1 of a regression."""
-        if self.objective.is_regression:
-            return 1.0
-        shares = self._shares[1:] if self.objective.n_outputs == 1 else self._shares[chosen]
-        return float(np.minimum(shares, 1.0 - shares).min())
-
     @cached_property
-    def _shares(self) -> Array:
+    def class_shares(self) -> Array:
+        """Shares of the classes."""
         labels, weights = self.labels_and_weights()
         classes = (labels > 0).astype(np.intp) if self.objective.n_outputs == 1 else labels.astype(np.intp)
         counts = np.bincount(classes, weights, minlength=max(2, self.objective.n_outputs))
         return np.asarray(counts / weights.sum())
+
+    @property
+    def target_spread(self) -> float:
+        """Variance of the targets of a regression."""
+        labels, weights = self.labels_and_weights()
+        return float(np.average((labels - np.average(labels, weights=weights)) ** 2, weights=weights))
+
+    @property
+    def has_whole_weights(self) -> bool:
+        """Whether all weights are whole numbers."""
+        return are_whole(self.labels_and_weights()[1])
 
     def labels_and_weights(self) -> tuple[Array, Array]:
         """Labels and weights of the rows that are used."""
         used = self.block.all_used()
         return self.block.labels[used], self.block.weights_of(used) * self.frequency
 
+    def first_row(self, columns: NDArray[np.intp]) -> Array:
+        """Values of some columns in the first row of positive weight, divided by ``units``."""
+        row = self.block.rows.whole()[[int(self.block.all_used()[0])]]
+        return np.asarray(row.toarray() if hasattr(row, "toarray") else row).ravel()[columns]
 
-def _powers_of_dense(block: Block, inverse: Array, means: Array, *, sampling: bool) -> tuple[Array, Array]:
-    """Σvd² and Σvd⁴ of dense columns, v² in place of the last v if ``sampling``; d is the distance from the mean."""
-    squares, fourths = np.zeros(means.size), np.zeros(means.size)
-    for part, _, weights in pieces_of(block):
-        apart = part * inverse - means
-        apart *= apart
-        squares += weights @ apart
-        fourths += (weights * weights if sampling else weights) @ (apart * apart)
-    return squares, fourths
+    def null_loss(self) -> float:
+        """Summed loss of the best model that predicts the same for all rows."""
+        labels, weights = self.labels_and_weights()
+        scores = np.tile(best_constant(self.objective, labels, weights), (labels.size, 1))
+        return float(weights @ derivatives(self.objective, scores, labels).losses)
+
+    def constant_model(self) -> Array:
+        """A model that predicts the same for all rows, to start from."""
+        return constant_model(self.objective, self.block, self.pieces.width)
+
+    def minimise(
+        self, penalties: Array, start: Array, known: SecondOrder, factors: Factors, tol: float, most_steps: int
+    ) -> tuple[Array, int]:
+        """Newton's method on the summed loss; where the curvature is expensive, with that of earlier points."""
+        pieces, outputs = self.pieces, start.shape[1]
+        products = pieces.n_rows * pieces.width**2 * outputs * (outputs + 1) / 2
+        cheap = products <= _CHEAP and not self.objective.loss.quadratic
+        search = Minimisation(self.objective, pieces, penalties, start, None, cheap)
+        evaluations = sum(1 for _ in search.evaluations(tol, known, most_steps, factors))
+        return search.model, evaluations
+
+    def second_order(self, model: Array, curvature: Curvature = "full") -> SecondOrder:
+        """Loss, gradient and curvature at a model."""
+        return second_order(self.objective, self.pieces, model, curvature=curvature)
+
+    def column_products(self) -> Array:
+        """Σv·(x̃, 1)(x̃, 1)ᵀ."""
+        return column_products(self.pieces)
+
+    def score_products(self, model: Array) -> Array:
+        """Σv·ggᵀ of the gradients g of the rows; v² in place of v if the weights are sampling weights."""
+        return score_products(self.objective, self.pieces, model, power=2 if self.weights == "sampling" else 1)
+
+    def group_score_products(self, model: Array) -> Array:
+        """Σ over groups of (Σvg)(Σvg)ᵀ."""
+        assert self.groups is not None
+        return group_score_products(self.objective, self.pieces, model, self.groups)
+
+    def largest_change(self, step: Array) -> float:
+        """Largest change of a score by a step."""
+        return largest_change(self.objective, self.pieces, step)
+
+    def information(self, model: Array) -> Array:
+        """Σv·p(1 − p) of each class, sampling weights divided by their mean."""
+        unit = 1.0 if self.weights == "frequency" else self.block.total_weight / self.n_rows
+        return information(self.objective, self.pieces, model) / unit
+
+    def slope_sums(self, model: Array) -> Array:
+        """Σv·ψ² of the slopes ψ of a regression, and the weight of the rows where |ψ| is below its bound."""
+        return slope_sums(self.objective, self.pieces, model)
+
+    def bias_sums(self, model: Array, inverse: Array) -> Array:
+        """Σv·(x̃, 1) ⊗ t, as in `sgdone.inference.bias`."""
+        return bias_sums(self.objective, self.pieces, model, inverse)
 
 
-def _powers_of_sparse(block: Block, inverse: Array, means: Array, *, sampling: bool) -> tuple[Array, Array]:
-    """The same of sparse columns, from the powers of their entries."""
-    squares, powers, total = np.zeros(means.size), np.zeros((4, means.size)), 0.0
-    for part, _, weights in pieces_of(block):
-        own = weights * weights if sampling else weights
-        values = part.data * inverse[part.indices]
-        of_rows, of_own = (np.repeat(each, np.diff(part.indptr)) for each in (weights, own))
-        total += float(own.sum())
-        for power in range(4):
-            powers[power] += np.bincount(part.indices, of_own * values ** (power + 1), minlength=means.size)
-        squares += np.bincount(part.indices, of_rows * values**2, minlength=means.size)
-    squares = squares - block.total_weight * means * means
-    fourths = powers[3] - 4 * means * powers[2] + 6 * means**2 * powers[1] - 4 * means**3 * powers[0]
-    return squares, fourths + total * means**4
+def whole_rows(count: float) -> float:
+    """A number of rows without the rounding of weights, which were divided by their mean."""
+    near = float(np.rint(count))
+    return near if abs(count - near) <= _SUM_ROUNDING * near else count
 
 
-def _whole(counts: Any) -> Any:
-    """Numbers of rows without the rounding of weights, which were divided by their mean."""
-    near = np.rint(counts)
-    return np.where(np.abs(counts - near) <= _SUM_ROUNDING * near, near, counts)
-
-
-def _largest(block: Block) -> Array:
-    """Largest absolute value of each column; NaN or infinite if it has such values."""
-    largest = np.zeros(block.rows.n_features)
-    for columns, of_columns in block.parts:
-        for part, _, _ in parts_of(of_columns, _all(block)):
-            if isinstance(part, np.ndarray):
-                found = np.abs(part).max(axis=0, initial=0.0)
-            else:
-                found = np.zeros(part.shape[1])
-                with np.errstate(invalid="ignore"):
-                    np.maximum.at(found, part.indices, np.abs(part.data))
-            largest[columns] = np.maximum(largest[columns], found)
-    return largest
-
-
-def _all(block: Block) -> list[NDArray[np.intp]]:
-    used = block.all_used().astype(np.intp)
-    return [used[first : first + (1 << 16)] for first in range(0, used.size, 1 << 16)]
+def are_whole(weights: Array) -> bool:
+    """Whether weights are whole numbers, up to rounding."""
+    return bool(np.allclose(weights, np.round(weights), rtol=1e-9))

@@ -12,6 +12,7 @@ from sgdone.inference.layout import Layout
 from sgdone.inference.optimum import NoOptimumError
 from sgdone.inference.refusals import Refusal
 from sgdone.inference.sample import Sample
+from sgdone.inference.sample_sums import SampleSums
 
 Array = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ class Separated:
     found: Separation
     rest: Sample | None
 
-    def refusals(self, layout: Layout, sample: Sample, undetermined: NDArray[np.bool_]) -> dict[int, Refusal]:
+    def refusals(self, layout: Layout, sample: SampleSums, undetermined: NDArray[np.bool_]) -> dict[int, Refusal]:
         """The infinite coefficients: those that the other rows do not determine."""
         positions = np.flatnonzero(undetermined)
         features = np.append(np.full(int(layout.has_intercept), sample.n_features), layout.columns)[positions]

@@ -8,10 +8,12 @@ from scipy import stats
 
 from sgdone.data.threads import single_thread
 from sgdone.inference.dense_covariance import Cov
-from sgdone.inference.estimate import Estimate, estimate
+from sgdone.inference.estimate import estimate
+from sgdone.inference.estimate_result import Estimate
 from sgdone.inference.layout import FittedModel, Layout
 from sgdone.inference.likelihood import likelihood
 from sgdone.inference.sample import Sample
+from sgdone.inference.sample_sums import SampleSums
 from sgdone.inference.summary import Head, Summary
 
 Array = NDArray[np.float64]
@@ -40,10 +42,13 @@ def summarise(sample: Sample, model: FittedModel, cov: Cov, columns: NDArray[np.
     layout = Layout.of(sample.objective, model, columns)
     with single_thread():
         found = estimate(sample, model, layout, cov, chosen=columns is not None)
-    return _summary(sample, model, layout, cov, level, found)
+    return summary_of(sample, model, layout, cov, level, found)
 
 
-def _summary(sample: Sample, model: FittedModel, layout: Layout, cov: Cov, level: float, found: Estimate) -> Summary:
+def summary_of(
+    sample: SampleSums, model: FittedModel, layout: Layout, cov: Cov, level: float, found: Estimate
+) -> Summary:
+    """The summary of what was estimated."""
     coef, errors = found.coef.copy(), np.full(layout.size, np.nan)
     if found.covariance is not None:
         errors = found.covariance.standard_errors()
@@ -80,7 +85,7 @@ def _summary(sample: Sample, model: FittedModel, layout: Layout, cov: Cov, level
 
 
 def _head(
-    sample: Sample, model: FittedModel, layout: Layout, cov: Cov, found: Estimate, coef: Array, errors: Array
+    sample: SampleSums, model: FittedModel, layout: Layout, cov: Cov, found: Estimate, coef: Array, errors: Array
 ) -> Head:
     head = Head(
         _kind(sample),
@@ -112,7 +117,7 @@ def _head(
     )
 
 
-def _kind(sample: Sample) -> str:
+def _kind(sample: SampleSums) -> str:
     loss, predicts = sample.objective.loss, sample.objective.predicts
     if predicts == "softmax":
         return "multinomial logistic regression"
@@ -123,7 +128,7 @@ def _kind(sample: Sample) -> str:
     return f"linear model with the {loss.name} loss"
 
 
-def _outcome(sample: Sample, model: FittedModel) -> str:
+def _outcome(sample: SampleSums, model: FittedModel) -> str:
     if model.classes is None or sample.objective.predicts == "one_vs_rest":
         return ""
     reference = model.classes[model.reference]
@@ -132,16 +137,15 @@ def _outcome(sample: Sample, model: FittedModel) -> str:
     return f"each class against {reference}"
 
 
-def _covariance_text(sample: Sample, cov: Cov) -> str:
+def _covariance_text(sample: SampleSums, cov: Cov) -> str:
     if cov == "classical":
         return "classical"
     factor = "n/(n − k)" if cov == "robust" else "G/(G − 1)·(n − 1)/(n − k)"
     return f"{cov}, times {factor}"
 
 
-def _notes(sample: Sample) -> tuple[str, ...]:
-    weights = sample.labels_and_weights()[1]
-    if sample.weights == "frequency" and not np.allclose(weights, np.round(weights), rtol=1e-9):
+def _notes(sample: SampleSums) -> tuple[str, ...]:
+    if sample.weights == "frequency" and not sample.has_whole_weights:
         return (
             "The sample weights are taken as numbers of equal rows, and some are not whole numbers: if rows were drawn "
             "with unequal probabilities, use weights='sampling'.",

@@ -1,6 +1,9 @@
 """Coefficients that the rows do not determine: constant and collinear columns, and infinite coefficients."""
 
+from typing import Protocol
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sgdone.inference.coefficient_names import enumerate_names
 from sgdone.inference.identification import Identification, identification
@@ -8,16 +11,22 @@ from sgdone.inference.large import LargeOptimum
 from sgdone.inference.layout import Layout
 from sgdone.inference.optimum import Optimum
 from sgdone.inference.refusals import Refusal
-from sgdone.inference.sample import Sample
-from sgdone.inference.separated import Separated
+from sgdone.inference.sample_sums import SampleSums
+
+
+class Infinite(Protocol):
+    """Rows that are separated, which makes some coefficients infinite."""
+
+    def refusals(self, layout: Layout, sample: SampleSums, undetermined: NDArray[np.bool_]) -> dict[int, Refusal]:
+        """The infinite coefficients: those that the other rows do not determine."""
 
 
 def structural_refusals(
-    sample: Sample,
-    rest: Sample,
+    sample: SampleSums,
+    rest: SampleSums,
     optimum: Optimum | LargeOptimum,
     layout: Layout,
-    infinite: Separated | None,
+    infinite: Infinite | None,
 ) -> dict[int, Refusal]:
     """Refusals of constant, collinear and infinite coefficients."""
     refused = constant_refusals(sample, layout)
@@ -33,13 +42,13 @@ def structural_refusals(
     if isinstance(optimum, Optimum):
         # Columns that are collinear in all rows are not infinite.
         free = np.append(sample.varies, layout.has_intercept)
-        found = identification(free, sample.pieces)
+        found = identification(free, sample.column_products())
         refused = collinear_refusals(sample, layout, found) | refused
     undetermined[list(refused)] = False
     return refused | infinite.refusals(layout, sample, undetermined)
 
 
-def constant_refusals(sample: Sample, layout: Layout) -> dict[int, Refusal]:
+def constant_refusals(sample: SampleSums, layout: Layout) -> dict[int, Refusal]:
     """Refusals of columns that have no coefficient of their own."""
     refused: dict[int, Refusal] = {}
     for j in np.flatnonzero(~sample.varies).tolist():
@@ -49,7 +58,7 @@ def constant_refusals(sample: Sample, layout: Layout) -> dict[int, Refusal]:
     return refused
 
 
-def collinear_refusals(sample: Sample, layout: Layout, found: Identification | None) -> dict[int, Refusal]:
+def collinear_refusals(sample: SampleSums, layout: Layout, found: Identification | None) -> dict[int, Refusal]:
     """Refusals of coefficients that linearly dependent columns share."""
     if found is None:
         return {}
@@ -73,11 +82,7 @@ def collinear_refusals(sample: Sample, layout: Layout, found: Identification | N
     return refused
 
 
-def _moves_intercept(rest: Sample, sample: Sample) -> bool:
+def _moves_intercept(rest: SampleSums, sample: SampleSums) -> bool:
     """Whether a column is constant in the other rows only, and not 0: its sum with the intercept is what they know."""
     columns = np.flatnonzero(~rest.varies & sample.varies)
-    if not columns.size:
-        return False
-    row = rest.block.rows.whole()[[int(rest.block.all_used()[0])]]
-    values = row.toarray() if hasattr(row, "toarray") else row
-    return bool(np.any(np.asarray(values).ravel()[columns] != 0))
+    return bool(columns.size) and bool(np.any(rest.first_row(columns) != 0))
