@@ -176,7 +176,7 @@ def fit_partitions(
             rounds.ended = interrupted(log)
     found = search.found
     fitted = replace(objective, alpha=search.strength / statistics.weight)
-    verdict = verdict_of(found, fitted, rows, averaged, course.evaluations)
+    verdict = verdict_of(found, fitted, rows, averaged, course)
     model, smoothness = _in_users_units(found.model, problem), smoothness_of(objective, statistics.labels)
     weight = statistics.weight / statistics.rows
     state = BankState.at_model(objective, fitted.penalty, model, units, statistics.rows, weight, smoothness)

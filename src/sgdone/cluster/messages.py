@@ -49,13 +49,17 @@ def from_bytes(data: bytes) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A message as a dict of its name and fields; other values as they are."""
+    """A message as a dict of its name and fields, also in a tuple; other values as they are."""
+    if type(value) is tuple:
+        return tuple(map(_plain, value))
     if _KNOWN.get(type(value).__name__) is not type(value):
         return value
     return {"message": type(value).__name__} | {own.name: _plain(getattr(value, own.name)) for own in fields(value)}
 
 
 def _message(value: Any) -> Any:
+    if type(value) is tuple:
+        return tuple(map(_message, value))
     if not isinstance(value, dict) or "message" not in value:
         return value
     kind = _KNOWN[value["message"]]

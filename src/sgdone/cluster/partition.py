@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 #: All rows, those without the validation rows, or the validation rows alone.
 RowSet = Literal["all", "training", "validation"]
 
+#: Models whose products are kept: as many as searches that ask at the same time.
+_MODELS = 4
 #: Rows whose hash is below this, a tenth of all, are validation rows.
 _TENTH = np.uint64((1 << 64) // 10)
 
@@ -112,7 +114,7 @@ class Partition:
     def _forget(self) -> None:
         self._source: tuple[Problem, ArraySource] | None = None
         self._pieces: dict[RowSet, tuple[Problem, Pieces]] = {}
-        self._products: tuple[Pieces, Array, Callable[[Array], Array]] | None = None
+        self._products: list[tuple[Pieces, Array, Callable[[Array], Array]]] = []
 
     @property
     def n_rows(self) -> int:
@@ -192,11 +194,13 @@ class Partition:
         return made
 
     def products(self, problem: Problem, pieces: Pieces, model: Array) -> Callable[[Array], Array]:
-        """The function u ↦ Hu at a model."""
-        known = self._products
-        if known is None or known[0] is not pieces or not np.array_equal(known[1], model):
-            known = self._products = pieces, model, curvature_products(problem.objective, pieces, model)
-        return known[2]
+        """The function u ↦ Hu at a model; those of the last models are kept."""
+        for known, at, function in self._products:
+            if known is pieces and np.array_equal(at, model):
+                return function
+        made = curvature_products(problem.objective, pieces, model)
+        self._products = [(pieces, model, made), *self._products][:_MODELS]
+        return made
 
     def _block(self, source: ArraySource) -> Block:
         rows = np.arange(self.n_rows, dtype=np.uint64)

@@ -1,12 +1,16 @@
 """The penalty: by effective degrees of freedom, or by the losses of validation rows, summed over all partitions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from functools import partial
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.block_finish import ROWS_PER_COEFFICIENT, best_strength, has_likelihood
+from sgdone.cluster.in_step import in_step
+from sgdone.cluster.rounds import Asks
 from sgdone.cluster.row_sums import SummedRows
 from sgdone.cluster.search import MOST_COEFFICIENTS, minimise
 
@@ -21,6 +25,8 @@ _MOST_CHOICES = 4
 _PLATEAU = 1e-3
 #: Steps of the lowest point between two half powers of ten: losses that differ by rounding choose the same penalty.
 _STEPS = 8
+#: Powers of ten from the first guess that are tried at first.
+_FIRST = (0, 1, 2)
 #: Smallest and largest penalty, in rows, as powers of ten.
 _LEAST, _MOST = -3, 5
 
@@ -62,38 +68,56 @@ def _by_degrees_of_freedom(rows: SummedRows, first: float, start: Array) -> Chos
 def _by_validation(rows: SummedRows, first: float, unit: float, start: Array) -> Chosen:
     """The penalty whose optimum on the other rows has the least validation loss.
 
-    Powers of ten first, then half powers beside the best, and the lowest point of a parabola through these.
+    Powers of ten first, then half powers beside the best, and the lowest point of a parabola through these. Penalties
+    that are compared with each other are tried in the same rounds.
     """
-    training, validation = replace(rows, rows="training"), replace(rows, rows="validation")
-    tol = max(_ROUGH, _ROUGH_VALIDATION * float(np.sqrt(rows.n_rows)))
-    losses: dict[int, float] = {}
-    optima: dict[int, Array] = {}
-
-    def loss_of(half: int) -> float:
-        nearest = min(optima, key=lambda other: abs(other - half), default=None)
-        model = start if nearest is None else optima[nearest]
-        optima[half] = minimise(training, unit * 10.0 ** (half / 2), model, tol).model
-        found, weight = validation.losses(optima[half][None])
-        losses[half] = float(found[0]) if weight else np.inf
-        return losses[half]
-
-    best = 2 * int(np.clip(round(np.log10(first / unit)), _LEAST, _MOST))
-    if not np.isfinite(loss_of(best)):
+    tried = _Tried(rows, unit, start)
+    middle = 2 * int(np.clip(round(np.log10(first / unit)), _LEAST, _MOST))
+    if not tried.add([middle + 2 * step for step in _FIRST]):
         return Chosen(first, start)
-
-    def allowed(half: int) -> bool:
-        return 2 * _LEAST <= half <= 2 * _MOST and rows.rounds.ended is None
-
-    while allowed(best + 2) and loss_of(best + 2) <= (1.0 + _PLATEAU) * losses[best]:
-        best += 2
+    losses = tried.losses
+    while rows.rounds.ended is None:
+        lowest, highest, best = min(losses), max(losses), min(losses, key=losses.__getitem__)
+        if losses[highest] <= (1.0 + _PLATEAU) * losses[best] and highest < 2 * _MOST:
+            tried.add([highest + 2])
+        elif lowest == best and lowest > 2 * _LEAST:
+            tried.add([lowest - 2])
+        else:
+            break
     best = min(losses, key=losses.__getitem__)
-    while best - 2 not in losses and allowed(best - 2) and loss_of(best - 2) < losses[best]:
-        best -= 2
-    for beside in (best + 1, best - 1):
-        if allowed(beside):
-            loss_of(beside)
-    best = min(losses, key=losses.__getitem__)
-    return Chosen(unit * 10.0 ** ((best + _vertex(losses, best)) / 2), optima[best])
+    if rows.rounds.ended is None:
+        tried.add([best - 1, best + 1])
+        best = min(losses, key=losses.__getitem__)
+    return Chosen(unit * 10.0 ** ((best + _vertex(losses, best)) / 2), tried.optima[best])
+
+
+@final
+class _Tried:
+    """Validation losses of penalties, and the optima of the other rows, by twice the power of ten."""
+
+    def __init__(self, rows: SummedRows, unit: float, start: Array) -> None:
+        self._rows, self._unit, self._start = rows, unit, start
+        self._tol = max(_ROUGH, _ROUGH_VALIDATION * float(np.sqrt(rows.n_rows)))
+        self.losses: dict[int, float] = {}
+        self.optima: dict[int, Array] = {}
+
+    def add(self, halves: Sequence[int]) -> bool:
+        """Try penalties at the same time; returns whether there are validation rows."""
+        halves = [half for half in halves if 2 * _LEAST <= half <= 2 * _MOST and half not in self.losses]
+        rounds: Any = self._rows.rounds
+        found = in_step(rounds, [partial(self._optimum, half) for half in halves])
+        losses, weight = replace(self._rows, rows="validation").losses(np.array(found))
+        if not weight:
+            return False
+        self.losses |= dict(zip(halves, losses.tolist(), strict=True))
+        self.optima |= dict(zip(halves, found, strict=True))
+        return True
+
+    def _optimum(self, half: int, asks: Asks) -> Array:
+        nearest = min(self.optima, key=lambda other: abs(other - half), default=None)
+        model = self._start if nearest is None else self.optima[nearest]
+        training = replace(self._rows, rounds=asks, rows="training")
+        return minimise(training, self._unit * 10.0 ** (half / 2), model, self._tol).model
 
 
 def _vertex(losses: dict[int, float], best: int) -> float:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, final
+from typing import Any, Protocol, final
 
 from sgdone.cluster.engine import Engine
 from sgdone.cluster.messages import from_bytes, to_bytes
@@ -39,6 +39,17 @@ class RoundRecord:
     bytes_new: int
     bytes_received: int
     seconds: float
+
+
+class Asks(Protocol):
+    """What searches ask with: rounds, or a part of them."""
+
+    @property
+    def ended(self) -> Stop | None:
+        """Why no further step is to begin; None as long as nothing ends the fit."""
+
+    def ask(self, request: Request, *shared: Any) -> Any:
+        """The sum of the answers of all partitions that have rows; None if there is none."""
 
 
 @final

@@ -12,7 +12,7 @@ from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition, RowSet
 from sgdone.cluster.problem import Problem
 from sgdone.cluster.requests import Request
-from sgdone.cluster.rounds import Rounds
+from sgdone.cluster.rounds import Asks
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.merging import merged
@@ -102,7 +102,7 @@ class SummedRows:
 
     Parameters
     ----------
-    rounds : Rounds
+    rounds : Asks
         Sends the requests.
     problem : Problem
         What is fitted, and in which units.
@@ -114,7 +114,7 @@ class SummedRows:
         Draws the validation rows.
     """
 
-    rounds: Rounds
+    rounds: Asks
     problem: Problem
     n_rows: int
     rows: RowSet

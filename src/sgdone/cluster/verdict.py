@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from sgdone.cluster.bank_pass import Averaged
+from sgdone.cluster.course import Course
 from sgdone.cluster.row_sums import SummedRows
 from sgdone.cluster.search import Minimum
 from sgdone.interfaces.objective import Objective
@@ -15,10 +16,10 @@ from sgdone.solvers.minimisation import EXACT, dispersion
 from sgdone.stopping import Decrement
 
 
-def verdict_of(found: Minimum, objective: Objective, rows: SummedRows, averaged: Averaged, evaluations: int) -> Verdict:
+def verdict_of(found: Minimum, objective: Objective, rows: SummedRows, averaged: Averaged, course: Course) -> Verdict:
     """Why the fit ended, and what is left to gain, also in units of the estimation noise p/(2n)."""
-    rounds = rows.rounds
-    made, weight = len(rounds.records), found.sums.weight
+    rounds, evaluations = rows.rounds, course.evaluations
+    made, weight = len(course.trace), found.sums.weight
     unit = dispersion(objective, found.sums)
     gain, noise = found.decrement * unit / weight, rows.problem.n_coefficients / (2.0 * weight) * unit
     value, unknown = found.value / weight, float("nan")
