@@ -36,6 +36,7 @@ PAGES = [
         "docs/how-sure.md",
         "docs/tables.md",
         "docs/large-data.md",
+        "docs/cluster.md",
         "docs/tutorial.md",
         "docs/huge-coefficients.md",
         "docs/margins.md",
@@ -57,6 +58,8 @@ def test_pages(page, tmp_path, monkeypatch):
     if not page.exists():
         pytest.skip(f"{page.name} is not here: the tests run without the repository")
     monkeypatch.chdir(tmp_path)
+    if page.name == "cluster.md":
+        pytest.importorskip("dask", reason="Dask is not installed")
     if page.name == "tutorial.md":
         adult = Path(os.environ.get("SGDONE_DATA", ""), "adult", "adult.csv.gz")
         if not adult.is_file():

@@ -61,7 +61,7 @@ class Rounds:
     engine : Engine
         Where the partitions are.
     after_round : callable, optional
-        Called with the record of each round and its sum; returns a reason to end the fit, or None.
+        Called with each request, the record of its round and its sum; returns a reason to end the fit, or None.
     log : RoundLog, optional
         Sums of earlier rounds of the same fit, which are not asked for again, and of the rounds to come.
 
@@ -76,7 +76,7 @@ class Rounds:
     def __init__(
         self,
         engine: Engine,
-        after_round: Callable[[RoundRecord, Any], Stop | None] | None = None,
+        after_round: Callable[[Request, RoundRecord, Any], Stop | None] | None = None,
         log: RoundLog | None = None,
     ) -> None:
         self._engine, self._after_round, self._log = engine, after_round, log
@@ -114,7 +114,7 @@ class Rounds:
             time.perf_counter() - began,
         )
         self.records.append(record)
-        ended = None if self._after_round is None else self._after_round(record, answer.value)
+        ended = None if self._after_round is None else self._after_round(request, record, answer.value)
         self.ended = self.ended or ended
         return answer.value
 
