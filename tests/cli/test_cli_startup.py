@@ -35,7 +35,7 @@ def test_fit_and_predict_import_no_scikit_learn(kind, rng, tmp_path):
     else:
         data = write_svmlight(tmp_path / "t.svm", X, y, zero_based=False)
     commands = [["fit", data, "--model", tmp_path / "m", "--json"], ["predict", tmp_path / "m", data]]
-    slow = ["sklearn", "scipy.stats", "joblib", "matplotlib", "pandas"]
+    slow = ["sklearn", "scipy.stats", "joblib", "matplotlib", "pandas", "dask", "distributed"]
     assert imported(commands, slow) == []
     assert imported([["inspect", tmp_path / "m"]], slow) == []
 

@@ -119,6 +119,7 @@ def common(
         "fit mnist-7-vs-9 --solver sgd --step class-scale --center --alpha 0 --stop margin",
         "fit 'clicks/*.parquet' --label click --checkpoint clicks.checkpoint --model clicks.safetensors",
         "fit - --label click < clicks.csv",
+        "fit 'clicks/*.parquet' --label click --dask tcp://10.0.0.1:8786",
     )
 )
 @guarded
@@ -219,14 +220,23 @@ def fit(
         typer.Option(
             metavar="FILE",
             parser=output_path,
-            help="Where to write checkpoints of a fit that does not fit into memory: now and then, and when Ctrl-C or "
-            "SIGTERM ends it.",
+            help="Where to write checkpoints of a fit that does not fit into memory, or on a cluster: now and then, "
+            "and when Ctrl-C or SIGTERM ends it.",
         ),
     ] = None,
     every: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two checkpoints.")] = 60.0,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one: the model is the same.")
     ] = False,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="local|ADDRESS",
+            help="Fit on a Dask cluster whose workers read the files: local starts one on this machine, "
+            "tcp://HOST:PORT is the address of a scheduler.",
+            show_default=False,
+        ),
+    ] = None,
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", parser=output_path, help="Where to write the model.")
     ] = None,
@@ -238,6 +248,10 @@ def fit(
     Tables may have numbers, categories, dates, text and gaps. Without --test a tenth of the rows is held out for the
     scores, and the model that is saved is then fitted on all rows. Rows that do not fit into memory are read in parts:
     one in a hundred is held out, 32,768 at most, and there is one fit.
+
+    With --dask the files are partitions of a cluster, of Parquet files their row groups. Workers read their own, and
+    keep them in memory. A tenth of the rows is held out, 32,768 at most, and there is one fit. It ends at the optimum,
+    or after --passes rounds.
     """
     with quick_imports():
         from sgdone.cli.file_options import FileOptions, parsed_bits, parsed_memory, parsed_separator, parsed_types
@@ -262,7 +276,9 @@ def fit(
     )
     checkpoints = CheckpointOptions(checkpoint, every, resume)
     fit_and_report(
-        FitArguments(data, test or [], file, options, checkpoints, not no_holdout, model, json, quiet, context.obj)
+        FitArguments(
+            data, test or [], file, options, checkpoints, not no_holdout, model, json, quiet, context.obj, dask
+        )
     )
 
 

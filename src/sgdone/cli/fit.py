@@ -1,6 +1,7 @@
 """``sgdone fit``."""
 
 import time
+from dataclasses import replace
 
 import pyarrow as pa
 import typer
@@ -8,6 +9,7 @@ import typer
 from sgdone.cli import console
 from sgdone.cli.errors import INTERRUPTED, complain
 from sgdone.cli.fit_arguments import FitArguments, decided_task, opened_test_rows, with_names
+from sgdone.cli.fit_outcome import FitOutcome
 from sgdone.cli.fit_report import show
 from sgdone.cli.input_data import for_task
 from sgdone.cli.memory_fit import fit_in_memory
@@ -21,23 +23,12 @@ def fit_and_report(arguments: FitArguments) -> None:
     arguments.check()
     began_reading = time.perf_counter()
     with ProgressLine(shown=not arguments.quiet) as line:
-        line.now(f"reading {named(arguments.data)}")
-        opened = open_data(arguments.data, arguments.file, n_features=arguments.file.n_features)
-        options = with_names(arguments.options, opened.rows)
-        task = decided_task(arguments, options, opened)
-        if opened.others is None:
-            opened.rows = for_task(opened.rows, task)
-        fit = fit_in_memory if opened.others is None else fit_streamed
-        # Further features may follow in files without a header: then the test rows are opened after the fit.
-        names_known = opened.others is None or isinstance(opened.rows.X, pa.Table)
-        tested = opened_test_rows(opened, arguments, task) if names_known else None
-        reading = time.perf_counter() - began_reading
-        outcome = fit(arguments, options, task, opened, tested, line)
+        outcome = _fit_here(arguments, line) if arguments.dask is None else _fit_on_dask(arguments, line)
     report = outcome.report | {
         "possible_leakage": [leak.as_json() for leak in outcome.leaks],
         "seconds": time.perf_counter() - arguments.began,
         "seconds_starting": began_reading - arguments.began,
-        "seconds_reading": reading,
+        "seconds_reading": outcome.reading,
         "seconds_fitting": outcome.seconds,
         "model": None if arguments.model is None else str(arguments.model),
     }
@@ -53,3 +44,26 @@ def fit_and_report(arguments: FitArguments) -> None:
             console.say(f"\n{outcome.ending}", "interrupted")
     if outcome.interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+def _fit_here(arguments: FitArguments, line: ProgressLine) -> FitOutcome:
+    """Read and train in this process."""
+    began = time.perf_counter()
+    line.now(f"reading {named(arguments.data)}")
+    opened = open_data(arguments.data, arguments.file, n_features=arguments.file.n_features)
+    options = with_names(arguments.options, opened.rows)
+    task = decided_task(arguments, options, opened)
+    if opened.others is None:
+        opened.rows = for_task(opened.rows, task)
+    fit = fit_in_memory if opened.others is None else fit_streamed
+    # Further features may follow in files without a header: then the test rows are opened after the fit.
+    names_known = opened.others is None or isinstance(opened.rows.X, pa.Table)
+    tested = opened_test_rows(opened, arguments, task) if names_known else None
+    reading = time.perf_counter() - began
+    return replace(fit(arguments, options, task, opened, tested, line), reading=reading)
+
+
+def _fit_on_dask(arguments: FitArguments, line: ProgressLine) -> FitOutcome:
+    from sgdone.cli.dask_fit import fit_on_dask
+
+    return fit_on_dask(arguments, line)

@@ -10,14 +10,16 @@ from typing import Any, final
 import numpy as np
 import pyarrow as pa
 import typer
+from numpy.typing import NDArray
 
+from sgdone.cli.dask_options import check_dask
 from sgdone.cli.errors import usage
 from sgdone.cli.file_options import FileOptions
-from sgdone.cli.input_data import InputData, for_task, is_dataset, load_test_part, task_of
+from sgdone.cli.input_data import InputData, for_task, is_dataset, load_test_part
 from sgdone.cli.opened_data import OpenedData, open_data
 from sgdone.cli.options import Options
 from sgdone.cli.output_path import check_not_input
-from sgdone.data.learning_task import Task
+from sgdone.data.learning_task import Task, task_of_values
 from sgdone.data.table import DataError, listed
 from sgdone.message_text import did_you_mean
 
@@ -43,6 +45,20 @@ class CheckpointOptions:
             if not 0 <= self.every < float("inf"):
                 raise ValueError(f"{self.every:g} is not a number of seconds, 0 or more")
 
+    def announcements(self, beginning: str) -> list[str]:
+        """What is said of a fit that is to be resumed; ``beginning`` says with what it begins otherwise."""
+        if self.path is None or not self.resume:
+            return []
+        if self.path.exists():
+            return [f"resumed from {self.path}"]
+        return [f"there is no checkpoint {self.path}: training began with {beginning}"]
+
+    def how_to_resume(self) -> str:
+        """How to go on after an interruption."""
+        if self.path is not None and self.path.exists():
+            return "To go on where it ended, give the same command with --resume."
+        return "With --checkpoint FILE a fit can be resumed after an interruption."
+
 
 @final
 @dataclass(frozen=True)
@@ -60,10 +76,14 @@ class FitArguments:
     quiet: bool
     #: When the command began, by ``time.perf_counter``.
     began: float
+    #: The Dask cluster to fit on: "local", or the address of a scheduler; None to fit in this process.
+    dask: str | None = None
 
     def check(self) -> None:
         """Find what is wrong before any data is read, better than after training."""
         self.options.parameters()
+        if self.dask is not None:
+            check_dask(self.dask, self.data, self.file, self.options)
         with usage("--n-features"):
             if self.file.n_features is not None and self.file.n_features < 1:
                 raise ValueError(f"{self.file.n_features} is not a positive number")
@@ -92,19 +112,25 @@ def decided_task(arguments: FitArguments, options: Options, opened: OpenedData) 
     given = options.suggested_task() or opened.rows.task
     if given is not None:
         return given
-    labels, name = opened.first_labels(), opened.rows.label_name
-    if labels.dtype.kind in "iuf":
-        values = np.unique(labels)
-        if values.size > _MOST_VALUES:
-            tasks = ["regression"] if np.any(values != np.rint(values)) else ["regression", "classification"]
-            label = [] if name is None else ["--label", name]
-            commands = [shlex.join(["sgdone", "fit", *arguments.data, *label, "--task", task]) for task in tasks]
-            raise typer.BadParameter(
-                f"{name or 'the label'} has {values.size:,} different numbers: say whether they are quantities or "
-                "classes:\n  " + "\n  ".join(commands),
-                param_hint="'--task'",
-            )
-    return task_of(labels)
+    labels = opened.first_labels()
+    if labels.dtype.kind not in "iuf":
+        return "classification"
+    return task_of_labels(arguments, opened.rows.label_name, np.unique(labels), labels.size)
+
+
+def task_of_labels(arguments: FitArguments, name: str | None, values: NDArray[Any], n_rows: int) -> Task:
+    """The task by the distinct labels of rows, and the name of their column; a usage error if it could be either."""
+    if values.dtype.kind in "iuf" and values.size > _MOST_VALUES:
+        tasks = ["regression"] if np.any(values != np.rint(values)) else ["regression", "classification"]
+        others = [] if name is None else ["--label", name]
+        others += [] if arguments.dask is None else ["--dask", arguments.dask]
+        commands = [shlex.join(["sgdone", "fit", *arguments.data, *others, "--task", task]) for task in tasks]
+        raise typer.BadParameter(
+            f"{name or 'the label'} has {values.size:,} different numbers: say whether they are quantities or "
+            "classes:\n  " + "\n  ".join(commands),
+            param_hint="'--task'",
+        )
+    return task_of_values(values, n_rows)
 
 
 def opened_test_rows(

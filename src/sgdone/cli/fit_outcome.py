@@ -30,6 +30,8 @@ class FitOutcome:
         Sentences before the report.
     ending : str
         A sentence after it.
+    reading : float
+        Seconds of reading before training, if the fit reads the rows itself.
     """
 
     model: Model
@@ -39,3 +41,4 @@ class FitOutcome:
     leaks: "list[Leak]" = field(default_factory=list)
     announcements: list[str] = field(default_factory=list)
     ending: str = ""
+    reading: float = 0.0

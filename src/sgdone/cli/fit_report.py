@@ -46,6 +46,7 @@ def report_of(model: Model, train: InputData, fitted: InputData, task: Task) -> 
         "samples": verdict.step,
         "verdict": verdict_as_json(verdict),
         "streamed": False,
+        "cluster": None,
         "sgdone": __version__,
     }
 
@@ -87,7 +88,7 @@ def show(report: dict[str, Any], verdict: Verdict) -> None:
             *columns_text(report["columns"]),
             ("features", f"{report['features']:,}"),
             *classes_text(report["classes"], report["class_names"]),
-            ("passes", f"{report['passes']:.3g}"),
+            _passes(report),
             ("seconds", _seconds(report)),
             *([("model", report["model"])] if report["model"] else []),
         ]
@@ -136,6 +137,16 @@ def _show_scores(report: dict[str, Any]) -> None:
         console.say(f"\n{names[which].capitalize()} by true class (lines) and predicted class (columns):")
         rows = [[name, *(f"{count:,}" for count in counts)] for name, counts in zip(classes, confusion, strict=True)]
         console.show_table(["", *classes], rows)
+
+
+def _passes(report: dict[str, Any]) -> tuple[str, str]:
+    """Passes over the rows; on a cluster the rounds, and what was sent."""
+    cluster = report["cluster"]
+    if cluster is None:
+        return "passes", f"{report['passes']:.3g}"
+    sent, received = (f"{cluster[key] / 1e6:.3g} MB" for key in ("bytes_sent", "bytes_received"))
+    partitions = counted(cluster["partitions"], "partition")
+    return "rounds", f"{cluster['rounds']:,} over {partitions}; {sent} sent, {received} received"
 
 
 def _seconds(report: dict[str, Any]) -> str:

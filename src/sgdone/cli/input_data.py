@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sgdone import datasets
 from sgdone.cli.file_options import FileOptions
 from sgdone.data.files import read
+from sgdone.data.label_kinds import as_classes
 from sgdone.data.learning_task import Task, task_of
 from sgdone.data.locations import Location
 from sgdone.data.table import DataError, Table, reads_as_number, shortened
@@ -193,13 +194,6 @@ def load_test_part(data: str) -> InputData | None:
         return load(data, FileOptions(), subset="test")
     except ValueError:
         return None
-
-
-def as_classes(y: NDArray[Any]) -> NDArray[Any]:
-    """Convert class labels that are integer-valued floats, as in svmlight files, to integers."""
-    if y.dtype.kind == "f" and np.all(y == np.rint(y)) and np.all(np.abs(y) < 2**53):
-        return y.astype(np.int64)
-    return y
 
 
 def for_task(rows: InputData, task: Task) -> InputData:

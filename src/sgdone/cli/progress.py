@@ -1,5 +1,6 @@
 """The progress line of the command line."""
 
+import math
 import sys
 import time
 from typing import TYPE_CHECKING, Any, Protocol, Self, final
@@ -81,14 +82,14 @@ class ProgressLine:
         if self._rows is not None:
             parts += reading_text(self._rows, models[-1] if models else _ModelProgress(), self._seconds)
         elif models:
-            latest = models[-1]
-            if self._n_models > 1:
-                parts.append(f"class {len(models)} of {self._n_models}")
-            parts.append(f"{sum(model.steps for model in models):,} {self._counts}s")
-            parts.append(f"{latest.passes:.1f} passes")
-            parts.append(f"progressive loss {latest.loss:.4g}")
+            parts += _rounds(models[-1]) if self._counts == "round" else self._samples(models)
         parts.append(f"{self._seconds:.0f} s")
         return " · ".join(parts)
+
+    def _samples(self, models: "list[_ModelProgress]") -> list[str]:
+        of_classes = [f"class {len(models)} of {self._n_models}"] if self._n_models > 1 else []
+        steps = f"{sum(model.steps for model in models):,} {self._counts}s"
+        return [*of_classes, steps, f"{models[-1].passes:.1f} passes", f"progressive loss {models[-1].loss:.4g}"]
 
     @property
     def _seconds(self) -> float:
@@ -109,10 +110,19 @@ class _ModelProgress:
     def __init__(self) -> None:
         self.steps, self.passes, self.loss = 0, 0.0, float("nan")
         self.rows_read, self.pass_number, self.n_rows = 0, 1, 0
+        #: The last loss that is known: not all rounds of a fit on a cluster have one.
+        self.last_loss = float("nan")
 
     def note(self, progress: Progress) -> None:
+        self.last_loss = progress.loss if math.isfinite(progress.loss) else self.last_loss
         self.steps, self.passes, self.loss = progress.step, progress.passes, progress.loss
         self.rows_read, self.pass_number, self.n_rows = progress.rows_read, progress.pass_number, progress.n_rows or 0
+
+
+def _rounds(model: _ModelProgress) -> list[str]:
+    """The round of a fit on a cluster, and the last loss."""
+    loss = [f"loss {model.last_loss:.4g}"] if math.isfinite(model.last_loss) else []
+    return [f"round {model.pass_number}", *loss]
 
 
 def reading_text(rows: ReadInParts, model: _ModelProgress, seconds: float) -> list[str]:

@@ -63,7 +63,7 @@ def fit_streamed(
         scores = score_opened(model, tested, task, base_rate)
     report = _report(model, opened.rows, rows, task)
     report |= {"test": scores if arguments.test else None, "held_out": scores if held_out is not None else None}
-    ending = _after(arguments) if interrupted else ""
+    ending = arguments.checkpoints.how_to_resume() if interrupted else ""
     return FitOutcome(model, report, seconds, interrupted, leaks or [], announcements, ending)
 
 
@@ -109,19 +109,6 @@ def _report(model: Model, first: InputData, rows: HeldOutInput, task: Task) -> d
 def _before(arguments: FitArguments, *, one_pass: bool) -> list[str]:
     """What is said of the passes and the checkpoint."""
     found = []
-    checkpoints = arguments.checkpoints
     if one_pass:
         found.append("the rows can be read once only: one pass at most, unless --cache keeps them on a disk")
-    if checkpoints.path is not None and checkpoints.resume:
-        known = checkpoints.path.exists()
-        said = f"resumed from {checkpoints.path}"
-        found.append(said if known else f"there is no checkpoint {checkpoints.path}: training began with the first row")
-    return found
-
-
-def _after(arguments: FitArguments) -> str:
-    """How to go on after an interruption."""
-    path = arguments.checkpoints.path
-    if path is not None and path.exists():
-        return "To go on where it ended, give the same command with --resume."
-    return "With --checkpoint FILE a fit can be resumed after an interruption."
+    return found + arguments.checkpoints.announcements("the first row")

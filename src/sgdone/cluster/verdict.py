@@ -47,7 +47,10 @@ def verdict_of(found: Minimum, objective: Objective, rows: SummedRows, averaged:
         "gain": gain,
         "noise": noise,
     }
+    share = gain / noise
     reason = ended.reason
+    if ended.status is Status.CONVERGED:
+        reason += f"; what is left to gain is {share:.1g} of the estimation noise"
     if objective.loss.fades and not objective.is_regression and found.sums.misses == 0:
         evidence["separation"] = "complete"
         kept = "only the penalty keeps the coefficients finite" if objective.penalty else "the loss has no minimum"

@@ -1,6 +1,6 @@
 """Types of columns that several Parquet or Arrow files have in common."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -41,7 +41,7 @@ def first_type(schemas: Schemas, name: str) -> Any:
     return schemas[0][1].field(name).type
 
 
-def cast_columns(table: Any, types: dict[str, Any], options: ReadOptions, place: str) -> Any:
+def cast_columns(table: Any, types: Mapping[str, Any], options: ReadOptions, place: str) -> Any:
     """A table with columns of given types, in their order; ``place`` says where it is in the file."""
     return pa.table(
         [_cast(table.column(name), kind, name, options, place) for name, kind in types.items()], names=list(types)

@@ -170,15 +170,21 @@ def read_parts(files: Sequence[InputFile], options: ReadOptions, format: str | N
     [{'a': [1.0, 1.5]}, {'a': [2.0, 2.5]}]
     """
     each = [replace(options, path=file.path) for file in files]
-    name = format_of(each[0], format)
-    for other in each[1:]:
-        found = _by_suffix(other.path)
-        if format is None and found not in (name, None):
-            raise other.error(f"is {found}, but {shown(each[0].path)} is {name}: read files of one format at a time")
+    name = same_format(each, format)
     reader = readers()[name]
     if reader.parts is None:
         raise each[0].error(f"files of the format {name} cannot be read in parts")
     return _with_rows(reader.parts(each), each[0])
+
+
+def same_format(files: Sequence[ReadOptions], format: str | None = None) -> str:
+    """The format of several files: that of the first one; raise if the name of another says otherwise."""
+    name = format_of(files[0], format)
+    for other in files[1:]:
+        found = _by_suffix(other.path)
+        if format is None and found not in (name, None):
+            raise other.error(f"is {found}, but {shown(files[0].path)} is {name}: read files of one format at a time")
+    return name
 
 
 def _with_rows(tables: Iterator[Table], options: ReadOptions) -> Iterator[Table]:

@@ -58,6 +58,19 @@ def check_labels(y: Any, name: str = "y") -> None:
     _check_integers(labels, name)
 
 
+def as_classes(y: NDArray[Any]) -> NDArray[Any]:
+    """Convert class labels that are integer-valued floats, as in svmlight files, to integers.
+
+    Examples
+    --------
+    >>> as_classes(np.array([1.0, -1.0])), as_classes(np.array([0.5]))
+    (array([ 1, -1]), array([0.5]))
+    """
+    if y.dtype.kind == "f" and np.all(y == np.rint(y)) and np.all(np.abs(y) < 2**53):
+        return y.astype(np.int64)
+    return y
+
+
 def check_finite_labels(y: NDArray[Any], name: str = "y") -> None:
     """Raise a ValueError that names the first label which is NaN or infinite."""
     if y.dtype.kind == "f" and y.ndim == 1 and not np.all(np.isfinite(y)):

@@ -19,9 +19,19 @@ def task_of(y: NDArray[Any]) -> Task:
     >>> task_of(np.array([1.0, -1.0, 1.0])), task_of(np.array([0.5, 1.5])), task_of(np.arange(1000))
     ('classification', 'regression', 'regression')
     """
-    if y.dtype.kind not in "iuf":
+    return "classification" if y.dtype.kind not in "iuf" else task_of_values(np.unique(y), y.size)
+
+
+def task_of_values(values: NDArray[Any], n_rows: int) -> Task:
+    """Infer the task from the distinct labels of a number of rows.
+
+    Examples
+    --------
+    >>> task_of_values(np.arange(10), 1000), task_of_values(np.arange(10), 20)
+    ('classification', 'regression')
+    """
+    if values.dtype.kind not in "iuf":
         return "classification"
-    values = np.unique(y)
     whole = bool(np.all(values == np.rint(values)))
-    few = values.size <= 2 or values.size <= min(_MOST_CLASSES, y.size / _FEWEST_ROWS)
+    few = values.size <= 2 or values.size <= min(_MOST_CLASSES, n_rows / _FEWEST_ROWS)
     return "classification" if whole and few else "regression"

@@ -57,7 +57,7 @@ def parsed_blocks(
                     yield block, rows
         if failure is not None:
             raise failure
-        if n_rows == 0:
+        if n_rows == 0 and not files[0].part_of_table:
             raise files[0].error("contains no rows")
     finally:
         pool.shutdown(cancel_futures=True)

@@ -2,11 +2,30 @@
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from sgdone.data.column_choice import Columns
 from sgdone.data.table import ReadOptions, Table
+
+
+class FileLayout(NamedTuple):
+    """What is known of several files before their rows are read.
+
+    Attributes
+    ----------
+    columns : Columns
+        What the columns are for.
+    n_groups : list of int
+        Of each file, the number of groups of rows that can be read apart from each other; 0 if it is read whole.
+    types : dict
+        Types of the columns that all files have in common; empty if each file has its own.
+    """
+
+    columns: Columns
+    n_groups: list[int]
+    types: Mapping[str, Any] = {}
 
 
 class Reader(NamedTuple):
@@ -22,6 +41,11 @@ class Reader(NamedTuple):
     parts: Callable[[Sequence[ReadOptions]], Iterator[Table]] | None = None
     #: Yields the columns that ``features`` names as strings, as they are written, in parts of any number of rows.
     written_parts: Callable[[Sequence[ReadOptions]], Iterator[dict[str, list[str]]]] | None = None
+    #: Reads the names of the columns of several files, and how many groups of rows each has; None for formats without
+    #: columns.
+    layout: Callable[[Sequence[ReadOptions]], FileLayout] | None = None
+    #: Yields the rows of some groups of a file, with columns of given types.
+    read_groups: Callable[[ReadOptions, range, Mapping[str, Any]], Iterator[Table]] | None = None
 
 
 @lru_cache(maxsize=1)

@@ -77,6 +77,8 @@ class ReadOptions:
     header: bool = True
     #: Features of svmlight and Vowpal Wabbit files are hashed to 2**bits columns; None keeps one column a feature.
     bits: int | None = None
+    #: Whether further rows of the same table are elsewhere: a file may have no rows, no labels, and none of the keys.
+    part_of_table: bool = False
     #: Called with the number of bytes of the file (compressed, if it is) read since the last call.
     on_bytes: Callable[[int], None] | None = None
 

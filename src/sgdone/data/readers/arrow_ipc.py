@@ -1,6 +1,6 @@
 """Reader for Arrow IPC files and streams. A file is a stream between two marks, and is read as one: pipes work too."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -9,11 +9,12 @@ import pyarrow as pa
 from sgdone.data.arrow_table import assemble, row_place
 from sgdone.data.column_choice import choose_columns
 from sgdone.data.common_types import cast_columns, common_types
-from sgdone.data.compressed_files import can_be_read_again, opened
+from sgdone.data.compressed_files import can_be_read_again, is_compressed, opened
 from sgdone.data.file_set_columns import FileSetColumns
+from sgdone.data.locations import RemoteFile
 from sgdone.data.part_sizes import parts_of
-from sgdone.data.reader import Reader
-from sgdone.data.table import ReadOptions, Table
+from sgdone.data.reader import FileLayout, Reader
+from sgdone.data.table import DataError, ReadOptions, Table
 
 _MARK = b"ARROW1"
 #: The mark at the beginning of a file, filled up to a multiple of eight bytes.
@@ -58,8 +59,71 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
                     empty = False
                     yield assemble(part, chosen.columns, options, row_place(before + skipped), whole=False)
                 before += batch.num_rows
-    if empty:
+    if empty and not files[0].part_of_table:
         raise files[0].error("has column names but no rows")
+
+
+def layout(files: Sequence[ReadOptions]) -> FileLayout:
+    """Read the names and types of the columns of files, and the numbers of their record batches."""
+    schemas = [_schema(options) for options in files]
+    chosen = FileSetColumns.choose([(options, schema.names) for options, schema in schemas])
+    return FileLayout(chosen.columns, [_n_batches(options) for options in files], common_types(schemas, chosen))
+
+
+def read_groups(options: ReadOptions, groups: range, types: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the rows of some record batches in parts."""
+    with _indexed(options) as file:
+        columns = choose_columns(file.schema.names, options)
+        before = sum(_batch(file, number, options).num_rows for number in range(groups.start))
+        for number in groups:
+            batch = _batch(file, number, options)
+            made = cast_columns(batch, types, options, f"row {before + 1:,} and later")
+            for skipped, part in parts_of(made):
+                yield assemble(part, columns, options, row_place(before + skipped), whole=False)
+            before += batch.num_rows
+
+
+def _n_batches(options: ReadOptions) -> int:
+    """Number of record batches that can be read apart: 0 of streams, and of files that are compressed."""
+    with opened(options.path) as stream:
+        is_file = stream.read(len(_START)) == _START
+    if not is_file or is_compressed(options.path):
+        return 0
+    with _indexed(options) as file:
+        return int(file.num_record_batches)
+
+
+@contextmanager
+def _indexed(options: ReadOptions) -> Iterator[Any]:
+    """A file with its index of record batches."""
+    try:
+        if isinstance(options.path, RemoteFile):
+            system, path = options.path.file_system()
+            source = system.open_input_file(path)
+        else:
+            source = pa.memory_map(str(options.path))
+        with source, pa.ipc.open_file(source) as file:
+            yield file
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(error, options) from error
+
+
+def _batch(file: Any, number: int, options: ReadOptions) -> Any:
+    try:
+        batch = file.get_batch(number)
+        batch.validate(full=True)
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise _unreadable(error, options, f"record batch {number + 1:,}") from error
+    return batch
+
+
+def _unreadable(error: Exception, options: ReadOptions, place: str = "") -> DataError:
+    reason = str(error).splitlines()[0]
+    return options.error(f"cannot be read as Arrow ({reason}): write the file again", place=place)
 
 
 def _schema(options: ReadOptions) -> tuple[ReadOptions, Any]:
@@ -131,11 +195,8 @@ class _Batches:
         except MemoryError:
             raise
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            reason = str(error).splitlines()[0]
             place = f"record batch {self._number + 1:,}" if hasattr(self, "schema") else ""
-            raise self._options.error(
-                f"cannot be read as Arrow ({reason}): write the file again", place=place
-            ) from error
+            raise _unreadable(error, self._options, place) from error
 
     def _check_end(self) -> None:
         last = b""
@@ -145,4 +206,6 @@ class _Batches:
             raise self._options.error("ends too early: write or download the file again")
 
 
-READER = Reader("arrow", (".arrow", ".feather", ".ipc", ".arrows"), read_arrow, parts=parts)
+READER = Reader(
+    "arrow", (".arrow", ".feather", ".ipc", ".arrows"), read_arrow, parts=parts, layout=layout, read_groups=read_groups
+)

@@ -22,7 +22,7 @@ from sgdone.data.file_set_columns import FileSetColumns
 from sgdone.data.line_parts import n_threads
 from sgdone.data.memory import MemoryBudget
 from sgdone.data.part_sizes import parts_of
-from sgdone.data.reader import Reader
+from sgdone.data.reader import FileLayout, Reader
 from sgdone.data.table import DataError, ReadOptions, Table
 from sgdone.data.text_blocks import TextBlock, whole_rows
 from sgdone.data.threads import mapped
@@ -107,6 +107,8 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
             size += len(rows.block.text)
             if size >= text_blocks.HEAD:
                 break
+        if not head and files[0].part_of_table:
+            return
         if not head:
             raise files[0].error("has column names but no rows")
         columns = head[0].columns.columns
@@ -119,8 +121,15 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
                 for table in _tables(rows, cells, numbers):
                     empty = False
                     yield table
-        if empty:
+        if empty and not files[0].part_of_table:
             raise files[0].error("has column names but no rows")
+
+
+def layout(files: Sequence[ReadOptions]) -> FileLayout:
+    """Read the names of the columns of files."""
+    headers = [_first_record(options) for options in files]
+    chosen = FileSetColumns.choose([(header.options, header.names) for header in headers])
+    return FileLayout(chosen.columns, [0] * len(files))
 
 
 def written_parts(files: Sequence[ReadOptions]) -> Iterator[dict[str, list[str]]]:
@@ -220,4 +229,4 @@ def _line(row: int, first: FirstRecord) -> str:
         return f"line {line_of(row, stream, first, n_lines + 1):,}"
 
 
-READER = Reader("csv", (".csv", ".tsv", ".tab"), read_delimited, read_as_written, parts, written_parts)
+READER = Reader("csv", (".csv", ".tsv", ".tab"), read_delimited, read_as_written, parts, written_parts, layout)

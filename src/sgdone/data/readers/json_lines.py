@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -11,10 +11,13 @@ from sgdone.data import text_blocks
 from sgdone.data.arrow_table import assemble
 from sgdone.data.column_choice import Columns, choose_columns
 from sgdone.data.compressed_files import opened
+from sgdone.data.file_set_columns import FileSetColumns
 from sgdone.data.json_cells import RecordParser, kinds_of, line_of_row
+from sgdone.data.label_condition import LabelCondition
+from sgdone.data.memory import size_text
 from sgdone.data.part_sizes import parts_of
-from sgdone.data.reader import Reader
-from sgdone.data.table import ReadOptions, Table
+from sgdone.data.reader import FileLayout, Reader
+from sgdone.data.table import ReadOptions, Table, listed
 from sgdone.data.text_blocks import TextBlock, whole_rows
 
 
@@ -47,6 +50,8 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
             size += len(lines.block.text)
             if size >= text_blocks.HEAD:
                 break
+        if not head and files[0].part_of_table:
+            return
         parser, columns = _parser(head, files[0])
         head.reverse()
         for lines in chain((head.pop() for _ in range(len(head))), blocks):
@@ -57,6 +62,19 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
                     return f"line {line_of_row(first + row, block):,}"
 
                 yield assemble(part, columns, options, place, whole=False)
+
+
+def layout(files: Sequence[ReadOptions]) -> FileLayout:
+    """Find the keys in the first block of each file: a file need not have those of the others."""
+    names: dict[str, None] = {}
+    for options in files:
+        with closing(_blocks([options])) as blocks:
+            for lines in islice(blocks, 1):
+                names |= dict.fromkeys(kinds_of(*lines))
+    if not names:
+        raise files[0].error("is empty")
+    chosen = FileSetColumns.choose([(files[0], list(names))])
+    return FileLayout(chosen.columns, [0] * len(files))
 
 
 class _Lines(NamedTuple):
@@ -82,8 +100,25 @@ def _parser(head: Sequence[_Lines], options: ReadOptions) -> tuple[RecordParser,
     for lines in head:
         for name, found in kinds_of(*lines).items():
             kinds.setdefault(name, set()).update(found)
+    if options.part_of_table:
+        _complete(kinds, options)
     columns = choose_columns(list(kinds), options)
     return RecordParser(kinds, columns, head), columns
 
 
-READER = Reader("jsonl", (".jsonl", ".ndjson"), read_json_lines, parts=parts)
+def _complete(kinds: dict[str, set[str]], options: ReadOptions) -> None:
+    """Add the columns of other files; raise for a key that none of them has at its beginning."""
+    for name in [*(options.features or ()), *options.drop]:
+        kinds.setdefault(name, set())
+    condition = None if options.label is None else LabelCondition.parse(options.label, list(kinds))
+    label = options.label if condition is None else condition.column
+    known = {*(options.features or ()), *options.drop, label, options.weight}
+    others = [name for name in kinds if name not in known]
+    if others:
+        raise options.error(
+            f"has the key {listed(others)}, which is in no line of the first {size_text(text_blocks.BLOCK)} of each "
+            "file: leave it out with drop="
+        )
+
+
+READER = Reader("jsonl", (".jsonl", ".ndjson"), read_json_lines, parts=parts, layout=layout)

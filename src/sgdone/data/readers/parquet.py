@@ -1,20 +1,20 @@
 """Reader for Apache Parquet files."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 
 from sgdone.data.arrow_table import assemble, row_place
-from sgdone.data.column_choice import choose_columns, named_columns
+from sgdone.data.column_choice import Columns, choose_columns, named_columns
 from sgdone.data.common_types import cast_columns, common_types
 from sgdone.data.compressed_files import can_be_read_again, is_compressed, opened
 from sgdone.data.file_set_columns import FileSetColumns
 from sgdone.data.locations import RemoteFile
 from sgdone.data.part_sizes import part_rows, parts_of
-from sgdone.data.reader import Reader
+from sgdone.data.reader import FileLayout, Reader
 from sgdone.data.table import DataError, ReadOptions, Table
 from sgdone.message_text import counted
 
@@ -43,26 +43,48 @@ def read_as_written(options: ReadOptions) -> dict[str, list[str]]:
 
 def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
     """Yield the rows of files in parts, from one row group after the other."""
-    schemas = []
+    about = layout(files)
+    empty = True
+    for options in files:
+        with _file(options) as file:
+            progress = _Progress(options, file.metadata.num_rows)
+            for first, batch in _batches(file, about.columns.read(), options):
+                for table in _tables(batch, first, about.columns, about.types, options):
+                    empty = False
+                    yield table
+                progress.advance(batch.num_rows)
+    if empty and not files[0].part_of_table:
+        raise files[0].error("has column names but no rows")
+
+
+def layout(files: Sequence[ReadOptions]) -> FileLayout:
+    """Read the names and types of the columns of files, and the numbers of their row groups."""
+    schemas, n_groups = [], []
     for options in files:
         if not can_be_read_again(options.path):
             raise options.error("Parquet cannot be read from a pipe, as its index comes last: save it as a file first")
         with _file(options) as file:
             schemas.append((options, file.schema_arrow))
+            n_groups.append(0 if is_compressed(options.path) else file.metadata.num_row_groups)
     chosen = FileSetColumns.choose([(options, _without_index(schema, options)) for options, schema in schemas])
-    types = common_types(schemas, chosen)
-    empty = True
-    for options in files:
-        with _file(options) as file:
-            progress = _Progress(options, file.metadata.num_rows)
-            for first, batch in _batches(file, chosen.columns.read(), options):
-                made = cast_columns(batch, types, options, f"row {first + 1:,} and later")
-                for skipped, part in parts_of(made):
-                    empty = False
-                    yield assemble(part, chosen.columns, options, row_place(first + skipped), whole=False)
-                progress.advance(batch.num_rows)
-    if empty:
-        raise files[0].error("has column names but no rows")
+    return FileLayout(chosen.columns, n_groups, common_types(schemas, chosen))
+
+
+def read_groups(options: ReadOptions, groups: range, types: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the rows of some row groups in parts."""
+    with _file(options) as file:
+        columns = choose_columns(_without_index(file.schema_arrow, options), options)
+        for first, batch in _batches(file, columns.read(), options, groups):
+            yield from _tables(batch, first, columns, types, options)
+
+
+def _tables(
+    batch: Any, first: int, columns: Columns, types: Mapping[str, Any], options: ReadOptions
+) -> Iterator[Table]:
+    """The rows of a batch, which begins with a given row of the file."""
+    made = cast_columns(batch, types, options, f"row {first + 1:,} and later")
+    for skipped, part in parts_of(made):
+        yield assemble(part, columns, options, row_place(first + skipped), whole=False)
 
 
 def written_parts(files: Sequence[ReadOptions]) -> Iterator[dict[str, list[str]]]:
@@ -74,10 +96,13 @@ def written_parts(files: Sequence[ReadOptions]) -> Iterator[dict[str, list[str]]
                 yield {name: [_text(value) for value in batch.column(name).to_pylist()] for name in columns}
 
 
-def _batches(file: Any, names: list[str], options: ReadOptions) -> Iterator[tuple[int, Any]]:
-    """Batches of rows, each with the number of rows before it."""
-    before = 0
-    for group in range(file.metadata.num_row_groups):
+def _batches(
+    file: Any, names: list[str], options: ReadOptions, groups: range | None = None
+) -> Iterator[tuple[int, Any]]:
+    """Batches of rows, of some row groups or all, each with the number of rows before it in the file."""
+    groups = range(file.metadata.num_row_groups) if groups is None else groups
+    before = sum(file.metadata.row_group(group).num_rows for group in range(groups.start))
+    for group in groups:
         about = file.metadata.row_group(group)
         size = part_rows(about.num_rows, about.total_byte_size)
         batches = file.iter_batches(size, row_groups=[group], columns=names)
@@ -186,4 +211,6 @@ def _without_index(schema: Any, options: ReadOptions) -> list[str]:
     return [name for name in schema.names if name not in index or name in named]
 
 
-READER = Reader("parquet", (".parquet", ".pq"), read_parquet, read_as_written, parts, written_parts)
+READER = Reader(
+    "parquet", (".parquet", ".pq"), read_parquet, read_as_written, parts, written_parts, layout, read_groups
+)

@@ -56,7 +56,7 @@ def read_vw_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
         table = _with_labels(whole, files[0])
         n_rows += table.X.shape[0]
         yield table
-    if n_rows == 0:
+    if n_rows == 0 and not files[0].part_of_table:
         raise _without_labels(files[0])
 
 
