@@ -2,6 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from partitions import logistic_problem, split
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
@@ -155,3 +156,26 @@ def test_what_cannot_be_a_partition_is_said_by_its_number():
     ):
         with pytest.raises(ValueError, match=text):
             fit_model(LinearClassifier(), Here([Partition(0, X, y), bad]))
+
+
+def unaligned(array):
+    """A copy that begins in the middle of a number, as arrays may that another process has sent."""
+    memory = np.empty(array.nbytes + 3, dtype=np.uint8)
+    found = memory[3:].view(array.dtype).reshape(array.shape)
+    found[...] = array
+    return found
+
+
+def test_arrays_that_begin_in_the_middle_of_a_number_are_copied_once():
+    X, y = logistic_problem(60, 2)
+    for rows in (X, sparse.csr_array(X)):
+        shifted = unaligned(X)
+        if sparse.issparse(rows):
+            shifted = sparse.csr_array(
+                (unaligned(rows.data), unaligned(rows.indices), unaligned(rows.indptr)), rows.shape
+            )
+        found = Partition(0, shifted, y).X
+        parts = [found] if rows is X else [found.data, found.indices, found.indptr]
+        assert all(part.flags.aligned for part in parts)
+        assert np.array_equal(X, found if rows is X else found.toarray())
+    assert not unaligned(X).flags.aligned

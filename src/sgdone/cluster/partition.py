@@ -214,19 +214,34 @@ class Partition:
 def _matrix(X: Any) -> Any:
     """A matrix as the loops read it: C-contiguous, CSR or mixed, of float32 or float64; or an Arrow table."""
     if isinstance(X, MixedMatrix):
-        return X
+        return MixedMatrix(_aligned(X.dense), _aligned_csr(X.sparse))
     if is_frame(X):
         return arrow_table(X)
     if sparse.issparse(X):
         given: Any = X
         rows = given.tocsr()
-        return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+        return _aligned_csr(rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64))
     array = np.asarray(X)
     if array.ndim != 2:
         raise ValueError(f"X must have two dimensions; got an array of shape {array.shape}")
     if array.dtype.kind not in "biuf":
         array = _numbers(array)
-    return np.ascontiguousarray(array, dtype=None if array.dtype in (np.float32, np.float64) else np.float64)
+    return _aligned(np.ascontiguousarray(array, dtype=None if array.dtype in (np.float32, np.float64) else np.float64))
+
+
+def _aligned(array: NDArray[Any]) -> NDArray[Any]:
+    """The array, or a copy if it begins in the middle of a number, as arrays sent by an engine may.
+
+    NumPy would copy it in every product.
+    """
+    return array if array.flags.aligned else array.copy()
+
+
+def _aligned_csr(rows: Any) -> Any:
+    parts = rows.data, rows.indices, rows.indptr
+    if all(part.flags.aligned for part in parts):
+        return rows
+    return type(rows)(tuple(map(_aligned, parts)), shape=rows.shape, copy=False)
 
 
 def _numbers(array: NDArray[Any]) -> Array:
