@@ -106,6 +106,19 @@ def test_a_driver_that_dies_goes_on_between_rounds(tmp_path):
         fitted(LinearClassifier(alpha=1, random_state=0), Here(other), checkpoints=FitCheckpoints(path, 0, resume=True))
 
 
+def test_an_error_leaves_the_rounds_before_it(tmp_path):
+    """Also those since the file was written last."""
+    X, y = logistic_problem(600, 3)
+    path = tmp_path / "fit"
+    for error in (RuntimeError, KeyboardInterrupt):
+        with pytest.raises(error):
+            fitted(LinearClassifier(random_state=0), Dying(split(X, y, 2), 4, error), checkpoints=FitCheckpoints(path))
+        engine = Dying(split(X, y, 2))
+        fitted(LinearClassifier(random_state=0), engine, checkpoints=FitCheckpoints(path, resume=True))
+        assert engine.asked < len(fitted(LinearClassifier(random_state=0), Here(split(X, y, 2))).trace_)
+        path.unlink()
+
+
 def test_ctrl_c_keeps_the_model_so_far(tmp_path):
     X, y = logistic_problem(1_500, 3)
     checkpoints = FitCheckpoints(tmp_path / "fit", every=60)

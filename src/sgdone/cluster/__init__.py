@@ -1,7 +1,8 @@
 """Fits over partitions of rows: what each partition computes, and how the sums are merged. No engine is needed here."""
 
 from sgdone.cluster.engine import Engine, Here, encode_partition
-from sgdone.cluster.fit import ClusterFit, fit_partitions
+from sgdone.cluster.fit import fit_partitions
+from sgdone.cluster.fit_result import ClusterFit
 from sgdone.cluster.held_out import HeldOutRows, held_out_rows
 from sgdone.cluster.model_fit import fit_model
 from sgdone.cluster.partition import Partition

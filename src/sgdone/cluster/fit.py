@@ -1,7 +1,7 @@
 """A fit over partitions: statistics, a pass of the bank, and Newton's method, in rounds."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from sgdone.auto.bank_state import BankState
 from sgdone.auto.candidates import PLAIN, Candidate
 from sgdone.auto.exact_rule import can_be_exact, exact_rule
-from sgdone.auto.units import Units
 from sgdone.cluster.bank_pass import Averaged, average, smoothness_of, start_intercept
 from sgdone.cluster.course import Course, interrupted
 from sgdone.cluster.engine import Engine
+from sgdone.cluster.fit_result import ClusterFit
 from sgdone.cluster.penalty import choose
 from sgdone.cluster.problem import ClassWeights, Problem
-from sgdone.cluster.round_log import RoundLog
-from sgdone.cluster.rounds import RoundRecord, Rounds
+from sgdone.cluster.round_log import RoundLog, written_on_errors
+from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.row_sums import SummedRows
 from sgdone.cluster.search import Minimum, minimise
 from sgdone.cluster.statistics import LabelSums, RowStatistics, Statistics
@@ -31,74 +31,15 @@ from sgdone.interfaces.progress import Model
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses import Logistic, Squared
 from sgdone.losses.loss import Loss
-from sgdone.run import Hook, Trace
-from sgdone.run.verdict import Verdict
+from sgdone.run import Hook
 from sgdone.solvers.minimisation import EXACT
 from sgdone.stopping import Gain
 from sgdone.sums.second_order import contrasts, free_model
-from sgdone.tables import TableEncoderCore
 
 Array = NDArray[np.float64]
 
 #: The sum of sample weights that can be numbers of rows.
 _LEAST_ROWS, _MOST_ROWS = 1.0, 1e15
-
-
-@final
-@dataclass(frozen=True)
-class ClusterFit:
-    """A model that was fitted to partitions.
-
-    Parameters
-    ----------
-    model : Model
-        In the user's units.
-    classes : ndarray or None
-        The labels, sorted; None in regression.
-    objective : Objective
-        What was minimised, with the penalty that was given or chosen.
-    encoder : TableEncoderCore or None
-        How tables were encoded; None for arrays.
-    units : Units
-        Units in which the penalty acts on the coefficients.
-    state : BankState
-        What further training starts from.
-    verdict, trace : Verdict, Trace
-        Why the fit ended and what is left to gain, and its rounds.
-    rounds : tuple of RoundRecord
-        Each round, with the bytes that it sent and received.
-    n_rows : int
-        Rows of positive weight.
-    names : list of str or None
-        Names of the columns of arrays, if they have any.
-    """
-
-    model: Model
-    classes: NDArray[Any] | None
-    objective: Objective
-    encoder: TableEncoderCore | None
-    units: Units
-    state: BankState
-    verdict: Verdict
-    trace: Trace
-    rounds: tuple[RoundRecord, ...]
-    n_rows: int
-    names: list[str] | None
-
-    @property
-    def bytes_sent(self) -> int:
-        """Bytes of all requests."""
-        return sum(record.bytes_sent for record in self.rounds)
-
-    @property
-    def bytes_new(self) -> int:
-        """Bytes of all parts of requests that no earlier round has sent."""
-        return sum(record.bytes_new for record in self.rounds)
-
-    @property
-    def bytes_received(self) -> int:
-        """Bytes of all answers."""
-        return sum(record.bytes_received for record in self.rounds)
 
 
 def fit_partitions(
@@ -160,7 +101,7 @@ def fit_partitions(
     _check_rule(rule)
     course = Course(exact_rule(rule), task, hooks)
     rounds = Rounds(engine, course.after_round, log)
-    with single_thread(), np.errstate(over="ignore", invalid="ignore"):
+    with single_thread(), np.errstate(over="ignore", invalid="ignore"), written_on_errors(log):
         encoder = learnt_encoder(rounds, columns)
         statistics, class_weights = _statistics(rounds, task, class_weight)
         course.n_rows = statistics.rows

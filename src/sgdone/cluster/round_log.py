@@ -5,6 +5,8 @@ round at which the driver died.
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -76,6 +78,17 @@ class RoundLog:
         rounds = [(one.digest, np.frombuffer(one.answer, np.uint8), one.bytes_received) for one in self._rounds]
         write_checkpoint(self._checkpoints.path, Checkpoint(self._identity, {"rounds": rounds}))
         self._written = time.monotonic()
+
+
+@contextmanager
+def written_on_errors(log: RoundLog | None) -> Iterator[None]:
+    """Write the rounds so far if a fit ends with an error, or by Ctrl-C before there is a model."""
+    try:
+        yield
+    except BaseException:
+        if log is not None:
+            log.write()
+        raise
 
 
 def _round(parts: Any) -> LoggedRound:

@@ -78,7 +78,7 @@ def _blocks_of_rows(X: Any) -> list[Any]:
 
 def _blocks_like(name: str, values: Any, X: Any, n_parts: int) -> list[Any]:
     """Labels or weights in the parts of X."""
-    sizes = X.chunks[0] if is_array(X) else (np.nan,)
+    sizes: tuple[Any, ...] = X.chunks[0] if is_array(X) else (np.nan,)
     known = not any(np.isnan(sizes))
     if is_array(values):
         if values.ndim != 1:
