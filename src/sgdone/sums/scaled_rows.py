@@ -1,5 +1,6 @@
 """Rows in other units, and the products that sums over them need: dense copies, dense rows as they are, sparse rows."""
 
+import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -165,6 +166,20 @@ class RowsAsTheyAre(ScaledRows):
         """(x, 1)ᵀM(x, 1) of each row and matrix."""
 
 
+_WORK = threading.local()
+
+
+def _work_array(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """An array for values that are needed once; the next call of this thread overwrites them.
+
+    Memory that is returned to the system after each piece, as in Dask's workers, takes longer than the products.
+    """
+    known: NDArray[Any] | None = getattr(_WORK, "array", None)
+    if known is None or known.dtype != dtype or known.shape[1:] != shape[1:] or known.shape[0] < shape[0]:
+        known = _WORK.array = np.empty(shape, dtype)
+    return known[: shape[0]]
+
+
 @final
 @dataclass(frozen=True)
 class RawRows(RowsAsTheyAre):
@@ -188,7 +203,8 @@ class RawRows(RowsAsTheyAre):
         found = np.empty((values.shape[1], width + 1, width + 1))
         for k, column in enumerate(values.T):
             if column.min(initial=0.0) >= 0.0:
-                weighted = np.sqrt(column)[:, None] * self.part
+                kind = np.result_type(column, self.part)
+                weighted = np.multiply(np.sqrt(column)[:, None], self.part, out=_work_array(self.part.shape, kind))
                 found[k, :-1, :-1] = weighted.T @ weighted
             else:
                 found[k, :-1, :-1] = self.part.T @ (column[:, None] * self.part)
