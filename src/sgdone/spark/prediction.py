@@ -1,0 +1,135 @@
+"""Predictions as columns: one Arrow function that computes all of them, with the model broadcast."""
+
+import copy
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark import Broadcast
+from pyspark.ml.functions import array_to_vector
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentation
+from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.pandas.functions import arrow_udf
+
+from sgdone.data.threads import single_thread
+from sgdone.estimators.probabilities import probabilities
+from sgdone.spark.row_columns import FeatureColumns, table_of
+from sgdone.spark.vectors import rows_of_vectors
+
+#: The column of all predictions, before they are columns of their own.
+_ALL = "__sgdone_predictions__"
+
+
+@final
+@dataclass(frozen=True)
+class PredictionColumns:
+    """Names of the columns that are added; those of an empty name are left out.
+
+    Parameters
+    ----------
+    prediction : str
+        Classes or means.
+    probability, scores : str
+        Vectors with an entry for each class.
+    """
+
+    prediction: str
+    probability: str = ""
+    scores: str = ""
+
+    def names(self) -> dict[str, str]:
+        """What is computed, with the names of its columns, in the order of the columns."""
+        found = {"scores": self.scores, "probability": self.probability, "prediction": self.prediction}
+        return {what: name for what, name in found.items() if name}
+
+    def check(self, frame: DataFrame) -> None:
+        """Raise for names that are taken, or given twice."""
+        names = list(self.names().values())
+        if len(set(names)) < len(names):
+            raise ValueError(f"two of the columns {names} have the same name: give each a name of its own")
+        for name in names:
+            if name in frame.columns:
+                raise ValueError(f"the data frame has a column {name!r} already: drop it, or choose another name")
+
+
+def with_predictions(
+    frame: DataFrame, model: "Broadcast[Any]", features: FeatureColumns, columns: PredictionColumns
+) -> DataFrame:
+    """The data frame with columns of predictions, which are computed when they are needed."""
+    columns.check(frame)
+    wanted = columns.names()
+    if not wanted:
+        return frame
+    label = _type_of_labels(getattr(model.value, "classes_", None))
+    kinds = {what: label if what == "prediction" else T.ArrayType(T.DoubleType()) for what in wanted}
+    struct = T.StructType([T.StructField(what, kind) for what, kind in kinds.items()])
+    make: Any = arrow_udf  # its types know no structs
+    predict = make(_predicting(model, features.vectors, tuple(wanted)), struct)
+    found = frame.select("*", predict(features.selected()).alias(_ALL))
+    made = [_as_column(what).alias(name) for what, name in wanted.items()]
+    return found.select("*", *made).drop(_ALL)
+
+
+def for_prediction(model: Any) -> Any:
+    """The model without what predictions do not need: it is sent to all workers."""
+    made = copy.copy(model)
+    for name in ("_results", "trace_", "verdict_"):
+        made.__dict__.pop(name, None)
+    return made
+
+
+def _as_column(what: str) -> Column:
+    column = F.col(f"{_ALL}.{what}")
+    return column if what == "prediction" else array_to_vector(column)
+
+
+def _type_of_labels(classes: NDArray[Any] | None) -> T.DataType:
+    """Strings and booleans are predicted as such, numbers as doubles, as Spark ML does."""
+    kind = "f" if classes is None else classes.dtype.kind
+    return T.StringType() if kind in "UO" else T.BooleanType() if kind == "b" else T.DoubleType()
+
+
+def _predicting(
+    model: "Broadcast[Any]", vectors: str | None, wanted: tuple[str, ...]
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What a worker does with each batch of features."""
+
+    # Spark knows by these types what kind of function it is.
+    def predict(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        plain = model.value
+        for batch in batches:
+            rows = table_of([batch]) if vectors is None else rows_of_vectors([batch], vectors).matrix
+            found = _predictions(plain, rows) if len(batch) else {}
+            empty: NDArray[np.float64] = np.empty((0, 1))
+            yield pa.StructArray.from_arrays([_arrow(found.get(what, empty), what) for what in wanted], wanted)
+
+    return predict
+
+
+def _predictions(model: Any, rows: Any) -> dict[str, NDArray[Any]]:
+    """All that a model can say about rows."""
+    with single_thread(), warnings.catch_warnings():
+        # Vectors have no names of their entries here; the model may have them.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        if not hasattr(model, "classes_"):
+            return {"prediction": np.asarray(model.predict(rows), dtype=np.float64)}
+        scores = model.decision_function(rows)
+    two = scores.ndim == 1
+    labels = model.classes_[(scores > 0).astype(np.intp) if two else scores.argmax(axis=1)]
+    return {
+        "prediction": labels if labels.dtype.kind in "UOb" else labels.astype(np.float64),
+        "probability": probabilities(scores, multinomial=model.multinomial_),
+        "scores": np.column_stack([-scores, scores]) if two else scores,
+    }
+
+
+def _arrow(values: NDArray[Any], what: str) -> Any:
+    if what == "prediction":
+        return pa.array(values.reshape(-1), pa.string() if values.dtype.kind in "UO" else None)
+    ends = np.arange(0, values.size + 1, values.shape[1], dtype=np.int32)
+    return pa.ListArray.from_arrays(ends, pa.array(values.reshape(-1), pa.float64()))

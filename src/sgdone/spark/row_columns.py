@@ -1,0 +1,206 @@
+"""Columns of a data frame of Spark that are features, labels and weights, and their cells as a partition."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentation
+from pyspark.sql import types as T  # noqa: N812
+
+from sgdone.cluster import Partition
+from sgdone.data.learning_task import Task
+from sgdone.message_text import did_you_mean, listed
+from sgdone.spark.vectors import VectorRows, rows_of_vectors, vector_names
+
+#: Names of columns on the way to the partitions.
+FEATURES, INPUTS, LABEL, WEIGHT, GROUP = "features", "inputs", "label", "weight", "group"
+
+_NUMBERS = (T.NumericType, T.BooleanType)
+_CLASSES = (*_NUMBERS, T.StringType)
+_CELLS = (*_CLASSES, T.DateType, T.TimestampType, T.TimestampNTZType)
+
+
+@final
+@dataclass(frozen=True)
+class FeatureColumns:
+    """Where the features are: in a column of vectors, or in several columns of a table.
+
+    Parameters
+    ----------
+    vectors : str or None
+        Name of the column of vectors; None if the features are ``inputs``.
+    inputs : tuple of str
+        Names of columns that are encoded.
+    """
+
+    vectors: str | None
+    inputs: tuple[str, ...] = ()
+
+    def check(self, schema: T.StructType) -> None:
+        """Raise for columns that are missing, or of a type that cannot be used."""
+        if self.vectors is not None:
+            kind = _field("featuresCol", self.vectors, schema).dataType
+            if not isinstance(kind, VectorUDT):
+                raise TypeError(
+                    f"featuresCol={self.vectors!r} has the type {kind.simpleString()}, but vectors are needed: make "
+                    "them with pyspark.ml.feature.VectorAssembler, or give names of columns as inputCols"
+                )
+        for name in self.inputs:
+            _check_type("inputCols", name, schema, _CELLS, "use numbers, booleans, strings, dates or timestamps")
+
+    def selected(self) -> Column:
+        """The features as one column."""
+        if self.vectors is not None:
+            return _column(self.vectors).alias(FEATURES)
+        return F.struct(*map(_column, self.inputs)).alias(INPUTS)
+
+
+@final
+@dataclass(frozen=True)
+class RowColumns:
+    """Which columns are features, labels and weights.
+
+    Parameters
+    ----------
+    features : FeatureColumns
+        Where the features are.
+    label : str
+        Name of the column of labels.
+    weight : str or None
+        Name of the column of weights, if there is one.
+    names : tuple of str or None
+        Names of the entries of vectors, if they have any.
+    group : str or None
+        Name of the column that says which rows are not independent, if there is one.
+    """
+
+    features: FeatureColumns
+    label: str
+    weight: str | None = None
+    names: tuple[str, ...] | None = None
+    group: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        schema: T.StructType,
+        features: FeatureColumns,
+        label: str,
+        weight: str | None,
+        task: Task,
+        group: str | None = None,
+    ) -> "RowColumns":
+        """The columns of a data frame; raise for those that are missing, or of a type that cannot be used."""
+        features.check(schema)
+        if task == "regression":
+            _check_type("labelCol", label, schema, _NUMBERS, "a regression needs labels that are numbers")
+        else:
+            _check_type("labelCol", label, schema, _CLASSES, "use numbers, strings or booleans as labels")
+        if weight is not None:
+            _check_type("weightCol", weight, schema, (T.NumericType,), "weights are numbers")
+        if group is not None:
+            _check_type("groupsCol", group, schema, _CLASSES, "use numbers, strings or booleans as groups")
+        names = None if features.vectors is None else vector_names(schema[features.vectors].metadata)
+        return cls(features, label, weight, None if names is None else tuple(names), group)
+
+    def selected(self, frame: DataFrame) -> DataFrame:
+        """A data frame of these columns only, under names that `partition_of` knows."""
+        named = {LABEL: self.label, WEIGHT: self.weight, GROUP: self.group}
+        others = [_column(name).alias(alias) for alias, name in named.items() if name is not None]
+        return frame.select(self.features.selected(), *others)
+
+
+def partition_of(number: int, batches: Iterable[Any], columns: RowColumns) -> tuple[Partition, VectorRows | None]:
+    """The rows of a partition, and how its vectors were stored; rows that cannot be used are its fault.
+
+    Parameters
+    ----------
+    number : int
+        Place among the partitions.
+    batches : iterable of pyarrow.RecordBatch
+        Its rows, with the columns of `RowColumns.selected`.
+    columns : RowColumns
+        Names of the columns, for messages.
+    """
+    # All batches are read, whatever they hold: Spark ends a worker that leaves rows unread.
+    found = [batch for batch in batches if batch.num_rows]
+    if not found:
+        return Partition(number, np.empty((0, 1)), np.empty(0)), None
+    try:
+        labels = _labels(_cells(found, LABEL), "label", columns.label)
+        weights = None if columns.weight is None else _weights(_cells(found, WEIGHT), columns.weight)
+        groups = None if columns.group is None else _labels(_cells(found, GROUP), "group", columns.group)
+        if columns.features.vectors is None:
+            table = table_of([batch.column(INPUTS) for batch in found])
+            return Partition(number, table, labels, weights, groups=groups), None
+        rows = rows_of_vectors([batch.column(FEATURES) for batch in found], columns.features.vectors)
+        names = columns.names if columns.names is not None and len(columns.names) == rows.matrix.shape[1] else None
+        return Partition(number, rows.matrix, labels, weights, names=names, groups=groups), rows
+    except (TypeError, ValueError) as error:
+        return Partition.failed(number, str(error)), None
+
+
+def table_of(batches: Sequence[Any]) -> Any:
+    """A table of the fields of a column of structs."""
+    names = [field.name for field in batches[0].type]
+    return pa.Table.from_batches([pa.RecordBatch.from_arrays(batch.flatten(), names) for batch in batches])
+
+
+def _cells(batches: Sequence[Any], name: str) -> Any:
+    return pa.chunked_array([batch.column(name) for batch in batches])
+
+
+def _labels(cells: Any, what: str, name: str) -> NDArray[Any]:
+    """Labels or groups as an array; raise for the first that is null."""
+    _check_no_null(cells, what, name)
+    if not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
+        found: NDArray[Any] = _floats(cells).to_numpy()
+        return found
+    coded = pa.concat_arrays(cells.chunks).dictionary_encode()
+    numbers: NDArray[np.int32] = coded.indices.to_numpy()
+    return np.array(coded.dictionary.to_pylist(), dtype=np.str_)[numbers]
+
+
+def _weights(cells: Any, name: str) -> NDArray[np.float64]:
+    _check_no_null(cells, "weight", name)
+    found: NDArray[np.float64] = cells.cast(pa.float64()).to_numpy()
+    return found
+
+
+def _floats(cells: Any) -> Any:
+    """Decimals as floats; other cells as they are."""
+    return cells.cast(pa.float64()) if pa.types.is_decimal(cells.type) else cells
+
+
+def _check_no_null(cells: Any, what: str, name: str) -> None:
+    if cells.null_count:
+        row = int(np.argmax(cells.is_null().to_numpy()))
+        raise ValueError(f"the {what} of row {row} is null (column {name!r}): drop the row, or fill it")
+
+
+def _check_type(parameter: str, name: str, schema: T.StructType, kinds: tuple[type, ...], advice: str) -> None:
+    kind = _field(parameter, name, schema).dataType
+    if not isinstance(kind, kinds):
+        raise TypeError(f"{parameter}: column {name!r} has the type {kind.simpleString()}: {advice}")
+
+
+def _field(parameter: str, name: str, schema: T.StructType) -> T.StructField:
+    """A column of a data frame; raise if it has none, or several, of this name."""
+    if name not in schema.names:
+        raise ValueError(
+            f"{parameter}={name!r}: the data frame has no such column.{did_you_mean(name, schema.names)} "
+            f"Columns: {listed(schema.names)}"
+        )
+    if schema.names.count(name) > 1:
+        raise ValueError(f"{parameter}={name!r}: several columns have this name. Rename or drop all but one of them")
+    return schema[name]
+
+
+def _column(name: str) -> Column:
+    quoted = name.replace("`", "``")
+    return F.col(f"`{quoted}`")
