@@ -13,7 +13,7 @@ from sgdone.cluster import Engine, Here, Partition, PartitionError, fit_partitio
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.interfaces.stop import Status
 from sgdone.losses import Hinge, Huber, Logistic, SquaredHinge
-from sgdone.stopping import Gain, MarginTest, MaxPasses
+from sgdone.stopping import Gain, MarginTest, MaxPasses, MaxSamples
 
 #: A decrement of 5e-9 puts every coefficient within 1e-4 standard errors of the exact one; scores differ by less.
 CLOSE = 1e-4
@@ -198,6 +198,33 @@ def test_a_separable_problem_without_a_penalty_ends_with_what_is_left():
     assert "objective" in fit.verdict.reason
 
 
+def test_a_regression_without_errors_ends_soon():
+    X = np.random.default_rng(0).standard_normal((200, 4))
+    for y in (X @ [1.0, -1.0, 0.5, 0.0], np.ones(200)):
+        fit = fit_partitions(Here(split(X, y, 3)), task="regression")
+        assert fit.verdict.status is Status.CONVERGED
+        assert len(fit.rounds) < 60
+    with pytest.raises(ValueError, match="the targets are of size"):
+        fit_partitions(Here(split(X, X[:, 0] * 1e-200, 3)), task="regression")
+
+
+def test_more_coefficients_than_rows_without_a_penalty():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 100)), rng.standard_normal(40)
+    fit = fit_partitions(Here(split(X, y, 3)), task="regression", alpha=0.0)
+    assert len(fit.rounds) < 60
+    np.testing.assert_allclose(scores(fit, X)[:, 0], y, atol=1e-8)
+
+
+@pytest.mark.parametrize("alpha", [None, 0.0])
+def test_separation_is_found_behind_a_penalty(alpha):
+    """The penalised optimum is wrong about some rows that another direction gets right."""
+    X = np.random.default_rng(0).standard_normal((600, 4))
+    fit = fit_partitions(Here(split(X, X[:, 0] > 0, 3)), alpha=alpha)
+    assert "Complete separation: some direction classifies all 600 rows" in str(fit.verdict)
+    assert fit.verdict.status is (Status.CONVERGED if alpha is None else Status.NO_OPTIMUM)
+
+
 def test_errors_name_the_partition_and_the_row():
     X, y = logistic_problem(400, 3)
     X[317, 1] = np.nan
@@ -233,6 +260,10 @@ def test_nothing_to_fit():
         fit_partitions(Here(split(X, y, 2)), loss=Hinge())
     with pytest.raises(ValueError, match="ends at the optimum or at a budget"):
         fit_partitions(Here(split(X, y, 2)), stop=MarginTest())
+    with pytest.raises(ValueError, match="ends at the optimum or at a budget"):
+        fit_partitions(Here(split(X, y, 2)), stop=MaxSamples(100))
+    with pytest.raises(ValueError, match=r"joined by \|"):
+        fit_partitions(Here(split(X, y, 2)), stop=Gain() | (MaxPasses(3) & MaxPasses(4)))
 
 
 def test_an_engine_that_loses_a_partition():

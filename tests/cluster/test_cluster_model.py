@@ -102,6 +102,14 @@ def test_a_driver_that_dies_goes_on_between_rounds(tmp_path):
     other = split(X + 1.0, y, 4)
     with pytest.raises(ValueError, match="the checkpoint is of other rows"):
         fitted(LinearClassifier(random_state=0), Here(other), checkpoints=FitCheckpoints(path, 0, resume=True))
+    changed = y.copy()
+    changed[:300] = y[:300][::-1]  # the same classes, and the same rows without their labels
+    for rows in (split(X, changed, 4), split(X, y, 3)):
+        with pytest.raises(ValueError, match="the checkpoint is of other rows"):
+            fitted(LinearClassifier(random_state=0), Here(rows), checkpoints=FitCheckpoints(path, 0, resume=True))
+    longer = LinearClassifier(random_state=0, stop=MaxPasses(99))  # a budget may change
+    fitted(longer, Here(split(X, y, 4)), checkpoints=FitCheckpoints(path, 0, resume=True))
+    assert longer.coef_.tobytes() == expected.coef_.tobytes()
     with pytest.raises(CheckpointError, match="alpha"):
         fitted(LinearClassifier(alpha=1, random_state=0), Here(other), checkpoints=FitCheckpoints(path, 0, resume=True))
 

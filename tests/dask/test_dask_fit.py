@@ -45,7 +45,7 @@ def frame(n_rows=600):
 def test_arrays_have_the_bits_of_the_same_partitions_here():
     X, y = problem()
     model = LinearClassifier(random_state=0).fit(
-        da.from_array(X, chunks=(300, 2)), da.from_array(y, chunks=700), da.ones(2_000, chunks=1_000)
+        da.from_array(X, chunks=(300, 2)), da.from_array(y, chunks=700), sample_weight=da.ones(2_000, chunks=1_000)
     )
     expected = alone(X, y, [*range(0, 2_000, 300), 2_000], sgdone.LinearClassifier(random_state=0), np.ones(2_000))
     assert model.coef_.tobytes() == expected.coef_.tobytes()
@@ -99,7 +99,7 @@ def test_data_frames_are_encoded_and_predictions_have_their_index():
     )
     classifier = LinearClassifier(random_state=0).fit(rows[["city", "area"]], rows["dear"])
     shares = classifier.predict_proba(rows[["city", "area"]]).compute()
-    assert shares.columns.tolist() == ["False", "True"]
+    assert shares.columns.tolist() == [False, True]
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
 
 
@@ -148,7 +148,7 @@ def test_empty_partitions_missing_classes_and_uneven_partitions():
 def test_model_files_are_the_usual_ones(tmp_path):
     X, y = problem(500)
     model = LinearClassifier(random_state=0).fit(da.from_array(X, chunks=(100, -1)), da.from_array(y, chunks=100))
-    sgdone.save(model.to_sklearn(), tmp_path / "model")
+    sgdone.save(model, tmp_path / "model")
     assert np.array_equal(sgdone.load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
 
 
@@ -191,6 +191,14 @@ def test_bad_rows_are_named():
     narrow = [dask.delayed((X[:50], y[:50])), dask.delayed((X[50:100, :2], y[50:100]))]
     with pytest.raises(PartitionError, match="partition 1 has 2 columns, partition 0 has 4"):
         LinearClassifier().fit(narrow)
+    with pytest.raises(PartitionError, match="partition 0: X holds values of type complex128"):
+        LinearClassifier().fit([dask.delayed((X[:50] * 1j, y[:50]))])
+    with pytest.raises(PartitionError, match=r"partition 0: .* masked"):
+        LinearClassifier().fit(da.ma.masked_greater(da.from_array(X[:50], chunks=50), 0.5), y[:50])
+    with pytest.raises(PartitionError, match=r"partition 0: column 0 of X holds no value above .* underflow"):
+        LinearClassifier().fit([dask.delayed((X[:50] * 1e-200, y[:50]))])
+    with pytest.raises(ValueError, match="X has 0 columns"):
+        LinearClassifier().fit([dask.delayed((X[:50, :0], y[:50]))])
     with pytest.raises(PartitionError, match=r"partition 0: expected \(X, y\)"):
         LinearClassifier().fit([dask.delayed(X[:50])])
     with pytest.raises(ValueError, match="no partition has a row"):

@@ -30,6 +30,8 @@ class Course:
         What the errors of the trace are.
     hooks : sequence of callables
         Called after each round; a returned text ends the fit.
+    began : float, optional
+        When the fit began, by ``time.perf_counter``; now by default.
 
     Attributes
     ----------
@@ -41,10 +43,10 @@ class Course:
         Number of rows of positive weight, once it is known.
     """
 
-    def __init__(self, rule: StopRule, task: Task, hooks: Sequence[Hook] = ()) -> None:
+    def __init__(self, rule: StopRule, task: Task, hooks: Sequence[Hook] = (), began: float | None = None) -> None:
         self._rule, self._hooks = rule, hooks
         self._rule_state = rule.start(None)
-        self._began = time.perf_counter()
+        self._began = time.perf_counter() if began is None else began
         self.trace = Trace(task=task)
         self.evaluations, self.n_rows = 0, 0
 

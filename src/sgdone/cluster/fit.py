@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from typing import Any, final
 
 import numpy as np
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 
 from sgdone.auto.bank_state import BankState
 from sgdone.auto.candidates import PLAIN, Candidate
-from sgdone.auto.exact_rule import can_be_exact, exact_rule
+from sgdone.auto.exact_rule import can_be_exact
 from sgdone.cluster.bank_pass import Averaged, average, smoothness_of, start_intercept
 from sgdone.cluster.course import Course, interrupted
 from sgdone.cluster.engine import Engine
@@ -19,13 +21,14 @@ from sgdone.cluster.problem import ClassWeights, Problem
 from sgdone.cluster.round_log import RoundLog, written_on_errors
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.row_sums import SummedRows
-from sgdone.cluster.search import Minimum, minimise
+from sgdone.cluster.search import Minimum, minimise, separates
 from sgdone.cluster.statistics import LabelSums, RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
 from sgdone.cluster.verdict import verdict_of
 from sgdone.data.learning_task import Task
 from sgdone.data.threads import single_thread
 from sgdone.estimators.sample_weights import class_weight_values
+from sgdone.interfaces.composition import AllOf
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
 from sgdone.interfaces.stop_rule import StopRule
@@ -33,13 +36,18 @@ from sgdone.losses import Logistic, Squared
 from sgdone.losses.loss import Loss
 from sgdone.run import Hook
 from sgdone.solvers.minimisation import EXACT
-from sgdone.stopping import Gain
+from sgdone.stopping import Decrement, Gain, MaxPasses, MaxSeconds
+from sgdone.sums.columns import ColumnMoments
 from sgdone.sums.second_order import contrasts, free_model
 
 Array = NDArray[np.float64]
 
 #: The sum of sample weights that can be numbers of rows.
 _LEAST_ROWS, _MOST_ROWS = 1.0, 1e15
+#: Targets whose squares have all their digits.
+_SMALLEST = 1e-145
+#: Residuals below this share of the targets are rounding errors.
+_ROUNDING = 1e-11
 
 
 def fit_partitions(
@@ -55,6 +63,7 @@ def fit_partitions(
     random_state: int = 0,
     hooks: Sequence[Hook] = (),
     log: RoundLog | None = None,
+    began: float | None = None,
 ) -> ClusterFit:
     """Fit a linear model to rows that are in several partitions.
 
@@ -85,6 +94,8 @@ def fit_partitions(
         Called after each round; a returned text ends the fit.
     log : RoundLog, optional
         Keeps the sums of all rounds, to go on from after the driver has died.
+    began : float, optional
+        When the fit began, by ``time.perf_counter``: reading the partitions may be part of it. Now by default.
 
     Examples
     --------
@@ -97,27 +108,28 @@ def fit_partitions(
     >>> fit.model.coef.round(6), fit.model.intercept.round(6)
     (array([[ 1., -2.]]), array([3.]))
     """
-    rule = Gain() if stop is None else stop
-    _check_rule(rule)
-    course = Course(exact_rule(rule), task, hooks)
+    rule = _budgets(Gain() if stop is None else stop)
+    _check_loss(task, loss)
+    course = Course(rule, task, hooks, began)
     rounds = Rounds(engine, course.after_round, log)
     with single_thread(), np.errstate(over="ignore", invalid="ignore"), written_on_errors(log):
         encoder = learnt_encoder(rounds, columns)
-        statistics, class_weights = _statistics(rounds, task, class_weight)
+        statistics, class_weights = _statistics(rounds, task, class_weight, digest=log is not None)
         course.n_rows = statistics.rows
         objective = _objective(task, loss, alpha, statistics.labels, fit_intercept=fit_intercept)
         units = statistics.units(fit_intercept=fit_intercept)
         problem = Problem(objective, statistics.labels.classes, units.scaling, class_weights)
         averaged = average(rounds, problem, statistics, units, random_state)
-        rows = SummedRows(rounds, problem, statistics.rows, "all", random_state)
+        rows = SummedRows(rounds, problem, statistics.rows, "all", random_state, _least_unit(statistics.labels))
         search = _Search(rows, statistics, averaged)
         try:
             search.run(alpha)
+            separated = rounds.ended is None and separates(rows, search.found, search.strength)
         except KeyboardInterrupt:
-            rounds.ended = interrupted(log)
+            rounds.ended, separated = interrupted(log), False
     found = search.found
     fitted = replace(objective, alpha=search.strength / statistics.weight)
-    verdict = verdict_of(found, fitted, rows, averaged, course)
+    verdict = verdict_of(found, fitted, rows, averaged, course, separated=separated)
     model, smoothness = _in_users_units(found.model, problem), smoothness_of(objective, statistics.labels)
     weight = statistics.weight / statistics.rows
     state = BankState.at_model(objective, fitted.penalty, model, units, statistics.rows, weight, smoothness)
@@ -169,19 +181,35 @@ class _Search:
         self.found = minimise(rows, self.strength, start, EXACT)
 
 
-def _check_rule(stop: StopRule) -> None:
-    """Raise unless a rule is the default and budgets."""
-    wrong = [leaf for leaf in stop.leaves if not leaf.is_budget and leaf.tolerance is None]
+def _least_unit(labels: LabelSums) -> float:
+    """Variance of targets about their predictions that is rounding; 0 in classification."""
+    return 0.0 if labels.moments is None else _ROUNDING**2 * float(labels.moments.squares[0] / labels.moments.rows)
+
+
+def _budgets(stop: StopRule) -> StopRule:
+    """The budgets of a rule; raise unless it consists of the default and budgets, joined by ``|``."""
+    wrong = [leaf for leaf in stop.leaves if leaf.tolerance is None and not isinstance(leaf, MaxPasses | MaxSeconds)]
+    if _has_all_of(stop):
+        raise ValueError(f"stop={stop!r}: a fit on a cluster takes budgets that are joined by |")
     if wrong:
         raise ValueError(
             f"stop={wrong[0]!r}: a fit on a cluster ends at the optimum or at a budget, such as MaxSeconds(60) or "
             "MaxPasses(20)"
         )
+    budgets = [leaf for leaf in stop.leaves if leaf.is_budget]
+    # The optimum ends a search by itself.
+    return reduce(or_, budgets) if budgets else Decrement(EXACT)
 
 
-def _statistics(rounds: Rounds, task: Task, class_weight: Any) -> tuple[RowStatistics, ClassWeights | None]:
+def _has_all_of(rule: StopRule) -> bool:
+    return isinstance(rule, AllOf) or any(map(_has_all_of, getattr(rule, "rules", ())))
+
+
+def _statistics(
+    rounds: Rounds, task: Task, class_weight: Any, *, digest: bool
+) -> tuple[RowStatistics, ClassWeights | None]:
     """Statistics of all rows, with the weights of their classes."""
-    statistics: RowStatistics | None = rounds.ask(Statistics(task))
+    statistics: RowStatistics | None = rounds.ask(Statistics(task, digest=digest))
     if statistics is None:
         raise ValueError("no partition has a row of positive weight: there is nothing to learn from")
     weights: ClassWeights | None = None
@@ -189,14 +217,25 @@ def _statistics(rounds: Rounds, task: Task, class_weight: Any) -> tuple[RowStati
         labels = statistics.labels
         assert labels.classes is not None
         weights = ClassWeights(labels.classes, class_weight_values(class_weight, labels.classes, labels.weights))
-        statistics = rounds.ask(Statistics(task, weights))
+        statistics = rounds.ask(Statistics(task, weights, digest))
         assert statistics is not None
     if not _LEAST_ROWS <= statistics.weight <= _MOST_ROWS:
         raise ValueError(
             f"the sample weights sum to {statistics.weight:.3g}, which cannot be a number of rows: divide them by "
             "their mean"
         )
+    if not statistics.roles.size:
+        raise ValueError("X has 0 columns: give one feature or more")
+    if statistics.labels.moments is not None:
+        _check_targets(statistics.labels.moments)
     return statistics, weights
+
+
+def _check_targets(targets: ColumnMoments) -> None:
+    """Raise for targets that are so small that their squares underflow."""
+    largest = abs(float(targets.means[0])) + float(np.sqrt(targets.squares[0] / targets.rows))
+    if 0 < largest < _SMALLEST:
+        raise ValueError(f"the targets are of size {largest:.2g}, and their squares underflow: multiply y by a number")
 
 
 def _objective(
@@ -209,12 +248,14 @@ def _objective(
         assert labels.classes is not None
         _check_classes(labels.classes)
         objective = Objective.of_classes(loss or Logistic(), labels.classes.size, alpha, fit_intercept=fit_intercept)
-    if not can_be_exact(objective, Gain()):
-        raise ValueError(
-            f"a fit on a cluster needs a smooth convex loss, as logistic, squared_hinge, squared or huber; got "
-            f"{objective.loss.name}"
-        )
     return objective
+
+
+def _check_loss(task: Task, loss: Loss | None) -> None:
+    """Raise for losses that have no curvature, before any partition is asked."""
+    known = "squared or huber" if task == "regression" else "logistic or squared_hinge"
+    if loss is not None and not can_be_exact(Objective(loss, None), Gain()):
+        raise ValueError(f"a fit on a cluster needs a smooth convex loss, as {known}; got {loss.name}")
 
 
 def _check_classes(classes: NDArray[Any]) -> None:
@@ -224,7 +265,7 @@ def _check_classes(classes: NDArray[Any]) -> None:
         )
     if classes.dtype.kind == "f" and not np.all(classes == np.rint(classes)):
         wrong = classes[classes != np.rint(classes)][0]
-        raise ValueError(f"the labels hold {wrong:g}, which is no class: use task='regression', or text as labels")
+        raise ValueError(f"the labels hold {wrong:g}, which is no class: use LinearRegressor, or text as labels")
 
 
 def _start(rows: SummedRows, statistics: RowStatistics, averaged: Averaged) -> tuple[Array, float, Candidate]:

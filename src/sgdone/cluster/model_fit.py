@@ -20,7 +20,12 @@ LinearCore = LinearClassifierCore | LinearRegressorCore
 
 
 def fit_model(
-    model: LinearCore, engine: Engine, *, checkpoints: FitCheckpoints | None = None, hooks: Sequence[Hook] = ()
+    model: LinearCore,
+    engine: Engine,
+    *,
+    checkpoints: FitCheckpoints | None = None,
+    hooks: Sequence[Hook] = (),
+    began: float | None = None,
 ) -> None:
     """Fit an estimator to the partitions of an engine, as its ``fit`` does to rows on one machine.
 
@@ -34,6 +39,8 @@ def fit_model(
         File that keeps the sums of all rounds, to go on from after the driver has died.
     hooks : sequence of callables
         Called after each round; a returned text ends the fit.
+    began : float, optional
+        When the fit began, by ``time.perf_counter``: reading the partitions may be part of it. Now by default.
 
     Examples
     --------
@@ -61,9 +68,15 @@ def fit_model(
         columns=model._kinds_of_columns(),
         random_state=model._seed(),
         hooks=[*hooks, *([_print_round] if as_verbose(model.verbose) else [])],
-        log=None if checkpoints is None else RoundLog(checkpoints, identity_of(model)),
+        log=None if checkpoints is None else RoundLog(checkpoints, _identity(model)),
+        began=began,
     )
     _become_fitted(model, found)
+
+
+def _identity(model: LinearCore) -> dict[str, Any]:
+    """Which options a fit has that change its rounds; budgets only end them."""
+    return {name: value for name, value in identity_of(model).items() if name != "stop"}
 
 
 def _become_fitted(model: LinearCore, found: ClusterFit) -> None:

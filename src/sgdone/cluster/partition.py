@@ -13,6 +13,7 @@ from sgdone.cluster.problem import ClassWeights, Problem
 from sgdone.data.arrays import ArraySource
 from sgdone.data.block_maker import rows_of
 from sgdone.data.column_roles import roles_of_features
+from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.row_hash import row_hashes
 from sgdone.data.source import Block
@@ -73,7 +74,7 @@ class Partition:
         groups: ArrayLike | None = None,
     ) -> None:
         self.number, self.fault = number, ""
-        self.X, self.y = _matrix(X), plain_labels(np.asarray(y))
+        self.X, self.y = _matrix(X), _labels(y)
         self.names, self.roles = None if names is None else list(names), roles
         self.sample_weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         if self.y.ndim != 1 or self.y.size != self.X.shape[0]:
@@ -147,7 +148,7 @@ class Partition:
 
     def encoded(self, encoder: TableEncoderCore) -> "Partition":
         """The partition with features instead of a table, by the encoder of all partitions."""
-        if self.fault:
+        if self.fault or self.n_rows == 0:
             return self
         try:
             rows = rows_of(encoder.encode(self.X))
@@ -211,6 +212,15 @@ class Partition:
         return ArraySource(self.X, labels, weights, feature_names=self.names, roles=self.roles)
 
 
+def _labels(y: Any) -> NDArray[Any]:
+    """Labels as an array; one column is as good as none."""
+    refuse_masked("y", y)
+    labels = plain_labels(np.asarray(y))
+    if labels.dtype.kind not in "biufOU":
+        raise ValueError(f"y holds values of type {labels.dtype}: use numbers or text")
+    return labels.ravel() if labels.ndim == 2 and labels.shape[1] == 1 else labels
+
+
 def _matrix(X: Any) -> Any:
     """A matrix as the loops read it: C-contiguous, CSR or mixed, of float32 or float64; or an Arrow table."""
     if isinstance(X, MixedMatrix):
@@ -221,7 +231,10 @@ def _matrix(X: Any) -> Any:
         given: Any = X
         rows = given.tocsr()
         return _aligned_csr(rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64))
+    refuse_masked("X", X)
     array = np.asarray(X)
+    if array.dtype.kind not in "biufOUS":
+        raise ValueError(f"X holds values of type {array.dtype}: convert them to numbers, or give a data frame")
     if array.ndim != 2:
         raise ValueError(f"X must have two dimensions; got an array of shape {array.shape}")
     if array.dtype.kind not in "biuf":

@@ -19,10 +19,14 @@ Array = NDArray[np.float64]
 #: Decrement up to which optima are found before the penalty is chosen: far below what penalties differ by. Validation
 #: losses are compared up to this share of the root of the number of rows, a hundredth of the noise of their sum.
 _ROUGH, _ROUGH_VALIDATION = 0.1, 0.01
+#: The same with few coefficients, where a search takes a round or two to get there.
+_FINE = 1e-5
 #: Times that the penalty is chosen again at the optimum of the last one: it is chosen to second order.
 _MOST_CHOICES = 4
 #: Share of a validation loss by which that of a larger penalty may exceed it: small penalties hardly differ.
 _PLATEAU = 1e-3
+#: Share of a validation loss that a smaller penalty must gain for the next one to be tried.
+_WORTH = 1e-4
 #: Steps of the lowest point between two half powers of ten: losses that differ by rounding choose the same penalty.
 _STEPS = 8
 #: Powers of ten from the first guess that are tried at first.
@@ -77,10 +81,11 @@ def _by_validation(rows: SummedRows, first: float, unit: float, start: Array) ->
         return Chosen(first, start)
     losses = tried.losses
     while rows.rounds.ended is None:
-        lowest, highest, best = min(losses), max(losses), min(losses, key=losses.__getitem__)
-        if losses[highest] <= (1.0 + _PLATEAU) * losses[best] and highest < 2 * _MOST:
+        lowest, highest, least = min(losses), max(losses), min(losses.values())
+        of_others = min((loss for half, loss in losses.items() if half > lowest), default=np.inf)
+        if losses[highest] <= (1.0 + _PLATEAU) * least and highest < 2 * _MOST:
             tried.add([highest + 2])
-        elif lowest == best and lowest > 2 * _LEAST:
+        elif losses[lowest] < (1.0 - _WORTH) * of_others and lowest > 2 * _LEAST:
             tried.add([lowest - 2])
         else:
             break
@@ -97,7 +102,8 @@ class _Tried:
 
     def __init__(self, rows: SummedRows, unit: float, start: Array) -> None:
         self._rows, self._unit, self._start = rows, unit, start
-        self._tol = max(_ROUGH, _ROUGH_VALIDATION * float(np.sqrt(rows.n_rows)))
+        few = rows.problem.n_coefficients <= MOST_COEFFICIENTS
+        self._tol = _FINE if few else max(_ROUGH, _ROUGH_VALIDATION * float(np.sqrt(rows.n_rows)))
         self.losses: dict[int, float] = {}
         self.optima: dict[int, Array] = {}
 

@@ -98,7 +98,6 @@ class Rounds:
         logged = None if log is None else log.next_round(digest)
         if logged is not None and not request.identifies_rows:
             answer, received = from_bytes(logged.answer), logged.bytes_received
-            self._n_partitions = answer.count
         else:
             answer, received = self._answer(request, parts)
             if log is not None and logged is not None:

@@ -112,6 +112,8 @@ class SummedRows:
         Which of them are used.
     key : int
         Draws the validation rows.
+    least_unit : float
+        Variance of targets about their predictions below which it is rounding; 0 in classification.
     """
 
     rounds: Asks
@@ -119,6 +121,7 @@ class SummedRows:
     n_rows: int
     rows: RowSet
     key: int
+    least_unit: float = 0.0
 
     def second_order(self, model: Array, curvature: Curvature) -> SecondOrder:
         """Loss, gradient and curvature at a model, in one round."""

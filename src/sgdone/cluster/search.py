@@ -22,6 +22,11 @@ MOST_COEFFICIENTS = 1024
 _RESIDUAL, _ROUGH_RESIDUAL, _MOST_PRODUCTS = 0.1, 0.3, 50
 #: Share of the promised decrease that a step must reach, rounding of the objective, and the shortest share of a step.
 _ENOUGH, _ROUNDING, _SHORTEST = 1e-4, 1e-13, 1e-6
+#: Whether classes can be separated: shares of the penalty, and of rows that the minimum may be wrong about; and the
+#: decrement up to which optima are found.
+_SMALLER_PENALTIES, _FEW_MISSES, _ROUGH = (1e-3, 1e-6), 0.02, 0.1
+#: Evaluations in a row that do not lower the objective, after which a search ends.
+_MOST_IDLE = 12
 
 
 @final
@@ -66,17 +71,39 @@ def minimise(rows: SummedRows, strength: float, start: Array, tol: float) -> Min
     return (_by_curvature if few else _by_products)(rows, rows.problem.penalties(strength), start, tol)
 
 
+def separates(rows: SummedRows, found: Minimum, strength: float) -> bool:
+    """Whether a model with a smaller penalty is found that classifies all rows without error.
+
+    Only of two classes, few coefficients, and a minimum that is wrong about few rows: it takes some rounds.
+    """
+    objective = rows.problem.objective
+    possible = objective.loss.fades and objective.predicts == "two_classes"
+    if not possible or rows.problem.n_coefficients > MOST_COEFFICIENTS:
+        return False
+    misses, model = found.sums.misses, found.model
+    for share in _SMALLER_PENALTIES:
+        if misses == 0 or not misses <= _FEW_MISSES * rows.n_rows or strength == 0:
+            break
+        nearer = minimise(rows, share * strength, model, _ROUGH)
+        misses, model = nearer.sums.misses, nearer.model
+    return bool(misses == 0)
+
+
 def _by_curvature(rows: SummedRows, penalties: Array, start: Array, tol: float) -> Minimum:
     """Each evaluation is a round; steps are those of a fit on one machine."""
     counted: Any = rows  # of the rows themselves, a search uses only their number
     search = Minimisation(rows.problem.objective, counted, penalties, start, None, cheap=True, sums=rows.second_order)
-    evaluations = 0
+    evaluations, value, idle = 0, math.inf, 0
     for _ in search.evaluations(tol):  # it stops before each evaluation
-        if evaluations and rows.rounds.ended is not None:
-            break
+        if evaluations:
+            last, value = value, Penalised.of(search.sums, search.at, penalties).value
+            idle = 0 if value < last - _ROUNDING * abs(last) or math.isinf(last) else idle + 1
+            small = search.decrement <= tol * max(search.dispersion, rows.least_unit)
+            if rows.rounds.ended is not None or small or idle >= _MOST_IDLE:
+                break
         evaluations += 1
     value = Penalised.of(search.sums, search.at, penalties).value
-    decrement = search.decrement / search.dispersion
+    decrement = search.decrement / max(search.dispersion, rows.least_unit)
     return Minimum(search.model, search.at, search.sums, value, decrement, evaluations)
 
 
@@ -93,7 +120,7 @@ def _by_products(rows: SummedRows, penalties: Array, start: Array, tol: float) -
         precondition = partial(np.multiply, inverse)
         direction, _ = conjugate_gradients(at, rows.products(model), precondition, residual, _MOST_PRODUCTS)
         decrement, unit = at.decrement(direction), dispersion(objective, sums)
-        left = decrement / unit
+        left = decrement / max(unit, rows.least_unit)
         if left <= tol or rows.rounds.ended is not None:
             break
         share, found = 1.0, None

@@ -1,5 +1,6 @@
 """The first round: columns, labels and weights of each partition, merged into one set of units and classes."""
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
@@ -14,12 +15,16 @@ from sgdone.cluster.requests import PartitionError, Request
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.label_kinds import check_labels
 from sgdone.data.learning_task import Task
+from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.source import Block
 from sgdone.sums.columns import ColumnMoments, EntryMoments, column_moments, entry_moments, moments_of
 
 Array = NDArray[np.float64]
 
-_KINDS = {"b": "truth values", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "O": "text"}
+#: Values whose squares have all their digits, and sums of squares that may be those of smaller ones.
+_SMALL, _SMALL_SQUARES = 1e-145, 1e-280
+
+_KINDS = {"b": "booleans", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "O": "text"}
 
 
 @final
@@ -82,6 +87,8 @@ class RowStatistics:
         Moments of the dense and of the sparse columns.
     labels : LabelSums
         The classes, or moments of the targets.
+    digest : str
+        Of the rows, their labels and weights; empty if it is not needed.
     """
 
     partition: int
@@ -93,6 +100,7 @@ class RowStatistics:
     dense: ColumnMoments | None
     entries: EntryMoments | None
     labels: LabelSums
+    digest: str = ""
 
     def merge(self, other: "RowStatistics") -> "RowStatistics":
         """The statistics of the rows of both; raise if their columns or labels differ in kind."""
@@ -104,6 +112,7 @@ class RowStatistics:
             dense=None if self.dense is None or other.dense is None else self.dense.merge(other.dense),
             entries=None if self.entries is None or other.entries is None else self.entries.merge(other.entries),
             labels=self.labels.merge(other.labels),
+            digest=_digest_of(self.digest.encode(), other.digest.encode()) if self.digest else "",
         )
 
     def units(self, *, fit_intercept: bool) -> Units:
@@ -131,6 +140,8 @@ class Statistics(Request):
 
     task: Task
     class_weights: ClassWeights | None = None
+    #: Whether to compute a digest of the rows, to find later whether they have changed.
+    digest: bool = False
 
     def work(self, partition: Partition, *shared: Any) -> RowStatistics:
         """Check the rows, and add them up."""
@@ -149,6 +160,7 @@ class Statistics(Request):
             else:
                 dense = column_moments(part, weighted=True)
         _check_finite(block, dense, entries)
+        _check_not_tiny(block, dense, entries)
         labels = LabelSums.of(partition.y[used.astype(np.intp)], weights, self.task)
         return RowStatistics(
             partition.number,
@@ -160,7 +172,25 @@ class Statistics(Request):
             dense,
             entries,
             labels,
+            _digest(partition) if self.digest else "",
         )
+
+
+def _digest(partition: Partition) -> str:
+    """A digest of features, labels and weights, row by row in their order."""
+    X, weight = partition.X, partition.sample_weight
+    labels = partition.y.astype(str) if partition.y.dtype == object else partition.y
+    parts = [np.ascontiguousarray(labels), *([] if weight is None else [weight])]
+    for own in [X.dense, X.sparse] if isinstance(X, MixedMatrix) else [X]:
+        parts += [own.data, own.indices, own.indptr] if hasattr(own, "indptr") else [own]
+    return _digest_of(*(np.ascontiguousarray(part).reshape(-1).view(np.uint8) for part in parts if part.size))
+
+
+def _digest_of(*parts: Any) -> str:
+    found = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        found.update(part)
+    return found.hexdigest()
 
 
 def _targets(y: NDArray[Any]) -> Array:
@@ -178,6 +208,25 @@ def _check_finite(block: Block, dense: ColumnMoments | None, entries: EntryMomen
         block.rows.check_indices()
         check_rows(block, block.all_used())
         raise ValueError("the squares of a column overflow when they are added up: scale the features")
+
+
+def _check_not_tiny(block: Block, dense: ColumnMoments | None, entries: EntryMoments | None) -> None:
+    """Raise for a column whose values are so small that their squares underflow."""
+    for columns, part in block.parts:
+        moments = entries if part.rows.is_sparse else dense
+        assert moments is not None
+        centres = 0.0 if part.rows.is_sparse else dense.means if dense is not None else 0.0
+        small = np.flatnonzero((moments.squares < _SMALL_SQUARES) & (np.abs(centres) < _SMALL))
+        if not small.size:
+            continue
+        values = abs(part.rows.whole()[:, small])
+        largest = np.asarray(values.max(axis=0).todense() if hasattr(values, "todense") else values.max(axis=0)).ravel()
+        for place in np.flatnonzero((largest > 0) & (largest < _SMALL)).tolist():
+            column = int(np.arange(block.rows.n_features)[columns][small[place]])
+            raise ValueError(
+                f"column {column} of X holds no value above {largest[place]:.2g}, and the squares of its values "
+                "underflow: multiply it by a large number"
+            )
 
 
 def _check_same(first: RowStatistics, second: RowStatistics) -> None:

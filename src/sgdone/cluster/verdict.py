@@ -16,11 +16,13 @@ from sgdone.solvers.minimisation import EXACT, dispersion
 from sgdone.stopping import Decrement
 
 
-def verdict_of(found: Minimum, objective: Objective, rows: SummedRows, averaged: Averaged, course: Course) -> Verdict:
+def verdict_of(
+    found: Minimum, objective: Objective, rows: SummedRows, averaged: Averaged, course: Course, *, separated: bool
+) -> Verdict:
     """Why the fit ended, and what is left to gain, also in units of the estimation noise p/(2n)."""
     rounds, evaluations = rows.rounds, course.evaluations
     made, weight = len(course.trace), found.sums.weight
-    unit = dispersion(objective, found.sums)
+    unit = max(dispersion(objective, found.sums), rows.least_unit)
     gain, noise = found.decrement * unit / weight, rows.problem.n_coefficients / (2.0 * weight) * unit
     value, unknown = found.value / weight, float("nan")
     judgement = Judgement(
@@ -29,15 +31,14 @@ def verdict_of(found: Minimum, objective: Objective, rows: SummedRows, averaged:
     loss, exact = found.sums.loss / weight, Decrement(EXACT)
     progress = Progress(evaluations, made * rows.n_rows, rows.n_rows, made, True, loss, 0.0, judgement=judgement)
     ended = exact.observe(exact.start(rows.n_rows), progress)
-    if ended is None and rounds.ended is not None:
-        left = f"further steps would lower the training objective, {value:.6g}, by about {gain:.2g}"
-        reason = f"{rounds.ended.reason}; {left}" if np.isfinite(gain) else rounds.ended.reason
-        advice = rounds.ended.advice or ("Allow more." if rounds.ended.status is Status.BUDGET_SPENT else "")
-        ended = replace(rounds.ended, reason=reason, advice=advice)
-    elif ended is None:
+    if ended is not None:
+        share = f"; the expected gain of further steps is {gain / noise:.1g} of the estimation noise" if noise else ""
+        ended = replace(ended, reason=ended.reason + share)
+    elif rounds.ended is not None:
+        ended = _early(rounds.ended, value, gain)
+    else:
         reason = f"no step lowers the training objective, {value:.6g}, by the {gain:.2g} that is expected"
-        advice = "Give a larger alpha if the classes can be separated."
-        ended = Stop("", Status.STALLED, reason, {}, advice)
+        ended = Stop("", Status.STALLED, reason, {}, "Give a larger alpha.")
     losses = averaged.losses
     evidence = ended.evidence | {
         "alpha": objective.alpha,
@@ -47,12 +48,29 @@ def verdict_of(found: Minimum, objective: Objective, rows: SummedRows, averaged:
         "gain": gain,
         "noise": noise,
     }
-    share = gain / noise
-    reason = ended.reason
-    if ended.status is Status.CONVERGED:
-        reason += f"; what is left to gain is {share:.1g} of the estimation noise"
-    if objective.loss.fades and not objective.is_regression and found.sums.misses == 0:
+    if separated:
         evidence["separation"] = "complete"
-        kept = "only the penalty keeps the coefficients finite" if objective.penalty else "the loss has no minimum"
-        reason += f". Complete separation: the model classifies all {rows.n_rows:,} rows without error: {kept}"
-    return Verdict(ended.status, ended.rule, evaluations, float(made), reason, evidence, ended.advice, counts="update")
+        ended = _with_separation(ended, rows.n_rows, penalised=objective.penalty > 0)
+    return Verdict(
+        ended.status, ended.rule, evaluations, float(made), ended.reason, evidence, ended.advice, counts="update"
+    )
+
+
+def _early(ended: Stop, value: float, gain: float) -> Stop:
+    """The end by a budget or a person, and what is left to gain."""
+    reason, advice = ended.reason, ""
+    if ended.status is Status.BUDGET_SPENT:
+        reason += ", or as many as a first model takes"
+        advice = "Allow more passes or seconds."
+    if np.isfinite(gain):
+        reason += f"; further steps would lower the training objective, {value:.6g}, by about {gain:.2g}"
+    return replace(ended, reason=reason, advice=advice)
+
+
+def _with_separation(ended: Stop, n_rows: int, *, penalised: bool) -> Stop:
+    """The end of a fit to classes that some direction separates."""
+    found = f"Complete separation: some direction classifies all {n_rows:,} rows without error"
+    if penalised:
+        return replace(ended, reason=f"{ended.reason}. {found}: only the penalty keeps the coefficients finite")
+    advice = "Give a penalty, as alpha='auto', or remove the features that separate the classes."
+    return replace(ended, status=Status.NO_OPTIMUM, rule="", reason=f"{found}: the loss has no minimum", advice=advice)

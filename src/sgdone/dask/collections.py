@@ -20,7 +20,7 @@ def is_array(X: Any) -> bool:
 
 def is_frame(X: Any) -> bool:
     """Whether it is a data frame or a series of Dask."""
-    return bool(dask.is_dask_collection(X)) and hasattr(X, "npartitions") and hasattr(X, "map_partitions")
+    return bool(dask.is_dask_collection(X)) and hasattr(X, "npartitions") and hasattr(X, "divisions")
 
 
 def is_delayed_list(X: Any) -> bool:
@@ -71,9 +71,8 @@ def _blocks_of_rows(X: Any) -> list[Any]:
         if not hasattr(X, "columns"):
             raise ValueError("X is a dask series: give a data frame, as X.to_frame()")
         return list(X.to_delayed())
-    raise TypeError(
-        f"X is a {type(X).__name__}: give {_KINDS}; for data in memory use sgdone.{{LinearClassifier, LinearRegressor}}"
-    )
+    given = "an empty list" if isinstance(X, (list, tuple)) and not X else f"a {type(X).__name__}"
+    raise TypeError(f"X is {given}: give {_KINDS}; for data in memory use the estimators of sgdone itself")
 
 
 def _blocks_like(name: str, values: Any, X: Any, n_parts: int) -> list[Any]:

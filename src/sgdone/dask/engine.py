@@ -5,6 +5,7 @@ import re
 import time
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, final
 
 import dask
@@ -117,30 +118,38 @@ class DaskEngine(Engine):
         """Raise for the first partition that could not be made."""
         for number, part in enumerate(partitions):
             future = _future(part)
-            if future.status in ("error", "lost", "cancelled"):
-                error = future.exception() if future.status == "error" else None
-                cause = _text(error) if error is not None else f"its rows are {future.status}: give them again"
-                raise PartitionError(f"partition {number}: {cause}") from error
+            if future.status == "error":
+                error = future.exception()
+                raise PartitionError(f"partition {number}: {_text(error)}") from error
+            if future.status != "finished":
+                raise PartitionError(f"partition {number}: its rows are {future.status} and cannot be made again")
 
     def _wait(self, futures: list[Any]) -> None:
-        """Wait until all are done; raise if the cluster has no workers for a while, or is gone."""
+        """Wait until all are done; raise if the cluster has no running workers for a while, or is gone.
+
+        Values that were lost with a worker are computed again: their futures are not done.
+        """
         from distributed import wait
 
-        client, alone_since = self._client, None
+        client, stuck_since = self._client, None
         try:
             while True:
-                try:
+                with suppress(TimeoutError):
                     wait(futures, timeout=_POLL)
+                if all(future.status in ("finished", "error", "cancelled") for future in futures):
                     return
-                except TimeoutError:
-                    pass
                 if client.status not in ("running", "connecting"):
                     raise ConnectionError("the connection to the Dask scheduler is lost: the fit has ended")
-                if _has_workers(client):
-                    alone_since = None
+                lost = any(future.status == "lost" for future in futures)
+                if _has_workers(client) and not lost:
+                    stuck_since = None
                     continue
-                alone_since = alone_since or time.monotonic()
-                if time.monotonic() - alone_since > _timeout():
+                if lost:
+                    time.sleep(_POLL / 10)  # lost futures do not wait
+                stuck_since = stuck_since or time.monotonic()
+                if time.monotonic() - stuck_since > _timeout():
+                    if lost and _has_workers(client):
+                        return
                     raise TimeoutError(_no_workers(client))
         except BaseException:
             client.cancel(futures)
@@ -154,9 +163,12 @@ def current_client() -> Any:
     except ImportError:
         return None
     try:
-        return default_client()
+        client = default_client()
     except ValueError:
         return None
+    if client.asynchronous:
+        raise ValueError("the current Dask client is asynchronous: make a Client without asynchronous=True")
+    return client
 
 
 def _answer(parts: Sequence[bytes], number: int, partition: Partition) -> bytes:
@@ -179,7 +191,8 @@ def _has_workers(client: Any) -> bool:
 
 
 def _count_workers(dask_scheduler: Any) -> int:
-    return len(dask_scheduler.workers)
+    """Workers that take tasks: those whose memory is nearly full are paused."""
+    return sum(worker.status.name == "running" for worker in dask_scheduler.workers.values())
 
 
 def _wait_for_workers(client: Any) -> None:
@@ -192,8 +205,9 @@ def _wait_for_workers(client: Any) -> None:
 def _no_workers(client: Any) -> str:
     address = getattr(client.scheduler, "address", client)
     return (
-        f"the Dask cluster {address} has had no workers for {_timeout():g} seconds: start some, or wait longer with "
-        'dask.config.set({"distributed.comm.timeouts.connect": "5 minutes"})'
+        f"the Dask cluster {address} has had no running workers for {_timeout():g} seconds: start some, give them more "
+        'memory if they are paused, or wait longer with dask.config.set({"distributed.comm.timeouts.connect": "5 '
+        'minutes"})'
     )
 
 

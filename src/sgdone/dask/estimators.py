@@ -2,6 +2,7 @@
 
 import copy
 import os
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, final
 
@@ -29,8 +30,8 @@ class DaskModel:
         self,
         X: Any,
         y: Any = None,
-        sample_weight: Any = None,
         *,
+        sample_weight: Any = None,
         checkpoint: str | os.PathLike[str] | None = None,
         every: float = 60.0,
         resume: bool = False,
@@ -43,7 +44,7 @@ class DaskModel:
             Rows. Blocks of an array may be NumPy arrays or SciPy's sparse matrices. Data frames are encoded. A list has
             delayed tuples ``(X, y)`` or ``(X, y, sample_weight)``.
         y : dask array or series
-            Labels, in the partitions of ``X``.
+            Labels, in the partitions of ``X`` and in the same order: rows are matched by their place, not by an index.
         sample_weight : dask array or series, optional
             Non-negative weights: a weight of 2 is the same as the row twice.
         checkpoint : path, optional
@@ -58,11 +59,12 @@ class DaskModel:
         self : object
             Fitted estimator.
         """
+        began = time.perf_counter()
         checkpoints = FitCheckpoints.of(checkpoint, every, resume)
         plain = self._plain_class(**self.get_params())
         engine = DaskEngine(delayed_partitions(X, y, sample_weight))
         try:
-            fit_model(plain, engine, checkpoints=checkpoints)
+            fit_model(plain, engine, checkpoints=checkpoints, began=began)
         finally:
             engine.close()
         return self._adopt(plain)
@@ -171,7 +173,7 @@ class LinearClassifier(DaskModel, ClassifierMixin, BaseEstimator):  # type: igno
     verdict_ : Verdict
         Why the fit ended, and what is left to gain.
     trace_ : Trace
-        A row a round, with the bytes that were sent and received: ``to_frame()``, ``plot()``.
+        One row per round, with the bytes that were sent and received: ``to_frame()``, ``plot()``.
 
     Examples
     --------
@@ -211,7 +213,7 @@ class LinearClassifier(DaskModel, ClassifierMixin, BaseEstimator):  # type: igno
         return predicted(self._fitted(), "decision_function", X)
 
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes; lazy as in ``predict``, a data frame with a column a class for a data frame."""
+        """Probabilities of the classes; lazy as in ``predict``: a data frame gives one with a column per class."""
         return predicted(self._fitted(), "predict_proba", X)
 
     def predict_log_proba(self, X: Any) -> Any:

@@ -61,7 +61,7 @@ def _of_array(model: Any, method: str, X: Any) -> Any:
 
 
 def _of_frame(model: Any, method: str, X: Any) -> Any:
-    meta = _framed(model, _example(model, method), None)
+    meta = _framed(model, _example(model, method, n_rows=1), None).iloc[:0]
     return X.map_partitions(_of_partition, model=dask.delayed(model), method=method, meta=meta)
 
 
@@ -85,14 +85,14 @@ def _framed(model: Any, found: Any, index: Any) -> Any:
 
     if found.ndim == 1:
         return pd.Series(found, index=index)
-    return pd.DataFrame(found, index=index, columns=[str(label) for label in model.classes_.tolist()])
+    return pd.DataFrame(found, index=index, columns=model.classes_.tolist())
 
 
-def _example(model: Any, method: str) -> Any:
-    """Predictions of no rows."""
+def _example(model: Any, method: str, n_rows: int = 0) -> Any:
+    """Predictions of no rows, or of some."""
     n_outputs = np.atleast_2d(model.coef_).shape[0]
     if method == "predict":
-        return np.empty(0, dtype=model.classes_.dtype if hasattr(model, "classes_") else np.float64)
+        return model.classes_[:n_rows] if hasattr(model, "classes_") else np.zeros(n_rows)
     if method == "decision_function":
-        return np.empty(0) if n_outputs == 1 else np.empty((0, n_outputs))
-    return np.empty((0, model.classes_.size))
+        return np.zeros(n_rows) if n_outputs == 1 else np.zeros((n_rows, n_outputs))
+    return np.zeros((n_rows, model.classes_.size))

@@ -52,8 +52,9 @@ def save(
     Parameters
     ----------
     model : LinearClassifier, LinearRegressor, SGDClassifier or SGDRegressor
-        Fitted. A `CustomLoss` is stored by name only: bring it along to `load`. A ``RandomState`` given as
-        ``random_state`` is stored with its state, so that it continues to draw the same numbers.
+        Fitted, also by `sgdone.dask` or `sgdone.spark`. A `CustomLoss` is stored by name only: bring it along to
+        `load`. A ``RandomState`` given as ``random_state`` is stored with its state, so that it continues to draw the
+        same numbers.
     path : path
         The name of the file, ``model.safetensors`` say.
     words : bool, default=True
@@ -78,6 +79,8 @@ def save(
     >>> sgdone.load(file).predict([[3.0]])
     array(['yes'], dtype='<U3')
     """
+    if hasattr(model, "to_sklearn"):  # fitted on a cluster
+        model = model.to_sklearn()
     name = _name_of(model)
     if not hasattr(model, "coef_"):
         raise not_fitted(f"this {name} is not fitted: call fit before saving it")
