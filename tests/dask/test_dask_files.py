@@ -106,11 +106,11 @@ def test_bad_rows_are_named(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_cluster_has_the_same_bits_also_when_a_worker_is_lost(client, folder):
+def test_a_cluster_has_the_same_bits_also_when_a_worker_is_lost(own_client, folder):
     parts = parts_of(folder, weight="w")
     expected = fitted(here(parts))
     check_same(fitted(DaskEngine(delayed_files(parts))), expected)
     engine = DaskEngine(delayed_files(parts))
-    pid = next(iter(client.run(os.getpid).values()))
+    pid = next(iter(own_client.run(os.getpid).values()))
     threading.Timer(0.3, os.kill, args=(pid, signal.SIGKILL)).start()
     check_same(fitted(engine), expected)
