@@ -36,7 +36,7 @@ class Course:
     Attributes
     ----------
     trace : Trace
-        A row a round.
+        One row per round.
     evaluations : int
         Models at which the objective was evaluated.
     n_rows : int

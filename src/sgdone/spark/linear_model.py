@@ -153,7 +153,7 @@ class LinearModel(Model, LinearParameters, MLReadable[Any], MLWritable):
 
     @property
     def trace_(self) -> Trace:
-        """A row a round, with the bytes that were sent and received."""
+        """One row per round, with the bytes that were sent and received."""
         found: Trace = self._fitted().trace_
         return found
 
