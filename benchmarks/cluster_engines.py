@@ -80,7 +80,7 @@ def dask_fits(X: np.ndarray, y: np.ndarray, n_partitions: int, alpha: float, pee
 
             return fit
 
-        found |= {f"dask-ml, {solver}": theirs(solver) for solver in ("lbfgs", "admm", "newton")}
+        found |= {f"dask-ml, {solver}": theirs(solver) for solver in ("lbfgs", "newton")}
     return found
 
 
