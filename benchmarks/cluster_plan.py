@@ -54,7 +54,7 @@ def bytes_of_rounds(n_features: int, console: Console) -> None:
     table.title = f"100 partitions, {n_features:,} features: megabytes a round and a partition"
     vectors = {
         "Statistics": (0, 2.5),
-        "BankPass": (0, 1),
+        "BankPass": (1, 1),
         "SecondOrderAt": (1, 2),
         "CurvatureProduct": (1, 1),
         "LossesAt": (1, 0),
