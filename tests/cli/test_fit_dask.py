@@ -359,7 +359,7 @@ def test_a_cluster_without_workers_and_one_with_workers(sgdone, folder, monkeypa
         address = cluster.scheduler_address
         with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
             message = sgdone("fit", folder, "--dask", address, code=1).stderr
-        assert "has had no workers for 2 seconds" in message
+        assert "has had no running workers for 2 seconds" in message
         late = threading.Timer(3.0, cluster.scale, args=(1,))
         late.start()
         report = sgdone("fit", folder, "--drop", "id", "--dask", address, "--json").report
