@@ -5,11 +5,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sgdone.auto import ExactFinish
+from sgdone.kernels.jit import CompiledLater
+from tiers import slow
 
 #: Where CI is set, as Hypothesis' own profile for it has it, the examples are the same in every run.
 settings.register_profile(
     "default",
     deadline=None,
+    max_examples=40,
     suppress_health_check=[HealthCheck.too_slow],
     print_blob=True,
     derandomize="CI" in os.environ,
@@ -28,3 +31,24 @@ def rng():
 def without_finish(monkeypatch):
     """The default fit by the bank alone, as on large data."""
     monkeypatch.setattr(ExactFinish, "suits", lambda *arguments: False)
+
+
+def pytest_generate_tests(metafunc):
+    """Tests marked `tiers.interpreted` are fast with loops in plain Python, and slow with compiled ones."""
+    if metafunc.definition.get_closest_marker("interpreted"):
+        metafunc.parametrize("loops", ["interpreted", pytest.param("compiled", marks=slow)], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def loops(request):
+    """How the loops of a test run: compiled, unless it is marked."""
+    with pytest.MonkeyPatch.context() as patch:
+        if getattr(request, "param", "compiled") == "interpreted":
+            patch.setattr(CompiledLater, "__call__", _call_in_python)
+        yield
+
+
+def _call_in_python(loop, *arguments):
+    # Compiled code neither warns of an overflow nor stops at it.
+    with np.errstate(all="ignore"):
+        return loop.py_func(*arguments)

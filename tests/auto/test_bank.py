@@ -110,6 +110,7 @@ def test_the_objective_has_the_penalty_of_the_leader():
 # ---- held-out rows ----
 
 
+@pytest.mark.slow
 def test_rows_stay_held_out_as_long_as_overfitting_is_not_expected(record):
     two_passes = Gain(tol=0) | MaxPasses(2)
     fitted(*rows_of(25_000, 6), two_passes)
@@ -220,7 +221,7 @@ def test_more_passes_are_advised_if_they_are_expected_to_help(tol, gain, expecte
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("n_rows", "n_features"), [(600, 3), (25_000, 6)])
+@pytest.mark.parametrize(("n_rows", "n_features"), [(600, 3), pytest.param(25_000, 6, marks=pytest.mark.slow)])
 def test_the_number_of_rows_between_two_calls_changes_no_bit(n_rows, n_features, weighted):
     X, labels = rows_of(n_rows, n_features)
     weights = np.random.default_rng(0).integers(0, 3, n_rows).astype(float) if weighted else None

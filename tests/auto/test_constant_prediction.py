@@ -9,6 +9,7 @@ from sgdone.auto.far_start import best_share
 from sgdone.interfaces.stop import Status
 from sgdone.losses import Hinge, Huber, Logistic, Quantile, Squared
 from sgdone.run.constant_prediction import best_constant
+from tiers import fast_first
 
 N_ROWS = 1000
 
@@ -73,7 +74,7 @@ def test_noise_is_no_reason_to_change_a_start():
 
 
 @pytest.mark.usefixtures("without_finish")
-@pytest.mark.parametrize("factor", [1e6, 1e3, 5.0, 3.0])
+@pytest.mark.parametrize("factor", fast_first(1, [1e6, 1e3, 5.0, 3.0]))
 def test_a_warm_start_from_other_units(factor, data):
     X, y, new, labels = data
     plain = LinearClassifier(random_state=0).fit(X, y)

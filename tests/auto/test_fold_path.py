@@ -17,6 +17,7 @@ from sgdone.solvers.minimisation import EXACT
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.pieces import Pieces
 from sgdone.sums.second_order import contrasts
+from tiers import interpreted
 
 
 def text(n_rows=300, n_words=60, seed=0):
@@ -99,6 +100,7 @@ def test_a_weight_is_a_frequency():
     assert np.isclose(once[0].best.penalty, twice[0].best.penalty)
 
 
+@interpreted
 def test_a_class_of_one_row_is_no_obstacle():
     """Fold models that do not know the class would have an infinite loss."""
     X, logits, rng = text()

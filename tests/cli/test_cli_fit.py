@@ -9,6 +9,7 @@ from sgdone import datasets, load
 from sgdone.cli.report_text import score_lines
 from sgdone.model_file import read_header
 from sgdone.stopping import MaxPasses, ProgressiveLoss
+from tiers import interpreted
 
 
 def test_a_table(sgdone, train, columns, tmp_path):
@@ -96,6 +97,7 @@ def test_the_model_is_that_of_the_library(sgdone, train, model, columns):
     assert read_header(model)["extra"] == {"data": str(train), "zero_based": "false", "label": "passed"}
 
 
+@interpreted
 def test_options_reach_the_model(sgdone, train, tmp_path):
     path = tmp_path / "m"
     options = ["--loss", "hinge", "--solver", "sgd", "--step", 0.5, "--stop", 2.5, "--alpha", 0.25, "--seed", 7]

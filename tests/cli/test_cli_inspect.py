@@ -4,6 +4,7 @@ import pytest
 
 from cli.files import write_csv
 from sgdone import LinearRegressor, SGDRegressor, __version__, load, losses, save
+from tiers import interpreted
 
 
 def test_text_report(sgdone, train, tmp_path):
@@ -59,6 +60,7 @@ def test_several_classes_have_names(sgdone, tmp_path):
     assert "petal length (cm) (class " in text
 
 
+@interpreted
 def test_a_model_that_the_library_saved(sgdone, rng, tmp_path):
     X = rng.standard_normal((40, 12))
     save(SGDRegressor(losses.Huber(2.0), solver="asgd", stop=2).fit(X, X[:, 0]), tmp_path / "m")

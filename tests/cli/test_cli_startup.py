@@ -27,6 +27,7 @@ def imported(commands, modules):
     return result.stdout.splitlines()[-1].removeprefix("imported:").split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "svmlight"])
 def test_fit_and_predict_import_no_scikit_learn(kind, rng, tmp_path):
     X, y = rng.standard_normal((60, 2)).round(3), rng.integers(0, 2, 60)

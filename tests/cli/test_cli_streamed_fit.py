@@ -12,6 +12,7 @@ from sgdone.cli.progress import ProgressLine, reading_text
 from sgdone.data import line_blocks, text_blocks
 from sgdone.interfaces.progress import Progress
 from sgdone.state_file import read_checkpoint
+from tiers import fast_first
 
 SMALL = ("--max-memory", "1MB")
 
@@ -124,7 +125,7 @@ def interrupted(monkeypatch):
     return arm
 
 
-@pytest.mark.parametrize("calls", [2, 5])
+@pytest.mark.parametrize("calls", fast_first(1, [2, 5]))
 def test_resume_gives_the_same_model(sgdone, folder, tmp_path, interrupted, monkeypatch, calls):
     options = ("fit", folder, *SMALL, "--model", tmp_path / "m", "--passes", 3)
     sgdone(*options, "--quiet")

@@ -13,6 +13,7 @@ def in_new_process(code):
     assert result.returncode == 0, result.stderr
 
 
+@pytest.mark.slow
 def test_names_come_when_asked_for():
     in_new_process(
         "import sgdone, sys\nassert 'numba' not in sys.modules\n"

@@ -14,6 +14,7 @@ from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.interfaces.stop import Status
 from sgdone.losses import Hinge, Huber, Logistic, SquaredHinge
 from sgdone.stopping import Gain, MarginTest, MaxPasses, MaxSamples
+from tiers import fast_first, interpreted
 
 #: A decrement of 5e-9 puts every coefficient within 1e-4 standard errors of the exact one; scores differ by less.
 CLOSE = 1e-4
@@ -46,7 +47,7 @@ def excess(fit, X, y):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("n_partitions", [1, 4, 16, 64])
+@pytest.mark.parametrize("n_partitions", fast_first(2, [1, 4, 16, 64]))
 def test_the_model_is_the_optimum_of_all_rows_however_they_are_divided(n_partitions, order):
     X, y = logistic_problem()
     parts = split(X, y, n_partitions, order=ORDERS[order](X, y))
@@ -66,6 +67,7 @@ def test_the_penalty_does_not_depend_on_the_partitions():
     assert len(alphas) == 1
 
 
+@pytest.mark.slow
 def test_averaging_alone_is_not_the_answer():
     """One round of averaging leaves more than the noise; the verdict says what is left to gain."""
     X, y = logistic_problem()
@@ -157,6 +159,7 @@ def test_regression():
     np.testing.assert_allclose(scores(fit, X)[:, 0], exact.predict(Z), atol=CLOSE)
 
 
+@interpreted
 @pytest.mark.parametrize("loss", [SquaredHinge(), Huber(1.0)])
 def test_other_losses_choose_the_penalty_by_validation_rows(loss):
     rng = np.random.default_rng(0)

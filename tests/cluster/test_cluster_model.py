@@ -14,6 +14,7 @@ from sgdone.interfaces.stop import Status
 from sgdone.losses import CustomLoss
 from sgdone.state_file.errors import CheckpointError
 from sgdone.stopping import MaxPasses
+from tiers import interpreted
 
 
 class Dying(Engine):
@@ -55,6 +56,7 @@ def test_the_model_is_that_of_one_machine(tmp_path):
     assert np.abs(model.decision_function(X) - alone.decision_function(X)).mean() < 0.5
 
 
+@interpreted
 def test_tables_become_features_with_names():
     rng = np.random.default_rng(0)
     city, area = rng.choice(["Oslo", "Rome", "Bern"], 900), rng.uniform(20, 120, 900)

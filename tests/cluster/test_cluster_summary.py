@@ -16,6 +16,7 @@ from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.inference.level_facts import LevelsOfRows
 from sgdone.inference.sample import Sample
 from sgdone.sums.merging import merged
+from tiers import interpreted
 
 
 def rounds_of(X, y, n_partitions=4, sample_weight=None, groups=None):
@@ -291,6 +292,7 @@ def test_tables_are_compared_with_reference_levels(fit_intercept):
         np.testing.assert_allclose(mine, theirs, rtol=1e-7)
 
 
+@interpreted
 def test_a_model_of_the_same_partitions():
     """Tables that the fit has encoded, and a column without levels."""
     X, y = table(), np.random.default_rng(1).standard_normal(500)

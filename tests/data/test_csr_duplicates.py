@@ -6,6 +6,7 @@ from scipy import sparse
 
 from sgdone import SGDClassifier
 from sgdone.data.rows import Rows
+from tiers import interpreted
 
 
 @pytest.fixture
@@ -26,6 +27,7 @@ def split_entries(X):
     return sparse.csr_array(parts, X.shape)
 
 
+@interpreted
 @pytest.mark.parametrize("flagged", [False, True])
 def test_duplicates_are_summed_whatever_scipy_remembers(flagged, rows, rng):
     X, y = rows
@@ -38,6 +40,7 @@ def test_duplicates_are_summed_whatever_scipy_remembers(flagged, rows, rng):
     np.testing.assert_array_equal(halves.data, before)
 
 
+@interpreted
 def test_unsorted_rows_are_not_copied(rows):
     X, y = rows
     turned = reversed_rows(X)

@@ -15,6 +15,7 @@ from sgdone.data import line_blocks, line_parts
 from sgdone.data.files import DataError, read
 from sgdone.data.readers.svmlight import read_svmlight_parts
 from sgdone.data.table import ReadOptions
+from tiers import slow
 
 BLANKS = [" ", " ", " ", "  ", "\t", " \t ", "\v", "\f"]
 NUMBERS = ["1", "0", "-0", "+2", ".5", "5.", "1e3", "-2.5E-3", "0.1234567890123456", "1e-320", "123456789012345678901"]
@@ -82,7 +83,10 @@ def written(folder, content, name="t.svm"):
     return ReadOptions(folder / name)
 
 
-@pytest.mark.parametrize(("block", "threads"), [(1, 1), (7, 4), (100, 1), (100, 4), (1 << 20, 2)])
+@pytest.mark.parametrize(
+    ("block", "threads"),
+    [(7, 4), (1 << 20, 2), *(pytest.param(*case, marks=slow) for case in [(1, 1), (100, 1), (100, 4)])],
+)
 def test_the_same_rows_whatever_the_blocks_and_threads(tmp_path, in_pieces, block, threads):
     in_pieces(block, threads)
     for seed in range(8):

@@ -13,6 +13,7 @@ from sgdone.data import line_blocks, line_parts, name_columns
 from sgdone.data.files import DataError, read
 from sgdone.data.readers.vw import read_vw_parts
 from sgdone.data.table import ReadOptions
+from tiers import slow
 
 #: `vw --audit -b 18 --noconstant` (9.11) on this line printed these columns and values.
 AUDITED = "1 |f abc:2 12 :3 :4 |7:0.5 x y:2 | z 5"
@@ -182,7 +183,9 @@ def reference(content):
     return labels, weights, rows
 
 
-@pytest.mark.parametrize(("block", "threads"), [(1, 1), (9, 4), (300, 4), (1 << 20, 2)])
+@pytest.mark.parametrize(
+    ("block", "threads"), [(9, 4), (1 << 20, 2), *(pytest.param(*case, marks=slow) for case in [(1, 1), (300, 4)])]
+)
 def test_the_same_rows_and_numbers_whatever_the_blocks_and_threads(file, in_pieces, block, threads):
     in_pieces(block, threads)
     for seed in range(6):

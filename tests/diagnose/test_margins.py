@@ -23,7 +23,7 @@ from sgdone.losses import Hinge, MarginPursuit
 from sgdone.run.trace import Trace
 from sgdone.solvers import GD, Pegasos
 from sgdone.stopping import MarginTest, MaxPasses
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 
 class Fixed:
@@ -249,6 +249,7 @@ def fitted(X, y, solver, stop=2, alpha=0.1, **options):
     return run(source, Hinge(), solver, MaxPasses(stop), alpha=alpha, block_size=100, monitors=["margins"], **options)
 
 
+@interpreted
 def test_a_stretch_has_the_margins_of_its_rows_before_they_are_learnt_from(two):
     X, y = two
     source = ArraySource(X, labels_of(y), shuffle=False)
@@ -266,6 +267,7 @@ def test_a_stretch_has_the_margins_of_its_rows_before_they_are_learnt_from(two):
     np.testing.assert_array_equal(result.trace["margin_mean"], [row.margins.mean for row in result.trace])
 
 
+@interpreted
 @pytest.mark.parametrize("solver", fast_first(1, [GD(), Pegasos(minibatch=7)]), ids=["gd", "minibatches"])
 def test_where_an_update_has_more_rows_they_are_those_of_the_iterate_afterwards(two, solver):
     X, y = two
@@ -291,6 +293,7 @@ def test_every_solver_keeps_margins_and_learns_the_same(two, solver):
     assert watched.trace_["margin_wrong"][-1] < 0.3
 
 
+@interpreted
 def test_rows_count_by_their_weights(two):
     X, y = two
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
@@ -306,6 +309,7 @@ def test_rows_count_by_their_weights(two):
     assert result.trace[0].margins.median == expected.median
 
 
+@interpreted
 def test_a_rule_that_fires_within_a_stretch_leaves_margins(two):
     X, y = two
     model = SGDClassifier("hinge", solver="sgd", step=0.05, stop=MarginTest(), monitors=["margins"], random_state=0)

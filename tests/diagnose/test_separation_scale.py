@@ -6,6 +6,7 @@ from scipy import sparse
 
 from sgdone.diagnose import fast_check, separation
 from sgdone.diagnose.separability import partition, separation_diagnosis, subspaces
+from tiers import fast_first
 
 
 def dense_problem(kind, n=20_000, d=20, seed=0):
@@ -54,6 +55,7 @@ def test_many_rows_are_settled_by_few(kind):
     assert shape.margins[rows].min(initial=1.0) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["none", "quasi-complete", "complete"])
 def test_conjugate_gradients_give_the_same_answer(kind, monkeypatch):
     X, y, rows = sparse_problem(kind)
@@ -65,7 +67,7 @@ def test_conjugate_gradients_give_the_same_answer(kind, monkeypatch):
     assert shape.certificate.check(X, y)
 
 
-@pytest.mark.parametrize("kind", ["quasi-complete", "complete"])
+@pytest.mark.parametrize("kind", fast_first(1, ["quasi-complete", "complete"]))
 def test_direction_and_finite_part_need_no_bases(kind, monkeypatch):
     X, y, _ = sparse_problem(kind, n=200, d=12, entries=4)
     direct = separation(X, y)

@@ -240,7 +240,7 @@ def test_weights_of_zero_in_turn(rng):
     np.testing.assert_allclose(model.coef_, [1.0, 0.0, 0.0], atol=0.05)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("bad", fast_first(1, [np.nan, np.inf]))
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_a_bad_row_is_named_or_was_never_read(n_classes, bad, rng):
     """Wherever it is: among training rows, held-out rows, rows for the intercept, or rows never read."""

@@ -92,6 +92,7 @@ def test_targets_in_other_units(factor, shift, form, chunk):
     assert other.verdict_.step == plain.verdict_.step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", fast_first(1, ["hinge", "squared_hinge"]))
 def test_other_losses(loss):
     X, y = problem("three")

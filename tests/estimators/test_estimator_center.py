@@ -15,7 +15,7 @@ from sgdone.data.bad_rows import BadRowError
 from sgdone.papers.termination import reference as termination
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
 from storage_forms import FORMS
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 
 @pytest.fixture
@@ -60,6 +60,7 @@ def test_it_is_the_homogeneous_model_of_centred_rows(case, rows):
     assert centred.verdict_.step == expected.verdict_.step
 
 
+@interpreted
 @pytest.mark.parametrize("form", fast_first(1, FORMS))
 def test_sparse_rows_equal_dense_ones(form, rows):
     X, y = rows
@@ -171,6 +172,7 @@ def test_an_index_out_of_range_among_the_first(rows):
         model().fit(X, y)
 
 
+@interpreted
 @pytest.mark.parametrize("n_jobs", [None, 2])
 @pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 def test_several_classes_each_against_the_rest(form, n_jobs, several):
@@ -197,6 +199,7 @@ def test_a_warm_start_keeps_the_direction_and_computes_the_offset_again(rows):
     assert np.allclose(warm.intercept_, -expected.coef_ @ shift, rtol=1e-10)
 
 
+@interpreted
 @pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd", solvers.Averaged(solvers.SGD(), 20)]), ids=repr)
 @pytest.mark.parametrize("second", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("first", ["dense", "csr"])
@@ -242,6 +245,7 @@ ODD_ROWS = {
 }
 
 
+@interpreted
 @pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("name", ODD_ROWS)
 def test_odd_rows(name, form):
@@ -254,6 +258,7 @@ def test_odd_rows(name, form):
     assert fitted.verdict_.step == dense.verdict_.step
 
 
+@interpreted
 @pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("size", [1e-70, 1e-10, 1e10, 1e70])
 def test_the_unit_of_the_features_does_not_matter(size, form, rows):
@@ -288,6 +293,7 @@ def test_the_class_scale_is_for_classes(numbers):
         steps.ClassScale()(np.arange(3))
 
 
+@interpreted
 def test_the_class_scale_is_that_of_its_definition(rows):
     X, y = rows
     for samples in (10, 100, 1000):
@@ -306,6 +312,7 @@ def test_rounding_is_no_spread(value, form):
     assert step == pytest.approx(1 / 0.01, rel=1e-6)  # the stable one: nothing but the penalty
 
 
+@interpreted
 def test_little_spread_around_a_large_mean_is_measured_as_it_is(rows):
     y = rows[1]
     X = 1e7 + y[:, None] + 1e-3 * np.random.default_rng(0).standard_normal((300, 1))
@@ -321,6 +328,7 @@ def test_a_clone_is_centred_too(rows, same_model):
     assert clone(first).get_params()["center"] is True
 
 
+@interpreted
 def test_an_intercept_to_start_from_is_refused(binary):
     X, y = binary
     with pytest.raises(ValueError, match=r"center=True sets the intercept .*: remove intercept_init"):

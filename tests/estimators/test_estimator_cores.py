@@ -8,6 +8,7 @@ from scipy import sparse
 import sgdone
 from sgdone.estimators.estimator_cores import CORES
 from sgdone.model_file import load_core, read_header
+from tiers import interpreted
 
 TABLE = {"a": [0.5, 1.5, -1.0, 2.0, 0.0, 1.0] * 10, "n": [3, 1, 2, 2, 5, 4] * 10}
 MIXED = TABLE | {"city": ["Rome", "Oslo", "Rome", None, "Oslo", "Bern"] * 10}
@@ -27,6 +28,7 @@ def contents(path):
 KINDS = ["table", "mixed", "array", "float32", "integers", "csr"]
 
 
+@interpreted
 @pytest.mark.parametrize(
     ("name", "kind"),
     # A named method takes numbers only.

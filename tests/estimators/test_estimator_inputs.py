@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 DENSE = {
     "fortran": np.asfortranarray,
@@ -96,6 +96,7 @@ def test_other_numbers_become_float64(form, dtype, rng, model, same_model):
     assert model.coef_.dtype == np.float64
 
 
+@interpreted
 @pytest.mark.parametrize(
     "form", fast_first(1, [lambda X: sparse.bsr_array(X, blocksize=(3, 2)), all_stored]), ids=["bsr", "csr"]
 )

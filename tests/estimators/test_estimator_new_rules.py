@@ -16,7 +16,7 @@ from sgdone.data.bad_rows import BadRowError
 from sgdone.interfaces.stop import Status
 from sgdone.solvers import SVRG, Halving
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MinPasses, Pflug, SmallValidationSet
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 
 def model(stop, **options):
@@ -126,6 +126,7 @@ def test_a_distance_is_not_taken_from_nowhere(binary):
     assert way.distance == pytest.approx(np.sum(learner.coef_**2) + learner.intercept_[0] ** 2, rel=0.5)
 
 
+@interpreted
 def test_the_default_rule_never_refuses(binary):
     X, y = binary
     learner = model("auto", solver="isgd-half").fit(X, y)

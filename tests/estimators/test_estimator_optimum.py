@@ -26,6 +26,7 @@ def squared_objective(X, y, coef, intercept, alpha):
     return np.mean((y - X @ coef - intercept) ** 2) / 2 + alpha / 2 * coef @ coef
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("solver", "passes"),
     [

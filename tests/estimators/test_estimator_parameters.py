@@ -7,9 +7,10 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 
+@interpreted
 @pytest.mark.parametrize(
     ("name", "value", "same"),
     [
@@ -46,6 +47,7 @@ def test_two_ways_to_say_the_same(name, value, same, binary, same_model):
     assert first.verdict_.step == second.verdict_.step
 
 
+@interpreted
 @pytest.mark.parametrize(
     ("options", "same"),
     [

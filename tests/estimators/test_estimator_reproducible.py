@@ -14,7 +14,7 @@ from sklearn import config_context
 from sklearn.base import clone
 
 from sgdone import CustomLoss, LinearClassifier, SGDClassifier, losses, solvers, steps, stopping
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 
 @pytest.fixture
@@ -87,6 +87,7 @@ MODELS = [
 ]
 
 
+@interpreted
 @pytest.mark.parametrize("model", fast_first(2, MODELS), ids=range(len(MODELS)))
 def test_clones(model, binary, same_model):
     fitted = clone(model).set_params(random_state=0).fit(*binary)
@@ -96,6 +97,7 @@ def test_clones(model, binary, same_model):
     same_model(again.fit(*binary), fitted)
 
 
+@interpreted
 @pytest.mark.parametrize("model", fast_first(2, MODELS), ids=range(len(MODELS)))
 @pytest.mark.parametrize("data", ["binary", "several"])
 @pytest.mark.parametrize(
@@ -151,6 +153,7 @@ def test_parameters_come_and_go():
         LinearClassifier("logistic", "asgd")
 
 
+@interpreted
 @pytest.mark.parametrize("model", fast_first(2, MODELS), ids=range(len(MODELS)))
 def test_it_shows_itself(model, binary):
     assert repr(model).startswith(f"{type(model).__name__}(")

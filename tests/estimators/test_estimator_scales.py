@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
-from tiers import examples, fast_first
+from tiers import examples, fast_first, interpreted
 
 SOLVERS = ["sgd", "asgd", "isgd", "aisgd"]
 
@@ -37,6 +37,7 @@ def test_features_of_any_scale(method, scale, binary, numbers):
     assert_finite(SGDRegressor(solver=solver, random_state=0).fit(X.astype(dtype), y * scale))
 
 
+@interpreted
 @pytest.mark.parametrize("solver", fast_first(1, SOLVERS, upto=2))
 def test_features_of_very_different_scales(solver, binary):
     X, y = binary

@@ -144,7 +144,11 @@ def test_two_classes_have_one_verdict(binary):
     [
         (1, "Budget spent after 300 samples (1 pass): 1 pass allowed and made."),
         (stopping.MaxSamples(1), "Budget spent after 1 sample (0.00333 passes): MaxSamples allows 1"),
-        (2000, "Budget spent after 600,000 samples (2,000 passes): 2,000 passes allowed and made."),
+        pytest.param(
+            2000,
+            "Budget spent after 600,000 samples (2,000 passes): 2,000 passes allowed and made.",
+            marks=pytest.mark.slow,
+        ),
         (stopping.MaxSamples(1500), "Budget spent after 1,500 samples (5 passes): MaxSamples allows 1,500."),
     ],
 )

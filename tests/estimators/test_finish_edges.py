@@ -35,6 +35,7 @@ def test_a_sparse_row_of_weight_2_is_the_row_twice(task):
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_huber_of_targets_in_large_units():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 4))

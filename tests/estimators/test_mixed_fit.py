@@ -9,7 +9,7 @@ import sgdone
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
 from sgdone.data import MixedMatrix
 from sgdone.data.mixed_matrix import with_dense_columns
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 TASKS = fast_first(1, ["two", "three", "numbers"])
 
@@ -104,6 +104,7 @@ def test_partial_fit(chunk, task, tmp_path):
     assert loaded.coef_.tobytes() == model.coef_.tobytes()
 
 
+@interpreted
 def test_partial_fit_after_fit():
     X, y = problem("two", 1000)
     model = LinearClassifier(random_state=0).fit(X[:500], y[:500])
@@ -128,6 +129,7 @@ def test_weights_are_frequencies():
     np.testing.assert_allclose(model.coef_, other.coef_, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_starts(without_finish):
     X, y = problem("two", 300)
     model = LinearClassifier(random_state=0, warm_start=True).fit(X, y)

@@ -50,6 +50,7 @@ def test_of_many_classes_more_rows_are_read(large, monkeypatch):
     assert sum(table.X.shape[0] for table in opened.tables()) == 80_000
 
 
+@pytest.mark.slow
 def test_a_rare_class_is_found(large):
     labels = np.arange(40_000) % 2
     labels[35_000:35_500] = 7

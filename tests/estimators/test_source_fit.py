@@ -349,6 +349,7 @@ def hashed(tmp_path_factory):
     return X, y, columns, path
 
 
+@slow
 def test_columns_that_never_appear_have_coefficients_of_0(hashed):
     X, _, columns, path = hashed
     model = svmlight_fit(path)
@@ -363,12 +364,14 @@ def test_columns_that_never_appear_have_coefficients_of_0(hashed):
     np.testing.assert_allclose(model.decision_function(X[:50]), (X[:50] @ model.coef_[0]) + model.intercept_)
 
 
+@slow
 def test_a_kept_cache_knows_the_columns(hashed, tmp_path):
     path = hashed[3]
     first = svmlight_fit(path, cache=tmp_path / "cache")
     assert bits(svmlight_fit(path, cache=tmp_path / "cache")) == bits(first) == bits(svmlight_fit(path))
 
 
+@pytest.mark.slow
 def test_training_goes_on_after_a_fit_on_some_of_the_columns(hashed):
     X, y, columns, path = hashed
     model = svmlight_fit(path)

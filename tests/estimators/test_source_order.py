@@ -33,6 +33,7 @@ def the_rarer_class_last(X, y):
 ORDERS = (by_label, by_column, first_quarter_of_one_class, the_rarer_class_last)
 
 
+@slow
 @pytest.mark.parametrize("order", fast_first(1, ORDERS))
 def test_a_sorted_file_is_as_good_as_a_shuffled_one(order, tmp_path):
     X, y = numbers(40_000)

@@ -33,6 +33,7 @@ def excess_after_one_pass(rows):
     return float((p * np.log(p / found) + (1.0 - p) * np.log((1.0 - p) / (1.0 - found))).mean())
 
 
+@pytest.mark.slow
 def test_levels_are_learned_in_one_pass(rows, monkeypatch):
     excess = excess_after_one_pass(rows)
     assert excess < 0.1

@@ -21,6 +21,7 @@ from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegresso
 from sgdone.estimators.coefficient_frame import shares_of_rows
 from sgdone.stopping import MaxSamples
 from sgdone.tables.date_encoder import DateEncoder
+from tiers import interpreted
 
 N = 240
 
@@ -348,6 +349,7 @@ class TestStreams:
             model.partial_fit(frame.assign(c="e", t="another word", x=[None] + [1.0] * 39), y)
         assert {"x missing", "c=e", "t:another word"} <= set(model.get_feature_names_out())
 
+    @interpreted
     @pytest.mark.parametrize("loss", ["logistic", pytest.param("hinge", marks=pytest.mark.slow)])
     def test_an_interrupt_while_rows_are_encoded(self, loss, problem, monkeypatch):
         """New levels of one column are learnt, those of the next one are not: the model is as before the call."""
@@ -372,6 +374,7 @@ class TestStreams:
         assert model.get_feature_names_out().tolist() == other.get_feature_names_out().tolist()
         np.testing.assert_array_equal(model.coef_, other.coef_)
 
+    @interpreted
     def test_regression_and_a_wholly_new_kind_of_entry(self):
         """The first rows have dense features only."""
         frame = pd.DataFrame({"x": ["1", "2", "3", "4"] * 20})
@@ -459,6 +462,7 @@ class TestEdges:
         assert model.coef_ is coef
         assert model.feature_names_in_.tolist() == ["c"]
 
+    @interpreted
     @pytest.mark.parametrize("make", [SGDClassifier, pytest.param(SGDRegressor, marks=pytest.mark.slow)])
     def test_named_methods_take_numbers(self, make):
         frame = pd.DataFrame({"x": np.arange(40.0), "c": ["a", "b"] * 20})

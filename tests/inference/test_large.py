@@ -55,13 +55,13 @@ def problem(name):
 MODELS = ["logistic", "squared", "dense", "softmax", "huber"]
 #: Several classes take as many products, each a reading of the rows.
 SIMULATED = [("logistic", cov) for cov in ("robust", "classical", "cluster")]
-SIMULATED += [("squared", "classical"), ("huber", "classical"), ("dense", "robust"), ("softmax", "robust")]
+SIMULATED += [("squared", "classical"), ("dense", "robust")]
 OTHERS = [(name, cov) for name in MODELS for cov in ("robust", "classical", "cluster") if (name, cov) not in SIMULATED]
 PAIRS = [*SIMULATED, *(pytest.param(*pair, marks=slow) for pair in OTHERS)]
 
 
 @pytest.mark.parametrize("cov", ["robust", "classical", "cluster"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", fast_first(2, MODELS))
 def test_chosen_columns_are_solved_for(name, cov, iterative):
     model, X, y = problem(name)
     options = {"cov": cov, "columns": [0, 7, 3], "groups": groups_of(N_ROWS) if cov == "cluster" else None}
@@ -109,6 +109,7 @@ def test_intervals_of_predictions(name, cov, iterative):
     assert np.sqrt(np.mean((wide / expected - 1.0) ** 2)) < 0.1
 
 
+@slow
 @pytest.mark.parametrize(
     "options",
     [{"cov": "classical"}, {"cov": "cluster"}, {}, {"weights": "sampling"}],

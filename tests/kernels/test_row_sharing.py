@@ -12,10 +12,12 @@ from sgdone.kernels.row_step import make_row_step
 from sgdone.kernels.rows import DENSE
 from sgdone.kernels.storage import make_averaged
 from sgdone.kernels.updates import make_explicit
+from tiers import interpreted
 
 PENALTIES = (1e-3, 1e-1, 1.0)
 
 
+@interpreted
 def test_models_side_by_side_equal_each_alone():
     loss = LOSSES[0]
     problem = random_problem(3, loss, n_rows=200, n_features=4)

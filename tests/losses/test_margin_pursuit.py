@@ -11,6 +11,7 @@ from sgdone.losses import MarginDistribution, MarginPursuit, OptimalMarginDistri
 from sgdone.losses import margin_distribution as distribution_module
 from sgdone.losses import margin_pursuit as pursuit_module
 from sgdone.losses import optimal_margin_distribution as optimal_module
+from tiers import interpreted
 
 ROOT2 = math.sqrt(2.0)
 STEEPEST = 2.0 * ROOT2 / 3.0
@@ -135,6 +136,7 @@ def test_a_scale_that_is_not_yet_a_number_raises(word):
         loss.with_scale(-1.0)
 
 
+@interpreted
 @pytest.mark.parametrize(
     ("loss", "solver"),
     [

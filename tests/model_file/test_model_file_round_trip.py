@@ -12,7 +12,7 @@ from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegresso
 from sgdone.model_file import read_header
 from sgdone.model_file.model import ATTRIBUTES
 from sgdone.run.trace import Trace
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 LABELS = {
     "int": np.array([3, 1, 2]),
@@ -101,6 +101,7 @@ PARAMETERS = {
 }
 
 
+@interpreted
 @pytest.mark.parametrize("parameters", PARAMETERS.values(), ids=PARAMETERS)
 def test_parameters(parameters, rows, stored):
     X, y = rows

@@ -16,7 +16,7 @@ from sgdone.stopping import (
     ProgressiveLoss,
     SmallValidationSet,
 )
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
 
@@ -147,6 +147,7 @@ def test_what_is_held_out_stays_held_out(rows, stored):
     assert np.array_equal(held.labels, 2.0 * y[:8] - 1.0)
 
 
+@interpreted
 def test_halvings_in_the_verdict(rows, stored):
     X, y = rows
     fitted = SGDRegressor(solver=Halving(detector=MaxSamples(50)), step=0.3, stop=2, random_state=0).fit(X, y)

@@ -17,6 +17,7 @@ import sgdone
 from model_file.table_rows import FIRST, SECOND, THIRD, labels
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier
 from sgdone.model_file import read_header, stored_encoder
+from tiers import interpreted
 
 CLASSES = {"two classes": 2, "three classes": 3, "numbers": 0}
 
@@ -53,6 +54,7 @@ def test_predictions_on_raw_frames_keep_every_bit(name, models, stored):
         assert np.array_equal(scores(loaded, form), scores(model, form))
 
 
+@interpreted
 @pytest.mark.parametrize("name", CLASSES)
 def test_partial_fit_continues_with_new_levels_and_words(name, models, stored):
     model, classes = copy.deepcopy(models[name]), CLASSES[name]
@@ -135,6 +137,7 @@ def test_without_words_predictions_stay_and_names_are_buckets(models, stored, tm
     assert "note:unheard" in loaded.get_feature_names_out()
 
 
+@interpreted
 def test_words_are_kept_for_the_largest_coefficients(models, stored, monkeypatch):
     monkeypatch.setattr(stored_encoder, "MOST_WORDS", 7)
     for name, model in models.items():

@@ -60,6 +60,7 @@ def test_a_docstring_without_a_source_is_reported():
         _ = Statement(nowhere).paper
 
 
+@pytest.mark.slow
 def test_theory_waits_for_no_compiler():
     code = (
         "import sys\nfrom sgdone.papers.catalogue import statements\nstatements()\nassert 'numba' not in sys.modules\n"

@@ -10,6 +10,7 @@ from sgdone.papers.streams import Stream
 from sgdone.solvers import ISGD, SGD, Halving
 from sgdone.steps import Constant
 from sgdone.stopping import MaxPasses, MaxSamples, Pflug
+from tiers import interpreted
 
 SEED = np.random.SeedSequence(2)
 SETTINGS = {"fit_intercept": False, "task": "regression"}
@@ -46,6 +47,7 @@ def test_a_trajectory_measures_at_passes_and_counts_the_time(source):
     np.testing.assert_array_equal(found.values[-1], first_and_norm(result.model.coef[0], 0.0))
 
 
+@interpreted
 def test_a_run_that_diverges_is_infinite_and_one_that_ends_early_stays(source):
     passes = np.array([1.0, 39.0, 40.0])
     diverged = trajectory(

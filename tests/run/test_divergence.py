@@ -11,7 +11,7 @@ from sgdone import losses, solvers, steps, stopping
 from sgdone.data import ArraySource
 from sgdone.data.bad_rows import BadRowError
 from sgdone.interfaces.stop import Status
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 STOP = stopping.MaxPasses(50)
 
@@ -36,6 +36,7 @@ def test_too_large_a_step_diverges_and_says_so(dtype, solver, rng):
     assert result.verdict.step > 0
 
 
+@interpreted
 def test_the_implicit_step_does_not_diverge(rng):
     X = rng.standard_normal((500, 5))
     result = run(ArraySource(X, X[:, 0]), losses.Squared(), solvers.ISGD(), STOP, alpha=0.0, step=steps.Constant(1e6))
@@ -65,6 +66,7 @@ def test_a_bad_target_is_named(rng):
     ArraySource(rng.standard_normal((40, 3)), y, weight)  # a row that is not read may hold anything
 
 
+@interpreted
 @pytest.mark.parametrize("index", [3, 99, 2**31 - 1, -1])
 def test_a_csr_row_that_points_outside_is_an_error_not_a_crash(index, rng):
     X = sparse.csr_matrix(rng.standard_normal((40, 3)))
@@ -113,6 +115,7 @@ def test_a_rule_that_asks_for_a_pause_in_the_past_is_an_error(rng):
         run(ArraySource(rng.standard_normal((5, 2)), np.ones(5)), losses.Logistic(), solvers.SGD(), Stuck(), alpha=0.1)
 
 
+@interpreted
 @pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e20), (np.float64, 1e160)])
 @pytest.mark.parametrize("row", [5, 2500])
 def test_a_row_whose_norm_overflows_is_named(dtype, size, row, rng):

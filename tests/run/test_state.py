@@ -74,6 +74,7 @@ def test_folding_small_scales_changes_nothing_but_rounding(as_csr, monkeypatch):
     assert not np.array_equal(plain.state.weights, folded.state.weights)
 
 
+@pytest.mark.slow
 def test_a_million_steps_of_strong_shrinkage_stay_finite(rng):
     """α·γ near 1 shrinks the scale below any float within a few hundred steps."""
     from sgdone import steps

@@ -11,7 +11,7 @@ from sgdone import solvers, steps, stopping
 from sgdone.papers import sgd_reference
 from sgdone.papers.averaging import reference as slow
 from sgdone.papers.diagnostics.reference import implicit, least_squares_update
-from tiers import examples, fast_first
+from tiers import examples, fast_first, interpreted
 
 ALPHA = 0.01
 GAMMA0, DECAY, EXPONENT = 0.05, 0.3, 0.75
@@ -57,6 +57,7 @@ def test_sgd(loss, seed, as_csr, intercept):
     assert result.verdict.step == np.count_nonzero(problem.weights)
 
 
+@interpreted
 @pytest.mark.parametrize("loss", fast_first(1, LOSSES), ids=lambda loss: loss.name)
 @examples(10)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans())
@@ -66,6 +67,7 @@ def test_isgd(loss, seed, as_csr):
     assert_same(result, slow_path(problem, loss, implicit)[-1])
 
 
+@interpreted
 @pytest.mark.parametrize("loss", fast_first(1, LOSSES, upto=1), ids=lambda loss: loss.name)
 @examples(10)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), after=st.integers(0, 120))

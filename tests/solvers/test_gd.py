@@ -15,7 +15,7 @@ from sgdone.interfaces.stop import Status
 from sgdone.papers.margin_pursuit.reference import descend, margin_pursuit
 from sgdone.solvers import GD
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet
-from tiers import examples, fast_first
+from tiers import examples, fast_first, interpreted
 
 LOGISTIC = losses.Logistic()
 #: Smooth and not, of classes and of numbers, with parameters and without; each takes time to compile.
@@ -53,6 +53,7 @@ def problem():
 # --- The method ---------------------------------------------------------------------------------------------------
 
 
+@interpreted
 @pytest.mark.parametrize("loss", fast_first(1, LOSSES), ids=lambda loss: loss.name)
 @examples(30)  # of each loss
 @given(
@@ -273,6 +274,7 @@ def test_one_row_and_one_class():
         SGDClassifier(solver="gd").fit(np.ones((3, 1)), [1, 1, 1])
 
 
+@interpreted
 def test_too_large_a_step_diverges_and_says_so():
     X = 100.0 * np.random.default_rng(0).standard_normal((20, 2))
     result = run(ArraySource(X, X[:, 0]), losses.Squared(), GD(), MaxPasses(1000), alpha=0.0, step=steps.Constant(1.0))

@@ -18,7 +18,7 @@ from sgdone.kernels.olbfgs import COUNT, make_olbfgs
 from sgdone.papers.averaging import rivals as slow
 from sgdone.solvers.olbfgs import OLBFGS
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, SmallValidationSet
-from tiers import at_night, examples, fast_first
+from tiers import at_night, examples, fast_first, interpreted
 
 LOGISTIC = losses.Logistic()
 LOSSES = [LOGISTIC, losses.Hinge(), losses.Squared()]
@@ -82,6 +82,7 @@ def test_it_equals_its_slow_twin(
     assert_same(result, path[-1])
 
 
+@interpreted
 def test_every_sample_is_an_update_of_a_minibatch(problem):
     solver = OLBFGS(8, **PLAIN)
     path = slow_path(problem, solver, passes=3)
@@ -366,6 +367,7 @@ def test_small_data():
             assert result.verdict.step == 7 * len(X) // 2
 
 
+@interpreted
 @pytest.mark.parametrize("n_rows", [50, 100, 101])
 def test_a_first_step_of_epsilon_is_not_convergence(n_rows):
     """With hardly more rows than a minibatch has, the first two passes are predicted from the start."""

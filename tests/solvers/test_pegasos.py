@@ -21,7 +21,7 @@ from sgdone.papers.averaging import rivals as slow
 from sgdone.solvers import pegasos
 from sgdone.solvers.pegasos import Pegasos
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, ProgressiveLoss, SmallValidationSet
-from tiers import examples, fast_first
+from tiers import examples, fast_first, interpreted
 
 HINGE = losses.Hinge()
 LOSSES = [losses.Logistic(), HINGE, losses.SquaredHinge()]
@@ -62,6 +62,7 @@ def problem():
 # --- The method ---------------------------------------------------------------------------------------------------
 
 
+@interpreted
 @pytest.mark.parametrize("loss", fast_first(1, LOSSES, upto=2), ids=lambda loss: loss.name)
 @examples(40)  # of each loss
 @given(
@@ -145,6 +146,7 @@ def test_it_goes_to_the_optimum(form, loss):
 # --- The ball -----------------------------------------------------------------------------------------------------
 
 
+@interpreted
 def test_projections_are_counted_and_named(problem):
     problem.weights = np.ones(101)
     path = slow_path(problem, alpha=0.01)
@@ -522,6 +524,7 @@ def test_small_data():
             assert np.all(np.isfinite(result.coef))
 
 
+@interpreted
 @pytest.mark.parametrize("alpha", [1e-4, 1e-8])
 def test_steep_losses_with_an_intercept_do_not_diverge(alpha, rng):
     X = rng.standard_normal((300, 3))

@@ -105,6 +105,7 @@ def test_proximal_sgd_reaches_the_optimum_of_least_squares(l1_ratio):
         assert point[0] == pytest.approx(exact.coef_, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.5], ids=["l1", "elastic net"])
 def test_proximal_sgd_reaches_the_optimum_of_logistic_regression(l1_ratio):
     loss, alpha = Logistic(), 0.03
@@ -123,6 +124,7 @@ def test_proximal_sgd_reaches_the_optimum_of_logistic_regression(l1_ratio):
     assert objective(path[-1], X, y, loss, alpha, l1_ratio) == pytest.approx(best, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_thresholds_of_a_pass_at_once_keep_the_zeros_of_the_lasso_and_those_of_a_row_do_not():
     """A gradient scatters by about σ = 1.2: the threshold of K rows, Kγα, is 2.9 of its noise γσ√K with K = 300."""
     loss, alpha = Squared(), 0.2
@@ -173,7 +175,7 @@ def test_truncating_every_third_row_by_hand():
     every=st.sampled_from([1, 7]),
     smallest=st.sampled_from([1e-100, 0.5, 0.999]),
 )
-@hypothesis_settings(max_examples=100)
+@hypothesis_settings(max_examples=40)
 def test_lazily_evaluated_it_is_the_same(seed, loss, density, alpha, l1_ratio, intercept, every, smallest):
     problem = random_problem(seed, loss, density=density)
     rows = 0.5 * problem.X, problem.y, problem.weights

@@ -12,7 +12,7 @@ from sgdone.data.bad_rows import BadRowError
 from sgdone.losses import AdaptiveScale, AutoScale, Logistic, MarginPursuit
 from sgdone.papers.margin_pursuit import reference as slow
 from sgdone.stopping import MaxPasses, MaxSamples
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 PURSUIT = MarginPursuit()
 SOLVERS = [solvers.SGD(), solvers.asgd(), solvers.ISGD(), solvers.Pegasos(), solvers.GD()]
@@ -33,6 +33,7 @@ def drawn(seed, **sizes):
 # --- Before the first step ------------------------------------------------------------------------------------------
 
 
+@interpreted
 @pytest.mark.parametrize("seed", fast_first(2, range(10)))
 def test_auto_is_the_variance_along_the_mean_of_the_classes(seed):
     rng = np.random.default_rng(seed)
@@ -127,6 +128,7 @@ def test_the_stochastic_form_equals_its_slow_twin(seed, rule):
         assert result.rows_read == 120 + 40
 
 
+@interpreted
 @EACH
 def test_the_scale_is_one_until_it_is_reset_and_another_after(solver):
     problem = drawn(4, n_rows=50)

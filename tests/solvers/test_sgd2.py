@@ -16,7 +16,7 @@ from sgdone.papers.averaging import reference as averaged_sgd
 from sgdone.papers.averaging import rivals
 from sgdone.solvers.sgd2 import SGD2, _penalties
 from sgdone.steps.bottou import Bottou
-from tiers import examples
+from tiers import examples, interpreted
 
 
 @pytest.mark.slow
@@ -53,6 +53,7 @@ def test_shrinkages_are_those_of_the_twin_wherever_a_block_begins(gamma, alpha, 
     assert np.allclose(shrinkages, expected, rtol=1e-13, atol=1e-13)
 
 
+@interpreted
 def test_a_pass_has_as_many_shrinkages_as_whole_skips():
     """With slopes of 0 nothing but the penalty moves the weights."""
     X = np.zeros((50, 1))

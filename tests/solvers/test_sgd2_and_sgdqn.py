@@ -19,7 +19,7 @@ from sgdone.solvers.sgdqn import SGDQN
 from sgdone.solvers.skip import skip_of
 from sgdone.steps.bottou import Bottou, typical_t0
 from sgdone.steps.step_size import Preliminary
-from tiers import examples, fast_first
+from tiers import examples, fast_first, interpreted
 
 LOGISTIC = losses.Logistic()
 of_both = pytest.mark.parametrize("method", [SGD2, SGDQN], ids=["sgd2", "sgdqn"])
@@ -101,6 +101,7 @@ def test_no_penalty_is_an_error(name, step):
         SGDClassifier(solver=name, alpha=0.0, step=step).fit(X, y)
 
 
+@interpreted
 @by_both_names
 def test_a_step_by_name_is_the_typical_one(name):
     X, y = two_classes()

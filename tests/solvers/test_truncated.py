@@ -12,11 +12,12 @@ import sgdone
 from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
-from tiers import examples, fast_first
+from tiers import examples, fast_first, interpreted
 
 ALPHA = 0.05
 
 
+@interpreted
 @pytest.mark.parametrize("loss", fast_first(1, [losses.Logistic(), losses.Squared()]), ids=lambda loss: loss.name)
 @examples(100)
 @given(

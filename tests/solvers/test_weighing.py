@@ -15,7 +15,7 @@ from sgdone.kernels.location import make_location
 from sgdone.papers.margin_pursuit import reference as slow
 from sgdone.solvers import GD, Catoni, MarginMoments, MedianOfMeans
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples, ProgressiveLoss
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 HINGE = losses.Hinge()
 STEPS = 15
@@ -222,6 +222,7 @@ def test_one_row(solver):
     assert result.coef[0] > 0
 
 
+@interpreted
 def test_all_losses_equal():
     """At 0 every hinge loss is 1, and so is their location: a step is that of gradient descent."""
     X, y, *_ = drawn(8)

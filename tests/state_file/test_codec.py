@@ -3,7 +3,7 @@
 import json
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -11,6 +11,7 @@ from sgdone import losses, solvers, steps, stopping
 from sgdone.interfaces.stop import Status
 from sgdone.run.verdict import Verdict
 from sgdone.state_file.codec import Decoder, Encoder
+from tiers import examples
 
 positive = st.floats(min_value=1e-300, max_value=1e300)
 auto = st.just("auto") | positive
@@ -56,7 +57,7 @@ def _objects(items):
     return made
 
 
-@settings(deadline=None)
+@examples(40)
 @given(value)
 def test_there_and_back(value):
     encoder = Encoder()

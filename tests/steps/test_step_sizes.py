@@ -10,6 +10,7 @@ from sgdone import losses, solvers, steps, stopping
 from sgdone.data import ArraySource
 from sgdone.steps.step_size import Preliminary
 from sgdone.steps.step_table import step_sizes
+from tiers import interpreted
 
 T = np.array([1, 2, 10, 1000])
 SEEN = Preliminary(losses.Logistic(), alpha=0.01, norm=9.0, energy=10.0)
@@ -38,6 +39,7 @@ def test_root_is_made_for_typical_rows():
     assert np.allclose(steps.Root(gamma0=0.5, tau=7.0)(T), 0.5 / np.sqrt(1 + T / 7.0))
 
 
+@interpreted
 def test_one_outlier_among_the_first_rows_does_not_reduce_the_steps_of_root(rng):
     X = rng.standard_normal((1000, 3))
     first = [first_step(steps.Root(), X)]

@@ -14,7 +14,7 @@ from sgdone.papers.diagnostics import reference as diagnostics
 from sgdone.papers.termination import reference as termination
 from sgdone.stopping import MaxPasses, MaxSamples, Pflug
 from storage_forms import FORMS
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 LOGISTIC = losses.Logistic()
 BURN_IN = 20
@@ -117,6 +117,7 @@ def test_the_same_sample_in_single_precision(problem, form):
     assert result.verdict.step == expected.verdict.step
 
 
+@interpreted
 @pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("seed", range(5))
 def test_centred_rows(seed, form):

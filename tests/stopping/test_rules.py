@@ -10,6 +10,7 @@ from sgdone import losses, solvers, stopping
 from sgdone.data import ArraySource
 from sgdone.interfaces.stop import Status
 from sgdone.stopping import AllOf, AnyOf, MaxPasses, MaxSamples, MaxSeconds, Progress, ProgressiveLoss
+from tiers import interpreted
 
 
 @pytest.fixture
@@ -90,6 +91,7 @@ def test_a_loss_that_rises_is_not_convergence(loss):
     assert "step" in stop.advice
 
 
+@interpreted
 def test_a_huge_first_pass_does_not_hide_the_next_ones(rng):
     """Sums that ran on from pass to pass would lose the small losses behind the large ones."""
     X = rng.standard_normal((400, 3))

@@ -12,7 +12,7 @@ from sgdone.papers import sgd_reference
 from sgdone.papers.diagnostics import reference as diagnostics
 from sgdone.papers.diagnostics.reference import implicit
 from sgdone.papers.termination import reference as termination
-from tiers import examples, fast_first
+from tiers import examples, fast_first, interpreted
 
 ALPHA = 0.01
 LOSSES = [losses.Logistic(), losses.Hinge()]
@@ -74,6 +74,7 @@ def assert_same(result, rule, k, w, b):
     assert result.intercept == pytest.approx(b, rel=1e-9, abs=1e-9)
 
 
+@interpreted
 @problems_of_both_losses
 @many
 @random_cases
@@ -93,6 +94,7 @@ def test_fresh_margin_test(loss, options):
     assert_same(case.fast(stopping.MarginTest(fresh=True)), "MarginTest", *expected)
 
 
+@interpreted
 @problems_of_both_losses
 @many
 @random_cases
@@ -109,6 +111,7 @@ def test_small_validation_set(loss, options):
     assert_same(case.fast(stopping.SmallValidationSet(size)), "SmallValidationSet", *expected)
 
 
+@interpreted
 @problems_of_both_losses
 @pytest.mark.parametrize("kind", fast_first(1, ["explicit", "implicit"]))
 @many

@@ -34,6 +34,7 @@ def test_claims_on_the_schedule_follow_the_curves():
     assert holds(ASGD_BAD=(3, 1.4, 1.1, 1.1, 1)) == [True, True, False]
 
 
+@pytest.mark.slow
 def test_claims_on_the_regression_follow_the_curves():
     right = {"ASGD": (9, 3, 1.8, 1.5, 1.1), "SGD": (20, 20, 20, 20, 20)}
 

@@ -51,6 +51,7 @@ def exact_regression(schedule, times):
     return np.array([found[t] for t in times]).T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("c", [0.5, 2 / 3, 0.75])
 @pytest.mark.parametrize("gamma0", [1 / M, 0.1 / M])
 def test_the_expected_error_is_within_corollary_6(gamma0, c):

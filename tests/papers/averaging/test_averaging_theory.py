@@ -22,6 +22,7 @@ from sgdone.papers.averaging.theory import (
     sgd_error_bound,
 )
 from sgdone.steps import Xu
+from tiers import fast_first
 
 TIMES = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000]
 RUNS = 60
@@ -36,7 +37,7 @@ SCHEDULES = {
 
 
 @pytest.mark.parametrize("steps", SCHEDULES)
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", fast_first(1, PROBLEMS))
 def test_the_expected_error_of_the_average_is_within_theorem_1(name, steps):
     schedule = SCHEDULES[steps](smallest(name))._asdict()
     exact = expected_errors(TIMES, **PROBLEMS[name], **schedule).averaged
@@ -45,13 +46,14 @@ def test_the_expected_error_of_the_average_is_within_theorem_1(name, steps):
 
 
 @pytest.mark.parametrize("gamma0", [1.0, 0.05])
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", fast_first(1, PROBLEMS))
 def test_the_expected_error_of_the_last_iterate_is_within_equation_8(name, gamma0):
     exact = expected_errors(TIMES, **PROBLEMS[name], gamma0=gamma0, a=smallest(name), c=1.0).last
     bounds = np.array([sgd_error_bound(t, **PROBLEMS[name], gamma0=gamma0) for t in TIMES])
     assert np.all(exact <= bounds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_simulated_runs_are_within_both_bounds(name, rng):
     times, problem = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512], PROBLEMS[name]
@@ -68,6 +70,7 @@ def test_simulated_runs_are_within_both_bounds(name, rng):
         assert np.all(np.abs(errors.mean(axis=1) - exact) <= 4 * standard_errors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_theorem_1_is_tight_in_the_long_run_with_constant_steps(name):
     given = {**PROBLEMS[name], "gamma0": 1.0, "a": 0.0, "c": 0.0}
@@ -184,6 +187,7 @@ def test_the_times_may_come_in_any_order_and_twice():
     assert found[1] == expected_errors([3], **given).averaged[0]
 
 
+@pytest.mark.slow
 def test_the_papers_first_experiment_has_its_known_expectations():
     """Section 6.1, over tr(A)/t, the expected excess of the mean of the samples."""
     times = np.array([1000, 10_000, 100_000])

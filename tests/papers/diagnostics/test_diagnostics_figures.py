@@ -26,10 +26,12 @@ from sgdone.papers.diagnostics.tuning import AVERAGED, CLASSICAL, HALF, VARIANCE
 from sgdone.papers.running import measure_all
 from sgdone.solvers import SVRG
 from sgdone.steps import Constant
+from tiers import interpreted
 
 # Figure 1
 
 
+@pytest.mark.slow
 def test_a_wrong_step_size_breaks_the_claim_on_the_region(monkeypatch):
     """Iterates of steps of 20γ lie in another region than that of γ."""
     experiment = DiagnosticsRegion(simulations=60, samples=1500, correlations=(0.3,))
@@ -48,6 +50,7 @@ def test_an_ellipse_for_small_steps_only():
     assert "for small enough γ" in ellipse.reason
 
 
+@pytest.mark.slow
 def test_other_correlations_are_not_counted():
     experiment = DiagnosticsRegion(simulations=50, samples=500)
     (rows,) = measure_all(experiment)
@@ -98,6 +101,7 @@ def test_starts_swapped_between_runs_break_the_claim_on_the_start():
     assert not held(swapped)[0]
 
 
+@interpreted
 def test_runs_of_the_main_reading_end_within_the_rows():
     experiment = DiagnosticsDetection(trials=2, gammas=(0.05, 1.0), designs=(MAIN, Design(1000, 50, one_pass=False)))
     (rows,) = measure_all(experiment)
@@ -110,6 +114,7 @@ def test_runs_of_the_main_reading_end_within_the_rows():
 # Figure 2
 
 
+@interpreted
 def test_anchors_need_not_count_as_passes():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 3))

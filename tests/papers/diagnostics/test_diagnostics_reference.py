@@ -21,6 +21,7 @@ from sgdone.papers.diagnostics.reference import (
     svrg,
 )
 from sgdone.papers.sgd_reference import explicit, sgd
+from tiers import fast_first
 
 PLAIN = explicit(Squared(), 0.0, False), explicit_gradient(Squared(), False)
 WITH_INTERCEPT = explicit(Squared(), 0.0, True), explicit_gradient(Squared(), True)
@@ -111,6 +112,7 @@ def test_pflug_does_not_fire_on_the_way():
     assert S > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("implicitly", [False, True], ids=["explicit", "implicit"])
 @pytest.mark.parametrize("distance", [0.0, 2.0])
 def test_pflug_s_sum_rises_far_away_and_falls_at_the_optimum(distance, implicitly, rng):
@@ -317,7 +319,7 @@ def ridge(X, y, v, alpha, intercept):
 
 
 @pytest.mark.parametrize("option", ["I", "II"])
-@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("intercept", fast_first(1, [True, False]))
 def test_svrg_converges_linearly_to_the_ridge_solution(option, intercept, rng):
     X = rng.standard_normal((40, 4)) + 0.5
     v = rng.uniform(0.5, 2.0, 40) * (np.arange(40) % 5 > 0)

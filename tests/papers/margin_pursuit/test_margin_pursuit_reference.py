@@ -174,6 +174,7 @@ def test_catoni_hinge_with_a_large_scale_is_the_mean_hinge():
     np.testing.assert_allclose(catoni_hinge(X, y, 1e7, 0.1, 0.2, 40, start), plain, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_rows_of_wild_loss_have_no_part_in_catoni_hinge():
     X, y = data(200)
     wild = X.copy()
@@ -235,6 +236,7 @@ def test_the_gradient_of_margin_distribution_is_that_of_the_loss():
     np.testing.assert_allclose(at_zero, 1.4 * (y @ X) / len(y), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_every_method_learns():
     X, y = data(300, noise=0.6)
     start, rng = np.full(4, 0.05), np.random.default_rng(0)

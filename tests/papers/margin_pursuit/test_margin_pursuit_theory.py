@@ -72,6 +72,7 @@ def random_problems(rng, n=POINTS):
     return u, level * scale, scale
 
 
+@pytest.mark.slow
 def test_psi_transform_equals_direct_minimisation_at_ten_thousand_points(record_property):
     u, gamma, scale = random_problems(np.random.default_rng(0))
     least, excess = directly((1 + u) / 2, gamma, scale)

@@ -24,6 +24,7 @@ from sgdone.papers.termination.two_classes import (
     two_classes,
 )
 from sgdone.stopping import MarginTest, MaxSamples
+from tiers import interpreted
 
 
 def rows_of(stream, seed, blocks):
@@ -68,6 +69,7 @@ def test_no_classifier_beats_the_optimal_one(rng):
     assert gaussian_accuracy(np.zeros(2), 0.0, 0.7) == 0.5
 
 
+@interpreted
 @pytest.mark.parametrize("loss", [Logistic(), Hinge()])
 def test_a_run_is_the_papers(loss):
     seed = np.random.SeedSequence(11)
@@ -110,6 +112,7 @@ def test_five_tests_end_one_random_run():
     assert by_test[MARGIN]["accuracy"] == pytest.approx(alone.model.coef[0, 0], rel=1e-9)
 
 
+@interpreted
 def test_a_test_that_does_not_fire_is_reported():
     stream, seed = two_classes(20, 0.5), np.random.SeedSequence(3)
     first = preliminary_phase(stream, seed)
@@ -256,6 +259,7 @@ def test_other_readings_of_section_6_are_listed_with_their_numbers():
     assert tried["logistic, α̃ = 1/10: less accurate than them"].startswith("36 of 36 pairs, 95 % interval")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loss", "sigma", "steps"), [("logistic", 0.5, (1 / 16, 4.0)), ("hinge", 2.0, (1 / 32, 1 / 16))]
 )
@@ -307,6 +311,7 @@ def test_training_images_that_end_first(panels, holds):
     assert TerminationCifar().claims(rows)[-1].holds == holds
 
 
+@pytest.mark.slow
 def test_the_scatter_plots_are_the_papers():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     rows = comparison()

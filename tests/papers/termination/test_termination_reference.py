@@ -224,6 +224,7 @@ def stops(rule, loss, n_rows, sigma=0.25, runs=5):
     return np.mean(steps), np.mean(scores) / norm.cdf(0.5 / sigma)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("loss", "expected", "score"), [(Logistic(), 1900, 0.995), (Hinge(), 890, 0.990)])
 def test_margin_test_stops_where_the_paper_s_does(loss, expected, score):
     mean_stop, mean_score = stops(margin_test, loss, 4000)
