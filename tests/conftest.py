@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, settings
 
 from sgdone.auto import ExactFinish
 from sgdone.kernels.jit import CompiledLater
-from tiers import slow
+from tiers import NIGHTLY, slow
 
 #: Where CI is set, as Hypothesis' own profile for it has it, the examples are the same in every run.
 settings.register_profile(
@@ -42,8 +42,10 @@ def pytest_generate_tests(metafunc):
 @pytest.fixture(autouse=True)
 def loops(request):
     """How the loops of a test run: compiled, unless it is marked."""
+    marked = request.node.get_closest_marker
+    by_day = marked("compiled_at_night") and marked("slow") and not NIGHTLY
     with pytest.MonkeyPatch.context() as patch:
-        if getattr(request, "param", "compiled") == "interpreted":
+        if by_day or getattr(request, "param", "compiled") == "interpreted":
             patch.setattr(CompiledLater, "__call__", _call_in_python)
         yield
 

@@ -11,7 +11,9 @@ from scipy import sparse
 import sgdone
 from sgdone import LinearClassifier, losses, stopping
 from sgdone.auto import models
-from tiers import fast_first
+from tiers import compiled_at_night, fast_first
+
+pytestmark = compiled_at_night
 
 FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 

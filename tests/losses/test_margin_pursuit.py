@@ -11,7 +11,9 @@ from sgdone.losses import MarginDistribution, MarginPursuit, OptimalMarginDistri
 from sgdone.losses import margin_distribution as distribution_module
 from sgdone.losses import margin_pursuit as pursuit_module
 from sgdone.losses import optimal_margin_distribution as optimal_module
-from tiers import interpreted
+from tiers import compiled_at_night, interpreted
+
+pytestmark = compiled_at_night
 
 ROOT2 = math.sqrt(2.0)
 STEEPEST = 2.0 * ROOT2 / 3.0

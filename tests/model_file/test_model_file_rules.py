@@ -16,7 +16,9 @@ from sgdone.stopping import (
     ProgressiveLoss,
     SmallValidationSet,
 )
-from tiers import fast_first, interpreted
+from tiers import compiled_at_night, fast_first, interpreted
+
+pytestmark = compiled_at_night
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
 

@@ -27,6 +27,9 @@ from sgdone.stopping import (
     ProgressiveLoss,
     SmallValidationSet,
 )
+from tiers import compiled_at_night
+
+pytestmark = compiled_at_night
 
 LOGISTIC = losses.Logistic()
 GAMMA = 0.4

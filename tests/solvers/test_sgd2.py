@@ -16,7 +16,9 @@ from sgdone.papers.averaging import reference as averaged_sgd
 from sgdone.papers.averaging import rivals
 from sgdone.solvers.sgd2 import SGD2, _penalties
 from sgdone.steps.bottou import Bottou
-from tiers import examples, interpreted
+from tiers import compiled_at_night, examples, interpreted
+
+pytestmark = compiled_at_night
 
 
 @pytest.mark.slow

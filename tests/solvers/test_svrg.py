@@ -16,7 +16,9 @@ from sgdone.data.source import Source
 from sgdone.interfaces.stop import Status
 from sgdone.solvers import SVRG
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet
-from tiers import fast_first
+from tiers import compiled_at_night, fast_first
+
+pytestmark = compiled_at_night
 
 LOGISTIC = losses.Logistic()
 
