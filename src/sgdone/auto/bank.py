@@ -25,7 +25,7 @@ from sgdone.auto.evaluation import Evaluation, judge
 from sgdone.auto.far_start import is_lost, share_to_use, shorten
 from sgdone.auto.intercept import intercept_shift
 from sgdone.auto.label_order import drift_advice
-from sgdone.auto.returned_model import better_of_mean_and_leader, evaluated, loss_of
+from sgdone.auto.returned_model import better_of_mean_and_leader, evaluated, evaluation_of_start, loss_of
 from sgdone.auto.state_checks import check_state
 from sgdone.auto.units import Units, roles_of
 from sgdone.data.bad_rows import check_rows
@@ -126,6 +126,7 @@ class Bank(Method):
             elif share < 1:
                 shorten(state, block, window, share)
         state.run = run
+        run.start = None if run.part_of_stream else start
         if run.small and not run.part_of_stream:
             state.hold_out(stream.set_aside(state.scaled(block).rows))
         elif not run.part_of_stream:
@@ -308,6 +309,12 @@ class Bank(Method):
         if chosen:
             best = evaluated(state, chosen, shift, best, block)
         evaluations.judgement = loss_of(state, best)
+        kept = None if state.run.start is None else evaluation_of_start(state, state.run.start, best, block)
+        if state.run.start is not None and kept is not None:
+            # It may have been trained on the validation rows, as after another fit to the same rows.
+            evaluations.judgement = replace(loss_of(state, kept), estimated_by="training")
+            state.run.start_note = "the model to start from is kept, because further training did not improve it"
+            return state.run.start
         return model._replace(intercept=model.intercept + shift)
 
     def work(self, state: BankState) -> float:

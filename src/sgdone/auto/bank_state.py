@@ -81,7 +81,8 @@ class RunState:
     #: Watches the progressive loss of rows that come in the user's order, and the rows trained on before this run.
     watch: LossWatch = field(default_factory=LossWatch)
     steps_before: int = 0
-    #: What became of a model to start from that was far from the optimum.
+    #: The model to start from, and what became of it if it was far from the optimum, or as good as what was found.
+    start: Model | None = None
     start_note: str = ""
     #: The model returned, once the run has ended.
     solution: Model | None = None

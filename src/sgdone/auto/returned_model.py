@@ -12,7 +12,7 @@ from sgdone.auto.evaluation import Evaluation, measure
 from sgdone.auto.models import Models
 from sgdone.data.source import Block
 from sgdone.interfaces.measured import grouped_error
-from sgdone.interfaces.progress import Judgement
+from sgdone.interfaces.progress import Judgement, Model
 from sgdone.kernels.bank import ALL_ROWS, NO_FOLD
 
 
@@ -50,6 +50,18 @@ def evaluated(
         of_all = state.losses_of(_mean(state, candidates, shift), rows, np.full_like(of_row, NO_FOLD))[:, 0]
         losses = losses - 0.5 * share / (2.0 - share) * (losses - of_all)
     return replace(evaluation, candidates=candidates[:1], losses=losses[:, None])
+
+
+def evaluation_of_start(state: BankState, start: Model, evaluation: Evaluation, block: Block) -> Evaluation | None:
+    """Losses of the model that a run started from on the rows of an evaluation; None if they are larger."""
+    if not np.array_equal(evaluation.numbers, state.run.validation.numbers):
+        return None  # the validation rows of a stream have changed since
+    rows, of_row = state.validation_rows(block)
+    models = state.models.mean_of([state.lead])
+    models.set_solution(0, start.coef.astype(np.float64, copy=False), start.intercept, state.units.scaling)
+    losses = state.losses_of(models, rows, np.full_like(of_row, NO_FOLD))
+    found = replace(evaluation, candidates=[evaluation.candidates[evaluation.lead]], losses=losses)
+    return found if found.means[0] <= evaluation.means[evaluation.lead] else None
 
 
 def loss_of(state: BankState, evaluation: Evaluation) -> Judgement:
