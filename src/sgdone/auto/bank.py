@@ -294,7 +294,7 @@ class Bank(Method):
         state.models.drop_fold_models()
         if run.solution is not None:
             state.adopt(run.solution)
-        # What only training needs, the rows in its units among it, is not kept with the fitted model.
+        # Only training needs these vectors of one number per column: the fitted model does not keep them.
         evaluations.best_model = state.in_units = None
 
     def _solve(self, state: BankState, stream: Stream, best: Evaluation, model: Model) -> Model:

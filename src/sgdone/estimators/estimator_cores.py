@@ -177,4 +177,4 @@ CORES: dict[str, type[EstimatorCore]] = {
 }
 for _name, _kind in CORES.items():
     # Python names this function in errors about parameters.
-    _kind.__init__.__qualname__ = f"{_name}.__init__"  # type: ignore[misc]
+    _kind.__init__.__qualname__ = f"{_name}.__init__"
