@@ -5,6 +5,8 @@ Run as ``python benchmarks/file_memory.py``; 16 GB of CSV need 35 GB of disk, an
 ``RssAnon`` is sampled every 50 ms. Pages of files that the system may drop do not count. The file has ten columns of
 numbers and two of categories, one of them with 2,000 levels.
 
+``--floor`` prints instead what a process of a fit to a tiny file takes, step by step: imports, then the fit itself.
+
 The last fit has a limit on its memory: 2 GB in a control group, page cache included, if one can be made, otherwise 4 GB
 of addresses.
 """
@@ -13,6 +15,7 @@ import argparse
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -36,6 +39,8 @@ MOST, FLAT = 1.5 * GIGABYTE, 1.1
 MEMORY_LIMIT, ADDRESS_LIMIT = 2 * 10**9, 4 * 10**9
 #: Gigabytes, and bytes of memory, of the fit that compiles.
 SMALL, LITTLE_MEMORY = 0.02, 1 << 23
+#: Rows of the file whose fit shows the floor.
+TINY = 1000
 CONSOLE = Console(width=130, highlight=False)
 
 FIT = """
@@ -45,6 +50,37 @@ began = time.perf_counter()
 options = {} if sys.argv[2] == "default" else {"max_memory": int(sys.argv[2])}
 model = LinearClassifier(random_state=0).fit(files(sys.argv[1], label="y", **options))
 print(json.dumps([time.perf_counter() - began, model.verdict_.passes, str(model.verdict_)]))
+"""
+
+
+#: Prints anonymous memory and pages of files, in MB, after each step; the argument is a small file.
+FLOOR = """
+import sys
+def show(what):
+    lines = dict(line.split(":", 1) for line in open("/proc/self/status"))
+    print(what, *(int(lines[name].split()[0]) * 1024 / 1e6 for name in ("RssAnon", "RssFile")), sep=chr(9))
+show("Python")
+import numpy
+show("NumPy")
+import scipy.sparse
+show("SciPy")
+import numba
+show("Numba, with LLVM")
+import pyarrow.compute, pyarrow.csv, pyarrow.parquet
+show("pyarrow")
+try:
+    import pandas
+    show("pandas, which pyarrow imports if it is installed")
+except ImportError:
+    pass
+import sklearn.base, sklearn.utils.validation
+show("scikit-learn (not in the command)")
+from sgdone import LinearClassifier, files
+show("sgdone")
+LinearClassifier(random_state=0).fit(files(sys.argv[1], label="y"))
+show("the first fit: compiled loops, more of LLVM and of the libraries")
+LinearClassifier(random_state=0).fit(files(sys.argv[1], label="y"))
+show("a second fit")
 """
 
 
@@ -72,8 +108,13 @@ def main() -> None:
     parser.add_argument("--max-memory", type=int, help="of files(); for quick runs on small files")
     parser.add_argument("--folder", type=Path, help="for the files, on a disk; a temporary one by default")
     parser.add_argument("--json", type=Path, help="all numbers")
+    parser.add_argument("--floor", action="store_true", help="what a fit to a tiny file takes, step by step")
     arguments = parser.parse_args()
     CONSOLE.print(machine())
+    if arguments.floor:
+        with tempfile.TemporaryDirectory() as folder:
+            CONSOLE.print(_floor(Path(folder)))
+        return
     last = arguments.limited_size or sorted(arguments.sizes)[:2][-1]
     fits = list[Fit]()
     with tempfile.TemporaryDirectory(prefix="file-memory-", dir=arguments.folder) as folder:
@@ -111,6 +152,26 @@ def _fit(
     seconds, passes, verdict = json.loads(done.lines[0])
     CONSOLE.print(f"  {seconds:.1f} s, {done.peak / 1e6:,.0f} MB. {verdict}", soft_wrap=True)
     return Fit(n_bytes, n_rows, done.peak, seconds, passes, verdict, limit)
+
+
+def _floor(folder: Path) -> Table:
+    """Memory of a fit to a tiny file after each step; the first of two processes compiles."""
+    write_csv(folder / "all.csv", 1e5)  # a piece of rows
+    rows = (folder / "all.csv").read_text().splitlines(keepends=True)
+    (folder / "rows.csv").write_text("".join(rows[: 1 + TINY]))
+    command = [sys.executable, "-c", FLOOR, str(folder / "rows.csv")]
+    lines = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2)][1]
+    table = Table(title="Memory of a fit to a tiny file, MB: added by each step, and in all")
+    for heading in ("step", "anonymous", "files", "anonymous in all", "files in all"):
+        table.add_column(heading, justify="left" if heading == "step" else "right")
+    before = (0.0, 0.0)
+    for line in lines.splitlines():
+        what, *sizes = line.split("\t")
+        now = float(sizes[0]), float(sizes[1])
+        added = (f"{now[k] - before[k]:.0f}" for k in range(2))
+        table.add_row(what, *added, *(f"{size:.0f}" for size in now))
+        before = now
+    return table
 
 
 def _check_space(folder: Path, size: float) -> None:

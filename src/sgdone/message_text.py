@@ -54,3 +54,8 @@ def counted(number: int, noun: str, nouns: str = "") -> str:
     ('1 level', '3 levels', '2 categories')
     """
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def shown_label(label: Any) -> str:
+    """Format a class label: 1 instead of 1.0."""
+    return f"{label:g}" if isinstance(label, float) else str(label)

@@ -9,9 +9,10 @@ from running import objective_of
 from sgdone import LinearClassifier
 from sgdone.auto.bank_state import BankState
 from sgdone.auto.candidates import CANDIDATES
-from sgdone.auto.returned_model import better_of_mean_and_leader, evaluated, loss_of, moved
+from sgdone.auto.returned_model import better_of_mean_and_leader, evaluated, loss_of
 from sgdone.data import ArraySource
 from sgdone.data.validation_rows import ValidationRows
+from sgdone.kernels.bank import NO_FOLD
 from sgdone.losses import Logistic
 
 #: The bank is tested here: large data are left to it.
@@ -35,6 +36,12 @@ def trained_on_folds(rng):
     return state, block, state.evaluate(block)
 
 
+def validation_losses(state, block, candidates):
+    """Losses of the mean of candidates on the validation rows, by models that were not trained on these."""
+    rows, of_row = state.validation_rows(block)
+    return state.losses_by_fold(rows, of_row, lambda fold: state.models.mean_of(candidates, fold))
+
+
 def test_the_leader_is_returned_if_the_mean_of_the_candidates_is_worse(trained):
     """All candidates are made to look alike; the mean then contains the worst ones."""
     state, block, evaluation = trained
@@ -42,32 +49,26 @@ def test_the_leader_is_returned_if_the_mean_of_the_candidates_is_worse(trained):
     noise -= noise.mean(axis=0)
     alike = replace(evaluation, losses=evaluation.losses[:, [evaluation.lead]] + noise)
     assert len(alike.tied) == 5
-    models = better_of_mean_and_leader(state, alike, block)
-    means = [
-        state.losses_of(found, *state.validation_rows(block)).mean()
-        for found in (models, state.models.mean_of(alike.tied), state.models.mean_of([alike.candidates[alike.lead]]))
-    ]
-    assert means[0] == min(means[1:])
-    assert means[1] != means[2]
+    lead = [alike.candidates[alike.lead]]
+    of_mean, of_lead = (validation_losses(state, block, chosen).mean() for chosen in (alike.tied, lead))
+    assert of_lead < of_mean
+    assert better_of_mean_and_leader(state, alike, block) == lead
 
 
 def test_the_loss_is_that_of_the_shifted_intercept(trained):
     state, block, evaluation = trained
     lead = [evaluation.candidates[evaluation.lead]]
-    plain, far = (
-        evaluated(state, moved(state.models.mean_of(lead), np.array([shift])), evaluation, block).losses.mean()
-        for shift in (0.0, 3.0)
-    )
+    plain, far = (evaluated(state, lead, np.array([shift]), evaluation, block).losses.mean() for shift in (0.0, 3.0))
     assert far > plain + 0.5
 
 
 def test_the_loss_of_all_rows_is_between_that_of_the_folds_and_that_of_training(trained):
     state, block, evaluation = trained
-    models = state.models.mean_of([evaluation.candidates[-1]])
+    last = [evaluation.candidates[-1]]
     rows, of_row = state.validation_rows(block)
-    found, losses = models.losses(rows, of_row)
-    own = evaluated(state, models, evaluation, block).losses.mean()
-    assert found.losses[:, 0].mean() < own < losses.mean()
+    of_training = state.losses_of(state.models.mean_of(last), rows, np.full_like(of_row, NO_FOLD)).mean()
+    own = evaluated(state, last, np.zeros(1), evaluation, block).losses.mean()
+    assert of_training < own < validation_losses(state, block, last).mean()
 
 
 def test_the_error_is_wider_for_copies_and_for_many_coefficients(trained):

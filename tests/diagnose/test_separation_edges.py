@@ -118,7 +118,7 @@ def test_several_classes_give_one_answer_each():
     assert isinstance(shapes, SeparationByClass)
     assert {label: shape.kind for label, shape in shapes.items()} == {"a": "complete", "b": "none", "c": "complete"}
     assert shapes.kind == "complete"
-    assert "Class 'b' against the rest: No separation" in str(shapes)
+    assert "Class b against the rest. No separation" in str(shapes)
     assert shapes["a"].certificate.check(X, ["a", "a", "b", "b", "c", "c"])
 
 

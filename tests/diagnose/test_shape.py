@@ -236,6 +236,23 @@ def test_several_classes_have_an_answer_each(rng):
     assert [sentence[:24] for sentence in found.sentences()] == [f"Class {k} against the rest" for k in "abc"]
 
 
+def test_many_classes_have_one_paragraph(rng):
+    X = np.vstack([rng.standard_normal((60, 2)), rng.standard_normal((5, 2)) + 20])
+    y = np.append(np.arange(60) % 12, [99] * 5)
+    found = shape(X, y)
+    kinds = [found.answers[label].kind for label in range(12)]
+    assert kinds == ["none"] * 12
+    expected = (
+        "Each of 13 classes against the rest. 12 classes (0, 1, 2, 3, 4, 5, 6, 7 and 4 more): no separation, have "
+        "finite optima; 1 class (99): complete separation, has no finite optimum."
+    )
+    assert found.sentences() == [expected]
+    assert str(found.separation) == expected
+    assert said(found, "separation").endswith(
+        "none: 12 classes (0, 1, 2, 3, 4, 5, 6, 7 and 4 more); complete: 1 class (99)"
+    )
+
+
 def test_rare_classes(rng):
     X, _ = overlapping(rng, n=300)
     y = np.where(rng.random(300) < 0.03, "rare", "common")

@@ -8,6 +8,7 @@ from scipy import sparse
 import sgdone
 from sgdone.estimators.estimator_cores import CORES
 from sgdone.model_file import load_core, read_header
+from sgdone.tables import TableEncoderCore
 from tiers import interpreted
 
 TABLE = {"a": [0.5, 1.5, -1.0, 2.0, 0.0, 1.0] * 10, "n": [3, 1, 2, 2, 5, 4] * 10}
@@ -67,3 +68,32 @@ def test_errors(name):
         core.predict(X[:, :1])
     with pytest.raises(ValueError, match="other names, or another order"):
         core.predict(rows("table").select(["n", "a"]))
+
+
+@pytest.mark.parametrize("kind", [*CORES.values(), *(getattr(sgdone, name) for name in CORES)])
+def test_errors_name_public_classes(kind, tmp_path):
+    """Whatever fails, by Python or by a check."""
+    name, X, y = kind.public_name, rows("array"), np.array([0, 1] * 30)
+    failures = {
+        "unknown parameter": lambda: kind(folds=1),
+        "positional parameter": lambda: kind("auto", 1.0),
+        "bad parameter": lambda: kind(alpha=-1).fit(X, y),
+        "bad loss": lambda: kind(loss="cubic").fit(X, y),
+        "bad rule": lambda: kind(stop="never").fit(X, y),
+        "predict": lambda: kind().predict(X),
+        "coefficients": lambda: kind().coefficients(),
+        "names": lambda: kind().get_feature_names_out(),
+        "summary": lambda: kind().summary(X, y),
+        "save": lambda: sgdone.save(kind(), tmp_path / "model"),
+        "no rows": lambda: kind().fit(X[:0], y[:0]),
+        "other features": lambda: kind().fit(X, y).predict(X[:, :1]),
+        "encoder": lambda: sgdone.save(TableEncoderCore(), tmp_path / "model"),
+        "parameter of the encoder": lambda: TableEncoderCore(folds=1),
+    }
+    for what, fails in failures.items():
+        with pytest.raises((TypeError, ValueError)) as error:
+            fails()
+        assert "Core" not in str(error.value), what
+    for what in ("unknown parameter", "positional parameter", "predict"):
+        with pytest.raises((TypeError, ValueError), match=rf"\b{name}\b"):
+            failures[what]()

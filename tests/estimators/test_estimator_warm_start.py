@@ -124,3 +124,30 @@ def test_a_start_is_not_tried_on_rows_of_weight_zero(binary):
     far = np.vstack([X, np.full((1, 5), 1e200)])
     weight = np.r_[np.ones(300), 0.0]
     SGDClassifier(stop=1).fit(far, np.r_[y, 0], coef_init=np.ones(5), sample_weight=weight)
+
+
+@pytest.mark.parametrize("phase", ["exact", "bank"])
+@pytest.mark.parametrize("data", ["binary", "several", "numbers"])
+def test_warm_start_on_the_same_rows_stays_where_it_is(data, phase, request):
+    """The validation rows are those that the model was trained on: nothing that is trained without them is better."""
+    if phase == "bank":
+        request.getfixturevalue("without_finish")
+    X, y = request.getfixturevalue(data)
+    kind = LinearRegressor if data == "numbers" else LinearClassifier
+    model = kind(warm_start=True, random_state=0).fit(X, y)
+    coef, intercept, passes = model.coef_.copy(), model.intercept_.copy(), model.verdict_.passes
+    for seed in (0, 1):
+        model.set_params(random_state=seed).fit(X, y)
+        np.testing.assert_allclose(model.coef_, coef, rtol=1e-6)
+        np.testing.assert_allclose(model.intercept_, intercept, rtol=1e-6)
+        assert model.verdict_.passes <= passes
+    assert ("the model to start from is kept" in model.verdict_.reason) == (phase == "bank")
+
+
+def test_a_start_that_further_training_improves_is_left(binary, without_finish):
+    X, y = binary
+    model = LinearClassifier(random_state=0)
+    found = model.fit(X, y).coef_.copy()
+    model.fit(X, y, coef_init=0.5 * found, intercept_init=0.5 * model.intercept_)
+    assert "is kept" not in model.verdict_.reason
+    assert np.linalg.norm(model.coef_ - found) < 0.1 * np.linalg.norm(found)

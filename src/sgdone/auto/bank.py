@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sgdone.auto import schedule, work
 from sgdone.auto.bank_state import BankState, RunState, raise_for_bad_row
-from sgdone.auto.candidates import CANDIDATES, PLAIN
+from sgdone.auto.candidates import CANDIDATES, PLAIN, Candidate
 from sgdone.auto.constants import (
     BLIND_PASSES,
     ENOUGH_ROWS,
@@ -25,7 +25,7 @@ from sgdone.auto.evaluation import Evaluation, judge
 from sgdone.auto.far_start import is_lost, share_to_use, shorten
 from sgdone.auto.intercept import intercept_shift
 from sgdone.auto.label_order import drift_advice
-from sgdone.auto.returned_model import better_of_mean_and_leader, evaluated, loss_of, moved
+from sgdone.auto.returned_model import better_of_mean_and_leader, evaluated, evaluation_of_start, loss_of
 from sgdone.auto.state_checks import check_state
 from sgdone.auto.units import Units, roles_of
 from sgdone.data.bad_rows import check_rows
@@ -126,6 +126,7 @@ class Bank(Method):
             elif share < 1:
                 shorten(state, block, window, share)
         state.run = run
+        run.start = None if run.part_of_stream else start
         if run.small and not run.part_of_stream:
             state.hold_out(stream.set_aside(state.scaled(block).rows))
         elif not run.part_of_stream:
@@ -293,19 +294,27 @@ class Bank(Method):
         state.models.drop_fold_models()
         if run.solution is not None:
             state.adopt(run.solution)
+        # Only training needs these vectors of one number per column: the fitted model does not keep them.
+        evaluations.best_model = state.in_units = None
 
     def _solve(self, state: BankState, stream: Stream, best: Evaluation, model: Model) -> Model:
         """The model to return, with an exact intercept, and its loss as the last judgement."""
-        evaluations, block, models = state.run.evaluations, stream.block, None
+        evaluations, block, chosen = state.run.evaluations, stream.block, list[Candidate]()
         if best is evaluations.last:
-            models = better_of_mean_and_leader(state, best, block)
-            model = Model(*models.solution(0, state.units.scaling))
+            chosen = better_of_mean_and_leader(state, best, block)
+            model = state.mean_of(chosen)
         shift = np.zeros_like(model.intercept)
         if stream.source.in_memory:
             shift = intercept_shift(state.objective, model, block, stream.rows_read, stream.draws)
-        if models is not None:
-            best = evaluated(state, moved(models, shift), best, block)
+        if chosen:
+            best = evaluated(state, chosen, shift, best, block)
         evaluations.judgement = loss_of(state, best)
+        kept = None if state.run.start is None else evaluation_of_start(state, state.run.start, best, block)
+        if state.run.start is not None and kept is not None:
+            # It may have been trained on the validation rows, as after another fit to the same rows.
+            evaluations.judgement = replace(loss_of(state, kept), estimated_by="training")
+            state.run.start_note = "the model to start from is kept, because further training did not improve it"
+            return state.run.start
         return model._replace(intercept=model.intercept + shift)
 
     def work(self, state: BankState) -> float:
@@ -335,7 +344,7 @@ class Bank(Method):
     def solution(self, state: BankState) -> Model:
         """The best model once the run has ended, the leader's average before."""
         model = state.run.solution or state.solution()
-        return Model(model.coef.astype(state.models.weights.dtype), model.intercept)
+        return Model(model.coef.astype(state.models.weights.dtype, copy=False), model.intercept)
 
     def objective(self, state: BankState) -> Objective:
         """The objective with the penalty of the leader."""

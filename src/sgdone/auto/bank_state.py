@@ -1,6 +1,6 @@
 """The state of the default fit: units, candidates and their models, and what was measured."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
@@ -31,7 +31,7 @@ from sgdone.data.source import Block
 from sgdone.data.validation_rows import FEWEST, ValidationRows
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Estimate, Model
-from sgdone.kernels.bank import PENALTY, STEPS
+from sgdone.kernels.bank import NO_FOLD, PENALTY, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
 from sgdone.run.constant_prediction import best_constant, initial_intercept, is_robust
 from sgdone.run.loss_change import LossWatch
@@ -81,7 +81,8 @@ class RunState:
     #: Watches the progressive loss of rows that come in the user's order, and the rows trained on before this run.
     watch: LossWatch = field(default_factory=LossWatch)
     steps_before: int = 0
-    #: What became of a model to start from that was far from the optimum.
+    #: The model to start from, and what became of it if it was far from the optimum, or as good as what was found.
+    start: Model | None = None
     start_note: str = ""
     #: The model returned, once the run has ended.
     solution: Model | None = None
@@ -162,7 +163,7 @@ class BankState:
         units.renew()
         labels = block.labels[window]
         if start is None:
-            coef, intercept = np.zeros((objective.n_outputs, rows.n_features)), initial_intercept(objective, labels)
+            coef, intercept = _no_coef(objective, rows.n_features), initial_intercept(objective, labels)
         else:
             coef, intercept = start.coef.astype(np.float64), start.intercept
             scaling = units.scaling
@@ -200,7 +201,7 @@ class BankState:
         """The same for rows that are known by their number, their mean weight and the curvature of their losses."""
         unit = smoothness if objective.is_regression else 1.0
         candidate = Candidate(1.0, alpha * rows * frequency / unit)
-        coef, intercept = np.zeros((objective.n_outputs, units.n_features)), np.zeros(objective.n_outputs)
+        coef, intercept = _no_coef(objective, units.n_features), np.zeros(objective.n_outputs)
         models = Models.at(objective, [candidate], dtype, coef, intercept)
         state = cls(objective, units, models, candidate, smoothness=smoothness)
         known = units.scale > 0
@@ -214,14 +215,18 @@ class BankState:
 
     def scaled(self, block: Block) -> Block:
         """The block in the units of training."""
+        return self._units_in_use()(block)
+
+    def _units_in_use(self) -> InUnits:
         if self.in_units is None or self.in_units[0] != self.units.version:
+            self.in_units = None  # frees the memory of the last units first
             self.in_units = (self.units.version, InUnits(self.units.scaling))
-        return self.in_units[1](block)
+        return self.in_units[1]
 
     def restart(self, block: Block, window: NDArray[np.uint64], candidates: Sequence[Candidate]) -> None:
         """Begin the training again, in the units that are known by now."""
         intercept = initial_intercept(self.objective, block.labels[window])
-        coef = np.zeros((self.objective.n_outputs, self.units.n_features))
+        coef = _no_coef(self.objective, self.units.n_features)
         self.models = Models.at(self.objective, candidates, block.rows.dtype, coef, intercept)
         self.lead, self.tried = candidates[len(candidates) // 2], []
         self.smoothness, self.energy = curvature(self.objective, block.labels[window]), 0.0
@@ -241,6 +246,7 @@ class BankState:
         scale, shift = units.scale, units.shift
         units.observe(block, window)
         if units.renew():
+            self.in_units = None
             self.models.change_units(units.scaling_of(scale, shift), units.scaling)
             self._set_step_sizes(self.scaled(block), window)
             if window.size >= FEWEST:
@@ -283,14 +289,18 @@ class BankState:
 
     def solution(self) -> Model:
         """The leading candidate's average in the user's units."""
-        return Model(*self.models.solution(self.model, self.units.scaling))
+        return Model(*self.models.solution(self.model, self._units_in_use().scaling))
 
     def blend(self, evaluation: Evaluation) -> Model:
         """The mean of the candidates that cannot be told apart from the leader.
 
         The loss is convex: that of the mean is at most the mean of theirs, and usually below the least.
         """
-        return Model(*self.models.mean_of(self.tied(evaluation)).solution(0, self.units.scaling))
+        return self.mean_of(self.tied(evaluation))
+
+    def mean_of(self, candidates: Sequence[Candidate]) -> Model:
+        """The mean of the averages of some candidates in the user's units."""
+        return Model(*self.models.mean_solution(candidates, self._units_in_use().scaling))
 
     def tied(self, evaluation: Evaluation) -> list[Candidate]:
         """The remaining candidates that an evaluation cannot tell apart from the best one."""
@@ -352,14 +362,29 @@ class BankState:
         raise_for_bad_row(block, found)
         return losses
 
+    def losses_by_fold(
+        self, block: Block, of_row: NDArray[np.uint8], model_of: Callable[[int], Models]
+    ) -> NDArray[np.float64]:
+        """Losses of the rows of each fold by a single model, one fold after the other."""
+        losses, folds = np.empty(block.order.size), of_row[block.order]
+        nowhere = np.full(block.rows.n_rows, NO_FOLD, np.uint8)
+        for fold in np.unique(folds).tolist():
+            own = folds == fold
+            rows = replace(block, order=block.order[own], upcoming=block.order[own])
+            losses[own] = self.losses_of(model_of(fold), rows, nowhere)[:, 0]
+        return losses
+
     def _losses_of_constant(self, block: Block, of_row: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Losses of a constant prediction; that of a fold is the best one for the rows of the others, if there are."""
-        models, folds = self.models.mean_of([self.lead]), of_row[block.order]
-        labels, weights = block.labels[block.order], block.weights_of(block.order)
-        others = [folds != fold if np.any(folds != fold) else folds == fold for fold in models.folds]
-        constants = [best_constant(self.objective, labels[rows], weights[rows]) for rows in others]
-        models.shrink(0.0, np.concatenate(constants))
-        return self.losses_of(models, block, of_row)[:, 0]
+        labels, weights, folds = block.labels[block.order], block.weights_of(block.order), of_row[block.order]
+
+        def constant(fold: int) -> Models:
+            others = folds != fold if np.any(folds != fold) else folds == fold
+            intercept = best_constant(self.objective, labels[others], weights[others])
+            coef = _no_coef(self.objective, self.units.n_features)
+            return Models.at(self.objective, [self.lead], self.models.weights.dtype, coef, intercept)
+
+        return self.losses_by_fold(block, of_row, constant)
 
     def drop_losers(self, before: Evaluation | None, now: Evaluation, most: int) -> None:
         """Find the leader of an evaluation; drop losers that will not catch up, and all but ``most`` candidates."""
@@ -378,7 +403,7 @@ class BankState:
         Penalties begin to matter after the first pass; and steps that were too large for the first rows may be the best
         for the rest. In the first pass a smaller penalty goes with them, as in `CANDIDATES`.
         """
-        lead, weights, others = self.lead, self.models.weights, list[Candidate]()
+        lead, others = self.lead, list[Candidate]()
         if larger_steps and lead.multiplier < LARGEST_STEP:
             penalty = lead.penalty * (SMALLER_PENALTY if self.run.first_pass else 1.0)
             others.append(Candidate(LARGER_STEP * lead.multiplier, penalty))
@@ -387,7 +412,7 @@ class BankState:
             others += [Candidate(lead.multiplier, a) for a in larger]
         others = [other for other in others if other not in self.tried and other not in self.models.alive]
         share = len(others) * len(self.models.models_of(lead)) / self.models.n_models
-        if others and share * weights.nbytes <= MAX_BYTES:
+        if others and share * self.models.weights.nbytes <= MAX_BYTES:
             self.models.branch(lead, others)
             self.tried.extend(others)
             self.set_penalties(n_rows)
@@ -408,7 +433,8 @@ class BankState:
 
     def adopt(self, model: Model) -> None:
         """Make the leader a model in the user's units, so that further training starts there."""
-        self.models.set_solution(self.model, model.coef.astype(np.float64), model.intercept, self.units.scaling)
+        coef = model.coef.astype(np.float64, copy=False)
+        self.models.set_solution(self.model, coef, model.intercept, self._units_in_use().scaling)
 
     def _keep(self, candidates: list[Candidate]) -> None:
         if len(candidates) < len(self.models.alive):
@@ -422,6 +448,11 @@ class BankState:
         # Weights may differ by any factor, and then a few rows carry all of the loss: use the mean weight.
         self.weight = float(block.weights_of(window).mean())
         self.energy = typical(energies[np.isfinite(energies)]) or 1.0
+
+
+def _no_coef(objective: Objective, n_features: int) -> NDArray[np.float64]:
+    """Coefficients that are all 0 (outputs × features), without memory of their own."""
+    return np.broadcast_to(0.0, (objective.n_outputs, n_features))
 
 
 def raise_for_bad_row(block: Block, found: Advance) -> None:

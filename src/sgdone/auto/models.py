@@ -1,6 +1,6 @@
 """Many models trained on the same rows, side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
@@ -40,6 +40,8 @@ _OUTPUTS = {
     "one_vs_rest": make_one_vs_rest,
     "softmax": make_softmax,
 }
+#: Features that are copied at a time: a copy of all weights may not fit into memory.
+_PIECE = 1 << 14
 
 
 class Advance(NamedTuple):
@@ -81,30 +83,16 @@ class Models:
         intercept: NDArray[np.float64],
     ) -> "Models":
         """All candidates at the same start: ``coef`` (outputs × features) in the units of training."""
-        count = len(candidates)
-        return cls.of(
-            objective, candidates, [ALL_ROWS] * count, dtype, np.tile(coef, (count, 1)), np.tile(intercept, count)
-        )
-
-    @classmethod
-    def of(
-        cls,
-        objective: Objective,
-        candidates: Sequence[Candidate],
-        folds: Sequence[int],
-        dtype: np.dtype[Any],
-        coef: NDArray[np.float64],
-        intercept: NDArray[np.float64],
-    ) -> "Models":
-        """Models at ``coef`` (outputs of all models × features) in the units of training."""
-        count = len(candidates)
+        count, (n_outputs, n_features) = len(candidates), coef.shape
         numbers = np.zeros((count, 4))
         numbers[:, [SCALE, OWN]] = 1.0
         plans = np.zeros((count, 5))
-        plans[:, LEAVES_OUT] = folds
+        plans[:, LEAVES_OUT] = ALL_ROWS
         plans[:, TOLD] = 1.0
-        weights, intercepts = np.tile(coef.T.astype(dtype), (1, 2)), np.tile(intercept, (2, 1))
-        return cls(objective, list(candidates), list(folds), weights, intercepts, numbers, plans)
+        weights = np.empty((n_features, 2 * count * n_outputs), dtype)
+        weights.reshape(n_features, 2 * count, n_outputs)[:] = coef.T[:, None]
+        intercepts = np.tile(intercept, (2, count))
+        return cls(objective, list(candidates), [ALL_ROWS] * count, weights, intercepts, numbers, plans)
 
     @property
     def n_models(self) -> int:
@@ -153,25 +141,26 @@ class Models:
 
     def solution(self, model: int, scaling: Scaling) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The average of a model in the user's units: weights (outputs × features) and intercepts."""
-        coef, intercept = self._average(model)
-        coef /= scaling.scale[:, None]
-        if scaling.shift is not None:
-            intercept -= scaling.shift @ coef
-        return coef.T.copy(), intercept
+        return self._solution([model], scaling)
 
-    def mean_of(self, candidates: Sequence[Candidate]) -> "Models":
-        """The mean of the averages of some candidates, as one candidate with the same folds."""
-        outputs, groups = self.objective.n_outputs, [self.models_of(candidate) for candidate in candidates]
-        folds = list(groups[0])
-        coef = np.zeros((len(folds) * outputs, len(self.weights)))
-        intercept = np.zeros(len(folds) * outputs)
-        for place, fold in enumerate(folds):
-            own = slice(place * outputs, (place + 1) * outputs)
-            for group in groups:
-                columns, intercepts = self._average(group[fold])
-                coef[own] += columns.T / len(groups)
-                intercept[own] += intercepts / len(groups)
-        return Models.of(self.objective, [candidates[0]] * len(folds), folds, self.weights.dtype, coef, intercept)
+    def mean_solution(
+        self, candidates: Sequence[Candidate], scaling: Scaling
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The mean of the averages of some candidates in the user's units, by models that train on the most rows."""
+        return self._solution([self.main(candidate) for candidate in candidates], scaling)
+
+    def mean_of(self, candidates: Sequence[Candidate], fold: int | None = None) -> "Models":
+        """The mean of the averages of some candidates that leave out a fold, as a single model.
+
+        By default it is the mean of the models that train on the most rows.
+        """
+        models = [self.main(found) if fold is None else self.models_of(found)[fold] for found in candidates]
+        nothing = np.broadcast_to(0.0, (self.objective.n_outputs, len(self.weights)))
+        mean = Models.at(self.objective, [candidates[0]], self.weights.dtype, nothing, self._intercept(models))
+        both = mean.weights.reshape(len(self.weights), 2, self.objective.n_outputs)
+        for rows in _pieces(len(self.weights)):
+            both[rows] = self._average(models, rows)[:, None]
+        return mean
 
     def shrink(self, share: float, intercept: NDArray[np.float64]) -> None:
         """Multiply weights and intercepts by ``share``, and add 1 − ``share`` times other intercepts of all models."""
@@ -197,9 +186,10 @@ class Models:
         outputs = self.objective.n_outputs
         begin = model * outputs
         averages = self.n_models * outputs + begin
-        known = np.isfinite(scaling.scale)
-        columns = (coef * np.where(known, scaling.scale, 0.0)).T
-        self.weights[:, begin : begin + outputs] = self.weights[:, averages : averages + outputs] = columns
+        for rows in _pieces(len(self.weights)):
+            scale = scaling.scale[rows]
+            columns = (coef[:, rows] * np.where(np.isfinite(scale), scale, 0.0)).T
+            self.weights[rows, begin : begin + outputs] = self.weights[rows, averages : averages + outputs] = columns
         self.numbers[model, [SCALE, OWN, SHARE]] = 1.0, 1.0, 0.0
         moved = 0.0 if scaling.shift is None else coef @ scaling.shift
         self.intercepts[:, begin : begin + outputs] = intercept + moved
@@ -207,24 +197,24 @@ class Models:
     def change_units(self, old: Scaling, new: Scaling) -> None:
         """Convert the weights to other units: no prediction changes."""
         if old.shift is not None and new.shift is not None:
-            moved = (new.shift - old.shift) / old.scale @ self.weights.astype(np.float64)
+            moved = (new.shift - old.shift) / old.scale @ self.weights.astype(np.float64, copy=False)
             half = moved.size // 2
             per_model = self.objective.n_outputs
             scale, own, share = (np.repeat(self.numbers[:, k], per_model) for k in (SCALE, OWN, SHARE))
             self.intercepts[0] += scale * moved[:half]
             self.intercepts[1] += own * moved[half:] + share * moved[:half]
-        with np.errstate(invalid="ignore"):
-            ratio = new.scale / old.scale
-        # A column without spread so far has no weight.
-        ratio[~np.isfinite(old.scale)] = 0.0
-        self.weights *= ratio.astype(self.weights.dtype)[:, None]
+        for rows in _pieces(len(self.weights)):
+            with np.errstate(invalid="ignore"):
+                ratio = new.scale[rows] / old.scale[rows]
+            # A column without spread so far has no weight.
+            ratio[~np.isfinite(old.scale[rows])] = 0.0
+            self.weights[rows] *= ratio.astype(self.weights.dtype)[:, None]
 
     def append_features(self, count: int) -> None:
         """Add features whose weights are 0."""
         size = (len(self.weights) + count) * self.weights.shape[1] * self.weights.itemsize
         check_training_memory(size, len(self.weights) + count, self.objective.n_outputs)
-        none = np.zeros((count, self.weights.shape[1]), self.weights.dtype)
-        self.weights = np.concatenate([self.weights, none])
+        self._resize(len(self.weights) + count, self.weights.shape[1])
 
     def at_columns(self, columns: NDArray[np.int64], n_features: int) -> "Models":
         """The models with their features as some of ``n_features`` columns; the weights of the others are 0."""
@@ -297,15 +287,33 @@ class Models:
         arrays = {name: getattr(self, name).copy() for name in ("weights", "intercepts", "numbers", "plans")}
         return replace(self, candidates=list(self.candidates), folds=list(self.folds), **arrays)
 
-    def _average(self, model: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The average of a model in the units of training: weights (features × outputs) and intercepts."""
+    def _solution(self, models: Sequence[int], scaling: Scaling) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        coef, intercept = np.empty((len(self.weights), self.objective.n_outputs)), self._intercept(models)
+        for rows in _pieces(len(self.weights)):
+            coef[rows] = self._average(models, rows) / scaling.scale[rows, None]
+        if scaling.shift is not None:
+            intercept -= scaling.shift @ coef
+        return np.ascontiguousarray(coef.T), intercept
+
+    def _average(self, models: Sequence[int], rows: slice) -> NDArray[np.float64]:
+        """The mean of the averages of some models in the units of training, of some features: features × outputs."""
         outputs = self.objective.n_outputs
-        begin = model * outputs
-        averages = self.n_models * outputs + begin
-        own, share = self.numbers[model, [OWN, SHARE]]
-        coef = own * self.weights[:, averages : averages + outputs].astype(np.float64)
-        coef += share * self.weights[:, begin : begin + outputs]
-        return coef, self.intercepts[1, begin : begin + outputs].copy()
+        mean = np.zeros((len(self.weights[rows]), outputs))
+        for model in models:
+            begin = model * outputs
+            averages = self.n_models * outputs + begin
+            own, share = self.numbers[model, [OWN, SHARE]]
+            coef = own * self.weights[rows, averages : averages + outputs].astype(np.float64)
+            coef += share * self.weights[rows, begin : begin + outputs]
+            mean += coef / len(models)
+        return mean
+
+    def _intercept(self, models: Sequence[int]) -> NDArray[np.float64]:
+        """The mean of the intercepts of the averages of some models."""
+        outputs, mean = self.objective.n_outputs, np.zeros(self.objective.n_outputs)
+        for model in models:
+            mean += self.intercepts[1, model * outputs : (model + 1) * outputs] / len(models)
+        return mean
 
     def _select(self, models: NDArray[np.intp]) -> None:
         outputs = self.objective.n_outputs
@@ -314,8 +322,36 @@ class Models:
         if len(models) > self.n_models:
             size = len(self.weights) * both.size * self.weights.itemsize
             check_training_memory(size, len(self.weights), outputs)
-        self.weights = np.ascontiguousarray(self.weights[:, both])
+        self._take(both)
         self.intercepts = self.intercepts[:, columns].copy()
         self.numbers, self.plans = self.numbers[models].copy(), self.plans[models].copy()
         self.candidates = [self.candidates[k] for k in models]
         self.folds = [self.folds[k] for k in models]
+
+    def _take(self, columns: NDArray[np.intp]) -> None:
+        """Replace the columns of the weights by some of them, or by copies, without a second array of their size."""
+        count, before, after = *self.weights.shape, columns.size
+        if after > before:
+            self._resize(count, after)
+        old, new = (self.weights.reshape(-1)[: count * width].reshape(count, width) for width in (before, after))
+        pieces = list(_pieces(count))
+        for rows in reversed(pieces) if after > before else pieces:  # no feature is overwritten before it is moved
+            new[rows] = old[rows][:, columns]
+        del old, new
+        if after < before:
+            self._resize(count, after)
+
+    def _resize(self, *shape: int) -> None:
+        """Change the shape of the weights: what is in memory stays, and zeros follow."""
+        try:
+            self.weights.resize(shape)
+        except ValueError:  # the array is in use elsewhere, or a view
+            weights = np.zeros(shape, self.weights.dtype)
+            size = min(weights.size, self.weights.size)
+            weights.reshape(-1)[:size] = self.weights.reshape(-1)[:size]
+            self.weights = weights
+
+
+def _pieces(count: int) -> Iterator[slice]:
+    """Slices of ``count`` features, a piece at a time."""
+    return (slice(first, first + _PIECE) for first in range(0, count, _PIECE))

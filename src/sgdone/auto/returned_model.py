@@ -5,50 +5,63 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto.bank_state import BankState, raise_for_bad_row
+from sgdone.auto.bank_state import BankState
+from sgdone.auto.candidates import Candidate
 from sgdone.auto.constants import FIT_VARIANCE
 from sgdone.auto.evaluation import Evaluation, measure
 from sgdone.auto.models import Models
 from sgdone.data.source import Block
 from sgdone.interfaces.measured import grouped_error
-from sgdone.interfaces.progress import Judgement
-from sgdone.kernels.bank import ALL_ROWS
+from sgdone.interfaces.progress import Judgement, Model
+from sgdone.kernels.bank import ALL_ROWS, NO_FOLD
 
 
-def better_of_mean_and_leader(state: BankState, evaluation: Evaluation, block: Block) -> Models:
-    """The mean of the best candidates, or the leader if that is better on the validation rows.
+def better_of_mean_and_leader(state: BankState, evaluation: Evaluation, block: Block) -> list[Candidate]:
+    """The best candidates, or the leader alone if it is better than their mean on the validation rows.
 
     Where few rows carry most of the loss, candidates that cannot be told apart may differ much.
     """
-    tied, lead = state.tied(evaluation), evaluation.candidates[evaluation.lead]
-    mean = state.models.mean_of(tied)
-    if tied == [lead]:
-        return mean
-    rows, of_row = state.validation_rows(block)
-    alone = state.models.mean_of([lead])
+    tied, lead = state.tied(evaluation), [evaluation.candidates[evaluation.lead]]
+    if tied == lead:
+        return lead
     of_mean, of_lead = (
-        replace(evaluation, candidates=[lead], losses=state.losses_of(models, rows, of_row)).means[0]
-        for models in (mean, alone)
+        replace(evaluation, candidates=lead, losses=_losses_of_mean(state, candidates, block)[:, None]).means[0]
+        for candidates in (tied, lead)
     )
-    return mean if of_mean <= of_lead else alone
+    return tied if of_mean <= of_lead else lead
 
 
-def evaluated(state: BankState, models: Models, evaluation: Evaluation, block: Block) -> Evaluation:
-    """Losses of the model of all rows, on the rows of another evaluation.
+def evaluated(
+    state: BankState, candidates: list[Candidate], shift: NDArray[np.float64], evaluation: Evaluation, block: Block
+) -> Evaluation:
+    """Losses of the mean of candidates that were trained on all rows, on the rows of another evaluation.
+
+    ``shift`` is added to its intercept.
 
     The excess loss of a fit to n rows is about c/n. It raises the loss of new rows and lowers that of the rows trained
     on by as much: models that lack a share s of the rows differ from the model of all rows by c/n·(2 − s)/(1 − s) on
     the rows that only the latter was trained on, and by c/n·s/(1 − s) on new rows. Fits with a penalty gain less from
     more rows than that: about half.
     """
-    rows, of_row = state.validation_rows(block)
-    found, losses = models.losses(rows, of_row)
-    raise_for_bad_row(rows, found)
-    validation = state.run.validation
-    if models.folds[0] == ALL_ROWS and validation.count:
+    losses, validation = _losses_of_mean(state, candidates, block, shift), state.run.validation
+    if validation.count and not state.models.holds_out:
         share = validation.rows.size / validation.count / max(1, state.run.n_rows)
-        losses = losses - 0.5 * share / (2.0 - share) * (losses - found.losses[:, :1])
-    return replace(evaluation, candidates=models.alive, losses=losses)
+        rows, of_row = state.validation_rows(block)
+        of_all = state.losses_of(_mean(state, candidates, shift), rows, np.full_like(of_row, NO_FOLD))[:, 0]
+        losses = losses - 0.5 * share / (2.0 - share) * (losses - of_all)
+    return replace(evaluation, candidates=candidates[:1], losses=losses[:, None])
+
+
+def evaluation_of_start(state: BankState, start: Model, evaluation: Evaluation, block: Block) -> Evaluation | None:
+    """Losses of the model that a run started from on the rows of an evaluation; None if they are larger."""
+    if not np.array_equal(evaluation.numbers, state.run.validation.numbers):
+        return None  # the validation rows of a stream have changed since
+    rows, of_row = state.validation_rows(block)
+    models = state.models.mean_of([state.lead])
+    models.set_solution(0, start.coef.astype(np.float64, copy=False), start.intercept, state.units.scaling)
+    losses = state.losses_of(models, rows, np.full_like(of_row, NO_FOLD))
+    found = replace(evaluation, candidates=[evaluation.candidates[evaluation.lead]], losses=losses)
+    return found if found.means[0] <= evaluation.means[evaluation.lead] else None
 
 
 def loss_of(state: BankState, evaluation: Evaluation) -> Judgement:
@@ -68,7 +81,18 @@ def loss_of(state: BankState, evaluation: Evaluation) -> Judgement:
     return replace(found, gain=last.gain, gain_error=last.gain_error, passes=last.passes, noise=last.noise)
 
 
-def moved(models: Models, shift: NDArray[np.float64]) -> Models:
-    """The models with other intercepts."""
-    models.intercepts += np.tile(shift, models.n_models)
+def _losses_of_mean(
+    state: BankState, candidates: list[Candidate], block: Block, shift: NDArray[np.float64] | float = 0.0
+) -> NDArray[np.float64]:
+    """Losses of the mean of candidates on the validation rows, by models that were not trained on these."""
+    rows, of_row = state.validation_rows(block)
+    return state.losses_by_fold(rows, of_row, lambda fold: _mean(state, candidates, shift, fold))
+
+
+def _mean(
+    state: BankState, candidates: list[Candidate], shift: NDArray[np.float64] | float, fold: int = NO_FOLD
+) -> Models:
+    """The mean of the candidates' models that were not trained on a fold, with ``shift`` added to its intercept."""
+    models = state.models.mean_of(candidates, ALL_ROWS if fold == NO_FOLD else fold)
+    models.intercepts += shift
     return models

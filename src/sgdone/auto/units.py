@@ -26,6 +26,8 @@ _TINY, LIFT, _GROWN = 2.0**-460, 2.0**600, 2.0**600
 #: level, but has very many words: on eight sets of texts, alone or beside other columns, 16 and 4 are up to 20 % better
 #: here and 20 % worse there, and 1 is worse for texts alone, with the penalties that are tried.
 TEXT_NORM = 8.0
+#: Sparse columns that are examined at a time: temporary arrays of all of them would take much memory.
+_PIECE = 1 << 16
 #: Columns from which they are not examined after each window, and the growth of the number of rows between two times.
 _MANY_COLUMNS, _SOME_MORE = 1 << 18, 1.1
 #: Units are estimated again once the number of rows, or the spread of a column, has grown by this factor.
@@ -229,8 +231,9 @@ class Units:
                 self._add_columns(np.flatnonzero(~have & (scale > 0)), scale, shift)
                 return False
         # Keep a scale that weights depend on, even if the spread has vanished beside a larger mean.
-        known = self.scale if self.scale.size else scale
-        self.scale, self.shift, self.made_from = np.where(scale > 0, scale, known), shift, self.rows
+        if self.scale.size:
+            np.copyto(scale, self.scale, where=~(scale > 0))
+        self.scale, self.shift, self.made_from = scale, shift, self.rows
         self.version += 1
         return True
 
@@ -271,7 +274,7 @@ class Units:
         return slice(0, self.n_dense)
 
     def _start(self, block: Block, rows: NDArray[np.uint64]) -> None:
-        self.firsts, self.squares, self.lift = (value * np.ones(self.n_features) for value in (0.0, 0.0, 1.0))
+        self.firsts, self.squares, self.lift = (np.full(self.n_features, value) for value in (0.0, 0.0, 1.0))
         self.pivot = np.zeros(self.n_dense)
         if self.centred:
             self.pivot = np.array(block.rows.parts[0][1].arrays[0][rows[0]], dtype=np.float64)
@@ -311,16 +314,16 @@ class Units:
     def _of_rows(self, rows: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Scale and shift if the sums are those of ``rows`` rows."""
         scale, shift = np.empty(self.n_features), np.zeros(self.n_features if self.centred else 0)
-        dense, entries = self._dense, slice(self.n_dense, None)
-        counts = np.where(self.firsts[entries] > 0, self.firsts[entries], 1.0)
-        size, roles = np.sqrt(self.squares[entries] / counts) / self.lift[entries], self.roles[entries]
-        rarity = 1.0 + np.log((1.0 + rows) / (1.0 + self.firsts[entries]))
-        rarity[roles == LEVEL] = 1.0
-        scale[entries] = size / rarity
-        words = np.flatnonzero((roles > LEVEL) & (size > 0))
+        dense = self._dense
+        for first in range(self.n_dense, self.n_features, _PIECE):
+            _, size, rarity = self._entries(slice(first, first + _PIECE), rows)
+            scale[first : first + _PIECE] = size / rarity
+        words = self.n_dense + np.flatnonzero(self.roles[self.n_dense :] > LEVEL)
+        words = words[scale[words] > 0]
         if words.size:
-            norms = np.bincount(roles[words], counts[words] * (size[words] * rarity[words]) ** 2) / rows
-            scale[self.n_dense + words] = np.sqrt(norms / TEXT_NORM)[roles[words]] / rarity[words]
+            roles, (counts, size, rarity) = self.roles[words], self._entries(words, rows)
+            norms = np.bincount(roles, counts * (size * rarity) ** 2) / rows
+            scale[words] = np.sqrt(norms / TEXT_NORM)[roles] / rarity
         if not self.centred:
             scale[dense] = np.sqrt(self.squares[dense] / rows) / self.lift[dense]
             return scale, shift
@@ -330,6 +333,15 @@ class Units:
         scale[dense] = np.where(spread > _ROUNDING * np.abs(centre), spread, 0.0)
         shift[dense] = centre
         return scale, shift
+
+    def _entries(self, columns: slice | NDArray[np.intp], rows: float) -> tuple[Array, Array, Array]:
+        """Of sparse columns: numbers of entries, their root mean squares, and the inverse document frequencies."""
+        firsts = self.firsts[columns]
+        counts = np.where(firsts > 0, firsts, 1.0)
+        size = np.sqrt(self.squares[columns] / counts) / self.lift[columns]
+        rarity = 1.0 + np.log((1.0 + rows) / (1.0 + firsts))
+        rarity[self.roles[columns] == LEVEL] = 1.0
+        return counts, size, rarity
 
 
 def roles_of(rows: Rows) -> NDArray[np.int32]:

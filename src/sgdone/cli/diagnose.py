@@ -20,8 +20,8 @@ from sgdone.cli.plot_file import check_plot, save_plot
 from sgdone.cli.progress import ProgressLine
 from sgdone.data.learning_task import Task
 from sgdone.diagnose import Shape, shape
-from sgdone.diagnose.data_summary.summary_text import NO_PROBLEMS, shown_label
-from sgdone.message_text import counted
+from sgdone.diagnose.data_summary.summary_text import NO_PROBLEMS
+from sgdone.message_text import counted, shown_label
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.arrow_arrays import numpy_of
 from sgdone.tables.number_values import as_floats
@@ -140,8 +140,11 @@ def _show(found: Shape, report: dict[str, Any], class_names: list[str] | None) -
         # Gaps of a table are filled: the features have none.
         facts = [("table", report["encoding"]), *about, *(fact for fact in facts if fact != ("missing", "none"))]
     console.show(facts)
-    for answer, sentence in zip(found.answers.values(), found.sentences(), strict=True):
-        console.say(f"\n{sentence}", _STATUS[answer.kind])
+    sentences, kinds = found.sentences(), [answer.kind for answer in found.answers.values()]
+    if found.separation is not None and len(sentences) < len(kinds):
+        kinds = [found.separation.kind] * len(sentences)
+    for kind, sentence in zip(kinds, sentences, strict=True):
+        console.say(f"\n{sentence}", _STATUS[kind])
     console.say("\nAdvice:" if report["advice"] else f"\n{NO_PROBLEMS}")
     for sentence in report["advice"]:
         console.say(f"- {sentence}")

@@ -15,13 +15,13 @@ class InUnits:
     """Scale the rows of blocks."""
 
     def __init__(self, scaling: Scaling) -> None:
-        self._scaling = scaling
+        self.scaling = scaling
         self._known: tuple[Rows, Rows] | None = None
 
     def __call__(self, block: Block) -> Block:
         """Return the block with scaled rows. Rows shared by successive blocks are scaled once."""
         if self._known is None or self._known[0] is not block.rows:
-            self._known = (block.rows, block.rows.in_units(self._scaling))
+            self._known = (block.rows, block.rows.in_units(self.scaling))
         return replace(block, rows=self._known[1])
 
 

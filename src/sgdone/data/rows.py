@@ -246,6 +246,6 @@ def _scaled(arrays: tuple[Any, ...], dense: bool, dtype: np.dtype[Any], scaling:
         shift = np.zeros(inverse.size) if scaling.shift is None else scaling.shift
         return *matrix, shift.astype(dtype), inverse.astype(dtype)
     if scaling.shift is None:
-        return *matrix, inverse.astype(dtype)
+        return *matrix, inverse.astype(dtype, copy=False)
     centre = scaling.shift * inverse
     return *matrix, inverse.astype(dtype), centre, float(centre @ centre)

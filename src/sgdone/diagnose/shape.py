@@ -20,9 +20,10 @@ from sgdone.diagnose.data_summary.advice import advice_for
 from sgdone.diagnose.data_summary.column_summary import ColumnSummary, summarise_columns
 from sgdone.diagnose.data_summary.missing import Missing, missing_values
 from sgdone.diagnose.data_summary.rank import Rank, numerical_rank
-from sgdone.diagnose.data_summary.summary_text import facts_about, shown_label, summary_text
+from sgdone.diagnose.data_summary.summary_text import facts_about, summary_text
 from sgdone.diagnose.separability import Check, Separation, SeparationByClass, separation
 from sgdone.diagnose.separability.least_squares import is_sparse
+from sgdone.diagnose.separability.separation_text import texts_of_classes
 from sgdone.diagnose.separability.validation import feature_names as names_of
 
 #: Number of rows used to estimate the scales of the columns.
@@ -96,12 +97,10 @@ class Shape:
         return facts_about(self, class_names)
 
     def sentences(self) -> list[str]:
-        """Description of the separation, one paragraph per class."""
-        several = len(self.answers) > 1
-        return [
-            f"Class {shown_label(label)} against the rest. {answer}" if several else str(answer)
-            for label, answer in self.answers.items()
-        ]
+        """Description of the separation: one paragraph per class, or one for all of them if there are many."""
+        if isinstance(self.separation, SeparationByClass):
+            return texts_of_classes(self.separation)
+        return [] if self.separation is None else [str(self.separation)]
 
     def __str__(self) -> str:
         return summary_text(self)

@@ -167,6 +167,7 @@ class Classification(Summarised):
         labels = [partial(np.asarray, numbers, dtype=np.float64)] if together else self._signs(numbers, len(starts))
         names = [""] if single else [f"class {label!r} " for label in classes.tolist()]
         task = None if data is None else FitTask(self, len(starts), self._rule().max_passes, data)
+        has_callbacks = task is not None and task.active
         results = self._train(
             X,
             labels,
@@ -177,7 +178,7 @@ class Classification(Summarised):
             partial_fit=data is None,
             resume=resume,
             task=task,
-            snapshot=self._snapshot(starts, X, classes, objective.predicts == "softmax"),
+            snapshot=self._snapshot(starts, X, classes, objective.predicts == "softmax") if has_callbacks else None,
         )
         cost = self._method().cost_per_pass
         results = with_optimum_check(check, results, X, labels, weight, self._names_of_columns(), cost)

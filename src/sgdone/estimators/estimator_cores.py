@@ -175,3 +175,6 @@ EstimatorCore = LinearClassifierCore | LinearRegressorCore | SGDClassifierCore |
 CORES: dict[str, type[EstimatorCore]] = {
     kind.public_name: kind for kind in (LinearClassifierCore, LinearRegressorCore, SGDClassifierCore, SGDRegressorCore)
 }
+for _name, _kind in CORES.items():
+    # Python names this function in errors about parameters.
+    _kind.__init__.__qualname__ = f"{_name}.__init__"

@@ -178,7 +178,7 @@ def _name_of(model: Any) -> str:
         if kind is core or (issubclass(kind, core) and kind is getattr(estimators, name)):
             return name
     raise TypeError(
-        f"a model file holds one of {', '.join(CORES)}, not a {kind.__name__}: "
+        f"a model file holds one of {', '.join(CORES)}, not a {kind.__name__.removesuffix('Core')}: "
         "of a pipeline, save the last step (pipeline[-1])"
     )
 

@@ -47,6 +47,9 @@ class TableEncoderCore:
         self.max_bytes = max_bytes
         self.n_buckets = n_buckets
 
+    # Python names this function in errors about parameters.
+    __init__.__qualname__ = "TableEncoder.__init__"
+
     def fit_encode(self, X: Any, sample_weight: ArrayLike | None = None) -> Encoded:
         """Learn from a table, and encode it as dense and sparse rows.
 

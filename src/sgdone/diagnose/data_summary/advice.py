@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sgdone.diagnose.data_summary.summary_text import listed, percent, shown_label
+from sgdone.diagnose.data_summary.summary_text import listed, percent
+from sgdone.message_text import shown_label
 
 if TYPE_CHECKING:
     from sgdone.diagnose.shape import Shape

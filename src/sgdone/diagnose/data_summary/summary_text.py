@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgdone.message_text import counted
+from sgdone.message_text import counted, shown_label
 
 if TYPE_CHECKING:
     from sgdone.diagnose.shape import Shape
@@ -123,12 +123,21 @@ def _about_separation(shape: "Shape") -> list[tuple[str, str]]:
         kinds = str(answer.kind)
         proof = str(shape.checks[label]) if label in shape.checks else "none"
     else:
-        kinds = "; ".join(f"{shown_label(label)}: {answer.kind}" for label, answer in shape.answers.items())
+        kinds = _kinds_text(shape)
         verified = sum(bool(check) for check in shape.checks.values())
         exact = sum(check.exact for check in shape.checks.values())
         proof = f"{verified} of {len(shape.answers)} verified" + (f", {exact} of them exactly" if exact else "")
         kinds = f"each class against the rest: {kinds}"
     return [("separation", kinds), ("certificate", proof)]
+
+
+def _kinds_text(shape: "Shape") -> str:
+    """The kind of separation of each class or, if there are many, the classes of each kind."""
+    kinds = {shown_label(label): answer.kind for label, answer in shape.answers.items()}
+    if len(kinds) <= _MOST_CLASSES:
+        return "; ".join(f"{label}: {kind}" for label, kind in kinds.items())
+    groups = {kind: [label for label, own in kinds.items() if own == kind] for kind in dict.fromkeys(kinds.values())}
+    return "; ".join(f"{kind}: {counted(len(own), 'class', 'classes')} ({listed(own)})" for kind, own in groups.items())
 
 
 def listed(names: Sequence[str]) -> str:
@@ -155,8 +164,3 @@ def percent(share: float) -> str:
     ('50%', '1.2%', '0.0012%', '100%')
     """
     return f"{100 * share:.{3 if share >= 0.1 else 2}g}%"
-
-
-def shown_label(label: Any) -> str:
-    """Format a class label: 1 instead of 1.0."""
-    return f"{label:g}" if isinstance(label, float) else str(label)

@@ -13,7 +13,7 @@ from sgdone.diagnose.separability import coefficient_signs, max_margin, subspace
 from sgdone.diagnose.separability.certificate import Certificate, Kind
 from sgdone.diagnose.separability.design import Design
 from sgdone.diagnose.separability.finite_part import LossName, find_finite_part, find_finite_part_large
-from sgdone.diagnose.separability.separation_text import separation_text
+from sgdone.diagnose.separability.separation_text import separation_text, texts_of_classes
 from sgdone.diagnose.separability.split import Split
 
 Array = NDArray[np.float64]
@@ -242,4 +242,4 @@ class SeparationByClass(Mapping[Any, Separation]):
         return min((answer.kind for answer in self._answers.values()), key=_FROM_BAD_TO_GOOD.index)
 
     def __str__(self) -> str:
-        return "\n".join(f"Class {label!r} against the rest: {answer}" for label, answer in self._answers.items())
+        return "\n".join(texts_of_classes(self))

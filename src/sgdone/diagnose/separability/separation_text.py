@@ -1,13 +1,25 @@
 """Text of the diagnosis of separation."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from sgdone.message_text import counted, shown_label
 
 if TYPE_CHECKING:
     from sgdone.diagnose.separability.separation_result import Separation
 
 _MOST_NAMES = 8
+#: Largest number of classes that are described one by one.
+_MOST_PARAGRAPHS = 4
+#: From good to bad: what each kind is called, and what it means for one class and for several.
+_KINDS = {
+    "none": ("no separation", "has a finite optimum", "have finite optima"),
+    "undecided": ("undecided", "may have none", "may have none"),
+    "quasi-complete": ("quasi-complete separation", "has no finite optimum", "have no finite optimum"),
+    "complete": ("complete separation", "has no finite optimum", "have no finite optimum"),
+}
 #: Largest number of coefficients for which all signs are computed.
 _MOST_SIGNS = 200
 
@@ -31,6 +43,19 @@ def separation_text(separation: "Separation") -> str:
         )
         tail = f"The mean {separation.loss} loss tends to {separation.infimum:.6g}."
     return f"{head}, so there is no finite optimum. {_coefficients(separation)} {tail} {proof}"
+
+
+def texts_of_classes(answers: "Mapping[Any, Separation]") -> list[str]:
+    """Describe the separation of each class from the rest: a paragraph per class, or one if there are many."""
+    if len(answers) <= _MOST_PARAGRAPHS:
+        return [f"Class {shown_label(label)} against the rest. {answer}" for label, answer in answers.items()]
+    found = []
+    for kind, (name, one, many) in _KINDS.items():
+        labels = [shown_label(label) for label, answer in answers.items() if answer.kind == kind]
+        if labels:
+            means = one if len(labels) == 1 else many
+            found.append(f"{counted(len(labels), 'class', 'classes')} ({_list(labels)}): {name}, {means}")
+    return [f"Each of {len(answers):,} classes against the rest. {'; '.join(found)}."]
 
 
 def _coefficients(separation: "Separation") -> str:
