@@ -89,8 +89,8 @@ def _scale_columns(spread: str, worse: bool, default: str) -> str:
         return f"{found}use a smaller step, or check that the features have to do with the labels."
     found = found or "The scales of columns differ: "
     return (
-        f"{found}{spread}, and steps that suit the largest columns hardly move the others. Standardise the features, or "
-        f"use {default}, which scales them itself."
+        f"{found}{spread}, and steps that suit the largest columns hardly move the others. Standardise the features, "
+        f"or use {default}, which scales them itself."
     )
 
 
