@@ -236,7 +236,7 @@ def sparse_columns(rng: np.random.Generator, number: int) -> Problem:
 
 def raw_units(rng: np.random.Generator, number: int) -> Problem:
     """A named method on columns as they are, one of them hundreds of times as large as the others, with a long tail."""
-    positive, factor = 0.25 + 0.15 * rng.random(), 10.0 ** (1.0 + number % 3)
+    positive, factor = 0.38 + 0.07 * rng.random(), (20.0, 40.0, 60.0)[number % 3]
 
     def fresh(count: int, rng: np.random.Generator) -> tuple[Any, Array]:
         y = (rng.random(count) < positive).astype(float)
@@ -244,7 +244,9 @@ def raw_units(rng: np.random.Generator, number: int) -> Problem:
         X[:, -1] = factor * np.exp(1.5 * rng.standard_normal(count) + y)
         return X, X[:, 0] if number % 4 == 3 else y
 
-    return Problem(*fresh(1000, rng), fresh, number % 4 == 3, named=True)
+    regression = number % 4 == 3
+    options: dict[str, Any] = {} if regression else ({}, {"stop": "margin"}, {"solver": "isgd"})[number // 3 % 3]
+    return Problem(*fresh(1000, rng), fresh, regression, options, named=True)
 
 
 KINDS: dict[str, Callable[[np.random.Generator, int], Problem]] = {
