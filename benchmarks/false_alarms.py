@@ -151,7 +151,7 @@ def course_of(problem: Problem, gamma: float, seeds: list[np.random.SeedSequence
 
 def firing_of(problem: Problem, gamma: float, rule: StopRule, seeds: list[np.random.SeedSequence]) -> Firing:
     results = [one_run(problem, gamma, rule | MaxSamples(BUDGET), seed) for seed in seeds]
-    fired = [result.verdict.status is Status.CONVERGED for result in results]
+    fired = [result.verdict.status in (Status.CONVERGED, Status.STALLED) for result in results]
     samples = [result.verdict.step if f else np.nan for result, f in zip(results, fired, strict=True)]
     risks = [
         problem.excess_risk(result.model.coef[0]) if f else np.nan for result, f in zip(results, fired, strict=True)

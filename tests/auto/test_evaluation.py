@@ -159,3 +159,11 @@ def test_a_measured_loss_is_compared_with_a_constant_prediction():
     close, far = (replace(now, constant=np.full(N_ROWS, level)) for level in (1.95, 1.9))
     assert measure(close).beats_constant
     assert not measure(far).beats_constant
+
+
+def test_one_huge_loss_is_worse_than_a_constant_whatever_its_error():
+    """It makes the standard error as large as the mean, of which three would be allowed."""
+    (now,) = evaluations((100,), [2.0], [0.0])
+    for loss, beats in ((1e3, True), (1e5, False)):
+        losses = np.concatenate([[[loss]], now.losses[1:]])
+        assert measure(replace(now, losses=losses)).beats_constant is beats

@@ -76,7 +76,10 @@ def test_what_it_says():
     rule = Gain(0.2)
     stop = rule.observe(rule.start(100), progress(0.01, 0.001, passes=8.0))
     assert (stop.rule, stop.status) == ("Gain", Status.CONVERGED)
-    assert stop.reason == ("8 more passes would lower the loss by about 0.01 (0.1 standard errors; tol=0.2)")
+    assert stop.reason == (
+        "8 more passes would lower the validation loss by about 0.01 "
+        "(0.1 standard errors; tol=0.2; the training objective was not minimised)"
+    )
     assert stop.evidence == {
         "loss": 0.5,
         "standard_error": 0.3,
@@ -85,7 +88,9 @@ def test_what_it_says():
         "tol": 0.2,
     }
     nothing_left = rule.observe(rule.start(100), progress(0.0))
-    assert nothing_left.reason == "no further improvement is expected"
+    assert nothing_left.reason == (
+        "more passes are not expected to lower the validation loss (the training objective was not minimised)"
+    )
 
 
 def test_how_far_it_is_from_firing():
@@ -93,7 +98,9 @@ def test_how_far_it_is_from_firing():
     state = rule.start(100)
     assert rule.describe(state, progress()) == "needs two evaluations to tell whether more passes would help"
     rule.observe(state, LARGE)
-    assert rule.describe(state, progress()).startswith("did not fire: 1 more pass would lower the loss by about 0.05")
+    assert rule.describe(state, progress()).startswith(
+        "did not fire: 1 more pass would lower the validation loss by about 0.05"
+    )
 
 
 @pytest.mark.parametrize("tol", [-1, -1e-9, math.nan, math.inf, "small", None, True, [0.2]], ids=str)

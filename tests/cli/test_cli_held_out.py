@@ -31,6 +31,41 @@ def test_a_tenth_is_held_out_and_the_saved_model_has_all_rows(sgdone, file, rows
     np.testing.assert_array_equal(load(tmp_path / "m").coef_, LinearClassifier(random_state=0).fit(X, rows["y"]).coef_)
 
 
+def test_which_of_the_two_fits_has_which_scores(sgdone, file, rows, tmp_path):
+    result = sgdone("fit", file, "--model", tmp_path / "m")
+    table = [line.split("   ") for line in result.stdout.splitlines() if "held-out rows  " in line]
+    assert [name.strip() for name in table[0] if name.strip()] == [
+        "held-out rows", "training rows", "saved model, all rows", "base rate"
+    ]  # fmt: skip
+    report = sgdone("fit", file, "--model", tmp_path / "m", "--json").report
+    alone, scored = sgdone("fit", file, "--json").report, report["scored_fit"]
+    assert alone["scored_fit"] is None
+    for key in ("alpha", "fitted_rows", "passes", "samples", "train", "verdict"):
+        assert scored[key] == alone[key]
+    assert report["held_out"] == alone["held_out"]
+    assert report["verdict"]["sentence"] == str(load(tmp_path / "m").verdict_) != scored["verdict"]["sentence"]
+    assert f"Saved model: {report['verdict']['sentence']}" in result.stdout
+    assert f"Fit without the held-out rows: {scored['verdict']['sentence']}" in result.stdout
+    assert not scored["differs"]
+    assert result.stderr == ""
+
+
+def test_fits_that_differ_by_more_than_noise_are_warned_of(sgdone, file, tmp_path, monkeypatch):
+    fit = LinearClassifierCore.fit
+
+    def without_features(model, X, y, **options):
+        model.alpha = 1e6 if len(y) == 180 else "auto"
+        return fit(model, X, y, **options)
+
+    monkeypatch.setattr(LinearClassifierCore, "fit", without_features)
+    result = sgdone("fit", file, "--model", tmp_path / "m")
+    report = sgdone("fit", file, "--model", tmp_path / "m", "--json").report
+    ours, saved = report["scored_fit"]["train"]["loss"], report["train"]["loss"]
+    assert report["scored_fit"]["differs"]
+    assert f"its log loss on training rows is {ours:.3g}, that of the saved model {saved:.3g};" in result.stderr
+    assert sgdone("fit", file).stderr == ""
+
+
 def test_the_scores_are_those_of_the_held_out_rows(sgdone, file, rows):
     report = sgdone("fit", file, "--seed", 3, "--json").report
     held_out = held_out_rows(rows["y"], "classification", 3)

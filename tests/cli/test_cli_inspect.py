@@ -25,6 +25,13 @@ def test_text_report(sgdone, train, tmp_path):
     assert "Largest" not in sgdone("inspect", model, "--top", 0).stdout
 
 
+@pytest.mark.usefixtures("without_finish")
+def test_a_penalty_is_not_that_of_an_optimum_unless_it_was_reached(sgdone, train, tmp_path):
+    sgdone("fit", train, "--label", "passed", "--model", tmp_path / "m", "--quiet")
+    text = sgdone("inspect", tmp_path / "m").stdout
+    assert f"alpha       {load(tmp_path / 'm').alpha_:.4g}, used in training; the training objective was not" in text
+
+
 def test_coefficients_are_ranked_whatever_the_units(sgdone, columns, tmp_path):
     def ranked(a_unit, b_unit):
         table = columns | {"a": 3.0 * columns["a"] * a_unit + 1e5, "b": columns["b"] * b_unit}

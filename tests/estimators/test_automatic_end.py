@@ -28,13 +28,26 @@ def test_the_verdict_says_what_further_passes_would_gain(task):
     text = str(verdict)
     assert f"the validation loss is {loss:.3g} ± {error:.2g}" in text
     if gain > 0:
-        assert f"would lower the loss by about {gain:.1g} (" in text
+        assert f"would lower the validation loss by about {gain:.1g} (" in text
     else:
-        assert "no further improvement is expected" in text
+        assert "more passes are not expected to lower the validation loss" in text
     assert text.startswith(f"Converged after {verdict.step:,} samples")
     assert verdict.step == 600 * verdict.passes
     assert 0 <= gain < 0.2 * error
     assert verdict.evidence["tol"] == 0.2
+
+
+def test_no_optimum_is_claimed_that_was_not_tested():
+    """The verdict and the summary of a model that `Gain` ended say that its penalty is not that of an optimum."""
+    X, y = problem("two")
+    model = fitted("two", X, y)
+    assert not model.verdict_.is_minimum
+    assert "the training objective was not minimised)" in str(model.verdict_)
+    said = f"fitted with the penalty alpha={model.alpha_:.3g} but not to the minimum of the training objective"
+    assert said in model.summary(X, y).head.difference
+    exact = SGDClassifier(solver="newton", alpha=0.1).fit(X, y)
+    assert exact.verdict_.is_minimum
+    assert "minimum" not in exact.summary(X, y).head.difference
 
 
 @pytest.mark.parametrize("task", TASKS)

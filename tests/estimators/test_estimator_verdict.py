@@ -190,7 +190,7 @@ def test_a_budget_that_was_spent_earlier_does_not_contradict_the_passes(binary):
 
 def test_a_gain_that_never_fires_says_so(binary):
     verdict = LinearClassifier(stop=stopping.Gain(tol=0) | stopping.MaxPasses(2), random_state=0).fit(*binary).verdict_
-    assert "Gain never fires with tol=0: 2 more passes would lower the loss" in verdict.reason
+    assert "Gain never fires with tol=0: 2 more passes would lower the validation loss" in verdict.reason
     assert "did not fire" not in verdict.reason
 
 

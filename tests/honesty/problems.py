@@ -1,33 +1,41 @@
-"""Generated problems of twelve kinds on which fits are known to go wrong."""
+"""Generated problems of kinds on which fits are known to go wrong."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import expit
 
 Array = NDArray[np.float64]
-Sampler = Callable[[int, np.random.Generator], tuple[Array, Array]]
+#: Features, dense or sparse, and labels.
+Sampler = Callable[[int, np.random.Generator], tuple[Any, Array]]
 
 N_FEATURES = 10
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows to fit, a sampler of fresh rows, and options of the fit."""
+    """Rows to fit, a sampler of fresh rows, and options of the fit.
 
-    X: Array
+    A ``named`` method is compared with a constant prediction, the default fit with the exact optimum.
+    """
+
+    X: Any
     y: Array
     fresh: Sampler
     regression: bool = False
     options: dict[str, Any] = field(default_factory=dict)
     start: Array | None = None
+    named: bool = False
+    n_fresh: int = 20_000
 
 
 def two_classes(scores: Array, rng: np.random.Generator) -> Array:
     """Labels with the log odds ``scores``."""
-    return (rng.random(scores.size) < 1.0 / (1.0 + np.exp(-scores))).astype(float)
+    return (rng.random(scores.size) < expit(scores)).astype(float)
 
 
 def _labels(scores: Array, rng: np.random.Generator, regression: bool) -> Array:
@@ -194,6 +202,53 @@ def repeated_rows(rng: np.random.Generator, number: int) -> Problem:
     )
 
 
+def few_rows_of_many_columns(rng: np.random.Generator, number: int) -> Problem:
+    """1,000 rows of 2,000 columns, of which few or all matter."""
+    count, size = 2000, (4.0, 2.0, 1.0)[number % 3]
+    coef = np.zeros(count)
+    used = (count, count // 10)[number // 3 % 2]
+    coef[:used] = size * rng.standard_normal(used) / np.sqrt(used)
+
+    def features(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        latent = rng.standard_normal((count, coef.size))
+        return latent, latent
+
+    problem = _linear(rng, features, coef, 1000, regression=number % 4 == 3)
+    return replace(problem, n_fresh=4000)
+
+
+def sparse_columns(rng: np.random.Generator, number: int) -> Problem:
+    """10,000 to 100,000 columns with ten entries a row: words, of which most are rare."""
+    n_columns, size = (100_000, 30_000, 10_000)[number % 3], (4.0, 1.0, 2.0)[number % 3]
+    shares = np.cumsum(np.arange(1.0, n_columns + 1) ** -0.7)
+    coef, entries = size * rng.standard_normal(n_columns) / np.sqrt(10.0), 10
+    numbers, regression = number // 3 % 2 == 1, number % 4 == 3
+
+    def fresh(count: int, rng: np.random.Generator) -> tuple[Any, Array]:
+        columns = np.searchsorted(shares, shares[-1] * rng.random(count * entries))
+        values = rng.uniform(0.5, 2.0, columns.size) if numbers else np.ones(columns.size)
+        X = sparse.csr_matrix((values, columns, np.arange(0, columns.size + 1, entries)), (count, n_columns))
+        X.sum_duplicates()
+        return X, _labels(X @ coef, rng, regression)
+
+    return Problem(*fresh(1000 * (1 + number % 5), rng), fresh, regression)
+
+
+def raw_units(rng: np.random.Generator, number: int) -> Problem:
+    """A named method on columns as they are, one of them hundreds of times as large as the others, with a long tail."""
+    positive, factor = 0.38 + 0.07 * rng.random(), (20.0, 40.0, 60.0)[number % 3]
+
+    def fresh(count: int, rng: np.random.Generator) -> tuple[Any, Array]:
+        y = (rng.random(count) < positive).astype(float)
+        X = rng.exponential(size=(count, N_FEATURES)) * np.where(y[:, None] == np.arange(N_FEATURES) % 2, 2.0, 1.0)
+        X[:, -1] = factor * np.exp(1.5 * rng.standard_normal(count) + y)
+        return X, X[:, 0] if number % 4 == 3 else y
+
+    regression = number % 4 == 3
+    options: dict[str, Any] = {} if regression else ({}, {"stop": "margin"}, {"solver": "isgd"})[number // 3 % 3]
+    return Problem(*fresh(1000, rng), fresh, regression, options, named=True)
+
+
 KINDS: dict[str, Callable[[np.random.Generator, int], Problem]] = {
     "ill-conditioned": ill_conditioned,
     "collinear": collinear,
@@ -207,9 +262,12 @@ KINDS: dict[str, Callable[[np.random.Generator, int], Problem]] = {
     "many classes": many_classes,
     "sorted rows": sorted_rows,
     "repeated rows": repeated_rows,
+    "fewer rows than columns": few_rows_of_many_columns,
+    "10⁴ to 10⁵ columns": sparse_columns,
+    "named method, raw units": raw_units,
 }
 
 
 def problem_of(kind: str, number: int) -> Problem:
     """The problem of a kind with a number: always the same one."""
-    return KINDS[kind](np.random.default_rng([sorted(KINDS).index(kind), number]), number)
+    return KINDS[kind](np.random.default_rng([list(KINDS).index(kind), number]), number)

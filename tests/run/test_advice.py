@@ -63,7 +63,7 @@ def test_an_average_that_still_contains_a_far_start_has_not_converged():
     assert (plain.verdict_.status, plain.verdict_.advice) == (Status.CONVERGED, "")
     verdict = SGDClassifier(random_state=0).fit(X, y, coef_init=[30.0 * coef]).verdict_
     assert verdict.status is Status.STALLED
-    assert "its loss is 1.25, that of a constant 0.693" in verdict.advice
+    assert "its loss is 1.51, that of a constant 0.693" in verdict.advice
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -85,3 +85,50 @@ def test_a_stream_in_other_units_is_remarked_on():
     model = SGDRegressor(random_state=0).partial_fit(X, y)
     assert model.verdict_.advice == ""
     assert "worse than the same prediction for all rows" in model.partial_fit(1000.0 * X, y).verdict_.advice
+
+
+@pytest.fixture
+def raw_units():
+    """Eight columns, the last of them about 300 times as large as the others; 60 % of the rows are of one class."""
+    rng = np.random.default_rng(2)
+    y = (rng.random(1000) < 0.4).astype(int)
+    X = rng.exponential(size=(1000, 8)) * np.where(y[:, None] == np.arange(8) % 2, 2.0, 1.0)
+    X[:, 7] = 50.0 * np.exp(1.5 * rng.standard_normal(1000) + y)
+    return X, y
+
+
+@pytest.mark.parametrize("stop", ["auto", stopping.MarginTest(), stopping.Pflug()], ids=str)
+def test_fewer_rows_right_than_by_a_constant_is_not_convergence(stop, raw_units):
+    """Also where the loss is next to that of a constant, and whatever rule ended the run."""
+    X, y = raw_units
+    model = SGDClassifier(stop=stop, random_state=0).fit(X, y)
+    verdict, share = model.verdict_, np.mean(y == 0)
+    assert model.score(X, y) < share - 0.15
+    assert verdict.status is Status.STALLED
+    assert f"its accuracy is {model.score(X, y):.3g}, that of a constant {share:.3g}." in verdict.advice
+    assert "The scales of columns differ: column 7 is up to" in verdict.advice
+    assert verdict.advice.endswith("Standardise the features, or use LinearClassifier, which scales them itself.")
+    assert verdict.evidence["model_accuracy"] == pytest.approx(model.score(X, y))
+    assert verdict.evidence["constant_accuracy"] == pytest.approx(share)
+
+
+def test_a_budget_that_is_spent_stays_spent(raw_units):
+    verdict = SGDClassifier(stop=2, random_state=0).fit(*raw_units).verdict_
+    assert verdict.status is Status.BUDGET_SPENT
+    assert "worse than the same prediction for all rows: its accuracy" in verdict.advice
+
+
+def test_accuracy_is_that_of_weighted_rows(raw_units):
+    """With balanced classes a constant classifies half of the weight correctly, which is no less than 0.5."""
+    X, y = raw_units
+    verdict = SGDClassifier(class_weight="balanced", random_state=0).fit(X, y).verdict_
+    assert "model_accuracy" not in verdict.evidence
+
+
+def test_sorted_rows_are_compared_all_over(problem):
+    """The first of them are of one class, which a constant would predict without error."""
+    X, y = problem
+    order = np.argsort(np.repeat(y, 20), kind="stable")
+    model = SGDClassifier(solver="gd", shuffle=False).fit(np.repeat(X, 20, axis=0)[order], np.repeat(y, 20)[order])
+    assert model.score(X, y) > 0.9
+    assert "same prediction" not in model.verdict_.advice

@@ -53,6 +53,9 @@ Z_LOST, LOST_SHARE = 3.0, 0.003
 #: again each time would learn nothing; of a few rows only a very large factor is a sign, of fewer than five nothing is.
 LOST = ((3.0, 2.0), (1.5, 20.0))
 FEWEST_TO_LEAVE = 5
+#: Times the validation loss of a constant prediction that no model may have that is called converged, whatever the
+#: error: a few rows with huge losses make the error as large as the loss.
+TIMES_CONSTANT = 10.0
 #: Standard errors of the difference within which two candidates are equally good.
 Z_TIED = 1.0
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sgdone.auto.candidates import Candidate
 from sgdone.auto.comparison import ties
-from sgdone.auto.constants import CHEAP_ROWS, LOSS_CLIP, Z_DOUBT
+from sgdone.auto.constants import CHEAP_ROWS, LOSS_CLIP, TIMES_CONSTANT, Z_DOUBT
 from sgdone.interfaces.measured import mean, means, standard_error
 from sgdone.interfaces.progress import Judgement, Model
 from sgdone.run.constant_prediction import is_worse_than_constant
@@ -130,15 +130,17 @@ def judge(before: Evaluation, now: Evaluation, n_rows: int) -> Judgement:
 def measure(now: Evaluation) -> Judgement:
     """The loss of the best candidate and its error, as measured; what more passes would gain is not known."""
     losses, unknown = now.losses[:, now.lead], float("nan")
+    loss, constant = mean(losses, now.weights), mean(now.constant, now.weights)
+    far_above = loss > TIMES_CONSTANT * constant
     return Judgement(
-        mean(losses, now.weights),
+        loss,
         standard_error(losses, now.weights),
         gain=unknown,
         gain_error=unknown,
         passes=unknown,
         noise=unknown,
-        constant_loss=mean(now.constant, now.weights),
-        beats_constant=not is_worse_than_constant(losses, now.constant, now.weights),
+        constant_loss=constant,
+        beats_constant=not far_above and not is_worse_than_constant(losses, now.constant, now.weights),
     )
 
 

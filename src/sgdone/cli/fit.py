@@ -10,7 +10,7 @@ from sgdone.cli import console
 from sgdone.cli.errors import INTERRUPTED, complain
 from sgdone.cli.fit_arguments import FitArguments, decided_task, opened_test_rows, with_names
 from sgdone.cli.fit_outcome import FitOutcome
-from sgdone.cli.fit_report import show
+from sgdone.cli.fit_report import scores_warning, show
 from sgdone.cli.input_data import for_task
 from sgdone.cli.memory_fit import fit_in_memory
 from sgdone.cli.opened_data import named, open_data
@@ -38,6 +38,9 @@ def fit_and_report(arguments: FitArguments) -> None:
         if outcome.announcements:
             console.say("\n".join(outcome.announcements) + "\n")
         show(report, outcome.model.verdict_)
+        warning = scores_warning(report)
+        if warning:
+            complain(warning, "warning", "yellow")
         for leak in outcome.leaks:
             complain(leak.sentence(), "possible leakage", "yellow")
         if outcome.ending:

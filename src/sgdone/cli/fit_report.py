@@ -9,7 +9,7 @@ import pyarrow as pa
 from sgdone import __version__
 from sgdone.cli import console
 from sgdone.cli.input_data import InputData
-from sgdone.cli.report_text import classes_text, score_lines, solver_text, verdict_as_json, verdict_text
+from sgdone.cli.report_text import classes_text, loss_name, score_lines, solver_text, verdict_as_json, verdict_text
 from sgdone.cli.scores import Model
 from sgdone.data.learning_task import Task
 from sgdone.message_text import counted
@@ -20,10 +20,12 @@ from sgdone.tables.date_values import DateValues
 #: Columns named in a line of the report.
 _MOST_NAMES = 6
 _PLURALS = {"category": "categories"}
+#: Standard errors of the held-out loss beyond which two fits differ.
+_NOISE = 3.0
 
 
 def report_of(model: Model, train: InputData, fitted: InputData, task: Task) -> dict[str, Any]:
-    """Everything about a fit but its scores, for machines."""
+    """Everything about a fit but its scores, for machines; ``scored_fit`` is None if the scores are its own."""
     verdict = model.verdict_
     classes = getattr(model, "classes_", None)
     return {
@@ -47,8 +49,42 @@ def report_of(model: Model, train: InputData, fitted: InputData, task: Task) -> 
         "verdict": verdict_as_json(verdict),
         "streamed": False,
         "cluster": None,
+        "scored_fit": None,
         "sgdone": __version__,
     }
+
+
+def scored_fit(model: Model, rows: InputData, train: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+    """The fit whose scores are reported beside those of another one, for machines.
+
+    The fits ``differ`` if their losses on the rows that they were fitted on differ by more than the held-out loss is
+    known to. These losses are alike: nearly all of the rows are the same.
+    """
+    apart = abs(train["loss"] - report["train"]["loss"])
+    verdict = model.verdict_
+    return {
+        "fitted_rows": rows.n_rows,
+        "alpha": model.alpha_,
+        "passes": verdict.passes,
+        "samples": verdict.step,
+        "verdict": verdict_as_json(verdict),
+        "train": train,
+        "differs": bool(apart > _NOISE * report["held_out"]["loss_standard_error"]),
+    }
+
+
+def scores_warning(report: dict[str, Any]) -> str:
+    """That the scores are not those of the model; empty if they are, or if there is no difference beyond noise."""
+    scored = report["scored_fit"]
+    if scored is None or not scored["differs"]:
+        return ""
+    ours, error, saved = loss_name(report["loss"]), report["held_out"]["loss_standard_error"], report["train"]["loss"]
+    return (
+        "the scores of the held-out rows are those of a fit that differs from the saved model by more than noise: its "
+        f"{ours} on training rows is {scored['train']['loss']:.3g}, that of the saved model {saved:.3g}; "
+        f"the standard error of the held-out {ours} is {error:.2g}. To score the saved model itself, give other rows "
+        "with --test."
+    )
 
 
 def _columns(model: Model, rows: InputData) -> list[dict[str, Any]] | None:
@@ -94,7 +130,13 @@ def show(report: dict[str, Any], verdict: Verdict) -> None:
         ]
     )
     _show_scores(report)
-    console.say(f"\n{verdict_text(verdict)}", str(verdict.status))
+    scored = report["scored_fit"]
+    if scored is None:
+        console.say(f"\n{verdict_text(verdict)}", str(verdict.status))
+        return
+    console.say(f"\nSaved model: {verdict_text(verdict)}", str(verdict.status))
+    other = scored["verdict"]
+    console.say(f"\nFit without the held-out rows: {other['sentence']}", other["status"])
 
 
 def columns_text(columns: list[dict[str, Any]] | None) -> list[tuple[str, str]]:
@@ -125,12 +167,18 @@ def _show_scores(report: dict[str, Any]) -> None:
     if report[which] is None:
         return
     names = {"test": "test rows", "held_out": "held-out rows", "train": "training rows"}
-    shown = [which] if which == "train" or report["train"] is None else [which, "train"]
-    lines = [score_lines(report[part], report["loss"]) for part in shown]
+    shown = [(names[which], report[which])]
+    if report["scored_fit"] is not None:
+        shown += [("training rows", report["scored_fit"]["train"]), ("saved model, all rows", report["train"])]
+    elif which != "train" and report["train"] is not None:
+        shown += [("training rows", report["train"])]
+    lines = [score_lines(scores, report["loss"]) for _, scores in shown]
     base = [other for _, _, other in lines[0]]
     table = [[what, *(part[k][1] for part in lines), base[k]] for k, (what, _, _) in enumerate(lines[0])]
     console.say("")
-    console.show_table(["", *(names[part] for part in shown), "base rate"], table)
+    if report["scored_fit"] is not None:
+        console.say("Held-out and training rows score the fit without the held-out rows, not the saved model:\n")
+    console.show_table(["", *(name for name, _ in shown), "base rate"], table)
     confusion = report[which].get("confusion")
     if confusion:
         classes = [console.printable(str(label), 20) for label in report["classes"]]
@@ -143,7 +191,9 @@ def _passes(report: dict[str, Any]) -> tuple[str, str]:
     """Passes over the rows; on a cluster the rounds, and what was sent."""
     cluster = report["cluster"]
     if cluster is None:
-        return "passes", f"{report['passes']:.3g}"
+        scored = report["scored_fit"]
+        other = "" if scored is None else f"; {scored['passes']:.3g} without the held-out rows"
+        return "passes", f"{report['passes']:.3g}{other}"
     sent, received = (f"{cluster[key] / 1e6:.3g} MB" for key in ("bytes_sent", "bytes_received"))
     partitions = counted(cluster["partitions"], "partition")
     return "rounds", f"{cluster['rounds']:,} over {partitions}; {sent} sent, {received} received"

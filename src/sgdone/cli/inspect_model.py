@@ -92,7 +92,7 @@ def _show(report: dict[str, Any], model: Model) -> None:
             *([("label", notes["label"])] if "label" in notes else []),
             ("features", f"{report['features']:,}{f', encoded from {len(columns):,} columns' if columns else ''}"),
             *classes_text(report["classes"], names),
-            ("alpha", console.number(report["alpha"])),
+            ("alpha", _alpha_text(report, model)),
             ("passes", f"{report['passes']:.3g}"),
             ("intercept", _intercept_text(report)),
             ("nonzero", f"{report['nonzero']:,} of {model.coef_.size:,} coefficients, {report['dtype']}"),
@@ -126,6 +126,14 @@ def _show_columns(columns: list[dict[str, str]]) -> None:
     console.show(lines)
     if len(columns) > _MOST_COLUMNS:
         console.say(f"… and {len(columns) - _MOST_COLUMNS:,} more: --json prints all.")
+
+
+def _alpha_text(report: dict[str, Any], model: Model) -> str:
+    """The penalty; of a default fit that was not ended by `Decrement`, that it is not the penalty of an optimum."""
+    number = console.number(report["alpha"])
+    if model.verdict_.is_minimum or hasattr(model, "solver"):
+        return number
+    return f"{number}, used in training; the training objective was not minimised"
 
 
 def _intercept_text(report: dict[str, Any]) -> str:

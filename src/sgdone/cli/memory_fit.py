@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sgdone.cli.errors import table_errors_named
 from sgdone.cli.fit_arguments import FitArguments, notes_of
 from sgdone.cli.fit_outcome import FitOutcome
-from sgdone.cli.fit_report import report_of
+from sgdone.cli.fit_report import report_of, scored_fit
 from sgdone.cli.held_out import FEWEST_ROWS, held_out_rows
 from sgdone.cli.input_data import InputData
 from sgdone.cli.opened_data import OpenedData
@@ -48,6 +48,10 @@ def fit_in_memory(
     report = report_of(fits.model, train, fits.rows, task)
     report |= {"train": score(fits.model, fits.rows, BaseRate.of(fits.rows, classification=task != "regression"))}
     report |= {"test": fits.scores if tested else None, "held_out": fits.scores if held_out.any() else None}
+    if fits.model is not fits.scored:
+        classification = task != "regression"
+        of_scored = score(fits.scored, fits.scored_rows, BaseRate.of(fits.scored_rows, classification=classification))
+        report["scored_fit"] = scored_fit(fits.scored, fits.scored_rows, of_scored, report)
     r2 = (fits.scores or {}).get("r2", 0.0)
     leaks = [] if interrupted else possible_leaks(fits.model, fits.rows, task, options.seed, r2)
     ending = ""
@@ -65,6 +69,8 @@ class _Fits:
     ----------
     model, rows
         The model, and the rows it was fitted on; after Ctrl-C, the last that there is.
+    scored, scored_rows
+        Those of the first fit.
     scores : dict or None
         Scores of the first fit on the test or the held-out rows.
     seconds : float
@@ -73,6 +79,8 @@ class _Fits:
 
     model: Model
     rows: InputData
+    scored: Model
+    scored_rows: InputData
 
     def __init__(
         self, options: Options, task: Task, train: InputData, held_out: NDArray[np.bool_], line: ProgressLine
@@ -86,6 +94,7 @@ class _Fits:
         train, held_out = self._train, self._held_out
         rows = train.at(np.flatnonzero(~held_out)) if held_out.any() else train
         self._fit(rows, "training without the held-out rows" if held_out.any() else "training")
+        self.scored, self.scored_rows = self.model, rows
         tested = OpenedData(train.at(np.flatnonzero(held_out))) if held_out.any() else tested
         interrupted = self._is_interrupted()
         try:

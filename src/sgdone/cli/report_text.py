@@ -62,14 +62,18 @@ def score_lines(scores: dict[str, Any], loss: str) -> list[tuple[str, str, str]]
         value, other = scores[key], base.get(key, math.nan)
         return [(what, "undefined" if math.isnan(value) else text(value), "" if math.isnan(other) else text(other))]
 
-    loss_name = "log loss" if loss == "logistic" else f"{loss.replace('_', ' ')} loss"
     own = _loss_text(scores["loss"], scores["loss_standard_error"])
-    losses = line(loss_name, "loss", lambda value: own if value == scores["loss"] else f"{value:.4g}")
+    losses = line(loss_name(loss), "loss", lambda value: own if value == scores["loss"] else f"{value:.4g}")
     if "rmse" in scores:
         other_loss = [] if loss == "squared" else losses
         return [*other_loss, *line("RMSE", "rmse", number), *line("R²", "r2", lambda value: f"{value:.4f}")]
     percent = line("error", "error", lambda value: f"{value:.2%}")
     return [*losses, *percent, *line("AUC", "auc", lambda value: f"{value:.4f}")]
+
+
+def loss_name(loss: str) -> str:
+    """The name of a loss in the table of scores."""
+    return "log loss" if loss == "logistic" else f"{loss.replace('_', ' ')} loss"
 
 
 def _loss_text(loss: float, error: float) -> str:

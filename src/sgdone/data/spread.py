@@ -12,7 +12,7 @@ from sgdone.data.mixed_matrix import in_one_storage
 from sgdone.data.rows import Rows
 
 #: A column is an outlier in scale if it differs from the median column by this factor.
-_FAR = 1000.0
+FAR = 1000.0
 #: Number of columns named in a message.
 _NAMED = 3
 
@@ -28,10 +28,10 @@ class Spread:
     smaller_by: float
 
     @classmethod
-    def of(cls, rows: Rows, some: NDArray[np.uint64]) -> "Spread | None":
+    def of(cls, rows: Rows, some: NDArray[np.uint64], far: float = FAR) -> "Spread | None":
         """Compare the root mean squares of the non-zero values of each column in the rows ``some``.
 
-        Returns None if no column differs from the median column by a factor of 1000 or more.
+        Returns None if no column differs from the median column by a factor of ``far`` or more.
 
         Examples
         --------
@@ -45,7 +45,7 @@ class Spread:
         # The lower median: of two columns, the smaller one.
         typical = np.sort(sizes)[(sizes.size - 1) // 2]
         with np.errstate(over="ignore"):
-            large, small = sizes >= _FAR * typical, sizes * _FAR <= typical
+            large, small = sizes >= far * typical, sizes * far <= typical
             if not (large.any() or small.any()):
                 return None
             return cls(columns[large], sizes.max() / typical, columns[small], typical / sizes.min())

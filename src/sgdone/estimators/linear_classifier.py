@@ -64,7 +64,9 @@ class LinearClassifier(SklearnClassifier, LinearClassifierCore):
     classes_ : ndarray
         The labels, sorted.
     alpha_ : float
-        The penalty: the one given or chosen. If the model is a mean of equally good candidates, that of the best.
+        The penalty: the one given or chosen. The model is the optimum at this penalty if the verdict says that the
+        training objective is at its minimum. Otherwise it is the penalty with which the best candidate was trained:
+        candidates are trained until their validation loss no longer falls, and equally good ones are averaged.
     multinomial_ : bool
         Whether the scores of more than two classes are those of one multinomial model, whose probabilities are their
         softmax; otherwise each class was trained against the rest.

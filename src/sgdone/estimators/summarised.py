@@ -256,6 +256,7 @@ def what_is_summarised(
         model._reference(reference),
         float(model.alpha_),
         str(model.verdict_),
+        is_minimum=model.verdict_.is_minimum or hasattr(model, "solver"),
     )
 
 

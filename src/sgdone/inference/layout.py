@@ -36,6 +36,8 @@ class FittedModel:
         The penalty of the fit.
     verdict : str
         Why the fit stopped.
+    is_minimum : bool
+        Whether the model is presented as the optimum with that penalty.
     """
 
     coef: Array
@@ -45,6 +47,7 @@ class FittedModel:
     reference: int
     alpha: float
     verdict: str
+    is_minimum: bool = True
 
 
 @final

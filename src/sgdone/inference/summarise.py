@@ -165,6 +165,7 @@ def _difference(layout: Layout, model: FittedModel, coef: Array, errors: Array) 
     k = int(np.nanargmax(apart))
     whose = layout.features[k] if layout.classes is None else f"{layout.classes[k]}: {layout.features[k]}"
     penalty = f"the penalty alpha={model.alpha:.3g}" if model.alpha else "no penalty"
+    penalty += "" if model.is_minimum else " but not to the minimum of the training objective"
     if not apart[k] >= _SMALL_DIFFERENCE:
         return f"The model, fitted with {penalty}, has the same finite coefficients to within 0.005 standard errors."
     return (

@@ -73,8 +73,8 @@ def weights(model: Model) -> tuple[NDArray[Any], float]:
 
 
 def fired(result: Result) -> bool:
-    """Whether a stopping test ended the run, not a limit or a failure."""
-    return result.verdict.status is Status.CONVERGED
+    """Whether a stopping test ended the run, not a limit or a failure; the model may be a bad one."""
+    return result.verdict.status in (Status.CONVERGED, Status.STALLED)
 
 
 def updates(result: Result) -> int:

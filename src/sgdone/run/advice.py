@@ -1,22 +1,26 @@
 """What to do next, from how a run went."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.spread import Spread
+from sgdone.data.spread import FAR, Spread
 from sgdone.data.stream import Stream
 from sgdone.interfaces.measured import mean, standard_error
 from sgdone.interfaces.method import Method, Report
+from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.run.constant_prediction import Z_CONSTANT, best_constant, is_worse_than_constant
 from sgdone.run.trace import Trace
 from sgdone.steps.step_size import PRELIMINARY_ROWS
 
-#: Rows on which the model is compared with a constant prediction, and fewer than which say nothing.
-_ROWS_COMPARED, _FEWEST_COMPARED = 512, 20
+#: Rows on which accuracy and loss are compared with those of a constant prediction; fewer than the last say nothing.
+_ACCURACY_ROWS, _LOSS_ROWS, _FEWEST_ROWS = 4096, 512, 20
+#: A column that differs by this factor from the median column is named if the model is worse than a constant: steps
+#: depend on squares, which then differ by a factor of 1000.
+_DIFFERENT_SCALE = 30.0
 
 
 def divergence_reason(report: Report) -> str:
@@ -35,37 +39,36 @@ def with_advice(
         again = "fit again with warm_start=True."
         go_on = f"F{again[1:]}" if method.needs_all_rows else f"Continue with partial_fit, or {again}"
         return replace(ended, advice=ended.advice or go_on)
-    if not method.needs_comparable_scales or not len(trace) or trace[-1].passes < 1:
+    if not method.needs_comparable_scales or not len(trace):
         return ended
-    spread, worse = _spread(method, stream), _is_worse_than_zero(method, state, trace, pass_loss)
-    losses = None if spread or worse else _losses_if_worse_than_constant(method, state, stream, trace)
+    first_pass = trace[-1].passes < 1
+    if first_pass and ended.status is not Status.CONVERGED:
+        return ended
+    lost = _lost_to_constant(method, state, stream, trace, first_pass=first_pass)
+    if first_pass and not lost:
+        return ended
+    worse = not first_pass and _is_worse_than_zero(method, state, trace, pass_loss)
+    spread = _spread(method, stream, _DIFFERENT_SCALE if lost or worse else FAR)
     default = "LinearRegressor" if method.objective(state).is_regression else "LinearClassifier"
-    if losses is not None:
-        advice = (
-            f"The model is worse than the same prediction for all rows: its loss is {losses[0]:.3g}, that of a "
-            f"constant {losses[1]:.3g}. Standardise the features, allow more passes, or use {default}, which "
-            "scales them."
-        )
-        return replace(
-            ended, status=Status.STALLED if ended.status is Status.CONVERGED else ended.status, advice=advice
-        )
-    if spread or worse:
+    if lost or spread or worse:
         # That nothing improves any more says nothing about columns that have hardly moved.
-        doubtful = ended.status is Status.CONVERGED and ended.assumes_scaled
+        doubtful = ended.status is Status.CONVERGED and (ended.assumes_scaled or lost is not None)
+        what = lost.advice(spread, worse, default) if lost else _scale_columns(spread, worse, default)
+        evidence = ended.evidence | (lost.evidence() if lost else {})
         status = Status.STALLED if doubtful else ended.status
-        return replace(ended, status=status, advice=_scale_columns(spread, worse, default))
+        return replace(ended, status=status, evidence=evidence, advice=what)
     if ended.status is Status.BUDGET_SPENT and ended.rule:
         still_falling = _still_falling(trace, stream.n_rows or 1)
         return replace(ended, advice=" ".join(filter(None, (still_falling, ended.advice))))
     return ended
 
 
-def _spread(method: Method, stream: Stream) -> str:
-    """Which columns differ in scale from the others; empty for a method that can cope with it."""
+def _spread(method: Method, stream: Stream, far: float = FAR) -> str:
+    """Which columns differ in scale from the others by a factor; empty for a method that can cope with it."""
     if not method.needs_comparable_scales:
         return ""
     block = stream.block
-    spread = Spread.of(block.rows, block.used(0, block.order.size)[:PRELIMINARY_ROWS])
+    spread = Spread.of(block.rows, block.used(0, block.order.size)[:PRELIMINARY_ROWS], far)
     return "" if spread is None else spread.in_words(stream.source.feature_names)
 
 
@@ -84,8 +87,11 @@ def _scale_columns(spread: str, worse: bool, default: str) -> str:
     found = "The predictions during the last pass were worse than predicting 0 for every row: " if worse else ""
     if not spread:
         return f"{found}use a smaller step, or check that the features have to do with the labels."
-    found += f"{spread}, and steps that suit the largest columns hardly move the others."
-    return f"{found[0].upper()}{found[1:]} Standardise the features, or use {default}, which scales them itself."
+    found = found or "The scales of columns differ: "
+    return (
+        f"{found}{spread}, and steps that suit the largest columns hardly move the others. Standardise the features, "
+        f"or use {default}, which scales them itself."
+    )
 
 
 def _is_worse_than_zero(method: Method, state: Any, trace: Trace, pass_loss: float) -> bool:
@@ -102,37 +108,100 @@ def _is_worse_than_zero(method: Method, state: Any, trace: Trace, pass_loss: flo
     return last > at_zero * (1.0 + 1e-9)
 
 
-def _losses_if_worse_than_constant(
-    method: Method, state: Any, stream: Stream, trace: Trace
-) -> tuple[float, float] | None:
-    """Mean losses of the model and of a constant prediction, if the model's is clearly larger; of some of the rows.
+@dataclass(frozen=True)
+class _LostToConstant:
+    """A measure by which a model is clearly worse than the same prediction for all rows, and both values of it."""
 
-    Targets are also compared with the predictions of the last pass: iterates that are thrown about may have a constant
-    as their average. As plain Python: not worth compiling.
+    measure: Literal["accuracy", "loss"]
+    own: float
+    constant: float
+
+    def advice(self, spread: str, worse_than_zero: bool, default: str) -> str:
+        """Both values, and what to do."""
+        found = (
+            f"The model is worse than the same prediction for all rows: its {self.measure} is {self.own:.3g}, that of "
+            f"a constant {self.constant:.3g}."
+        )
+        if spread or worse_than_zero:
+            return f"{found} {_scale_columns(spread, worse_than_zero, default)}"
+        return f"{found} Standardise the features, allow more passes, or use {default}, which scales them."
+
+    def evidence(self) -> dict[str, float]:
+        """Both values."""
+        return {f"model_{self.measure}": self.own, f"constant_{self.measure}": self.constant}
+
+
+def _lost_to_constant(
+    method: Method, state: Any, stream: Stream, trace: Trace, *, first_pass: bool
+) -> _LostToConstant | None:
+    """Compare the model with a constant prediction, on some of the rows; None if it is not clearly worse.
+
+    Classes are compared by accuracy too: steps too small for most columns leave the loss next to that of a constant.
+    Within the first pass by accuracy only: rules that end a run there are about the classes, not the loss. Targets are
+    also compared with the predictions of the last pass: iterates that are thrown about may have a constant as their
+    average.
     """
     objective, block = method.objective(state), stream.block
-    rows = block.used(0, block.order.size)[:_ROWS_COMPARED]
+    rows = block.used(0, block.order.size)
+    rows = rows[:: -(-rows.size // _ACCURACY_ROWS) or 1]  # all over the block, whose rows may be sorted
     model = method.solution(state)
-    if objective.n_outputs != 1 or rows.size < _FEWEST_COMPARED or not np.all(np.isfinite(model.coef)):
+    if objective.n_outputs != 1 or rows.size < _FEWEST_ROWS or not np.all(np.isfinite(model.coef)):
         return None
-    kernel, parameters, labels = objective.loss.kernel, objective.loss.parameters, block.labels[rows]
     with np.errstate(over="ignore", invalid="ignore"):
         scores = np.asarray(block.rows.matrix(rows) @ model.coef[0].astype(np.float64)) + model.intercept[0]
+    labels, weights = block.labels[rows], block.weights_of(rows)
+    if objective.is_regression or not first_pass:
+        some = slice(None, None, -(-rows.size // _LOSS_ROWS))
+        lost = _by_loss(objective, scores[some], labels[some], weights[some])
+        if lost is not None:
+            return lost
+    # Rows of a stream need not be like those before them.
+    if objective.task == "classification":
+        return None if stream.source.part_of_stream else _by_accuracy(objective, scores, labels, weights)
+    if first_pass:
+        return None
+    last = _mean_loss(trace, trace["passes"] > trace[-1].passes - 1)
+    best = _constant_losses(objective, labels[some], weights[some])
+    least, error = mean(best, weights[some]), standard_error(best, weights[some])
+    return _LostToConstant("loss", last, least) if last > least + Z_CONSTANT * error else None
+
+
+def _by_accuracy(
+    objective: Objective, scores: NDArray[np.float64], labels: NDArray[np.float64], weights: NDArray[np.float64]
+) -> _LostToConstant | None:
+    """Compare the shares of rows that are classified correctly; without an intercept no constant can be predicted."""
+    if not (objective.fit_intercept or objective.center) or not np.all(np.isfinite(scores)):
+        return None
+    positive = labels > 0
+    majority = bool(mean(positive.astype(np.float64), weights) > 0.5)
+    own, constant = ((scores > 0) != positive).astype(np.float64), (positive != majority).astype(np.float64)
+    if not is_worse_than_constant(own, constant, weights):
+        return None
+    return _LostToConstant("accuracy", 1.0 - mean(own, weights), 1.0 - mean(constant, weights))
+
+
+def _by_loss(
+    objective: Objective, scores: NDArray[np.float64], labels: NDArray[np.float64], weights: NDArray[np.float64]
+) -> _LostToConstant | None:
+    """Compare the mean losses. As plain Python: not worth compiling."""
+    kernel, parameters = objective.loss.kernel, objective.loss.parameters
     try:
         own = np.array([kernel.value(z, y, parameters) for z, y in zip(scores.tolist(), labels.tolist(), strict=True)])
     except OverflowError:
         return None
-    weights = block.weights_of(rows)
-    constant = float(best_constant(objective, labels, weights)[0])
-    best = np.array([kernel.value(constant, y, parameters) for y in labels.tolist()])
-    if not np.all(np.isfinite(own)):
+    best = _constant_losses(objective, labels, weights)
+    if not np.all(np.isfinite(own)) or not is_worse_than_constant(own, best, weights):
         return None
-    if is_worse_than_constant(own, best, weights):
-        return mean(own, weights), mean(best, weights)
-    last, least = _mean_loss(trace, trace["passes"] > trace[-1].passes - 1), mean(best, weights)
-    if objective.is_regression and last > least + Z_CONSTANT * standard_error(best, weights):
-        return last, least
-    return None
+    return _LostToConstant("loss", mean(own, weights), mean(best, weights))
+
+
+def _constant_losses(
+    objective: Objective, labels: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Losses of the best constant prediction."""
+    kernel, parameters = objective.loss.kernel, objective.loss.parameters
+    constant = float(best_constant(objective, labels, weights)[0])
+    return np.array([kernel.value(constant, y, parameters) for y in labels.tolist()])
 
 
 def _still_falling(trace: Trace, n_rows: int) -> str:

@@ -67,6 +67,11 @@ class Verdict:
         sentence = f"{self.status.capitalize()} {where}: {self.reason}."
         return f"{sentence} {self.advice}".rstrip()
 
+    @property
+    def is_minimum(self) -> bool:
+        """Whether the training objective is at its minimum, by Newton's decrement; otherwise that was not tested."""
+        return self.status is Status.CONVERGED and self.rule == "Decrement"
+
     @classmethod
     def of_classes(cls, verdicts: "dict[Any, Verdict]") -> "Verdict":
         """One verdict for several one-vs-rest fits: the worst class's status is reported."""

@@ -142,7 +142,7 @@ class LinearModel(Model, LinearParameters, MLReadable[Any], MLWritable):
 
     @property
     def alpha_(self) -> float:
-        """The penalty: the one given or chosen."""
+        """The penalty: the one given or chosen; that of the optimum if the verdict says that it was reached."""
         return float(self._fitted().alpha_)
 
     @property

@@ -11,6 +11,8 @@ from sgdone.losses.loss import real_or_nan
 
 #: Standard errors of the gain within which one evaluation is enough.
 _CERTAIN = 2.0
+#: A model that no further training is expected to improve on new rows may be far from the minimum on the training rows.
+_NOT_TESTED = "the training objective was not minimised"
 
 
 @dataclass
@@ -28,7 +30,8 @@ class Gain(StopRule):
 
     The standard error is that of a mean loss over as many rows as were trained on. One evaluation may fall below by
     chance: it takes two in a row, or one that is below by two standard errors of the gain itself. A model that is
-    clearly worse than a constant prediction has not converged, whatever the gain.
+    clearly worse than a constant prediction has not converged, whatever the gain. The loss is that of validation rows:
+    the rule says nothing about the minimum of the training objective, as `Decrement` does.
 
     Parameters
     ----------
@@ -77,10 +80,11 @@ class Gain(StopRule):
         judgement = progress.judgement
         if judgement is None:
             return None
-        state.last = reason = _reason(judgement, self.tol)
+        state.last = _reason(judgement, self.tol)
         small = judgement.gain_in_errors < self.tol and judgement.beats_constant
         certain = judgement.gain + _CERTAIN * judgement.gain_error < self.tol * judgement.noise
         if small and (state.was_small or certain):
+            reason = _reason(judgement, self.tol, _NOT_TESTED if math.isnan(judgement.decrement) else "")
             return Stop("Gain", Status.CONVERGED, reason, _evidence(judgement, self.tol))
         state.was_small = small
         return None
@@ -92,18 +96,18 @@ class Gain(StopRule):
         return f"{'never fires with tol=0' if self.tol == 0 else 'did not fire'}: {state.last}"
 
 
-def _reason(judgement: Judgement, tol: float) -> str:
-    """The expected gain as a clause of a sentence."""
+def _reason(judgement: Judgement, tol: float, remark: str = "") -> str:
+    """The expected gain as a clause of a sentence, with a remark in brackets."""
     if not judgement.beats_constant:
         return "the model is worse than a constant prediction"
     if math.isnan(judgement.gain):
         return "too few evaluations to know what further passes gain"
     if judgement.gain == 0:
-        return "no further improvement is expected"
+        return f"more passes are not expected to lower the {judgement.estimated_by} loss{remark and f' ({remark})'}"
     count = round(judgement.passes)
     more = "1 more pass" if count <= 1 else f"{count:,} more passes"
-    errors = f"{judgement.gain_in_errors:.2g} standard errors; tol={tol:g}"
-    return f"{more} would lower the loss by about {judgement.gain:.1g} ({errors})"
+    errors = f"{judgement.gain_in_errors:.2g} standard errors; tol={tol:g}{remark and f'; {remark}'}"
+    return f"{more} would lower the {judgement.estimated_by} loss by about {judgement.gain:.1g} ({errors})"
 
 
 def _evidence(judgement: Judgement, tol: float) -> dict[str, float]:
