@@ -434,8 +434,10 @@ class TestEdges:
 
     def test_names_that_are_no_strings(self):
         frame = pd.DataFrame({0: ["a", "b"] * 20, 1: range(40)})
-        with pytest.raises(TypeError, match="names of columns must be strings; column 0 is named 0"):
-            LinearClassifier().fit(frame, self.Y)
+        model = LinearClassifier(columns={1: "category"}, random_state=0).fit(frame, self.Y)
+        assert model.feature_names_in_.tolist() == ["0", "1"]
+        assert str(model.encoder_.plans_[1].kind) == "category"
+        assert model.predict(frame[[1, 0]]).tolist() == self.Y.tolist()
 
     def test_an_array_in_front_of_a_model_of_a_table(self):
         model = self.fit(c=["a", "b"] * 20)

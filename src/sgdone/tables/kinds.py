@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 from sgdone.kernels.words import make_count_words
 from sgdone.message_text import did_you_mean, listed
 from sgdone.tables.date_values import date_values, parsed_dates
+from sgdone.tables.frames import column_name
 from sgdone.tables.level_values import level_values
 from sgdone.tables.number_values import as_floats, number_values
 from sgdone.tables.string_cells import look_like_codes, looks_unread, parsed_numbers, utf8, without_blanks
@@ -102,10 +103,11 @@ text
         return {}
     if not isinstance(choices, Mapping):
         raise TypeError(f"columns must map names of columns to kinds; got {type(choices).__name__}")
+    choices = {column_name(name): kind for name, kind in choices.items()}
     for name, kind in choices.items():
         if name not in names:
             raise ValueError(
-                f"columns names {name!r}, which the table does not have.{did_you_mean(str(name), names)} "
+                f"columns names {name!r}, which the table does not have.{did_you_mean(name, names)} "
                 f"Columns: {listed(names)}"
             )
         if kind not in CHOICES:

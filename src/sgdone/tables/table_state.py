@@ -12,6 +12,7 @@ from sgdone.tables.column_plan import ColumnPlan
 from sgdone.tables.date_encoder import DateEncoder
 from sgdone.tables.encoder_state import ColumnState, EncoderState
 from sgdone.tables.feature_names import check_numbers
+from sgdone.tables.frames import column_name
 from sgdone.tables.kinds import Kind, check_choices
 from sgdone.tables.number_encoder import NumberEncoder
 from sgdone.tables.text_encoder import TextEncoder
@@ -84,7 +85,7 @@ def state_of(
     header = {
         "parameters": {
             **{name: int(value) for name, value in parameters.items() if name != "columns"},
-            "columns": None if kinds is None else {name: str(kind) for name, kind in kinds.items()},
+            "columns": None if kinds is None else {column_name(name): str(kind) for name, kind in kinds.items()},
         },
         **vars(fitted),
         "plans": [list(plan) for plan in distinct],
