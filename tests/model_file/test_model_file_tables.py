@@ -122,7 +122,6 @@ def test_without_words_predictions_stay_and_names_are_buckets(models, stored, tm
     assert np.array_equal(scores(loaded, FIRST), scores(model, FIRST))
     data = (tmp_path / "model.safetensors").read_bytes()
     assert not [word for word in ("prize", "lunch", "meeting") if word.encode() in data]
-    assert b"Berlin" not in data
     texts = [name for name in loaded.get_feature_names_out() if name.startswith("note:")]
     assert len(texts) > 100
     assert all(name.startswith("note:(bucket ") for name in texts)

@@ -10,6 +10,7 @@ In a file that is read in parts, those of its beginning do: see :mod:`sgdone.dat
 - All others stay strings.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def typed_column(strings: Any) -> Any:
     >>> typed("1", "?", "2.5"), typed("true", "FALSE"), typed("02134", "94110")
     ([1.0, None, 2.5], [True, False], ['02134', '94110'])
     """
-    for parse in (_numbers, _booleans, _timestamps):
+    for parse in (_numbers, _booleans, partial(timestamps, some_in_utc=False)):
         parsed = parse(strings)
         if parsed is not None and parsed.null_count < len(parsed):
             return parsed
@@ -67,7 +68,7 @@ def as_type(strings: Any, kind: Any) -> Any | None:
     >>> as_type(cells, NUMBER).to_pylist(), as_type(cells, BOOLEAN)
     ([1.0, None, 2.0], None)
     """
-    parse = {NUMBER: parsed_numbers, BOOLEAN: _booleans, TIMESTAMP: _timestamps}
+    parse = {NUMBER: parsed_numbers, BOOLEAN: _booleans, TIMESTAMP: timestamps}
     return parse[kind](strings) if kind in parse else strings
 
 
@@ -87,8 +88,9 @@ def _booleans(strings: Any) -> Any | None:
     return pc.if_else(known, true, pa.scalar(None, pa.bool_()))
 
 
-def _timestamps(strings: Any) -> Any | None:
+def timestamps(strings: Any, *, some_in_utc: bool = True) -> Any | None:
+    """Dates without a time zone; those of some cells may state that they are in UTC, but not those of all."""
     dates = parsed_dates(strings)
-    if dates is None or not np.array_equal(dates.utc, dates.wall):
+    if dates is None or (dates.zone == "UTC" and not some_in_utc) or not np.array_equal(dates.utc, dates.wall):
         return None
     return pa.chunked_array([pa.array(dates.utc, pa.timestamp("us"), mask=dates.missing)])

@@ -56,9 +56,10 @@ class ColumnPlan:
         """How the column was encoded, and why."""
         return ColumnDescription(self.encoder.name, self.kind.value, self.encoder.description(), self.reason)
 
-    def header(self) -> tuple[str, str, str]:
-        """Kind, family and reason, for a model file."""
-        return str(self.kind), self.family, self.reason
+    def header(self) -> tuple[str, ...]:
+        """Kind, family and reason, and the time zone of dates where it is known, for a model file."""
+        zone = self.encoder.zone if isinstance(self.encoder, DateEncoder) else None
+        return str(self.kind), self.family, self.reason, *([] if zone is None else [zone])
 
 
 class ColumnDescription(NamedTuple):

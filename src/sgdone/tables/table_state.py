@@ -105,7 +105,7 @@ def parts_of(state: EncoderState) -> tuple[dict[str, Any], FittedParts, list[Col
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(kinds):
             raise ValueError(f"columns have kinds that are not among the {len(kinds)} there are")
         plans = [kinds[k] for k in numbers.tolist()]
-        states = state.columns(["plans"], [_ENCODERS[kind].fields for kind, _, _ in plans])
+        states = state.columns(["plans"], [_ENCODERS[kind].fields for kind, *_ in plans])
         made = [_plan(name, plan, own) for name, plan, own in zip(fitted.encoded(), plans, states, strict=True)]
         fitted.check(made)
         return parameters, fitted, made
@@ -122,17 +122,22 @@ def _parameters(found: Mapping[str, Any]) -> dict[str, Any]:
     return dict(found)
 
 
-def _kinds(plan: Sequence[str]) -> tuple[Kind, str, str]:
-    """Kind, family and reason of a column."""
-    kind, family, reason = plan
+def _kinds(plan: Sequence[str]) -> tuple[Kind, str, str, str | None]:
+    """Kind, family, reason and time zone of a column."""
+    kind, family, reason, *rest = plan
+    zone = rest[0] if rest else None  # unknown in files of earlier versions
     if Kind(kind) not in _ENCODERS or family not in _FAMILIES or not isinstance(reason, str):
         raise ValueError(f"no column is a {kind!r} of the type {family!r}")
-    return Kind(kind), family, reason
+    if len(rest) > 1 or not (zone is None or (isinstance(zone, str) and Kind(kind) is Kind.DATE)):
+        raise ValueError(f"a column of the kind {kind!r} has the time zone {zone!r}")
+    return Kind(kind), family, reason, zone
 
 
-def _plan(name: str, kinds: tuple[Kind, str, str], state: ColumnState) -> ColumnPlan:
-    kind, family, reason = kinds
+def _plan(name: str, kinds: tuple[Kind, str, str, str | None], state: ColumnState) -> ColumnPlan:
+    kind, family, reason, zone = kinds
     encoder = _ENCODERS[kind].from_state(name, state)
     if isinstance(encoder, NumberEncoder) and encoder.boolean is not (kind is Kind.BOOLEAN):
         raise ValueError(f"column {name!r} is a {kind}, and its encoder is not")
+    if isinstance(encoder, DateEncoder):
+        encoder.zone = zone
     return ColumnPlan(kind, family, reason, encoder)
