@@ -348,6 +348,7 @@ class TestStreams:
             model.partial_fit(frame.assign(c="e", t="another word", x=[None] + [1.0] * 39), y)
         assert {"x missing", "c=e", "t:another word"} <= set(model.get_feature_names_out())
 
+    @pytest.mark.filterwarnings("ignore:most categories were not seen in fit")
     @pytest.mark.parametrize("loss", ["logistic", pytest.param("hinge", marks=pytest.mark.slow)])
     def test_an_interrupt_while_rows_are_encoded(self, loss, problem, monkeypatch):
         """New levels of one column are learnt, those of the next one are not: the model is as before the call."""

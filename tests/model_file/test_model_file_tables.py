@@ -43,6 +43,7 @@ def same(model, other, frame):
     assert model.n_features_in_ == other.n_features_in_ == frame.shape[1]
 
 
+@pytest.mark.filterwarnings("ignore:most categories were not seen in fit")
 @pytest.mark.parametrize("name", CLASSES)
 def test_predictions_on_raw_frames_keep_every_bit(name, models, stored):
     model = models[name]

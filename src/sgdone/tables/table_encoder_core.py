@@ -303,16 +303,28 @@ class TableEncoderCore:
 
     def _encode(self, read: dict[str, Column], n_rows: int, new: NewFeatures | None) -> Encoded:
         entries: list[Entries] = []
-        surprised = []
+        surprised, unseen = [], []
         for plan in self.plans_:
             name = plan.encoder.name
             entries.append(plan.encoder.encode(read[name], new))
             if entries[-1].new_gaps:
                 surprised.append(name)
+            if entries[-1].unseen:
+                unseen.append(f"column {name!r}: {entries[-1].unseen}")
         if new is not None:
             self.n_sparse_ = new.next
         if surprised:
-            warn_user(f"gaps in columns that had none in fit: {listed(surprised)}. They are filled by the mean.")
+            warn_user(
+                f"gaps in columns that had none in fit: {listed(surprised)}. They are filled by the mean.",
+                topic="gaps",
+            )
+        if unseen:
+            others = f"; and {len(unseen) - 5} other columns" if len(unseen) > 5 else ""
+            warn_user(
+                f"most categories were not seen in fit, and have no effect. {'; '.join(unseen[:5])}{others}. Check "
+                "that blanks, upper and lower case, and codes are those of the table in fit",
+                topic="unseen levels",
+            )
         return assemble(entries, n_rows, self.n_sparse_)
 
     def _warn_of_formats(self) -> None:
