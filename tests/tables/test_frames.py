@@ -117,3 +117,14 @@ def test_object_columns_of_one_kind():
 def test_what_is_not_a_usable_frame_is_refused(frame, error, message):
     with pytest.raises(error, match=message):
         TableEncoder().fit(frame)
+
+
+def test_few_strings_among_objects_that_are_numbers():
+    cells = pd.Series([*range(2000), None], dtype=object)
+    cells[7] = "seven"
+    with pytest.warns(UserWarning, match="column 'c' has 'seven' in row 7"):
+        encoder = TableEncoder().fit(pd.DataFrame({"c": cells}))
+    assert encoder.get_feature_names_out().tolist() == ["c", "c missing"]
+    cells[8:12] = "x"
+    with pytest.raises(TypeError, match="'c' holds cells of different kinds"):
+        TableEncoder().fit(pd.DataFrame({"c": cells}))

@@ -50,7 +50,7 @@ class ColumnPlan:
                 f"column {name!r} was a {self.kind} ({self.family}) when the encoder was fitted, and has the type "
                 f"{column.type} now: convert it, or fit again"
             )
-        return read_as(self.kind, name, column)
+        return read_as(self.kind, name, column, misprints=1)
 
     def description(self) -> "ColumnDescription":
         """How the column was encoded, and why."""
