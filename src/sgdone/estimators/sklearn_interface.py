@@ -40,7 +40,7 @@ except ImportError:
 @contextmanager
 def _numbered_columns_allowed(model: Any, X: Any) -> Iterator[None]:
     """Let an array have the columns 0, 1, 2, … of a data frame that `fit` had, without a warning about names."""
-    names = getattr(model, "feature_names_in_", ())
+    names: Any = getattr(model, "feature_names_in_", ())
     if hasattr(X, "columns") or not len(names) or names[0] != "0" or list(names) != list(map(str, range(len(names)))):
         yield
         return
