@@ -267,3 +267,16 @@ def test_a_condition_as_label_and_rows_without_one(sgdone, tmp_path):
     assert "delay > 12" in sgdone("inspect", model).stdout
     file.write_text("hour\n3\n20\n")
     assert [line.split(",")[0] for line in sgdone("predict", model, file).stdout.splitlines()[1:]] == ["False", "True"]
+
+
+def test_a_cell_that_is_no_number(sgdone, tmp_path, rng):
+    ages = rng.integers(18, 80, 2000)
+    cells = {"age": [*map(str, ages[:1500]), "abc", *map(str, ages[1501:])], "label": (ages > 50).astype(int)}
+    file = write_csv(tmp_path / "t.csv", cells)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        found = sgdone("fit", file, "--json")
+    assert kinds(found.report) == {"age": "number"}
+    assert "'abc' in line 1,502 of" in found.stderr
+    assert "--types 'age=category'" in found.stderr
+    assert kinds(sgdone("fit", file, "--types", "age=category", "--json").report) == {"age": "category"}

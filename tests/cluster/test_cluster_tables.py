@@ -137,3 +137,15 @@ def test_columns_that_differ_between_partitions():
         encoder_of([pa.table({"x": pa.array([], pa.float64())})])
     with pytest.raises(PartitionError, match="partition 1 is an array, partition 0 is a data frame"):
         fit_partitions(Here([*partitions_of([first]), Partition(1, [[1.0]], [0.0])]))
+
+
+def test_few_cells_that_are_no_numbers_are_counted_over_all_partitions():
+    cells = [str(k) for k in range(2000)]
+    cells[700] = "seven hundred"
+    rows = pa.table({"x": cells, "z": pa.array(range(2000))})
+    for cuts in ([0, 2000], [0, 600, 900, 2000], [0, 1500, 2000]):
+        with pytest.warns(UserWarning, match="column 'x' has 'seven hundred' in row"):
+            encoder = learnt_encoder(Rounds(Here(partitions_of(parts_of(rows, cuts)))))
+        assert encoder.get_feature_names_out().tolist() == ["x", "z", "x missing"]
+    cells[701:703] = "b", "c"
+    assert kinds_of(parts_of(rows.set_column(0, "x", [cells]), [0, 600, 2000])) == {"x": "category"}

@@ -125,7 +125,7 @@ def test_blocks_are_the_same_with_and_without_the_loop(rows, end):
     for types in ({"a": NUMBER, "b": NUMBER, "c": WHOLE}, {"a": NUMBER, "b": pa.large_string(), "c": NUMBER}):
         outcomes = []
         for with_numbers in (True, False):
-            parser = CellParser(types, columns)
+            parser = CellParser(types, columns, {})
             try:
                 known = parser.numbers(block, record_of()) if with_numbers else None
                 found = parser.table(block, record_of(), known)
@@ -143,7 +143,7 @@ def bits(column):
 
 def test_a_block_without_any_label():
     """Its other cells are read; the rows are left out later."""
-    parser = CellParser({"a": NUMBER, "c": WHOLE}, Columns(["a"], "c", None, []))
+    parser = CellParser({"a": NUMBER, "c": WHOLE}, Columns(["a"], "c", None, []), {})
     assert parser.table(block_of(b"1,2,NA\n3,4,?\n"), record_of())["c"].to_pylist() == [None, None]
 
 
@@ -152,7 +152,7 @@ def test_the_beginning_decides_the_same_types():
     blocks = [b"1,2,0\n3,4,1\n", b"1,x,0\n", b"007,5,1\n", b"1.5,6,2\n"]
 
     def types(*chosen):
-        found = decide_types([(block_of(block), record_of()) for block in chosen], columns)
+        found, _ = decide_types([(block_of(block), record_of()) for block in chosen], columns)
         return {name: str(kind) for name, kind in found.items()}
 
     assert types(blocks[0], blocks[3]) == {"a": "double", "b": "double", "c": "int64"}
@@ -161,7 +161,7 @@ def test_the_beginning_decides_the_same_types():
 
 
 def test_after_several_failures_the_loop_is_not_tried_again():
-    parser = CellParser({"a": NUMBER}, Columns(["a"], None, None, []))
+    parser = CellParser({"a": NUMBER}, Columns(["a"], None, None, []), {})
     for _ in range(4):
         assert parser.numbers(block_of(b"NA,1,2\n"), record_of()) == {}
     assert parser.numbers(block_of(b"1,1,2\n"), record_of()) == {}

@@ -6,10 +6,12 @@ import lzma
 import os
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from sgdone import TableEncoder
 from sgdone.data.files import DataError, read
 
 CSV = "a,b,label\n1,2.5,0\n-3,1e3,1\n"
@@ -179,3 +181,15 @@ def test_permission(tmp_path):
     (tmp_path / "t.csv").chmod(0)
     with pytest.raises(DataError, match="Permission denied"):
         read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_dates_in_utc_keep_their_zone(suffix, tmp_path):
+    times = pd.date_range("2024-01-01", periods=9, freq="7h", tz="UTC")
+    frame = pd.DataFrame({"t": times.strftime("%Y-%m-%dT%H:%M:%SZ"), "y": range(9)})
+    path = tmp_path / f"t{suffix}"
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_json(path, orient="records", lines=True)
+    encoder = TableEncoder()
+    expected = encoder.fit_transform(read(path).X)
+    found = encoder.transform(pd.DataFrame({"t": times.tz_convert("Asia/Tokyo")}))
+    assert (found != expected).nnz == 0

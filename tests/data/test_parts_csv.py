@@ -178,3 +178,56 @@ def test_blocks_of_whole_rows(tmp_path_factory, rows, size, end):
     assert b"".join(block.text for block in blocks) == path.read_bytes()
     assert column(tables).to_pylist() == column([read(path)]).to_pylist()
     assert column(tables, "b").to_pylist() == column([read(path)], "b").to_pylist()
+
+
+class TestMisprints:
+    """Of 3,000 cells with a value at most three may be no numbers, wherever the file is cut."""
+
+    def write(self, path, *rows, label="0"):
+        lines = [f"{'n/a!' if row in rows else row},{row % 2 if label == '0' else label}" for row in range(3000)]
+        path.write_text("a,y\n" + "\n".join(lines) + "\n")
+        return path
+
+    @pytest.mark.parametrize("rows", [(0,), (2999,), (40, 41, 42), (1000, 2000, 2999)])
+    def test_they_are_missing_values_with_a_warning(self, tmp_path, monkeypatch, rows):
+        path = self.write(tmp_path / "t.csv", *rows)
+        expected = [None if row in rows else float(row) for row in range(3000)]
+        message = rf"column 'a' has 'n/a!' in line {rows[0] + 2:,} of .*t.csv \(\d of [\d,]+ cells\)"
+        with pytest.warns(UserWarning, match=message) as found:
+            assert read(path).X.column("a").to_pylist() == expected
+        assert len(found) == 1
+        monkeypatch.setattr(text_blocks, "HEAD", 10**6)
+        with pytest.warns(UserWarning, match=message) as found:
+            assert column(parts(path)).to_pylist() == expected
+        assert len(found) == 1
+
+    def test_the_beginning_may_have_none(self, tmp_path):
+        path = self.write(tmp_path / "t.csv", 1500, 2999)
+        with pytest.warns(UserWarning, match="column 'a' has 'n/a!' in line 1,502 of"):
+            assert column(parts(path)).null_count == 2
+        with pytest.raises(DataError, match="line 502, column 'a': 'n/a!' does not fit: the column has only numbers"):
+            parts(self.write(tmp_path / "t.csv", 500))
+
+    def test_too_many_make_strings(self, tmp_path, monkeypatch, recwarn):
+        path = self.write(tmp_path / "t.csv", 10, 20, 30, 40)
+        monkeypatch.setattr(text_blocks, "HEAD", 10**6)
+        for table in (read(path).X, pa.concat_tables([part.X for part in parts(path)])):
+            assert str(table.schema.types[0]) == "large_string"
+        stated = parts(self.write(tmp_path / "t.csv", 10), as_strings=["a"])
+        assert str(column(stated).type) == "large_string"
+        assert not recwarn.list
+
+    @pytest.mark.parametrize("reading", [read, parts])
+    @pytest.mark.parametrize(
+        ("label", "cell", "message"),
+        [("1", "y", "the name of the column: is the header repeated"), ("1.5", "abc", "almost all others are numbers")],
+    )
+    def test_labels(self, tmp_path, monkeypatch, reading, label, cell, message):
+        monkeypatch.setattr(text_blocks, "HEAD", 10**6)
+        monkeypatch.setattr(text_blocks, "BLOCK", 10**6)
+        path = self.write(tmp_path / "t.csv", label=label)
+        lines = path.read_text().splitlines()
+        lines[2000] = f"5,{cell}"
+        path.write_text("\n".join(lines))
+        with pytest.raises(DataError, match=f"line 2,001, column 'y': the label is '{cell}', .*{message}"):
+            reading(path)

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import sgdone
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier
 
 NAMES = ["age", "height", "weight", "shoe size", "é"]
@@ -58,6 +59,52 @@ def test_wrong_order_at_predict_and_partial_fit(frame, binary, model):
         model.predict(turned)
     with pytest.raises(ValueError, match="must be in the same order"):
         model.partial_fit(turned, binary[1])
+
+
+ODD_NAMES = {
+    "integers": [5, 3, 1, 0, 2],
+    "mixed": ["age", 1, 2.5, ("c", 2), None],
+    "tuples": [("a", 1), ("a", 2), ("b", 1), ("b", 2), ("c", 1)],
+    "days": pd.date_range("2024-01-01", periods=5),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_NAMES)
+@pytest.mark.parametrize("make", [LinearClassifier, SGDClassifier])
+def test_names_of_any_type_are_matched_by_name(kind, make, binary, tmp_path, recwarn):
+    X, y = binary
+    frame = pd.DataFrame(X)
+    frame.columns = pd.Index(ODD_NAMES[kind], tupleize_cols=kind == "tuples")
+    turned = frame.iloc[:, [3, 0, 4, 1, 2]]
+    model = make(random_state=0).fit(frame, y)
+    expected = model.decision_function(frame)
+    sgdone.save(model, tmp_path / "model")
+    for fitted in (model, sgdone.load(tmp_path / "model")):
+        np.testing.assert_array_equal(fitted.decision_function(turned), expected)
+    one, two = (make(random_state=0).partial_fit(frame, y, classes=[0, 1]) for _ in range(2))
+    np.testing.assert_array_equal(one.partial_fit(turned, y).coef_, two.partial_fit(frame, y).coef_)
+    with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing"):
+        model.predict(frame.set_axis(pd.Index([77, *frame.columns[1:]], tupleize_cols=False), axis=1))
+    assert not recwarn.list
+
+
+def test_columns_0_1_2_are_those_of_an_array(binary, recwarn):
+    X, y = binary
+    frame = pd.DataFrame(X)
+    model = LinearClassifier(random_state=0).fit(frame, y)
+    of_array = LinearClassifier(random_state=0).fit(X, y)
+    expected = model.decision_function(frame)
+    np.testing.assert_array_equal(of_array.decision_function(frame[[3, 0, 4, 1, 2]]), expected)
+    np.testing.assert_array_equal(model.decision_function(X), expected)
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="X has feature names, but LinearClassifier was fitted without"):
+        of_array.decision_function(frame.rename(columns={0: 9}))
+
+
+def test_names_that_are_equal_as_strings(binary):
+    X, y = binary
+    with pytest.raises(ValueError, match=r"same name: '1' \('1' as int and as str\). Rename or drop"):
+        LinearClassifier().fit(pd.DataFrame(X[:, :2], columns=[1, "1"]), y)
 
 
 def test_names_at_fit_alone_warn_as_in_scikit_learn(frame, binary, model):

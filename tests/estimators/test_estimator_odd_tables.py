@@ -33,7 +33,7 @@ def test_two_columns_without_a_name(table):
     model = LinearClassifier(random_state=0).fit(table[["x"]].assign(z=table["x"] ** 2), Y)
     frame = pd.DataFrame(np.ones((2, 2)))
     frame.columns = [None, None]
-    with pytest.raises(ValueError, match="X has 2 columns named None"):
+    with pytest.raises(ValueError, match="several columns have the same name: 'None'"):
         model.predict(frame)
 
 

@@ -240,3 +240,15 @@ def test_new_levels_in_batches_of_frames(rows):
     model = fitted(from_batches(frames, label="y"), stop=MaxPasses(1))
     assert {"city=Oslo", "city=Rome", "city=Bern"} <= set(model.get_feature_names_out())
     assert isinstance(model.coefficients(), pd.DataFrame)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba"])
+def test_unseen_levels_are_warned_of_once_a_call(method):
+    jobs = pa.table({"job": ["Sales ", "Tech "] * 100})
+    model = LinearClassifier(random_state=0).fit(jobs, [0, 1] * 100)
+    others = pa.table({"job": ["Sales", "Tech"] * 100})
+    for _ in range(2):
+        parts = getattr(model, method)(batches(others.slice(first, 50 + first // 50) for first in (0, 50, 100)))
+        with pytest.warns(UserWarning, match="column 'job': 100 % of 50 cells") as found:
+            assert len(list(parts)) == 3
+        assert len(found) == 1

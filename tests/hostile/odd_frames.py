@@ -143,6 +143,7 @@ _USUAL = [
     "texts",
     "numbers in strings",
     "dates",
+    "dates with zone",
     "times",
     "categories",
     "codes",
@@ -166,6 +167,37 @@ def odd_frame(random: Random, n_rows: int, kinds: dict[str, str] | None = None) 
     frame = pd.DataFrame(columns) if columns else pd.DataFrame(index=range(n_rows))
     how, frame = _changed(frame, random)
     return f"{n_rows} rows of {kinds}{how}", kinds, frame
+
+
+_ZONES = ["UTC", "Asia/Tokyo", "America/St_Johns", "+05:30", "-11:00"]
+
+
+def same_rows(frame: Any, random: Random) -> tuple[str, Any]:
+    """Words for it, and the same rows: columns in another order, and instants in another zone or without one."""
+    order = random.sample(range(frame.shape[1]), frame.shape[1])
+    frame = frame.iloc[:, order] if isinstance(frame, pd.DataFrame) else frame.select([_names(frame)[k] for k in order])
+    if not isinstance(frame, pd.DataFrame) or random.random() < 0.2:
+        return f"columns in the order {order}", frame
+    zone = random.choice([*_ZONES, None])
+    changed = [_in_zone(frame.iloc[:, k], zone) for k in range(frame.shape[1])]
+    moved = pd.concat(changed, axis=1) if changed else frame
+    return f"columns in the order {order}, zone {zone}", moved.set_axis(frame.columns, axis=1)
+
+
+def _names(frame: Any) -> list[str]:
+    return list(frame.column_names if isinstance(frame, pa.Table) else frame.columns)
+
+
+def _in_zone(column: Any, zone: str | None) -> Any:
+    """Instants in another zone; None leaves none, and other columns stay as they are."""
+    kind = column.dtype
+    if isinstance(kind, pd.DatetimeTZDtype):
+        return column.dt.tz_convert(zone)
+    arrow = getattr(kind, "pyarrow_dtype", None)
+    if arrow is not None and pa.types.is_timestamp(arrow) and arrow.tz is not None:
+        cells = pa.array(column.array).cast(pa.timestamp(arrow.unit, zone))
+        return pd.Series(pd.arrays.ArrowExtensionArray(cells), index=column.index)
+    return column
 
 
 def _series(cells: Any) -> Any:

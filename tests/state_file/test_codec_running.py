@@ -195,6 +195,7 @@ def test_states_of_rules(rule):
     assert_same(there_and_back(state), state)
 
 
+@pytest.mark.filterwarnings("ignore:most categories were not seen in fit")
 def test_an_encoder_of_tables():
     encoder = TableEncoder().fit(FIRST)
     back, state = there_and_back([encoder, encoder.state()])

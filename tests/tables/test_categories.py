@@ -143,3 +143,38 @@ def test_levels_that_are_numbers_are_in_their_order():
     assert encoder.get_feature_names_out().tolist() == ["hour=0", "hour=1", "hour=9", "hour=10", "hour=23"]
     texts = TableEncoder(columns={"c": "category"}).fit(pa.table({"c": ["10", "9", "x"]}))
     assert texts.get_feature_names_out().tolist() == ["c=10", "c=9", "c=x"]
+
+
+def padded(n_rows, blanks=""):
+    return pa.table(
+        {"job": [f"{job}{blanks}" for job in ["Sales", "Tech", "Art"] * n_rows][:n_rows], "x": range(n_rows)}
+    )
+
+
+def test_levels_that_are_mostly_unseen_are_warned_of():
+    encoder = TableEncoder().fit(padded(300, "   "))
+    for fitted in (encoder, TableEncoder.from_state(encoder.state())):
+        with pytest.warns(
+            UserWarning, match="not seen in fit.* column 'job': 100 % of 60 cells, such as 'Sales'"
+        ) as found:
+            fitted.transform(padded(60))
+        assert len(found) == 1
+    half = pa.concat_tables([padded(80), padded(20, "   ")])
+    with pytest.warns(UserWarning, match="column 'job': 80 % of 100 cells"):
+        encoder.transform(half)
+
+
+@pytest.mark.parametrize(
+    ("levels", "later"),
+    [
+        (["a", "b"] * 100, ["c"] * 29),  # too few cells
+        (["a", "b"] * 100, ["c"] * 49 + ["a"] * 51),  # most are known
+        ([f"id {k}" for k in range(200)], [f"id {k}" for k in range(1000, 2000)]),  # no level repeats
+        ([f"id {min(k, 300)}" for k in range(400)], [f"id {k}" for k in range(1000, 1160)] + ["id 300"] * 40),
+        (["a", "b"] * 100, [None] * 100),
+    ],
+)
+def test_levels_that_may_be_unseen_are_not(levels, later, recwarn):
+    encoder = TableEncoder(columns={"c": "category"}).fit(pa.table({"c": levels, "x": range(len(levels))}))
+    encoder.transform(pa.table({"c": pa.array(later, pa.string()), "x": range(len(later))}))
+    assert not recwarn.list

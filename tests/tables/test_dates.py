@@ -6,6 +6,7 @@ import pytest
 
 from sgdone.tables import TableEncoder, arrow_table
 from sgdone.tables.date_values import date_values
+from sgdone.tables.merged_encoders import merge_encoders
 
 MOMENTS = [
     datetime.datetime(1969, 7, 20, 20, 17, 40, 123456),
@@ -102,3 +103,64 @@ def test_a_gap_is_not_the_first_of_1970():
     days = pa.array([0, 3, 5], pa.date32())
     gaps = pa.array([None, 3, 5], pa.date32())
     assert not TableEncoder().fit(pa.table({"first": days, "second": gaps})).left_out_
+
+
+def stamps(zone, *hours):
+    instants = [datetime.datetime(2024, 3, 30, hour, tzinfo=datetime.UTC) for hour in hours or range(0, 24, 5)]
+    return pa.table({"d": pa.array(instants, pa.timestamp("us", zone))})
+
+
+def written(offset):
+    zone = datetime.timezone(datetime.timedelta(hours=offset))
+    return pa.table({"d": [at.astimezone(zone).isoformat() for at in stamps("UTC").column("d").to_pylist()]})
+
+
+def dense(encoder, table):
+    return encoder.transform(table).toarray()
+
+
+@pytest.mark.parametrize("first", [stamps("Europe/Berlin"), stamps("UTC"), stamps("-03:00"), written(2), written(0)])
+@pytest.mark.parametrize("later", [stamps("Asia/Tokyo"), stamps("+05:30"), written(-8), written(0)])
+def test_later_dates_are_compared_in_the_zone_of_fit(first, later):
+    encoder = TableEncoder().fit(first)
+    for fitted in (encoder, TableEncoder.from_state(encoder.state())):
+        np.testing.assert_array_equal(dense(fitted, later), dense(encoder, first))
+
+
+NAIVE = pa.table({"d": pa.array([0, 10**12], pa.timestamp("us"))})
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "message"),
+    [
+        (NAIVE, stamps("UTC"), "'d' had no time zone in fit, and has the time zone UTC now: convert it"),
+        (NAIVE, written(1), "'d' had no time zone in fit, and has the time zone \\+01:00 now"),
+        (stamps("UTC"), NAIVE, "'d' had the time zone UTC in fit, and has no time zone now: state"),
+        (
+            written(1),
+            pa.table({"d": ["2024-01-01", "2024-01-02T12:00:00Z"]}),
+            "has times with and without a time zone",
+        ),
+        (pa.concat_tables([written(1), written(2)]), NAIVE, "'d' had several time zones in fit, and has no time zone"),
+    ],
+)
+def test_dates_with_and_without_a_zone_are_not_compared(first, later, message):
+    encoder = TableEncoder().fit(first)
+    with pytest.raises(ValueError, match=message):
+        encoder.transform(later)
+    with pytest.warns(UserWarning, match="gaps in columns"):
+        encoder.transform(pa.table({"d": pa.array([None], later.schema.field("d").type)}))
+
+
+def test_cells_with_several_offsets_keep_their_clocks_in_one_call_or_two():
+    winter, summer = written(1), written(2)
+    whole, parts = TableEncoder().partial_fit(pa.concat_tables([winter, summer])), TableEncoder().partial_fit(winter)
+    parts.partial_fit(summer)
+    alone, other = TableEncoder().partial_fit(winter), TableEncoder().partial_fit(summer)
+    merged = merge_encoders(alone, other, winter.num_rows, summer.num_rows)
+    for encoder in (whole, parts, merged):
+        names = encoder.get_feature_names_out().tolist()
+        at_one, at_two = dense(encoder, winter), dense(encoder, summer)
+        assert at_one[0, names.index("d.hour=1")] == at_two[0, names.index("d.hour=2")] == 1
+    with pytest.raises(ValueError, match="the time zone Asia/Tokyo in some rows and the time zone UTC in others"):
+        merge_encoders(TableEncoder().fit(stamps("Asia/Tokyo")), TableEncoder().fit(stamps("UTC")), 5, 5)

@@ -55,7 +55,7 @@ def test_kinds_follow_from_all_values(values, kind):
 
 
 def test_the_last_cell_can_decide():
-    assert settle("x", column([str(k) for k in range(100_000)] + ["x"])).kind == "category"
+    assert settle("x", column([str(k) for k in range(100_000)] + ["007"])).kind == "category"
     assert settle("x", column(["2011-01-01"] * 100_000 + ["x"])).kind == "category"
 
 
@@ -103,3 +103,31 @@ def test_levels_of_numbers_are_the_same_with_and_without_gaps():
     assert whole.levels.to_pylist() == gaps.levels.to_pylist() == ["94110", "7"]
     assert read_as(Kind.CATEGORY, "x", column([-0.0, 0.0, 1.5])).values.levels.to_pylist() == ["0", "1.5"]
     assert read_as(Kind.CATEGORY, "x", column([True, None])).values.levels.to_pylist() == ["True"]
+
+
+def with_misprints(n_cells, *rows):
+    return [f"n/{row}" if row in rows else str(row) for row in range(n_cells)] + ["NA", None]
+
+
+@pytest.mark.parametrize("row", [0, 3, 999])
+def test_one_cell_in_a_thousand_may_be_no_number(row):
+    found = settle("x", column(with_misprints(1000, row)))
+    assert (found.kind, found.misprints.rows.tolist(), found.misprints.first) == ("number", [row], f"n/{row}")
+    assert found.misprints.cells == 1000
+    assert np.flatnonzero(np.isnan(found.values)).tolist() == sorted([row, 1000, 1001])
+
+
+def test_more_than_one_cell_in_a_thousand_makes_a_category():
+    assert settle("x", column(with_misprints(1999, 5, 6))).kind == "category"
+    small = settle("x", column(with_misprints(999, 5)))
+    assert (small.kind, small.misprints.first) == ("category", "n/5")  # worth a warning
+    assert settle("x", column(with_misprints(150, 5, 6))).misprints is None
+    assert settle("x", column(["007", "x"] + ["94110"] * 2000)).kind == "category"
+
+
+def test_stated_kinds_decide_about_misprints():
+    cells = column(with_misprints(3000, 5))
+    assert read_as(Kind.CATEGORY, "x", cells).misprints is None
+    assert read_as(Kind.NUMBER, "x", cells).misprints.rows.tolist() == [5]
+    with pytest.raises(ValueError, match="column 'x' is a column of numbers, but row 5 holds 'n/5'"):
+        read_as(Kind.NUMBER, "x", column(with_misprints(3000, 5, 6, 7, 8)))

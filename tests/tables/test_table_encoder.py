@@ -159,7 +159,7 @@ def test_the_value_of_gaps_stays_once_it_is_in_use():
     ("first", "later", "message"),
     [
         (["a", "b"], [1.0, 2.0], "was a category .string. when the encoder was fitted, and has the type double now"),
-        ([1.0, 2.0], ["3", "x"], "column 'x' is a column of numbers, but row 1 holds 'x'"),
+        ([1.0, 2.0], ["3", "x", "y"], "column 'x' is a column of numbers, but row 1 holds 'x'"),
         ([True, False], [0.5, 1.0], "was a boolean"),
         (["2011-01-01", "2011-01-02"], [1, 2], "was a date"),
         ([1, 2], [True, False], "was a number"),
@@ -395,3 +395,25 @@ def test_the_numbers_of_texts_do_not_change():
     assert encoder.texts().tolist() == [1, 1]
     encoder.partial_fit(pd.DataFrame({"a": ["three", "four"], "b": ["one", "two"]}))
     assert encoder.texts().tolist() == [1, 1, 0, 0]
+
+
+def test_cells_that_are_no_numbers_are_named():
+    ages = [str(k) for k in range(2000)]
+    ages[1234] = "abc"
+    pay = [str(k % 37) for k in range(2000)]
+    pay[1234] = "pay"
+    table = pa.table({"age": ages, "pay": pay, "x": range(2000)})
+    message = r"missing values: column 'age' has 'abc' in row 1,234 \(1 of 2,000 cells\); column 'pay' has 'pay' in row"
+    with pytest.warns(UserWarning, match=message) as found:
+        encoder = TableEncoder().fit(table)
+    assert len(found) == 1
+    assert encoder.get_feature_names_out().tolist() == ["age", "pay", "x", "age missing", "pay missing"]
+    with pytest.warns(UserWarning, match=r"column 'age' has 'abc' in row 2 \(1 of 4 cells\)") as found:
+        rows = encoder.transform(table.slice(1232, 4)).toarray()
+    assert len(found) == 1
+    assert rows[:, 3].tolist() == [0, 0, 1, 0]
+    with pytest.warns(
+        UserWarning, match=r"almost all numbers are read as categories: column 'age' has 'abc' in row 234"
+    ):
+        small = TableEncoder().fit(table.slice(1000, 500))
+    assert str(small.plans_[0].kind) == "category"

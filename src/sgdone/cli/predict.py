@@ -22,6 +22,7 @@ from sgdone.estimators.classification import Classification
 from sgdone.estimators.parameters import as_loss
 from sgdone.estimators.probabilities import probabilities
 from sgdone.model_file import load_core, read_header
+from sgdone.tables.warn_user import one_warning_a_topic
 
 
 @final
@@ -88,8 +89,9 @@ class _Run:
     def parts(self, *, with_shares: bool) -> Iterator[PredictedPart]:
         """The predictions; with the probabilities of the classes, if the model has them."""
         model, classes = self._model, getattr(self._model, "classes_", None)
+        topics = set[str]()
         for rows, ids in self.rows.parts():
-            with table_errors_named(self.rows.name):
+            with table_errors_named(self.rows.name), one_warning_a_topic(topics):
                 outputs = raw_outputs(model, rows.X)
             predictions, shares = outputs, None
             if classes is not None:

@@ -4,13 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
+import numpy as np
+
 from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.requests import PartitionError, Request
 from sgdone.cluster.rounds import Rounds
 from sgdone.tables import TableEncoderCore
-from sgdone.tables.kinds import Kind, settle
+from sgdone.tables.kinds import Column, Kind, settle
 from sgdone.tables.merged_encoders import merge_encoders
+from sgdone.tables.string_cells import CELLS_PER_MISPRINT
+
+_MISPRINTS = "misprints"
 
 
 @final
@@ -41,7 +46,10 @@ class LearntColumns:
 @message
 @dataclass(frozen=True)
 class KindVotes:
-    """Of each column, the number of rows in partitions that take it for a kind; None if the rows are no table."""
+    """Of each column, the number of rows in partitions that take it for a kind; None if the rows are no table.
+
+    Columns of numbers count their cells with a value, and under ``"misprints"`` those that are no numbers.
+    """
 
     partition: int
     votes: dict[str, dict[str, int]] | None
@@ -76,9 +84,21 @@ class KindsOfColumns(Request):
         if not partition.is_table:
             return KindVotes(partition.number, None)
         rows = partition.X
-        found = {name: settle(name, column).kind for name, column in zip(rows.column_names, rows.columns, strict=True)}
-        votes = {name: {} if kind is Kind.DROP else {str(kind): rows.num_rows} for name, kind in found.items()}
-        return KindVotes(partition.number, votes)
+        columns = zip(rows.column_names, rows.columns, strict=True)
+        return KindVotes(
+            partition.number, {name: _votes(settle(name, column), rows.num_rows) for name, column in columns}
+        )
+
+
+def _votes(column: Column, n_rows: int) -> dict[str, int]:
+    """What the rows of a partition say about a column."""
+    if column.kind is Kind.DROP:
+        return {}
+    if column.misprints is not None:  # a category, if this partition were alone and they are not few
+        return {str(Kind.NUMBER): column.misprints.cells, _MISPRINTS: column.misprints.rows.size}
+    if column.kind is Kind.NUMBER:
+        return {str(Kind.NUMBER): int(np.count_nonzero(~np.isnan(column.values)))}
+    return {str(column.kind): n_rows}
 
 
 @final
@@ -111,19 +131,22 @@ def agreed_kinds(found: KindVotes, columns: Mapping[str, str] | None = None) -> 
     """Kinds of the columns about which partitions disagree; and those that the user states.
 
     Columns that are numbers or dates in some partitions only are categories. They are text if most rows are in
-    partitions that say so.
+    partitions that say so. Columns of numbers may have few cells that are none, over all partitions.
 
     Examples
     --------
     >>> agreed_kinds(KindVotes(0, {"zip": {"number": 2, "category": 2}, "x": {"number": 4}}))
     {'zip': 'category'}
     """
-    agreed = {
-        name: str(Kind.TEXT if 2 * votes.get(str(Kind.TEXT), 0) > sum(votes.values()) else Kind.CATEGORY)
-        for name, votes in (found.votes or {}).items()
-        if len(votes) > 1
-    }
+    agreed = {name: str(_agreed(votes)) for name, votes in (found.votes or {}).items() if len(votes) > 1}
     return agreed | dict(columns or {})
+
+
+def _agreed(votes: Mapping[str, int]) -> Kind:
+    few = CELLS_PER_MISPRINT * votes.get(_MISPRINTS, 0) <= votes.get(str(Kind.NUMBER), 0)
+    if set(votes) == {str(Kind.NUMBER), _MISPRINTS}:
+        return Kind.NUMBER if few else Kind.CATEGORY
+    return Kind.TEXT if 2 * votes.get(str(Kind.TEXT), 0) > sum(votes.values()) else Kind.CATEGORY
 
 
 def learnt_encoder(rounds: Rounds, columns: Mapping[str, str] | None = None) -> TableEncoderCore | None:

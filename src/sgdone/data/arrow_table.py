@@ -14,6 +14,7 @@ from sgdone.data.table import DataError, ReadOptions, Table, all_finite, shorten
 from sgdone.tables import arrow_table
 from sgdone.tables.arrow_arrays import arrow_of, numpy_of
 from sgdone.tables.kinds import family_of
+from sgdone.tables.string_cells import CELLS_PER_MISPRINT, is_number
 
 #: Maps a 0-based row number to its place in the file: "line 18" or "row 17".
 Place = Callable[[int], str]
@@ -156,8 +157,24 @@ def _text_labels(column: Any, name: str, options: ReadOptions, place: Place) -> 
             problem if text.strip() else "missing label: drop the row",
             place=f"{place(row)}, column {name!r}",
         )
+    _refuse_misprints(classes, codes, name, options, place)
     result: NDArray[Any] = np.array(classes, dtype=np.str_)[codes]
     return result
+
+
+def _refuse_misprints(classes: list[str], codes: NDArray[Any], name: str, options: ReadOptions, place: Place) -> None:
+    """Raise for few labels that are no numbers among numbers, and for the name of the column: one row is no class."""
+    counts = np.bincount(codes, minlength=len(classes))
+    words = [code for code, text in enumerate(classes) if not is_number(text.strip())]
+    numbers = len(words) < len(classes) and CELLS_PER_MISPRINT * counts[words].sum() <= codes.size
+    for code in words:
+        header = classes[code].strip() == name and CELLS_PER_MISPRINT * counts[code] <= codes.size
+        if not (numbers or header):
+            continue
+        found = f"the label is {shortened(classes[code])!r}, "
+        problem = "the name of the column: is the header repeated?" if header else "and almost all others are numbers."
+        row = int(np.argmax(codes == code))
+        raise options.error(f"{found}{problem} Correct the line, or remove it", place=f"{place(row)}, column {name!r}")
 
 
 def _check_finite(values: NDArray[Any], name: str, options: ReadOptions, place: Place) -> None:

@@ -1,7 +1,8 @@
 """Cells of a CSV file that is read in parts: types that its beginning decides, and cells of these types after it."""
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, final
 
 import pyarrow as pa
@@ -10,14 +11,16 @@ import pyarrow.csv as arrow_csv
 
 from sgdone.data import text_blocks
 from sgdone.data.column_choice import Columns
-from sgdone.data.csv_columns import BOOLEAN, FALSE, NUMBER, TIMESTAMP, TRUE, as_type, type_of_column
+from sgdone.data.csv_columns import BOOLEAN, FALSE, NUMBER, TIMESTAMP, TRUE, ColumnType, as_type
 from sgdone.data.csv_labels import labels_as, typed_labels
 from sgdone.data.csv_numbers import NUMBERS, NumberColumns
 from sgdone.data.csv_records import FirstRecord, broken_line, line_of
+from sgdone.data.locations import shown
 from sgdone.data.memory import size_text
 from sgdone.data.table import DataError, shortened
 from sgdone.data.text_blocks import TextBlock
-from sgdone.tables.string_cells import GAP_WORDS
+from sgdone.tables.number_values import warn_of_misprints
+from sgdone.tables.string_cells import CELLS_PER_MISPRINT, GAP_WORDS, Misprints, numbers_and_misprints
 
 #: Blocks that have cells of numbers which are not written plainly, before no other is expected to have none.
 _MOST_FAILURES = 4
@@ -29,10 +32,20 @@ _FOUND = {NUMBER: "numbers", BOOLEAN: "true and false", TIMESTAMP: "dates", pa.i
 
 @final
 class CellParser:
-    """Parses blocks of rows to columns of fixed types."""
+    """Parses blocks of rows to columns of fixed types.
 
-    def __init__(self, types: dict[str, Any], columns: Columns) -> None:
+    Parameters
+    ----------
+    types : dict
+    columns : Columns
+    misprints : dict
+        Number of cells of the beginning that are no numbers, by column of numbers.
+    """
+
+    def __init__(self, types: dict[str, Any], columns: Columns, misprints: Mapping[str, int]) -> None:
         self._types, self._columns = types, columns
+        self._expected, self._misprints = misprints, dict.fromkeys(types, 0)
+        self._cells = dict.fromkeys(types, 0)
         self._as_text: set[str] = set()  # columns with cells that Arrow does not read as their type
         self._number_columns = NumberColumns()
         self._failures = 0
@@ -53,6 +66,8 @@ class CellParser:
         """The columns of the rows of a block, of which some may be known."""
         known = numbers or {}
         others = {name: kind for name, kind in self._types.items() if name not in known}
+        for name, column in known.items():
+            self._cells[name] += len(column) - column.null_count
         made = dict(zip(others, self._parsed_by_arrow(block, record, others), strict=True)) if others else {}
         return pa.table([(known | made)[name] for name in self._types], names=list(self._types))
 
@@ -64,16 +79,35 @@ class CellParser:
             strings = strings_of(block, record, list(wanted))
             self._as_text |= {name for name, kind in wanted.items() if not _is_plain(strings.column(name), kind)}
             found = strings
-        return [
-            column if column.type == kind else self._converted(column, name, block, record)
-            for column, (name, kind) in zip(found.columns, wanted.items(), strict=True)
-        ]
-
-    def _converted(self, strings: Any, name: str, block: TextBlock, record: FirstRecord) -> Any:
-        made = self._parsed(strings, name)
-        if made is None:
-            raise self._contradiction(strings, name, block, record)
+        made, misprints = [], list[tuple[str, str, Misprints]]()
+        for column, (name, kind) in zip(found.columns, wanted.items(), strict=True):
+            if column.type != kind:
+                column, bad = self._converted(column, name, block, record)
+                if bad is not None:
+                    line = line_of(int(bad.rows[0]), io.BytesIO(block.text), record, block.line)
+                    misprints.append((name, f"line {line:,} of {shown(record.options.path)}", bad))
+            self._cells[name] += len(column) - column.null_count
+            made.append(column)
+        warn_of_misprints(misprints)
         return made
+
+    def _converted(
+        self, strings: Any, name: str, block: TextBlock, record: FirstRecord
+    ) -> tuple[Any, Misprints | None]:
+        """The column as its type, and cells that are no numbers if they are the first of few in the files."""
+        made = self._parsed(strings, name)
+        if made is not None:
+            return made, None
+        numbers, bad = None, None
+        if self._types[name] == NUMBER and name in self._columns.features:
+            numbers, bad = numbers_and_misprints(strings, most=1.0) or (None, None)
+        if bad is None:
+            raise self._contradiction(strings, name, block, record)
+        first, cells = not self._misprints[name], self._cells[name] + bad.cells
+        self._misprints[name] += bad.rows.size
+        if self._misprints[name] > max(self._expected.get(name, 0), cells // CELLS_PER_MISPRINT):
+            raise self._contradiction(strings, name, block, record)
+        return numbers, replace(bad, cells=cells) if first else None
 
     def _parsed(self, strings: Any, name: str) -> Any | None:
         return (labels_as if name == self._columns.label else as_type)(strings, self._types[name])
@@ -94,39 +128,37 @@ class CellParser:
         elif name == self._columns.weight:
             problem, advice = "is not a number: weights must be numbers", "correct the cell"
         else:
-            problem = f"does not fit: the column has only {what} in the first {head}"
+            only = "almost only" if self._expected.get(name) else "only"
+            problem = f"does not fit: the column has {only} {what} in the first {head}"
             advice = f"correct the cell, or use --types {name}=category (in Python: columns={{{name!r}: 'category'}})"
         cell = shortened(strings[fitting].as_py())
         return record.options.error(f"{cell!r} {problem}: {advice}", place=f"line {line:,}, column {name!r}")
 
 
-def decide_types(head: Sequence[tuple[TextBlock, FirstRecord]], columns: Columns) -> dict[str, Any]:
-    """The types of the columns to read, by the cells of the first blocks of rows."""
+def decide_types(
+    head: Sequence[tuple[TextBlock, FirstRecord]], columns: Columns
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """The types of the columns to read, by the cells of the first blocks of rows; and numbers of misprints there."""
     as_strings = head[0][1].options.as_strings if head else ()
     fixed = {name for name in columns.features if name in as_strings}
-    found: dict[str, set[Any]] = {name: set() for name in columns.read() if name != columns.label}
+    found = {name: ColumnType() for name in columns.read() if name != columns.label}
     labels, number_columns = [], NumberColumns()
     for block, record in head:
         # Columns that were numbers so far probably still are. One with two types is of strings, and not parsed further.
-        likely = {name: NUMBER for name, types in found.items() if types == {NUMBER} and name not in fixed}
+        likely = {name: NUMBER for name, own in found.items() if own.is_number and name not in fixed}
         known = number_columns.of(block, record, likely) or {}
-        open_columns = [
-            name for name, types in found.items() if name not in fixed | known.keys() and _common(types) != _TEXT
-        ]
+        open_columns = [name for name, own in found.items() if name not in fixed | known.keys() and not own.is_text]
         label = [] if columns.label is None else [columns.label]
         strings = strings_of(block, record, [*open_columns, *label])
         for name in open_columns:
-            found[name].add(type_of_column(strings.column(name)))
+            found[name].add(strings.column(name))
+        for name, numbers in known.items():
+            found[name].add_numbers(numbers)
         labels += [strings.column(name).unique() for name in label]
-    types = {name: _TEXT if name in fixed else _common(types) or _TEXT for name, types in found.items()}
+    types = {name: _TEXT if name in fixed else own.type or _TEXT for name, own in found.items()}
     if columns.label is not None:
         types[columns.label] = _label_type(labels, columns)
-    return {name: types[name] for name in columns.read()}
-
-
-def _common(types: Iterable[Any]) -> Any | None:
-    known = set(types) - {None}
-    return next(iter(known), None) if len(known) < 2 else _TEXT
+    return {name: types[name] for name in columns.read()}, {name: own.misprints for name, own in found.items()}
 
 
 def _label_type(labels: list[Any], columns: Columns) -> Any:

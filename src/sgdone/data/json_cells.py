@@ -10,7 +10,7 @@ import pyarrow.json as arrow_json
 
 from sgdone.data import text_blocks
 from sgdone.data.column_choice import Columns
-from sgdone.data.csv_columns import TIMESTAMP, as_type
+from sgdone.data.csv_columns import TIMESTAMP, as_type, timestamps
 from sgdone.data.memory import size_text
 from sgdone.data.table import DataError, ReadOptions, shortened
 from sgdone.data.text_blocks import TextBlock
@@ -127,7 +127,7 @@ class RecordParser:
         for block, options in head:
             strings = self.table(block, options)
             for name in list(possible):
-                dates = as_type(strings.column(name), TIMESTAMP)
+                dates = timestamps(strings.column(name), some_in_utc=False)
                 if dates is None:
                     possible.discard(name)
                 elif dates.null_count < len(dates):

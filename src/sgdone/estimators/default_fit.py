@@ -13,6 +13,7 @@ from sgdone.estimators.sample_weights import Frequencies
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.stopping import Gain
+from sgdone.tables.frames import column_name
 
 
 class DefaultFit(LinearModel):
@@ -30,7 +31,7 @@ class DefaultFit(LinearModel):
             raise TypeError(
                 f"columns={self.columns!r} must map names of columns to kinds, as in columns={{'zip': 'category'}}"
             )
-        return self.columns
+        return {column_name(name): kind for name, kind in self.columns.items()}
 
     def _method(self) -> Bank:
         tolerances = [leaf.tolerance for leaf in self._rule().leaves if leaf.tolerance is not None]

@@ -18,7 +18,7 @@ from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.table import reads_as_number, shortened
 from sgdone.estimators.read_rows import refuse_empty
 from sgdone.estimators.sample_weights import check_sample_weight
-from sgdone.estimators.table_input import Purpose, is_table, refuse_array, table_rows
+from sgdone.estimators.table_input import Purpose, is_table, refuse_array, table_rows, with_names_of_fit
 from sgdone.tables import arrow_table
 
 _FLOATS = [np.float64, np.float32]
@@ -71,6 +71,7 @@ def _validated(
     reset = purpose == "fit" or (purpose == "partial_fit" and not hasattr(estimator, "_results"))
     if reset:
         estimator.__dict__.pop("encoder_", None)
+    X = with_names_of_fit(estimator, X, reset=reset)
     if is_table(X):
         return _validated_table(estimator, X, *y, dtype=dtype, purpose=purpose, sample_weight=sample_weight, **options)
     refuse_array(estimator, X)

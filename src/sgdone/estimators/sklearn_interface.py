@@ -1,7 +1,8 @@
 """What scikit-learn expects of an estimator, beside what the estimator does."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
@@ -36,6 +37,18 @@ except ImportError:
     _WRAPPERS_OF_FIT = 0
 
 
+@contextmanager
+def _numbered_columns_allowed(model: Any, X: Any) -> Iterator[None]:
+    """Let an array have the columns 0, 1, 2, … of a data frame that `fit` had, without a warning about names."""
+    names: Any = getattr(model, "feature_names_in_", ())
+    if hasattr(X, "columns") or not len(names) or names[0] != "0" or list(names) != list(map(str, range(len(names)))):
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
+
+
 class SklearnModel(CallbackSupportMixin, LinearModel, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
     """A linear model with scikit-learn's parameters, tags, callbacks, warnings and checks of data; not for users."""
 
@@ -44,10 +57,12 @@ class SklearnModel(CallbackSupportMixin, LinearModel, BaseEstimator):  # type: i
     def _check_numbers(self, X: Any, *y: Any, types: Sequence[Any], reset: bool, **options: Any) -> Any:
         checks = {"accept_sparse": "csr", "dtype": types, "order": "C", "ensure_all_finite": False}
         own = {"y_numeric": options["numeric"]} if options else {}
-        return validate_data(self, X, *y, reset=reset, **checks, **own)
+        with _numbered_columns_allowed(self, X):
+            return validate_data(self, X, *y, reset=reset, **checks, **own)
 
     def _check_features(self, X: Any, *, reset: bool) -> None:
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        with _numbered_columns_allowed(self, X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
 
     def _check_labels(self, y: Any, n_rows: int, *, numeric: bool = False) -> NDArray[Any]:
         labels: NDArray[Any] = _check_y(y, y_numeric=numeric, estimator=self)

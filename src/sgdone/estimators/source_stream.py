@@ -8,6 +8,7 @@ from sgdone.data.background import in_background
 from sgdone.data.row_block import BLOCK_ROWS, tables_of_rows
 from sgdone.estimators.opened_input import OpenedInput, explained_memory_errors, row_input
 from sgdone.estimators.source_labels import labels_of
+from sgdone.tables.warn_user import one_warning_a_topic
 
 #: Tables that are read ahead.
 _AHEAD = 2
@@ -43,5 +44,8 @@ def predicted_in_parts(X: Any, predict: Callable[[Any], Any]) -> Iterator[Any]:
         explained_memory_errors(rows),
         closing(in_background(rows.tables(labelled=False), _AHEAD)) as tables,  # a generator
     ):
+        topics = set[str]()
         for table in tables:
-            yield predict(table.X)
+            with one_warning_a_topic(topics):
+                predictions = predict(table.X)
+            yield predictions

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sgdone.data.block_maker import rows_of
 from sgdone.message_text import listed
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
+from sgdone.tables.frames import names_of_columns
 
 #: What rows are read for: a fit, the next rows of a stream, or a prediction or summary.
 Purpose = Literal["fit", "partial_fit", "predict"]
@@ -45,6 +46,25 @@ class FeatureNames(Sequence[str]):
 def is_table(X: Any) -> bool:
     """Whether X is a data frame whose columns can be encoded; frames of sparse columns are matrices."""
     return is_frame(X) and not (hasattr(X, "dtypes") and _is_sparse(X.dtypes))
+
+
+def with_names_of_fit(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """A frame of pandas whose names are not all strings, with strings as names and in the order of the fit.
+
+    scikit-learn ignores such names. Of rows without names the columns are 0, 1, 2, …
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, pandas.DataFrame) or all(isinstance(name, str) for name in X.columns):
+        return X
+    names = names_of_columns(X)
+    known = None if reset else getattr(estimator, "feature_names_in_", None)
+    if reset or known is not None:
+        X = X.set_axis(names, axis=1)
+        return X if known is None or set(known) != set(names) else X[known.tolist()]
+    positions = list(map(str, range(len(names))))
+    if set(names) == set(positions):
+        return X.iloc[:, np.argsort(np.array(names, dtype=np.intp))]
+    return X.set_axis(names, axis=1)
 
 
 def table_rows(

@@ -79,7 +79,7 @@ def _n_features(model: Model) -> int:
 
 def _check_shares(shares: Any, n_features: int) -> None:
     _check_array("feature_share_", shares, (n_features,))
-    if shares.dtype != np.float64 or not 0 <= shares.min() <= shares.max() <= 1:
+    if shares.dtype != np.float64 or not 0 <= shares.min(initial=0.0) <= shares.max(initial=1.0) <= 1:
         raise ValueError("feature_share_ holds numbers that are no shares of rows, from 0 to 1")
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sgdone.message_text import counted
+from sgdone.message_text import counted, shortened
 from sgdone.tables.arrow_arrays import arrow_of, numpy_of
 from sgdone.tables.column_encoder import (
     BucketTable,
@@ -29,6 +29,9 @@ from sgdone.tables.level_values import LevelValues
 _MISSING = "(missing)"
 #: Levels in the dictionary, for each level of some rows, from which on an index of all of them is worth making.
 _FEW = 64
+#: Cells that are expected to have a level of ``fit`` before anything is concluded from their number: with thirty, fewer
+#: than half of them turn up once in a thousand tables of the same kind.
+_LEAST_KNOWN = 30
 
 
 @final
@@ -101,7 +104,22 @@ class CategoryEncoder(ColumnEncoder):
             table = self._buckets.of(self.buckets, self.bucket_features, self.n_buckets)
             features[:-1][~known] = table[self._bucket(values.levels.filter(pa.array(~known)))]
         features[-1] = self.missing
-        return Entries(indicators=[features[values.codes]])
+        unseen = "" if new is not None or known.all() else self._unseen(values, features[:-1] < 0)
+        return Entries(indicators=[features[values.codes]], unseen=unseen)
+
+    def _unseen(self, values: LevelValues, unseen: NDArray[np.bool_]) -> str:
+        """Share of the cells whose level ``fit`` has not seen, and one of them; empty if no more than expected.
+
+        By Good (1953) the share of new levels is about that of the training rows whose level occurs once.
+        """
+        counts = np.bincount(values.codes[values.codes >= 0], minlength=unseen.size)
+        cells, known = int(counts.sum()), int(counts[~unseen].sum())
+        seen = np.concatenate([self.level_counts, self.bucket_counts])
+        expected = cells * (1.0 - np.count_nonzero(seen == 1) / max(1, seen.sum()))
+        if expected < _LEAST_KNOWN or known >= expected / 2:
+            return ""
+        example = values.levels[int(np.argmax(np.where(unseen, counts, -1)))].as_py()
+        return f"{100 * (1 - known / cells):.0f} % of {cells:,} cells, such as {shortened(example)}"
 
     def merge(self, other: "CategoryEncoder", new: NewFeatures) -> None:
         """Add the levels, buckets and gaps that another encoder of the column has met."""

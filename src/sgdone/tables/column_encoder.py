@@ -55,12 +55,15 @@ class Entries:
         Rows of several sparse features.
     new_gaps : bool
         Whether a gap was met where ``fit`` saw none.
+    unseen : str
+        If far more levels than expected are not those of ``fit``: their share and one of them, for a warning.
     """
 
     dense: list[NDArray[np.float64]] = field(default_factory=list)
     indicators: list[NDArray[np.int32]] = field(default_factory=list)
     words: list["WordRows"] = field(default_factory=list)
     new_gaps: bool = False
+    unseen: str = ""
 
 
 @final

@@ -50,15 +50,16 @@ class ColumnPlan:
                 f"column {name!r} was a {self.kind} ({self.family}) when the encoder was fitted, and has the type "
                 f"{column.type} now: convert it, or fit again"
             )
-        return read_as(self.kind, name, column)
+        return read_as(self.kind, name, column, misprints=1)
 
     def description(self) -> "ColumnDescription":
         """How the column was encoded, and why."""
         return ColumnDescription(self.encoder.name, self.kind.value, self.encoder.description(), self.reason)
 
-    def header(self) -> tuple[str, str, str]:
-        """Kind, family and reason, for a model file."""
-        return str(self.kind), self.family, self.reason
+    def header(self) -> tuple[str, ...]:
+        """Kind, family and reason, and the time zone of dates where it is known, for a model file."""
+        zone = self.encoder.zone if isinstance(self.encoder, DateEncoder) else None
+        return str(self.kind), self.family, self.reason, *([] if zone is None else [zone])
 
 
 class ColumnDescription(NamedTuple):

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from typing import final
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from sgdone.tables.column_encoder import ColumnEncoder, Entries, LevelGroup, NewFeatures, level_group
-from sgdone.tables.date_values import DateValues
+from sgdone.tables.date_values import MIXED, SEVERAL, DateValues
 from sgdone.tables.encoder_state import ColumnState, StateFields
 from sgdone.tables.kinds import Column
 from sgdone.tables.number_encoder import GapFiller
@@ -53,7 +54,13 @@ class DateEncoder(ColumnEncoder):
     """A column of dates: the days since 1970 as a dense feature, and a feature for each month, weekday and hour.
 
     Hours are encoded if times other than midnight occur in training. The trend is in UTC; month, weekday and hour are
-    those of the column's time zone. Times of the day have a dense feature in days, and hours.
+    those of the column's time zone in training, whatever zone later rows have. Times of the day have a dense feature in
+    days, and hours.
+
+    Attributes
+    ----------
+    zone : str or None
+        Time zone of the training rows, as `DateValues` has it; None until it is known.
 
     Examples
     --------
@@ -73,12 +80,13 @@ class DateEncoder(ColumnEncoder):
 
     def __init__(self, name: str, has_days: bool) -> None:
         self.name, self.has_days = name, has_days
+        self.zone: str | None = None
         self.gaps = GapFiller()
         self.parts = {part: DatePart(len(PARTS[part])) for part in (PARTS if has_days else ["hour"])}
 
     def encode(self, column: Column, new: NewFeatures | None) -> Entries:
         """Entries of the rows; with ``new``, what has not been seen before is learnt first."""
-        dates: DateValues = column.values
+        dates = self._in_zone_of_fit(column.values, learns=new is not None)
         indicators = []
         for name, part in self.parts.items():
             hours = name == "hour"
@@ -89,8 +97,45 @@ class DateEncoder(ColumnEncoder):
         trend = self.gaps.fill(dates.days(), new)
         return Entries(trend.dense, indicators + trend.indicators, new_gaps=trend.new_gaps)
 
+    def _in_zone_of_fit(self, dates: DateValues, *, learns: bool) -> DateValues:
+        """The dates on the clocks of the training rows; a column with a zone is not compared with one without."""
+        found, known = dates.zone, self.zone
+        if not self.has_days or found is None or dates.missing.all():
+            return dates
+        if learns and (known is None or _are_offsets(known, found)):
+            self._learn_zone(found)
+            return dates
+        if known in (None, found, MIXED) or (known == SEVERAL and found not in ("", MIXED)):
+            return dates
+        if not known:
+            raise ValueError(
+                f"column {self.name!r} had no time zone in fit, and has {_text(found)} now: convert it to the zone of "
+                "the times in fit, and remove the zone, for example with "
+                f"frame[{self.name!r}].dt.tz_convert(zone).dt.tz_localize(None)"
+            )
+        if found in ("", MIXED):
+            raise ValueError(
+                f"column {self.name!r} had {_text(known)} in fit, and has {_text(found)} now: state the time zone of "
+                f"all times, for example with frame[{self.name!r}].dt.tz_localize(zone)"
+            )
+        try:
+            return dates.in_zone(known)
+        except pa.ArrowInvalid as error:
+            raise ValueError(f"column {self.name!r} cannot be converted to {_text(known)} of fit: {error}") from error
+
+    def _learn_zone(self, found: str | None) -> None:
+        """Note the zone of training rows; cells that state different offsets keep their own clocks."""
+        self.zone = found if self.zone in (None, found) else self.zone if found is None else SEVERAL
+
     def merge(self, other: "DateEncoder", new: NewFeatures) -> None:
         """Add what another encoder of the column has learnt."""
+        if self.zone is None or other.zone is None or _are_offsets(self.zone, other.zone):
+            self._learn_zone(other.zone)
+        elif self.zone != other.zone:
+            raise ValueError(
+                f"column {self.name!r} has {_text(self.zone)} in some rows and {_text(other.zone)} in others: convert "
+                "it to one"
+            )
         for own, part in zip(self.parts.values(), other.parts.values(), strict=True):
             own.merge(part, new)
         self.gaps.merge(other.gaps, new)
@@ -153,3 +198,14 @@ class DateEncoder(ColumnEncoder):
         ):
             part.features, part.counts = own.copy(), count.copy()
         return made
+
+
+def _are_offsets(*zones: str) -> bool:
+    """Whether zones are offsets from UTC, as cells state them: those of one place change in summer."""
+    return all(zone in ("UTC", SEVERAL) or zone[:1] in ("+", "-") for zone in zones)
+
+
+def _text(zone: str) -> str:
+    """A zone for a message."""
+    words = {"": "no time zone", SEVERAL: "several time zones", MIXED: "times with and without a time zone"}
+    return words.get(zone, f"the time zone {zone}")

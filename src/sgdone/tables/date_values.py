@@ -1,7 +1,7 @@
 """Columns of dates and times as microseconds: in UTC for the trend, on the wall clock for month, weekday and hour."""
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 
 from sgdone.tables.arrow_arrays import numpy_of
 from sgdone.tables.string_cells import DATE, first_cells_fit, first_that_does_not_fit, is_date, without_gap_words
+
+#: Zones of columns of strings whose cells state different ones, and of those in which some cells state none.
+SEVERAL, MIXED = "several", "some with, some without"
+_UTC = ("Etc/UTC", "Etc/GMT", "GMT", "Zulu", "+00:00", "-00:00")
 
 #: Microseconds of a day.
 DAY = 86_400_000_000
@@ -33,12 +37,22 @@ class DateValues:
     missing : bool array of shape (n_rows,)
     has_days : bool
         False for a column of times of the day.
+    zone : str or None
+        Time zone of the column: "Europe/Berlin", "+02:00", `SEVERAL` or `MIXED`; empty if it has none, and None if it
+        has no values that would tell.
     """
 
     utc: NDArray[np.int64]
     wall: NDArray[np.int64]
     missing: NDArray[np.bool_]
     has_days: bool = True
+    zone: str | None = ""
+
+    def in_zone(self, zone: str) -> "DateValues":
+        """The same instants on the clocks of another zone."""
+        return replace(
+            self, wall=_integers(pc.local_timestamp(pa.array(self.utc).cast(pa.timestamp("us", zone)))), zone=zone
+        )
 
     def days(self) -> NDArray[np.float64]:
         """Days since 1970 (or since midnight), with fractions; NaN for gaps."""
@@ -93,7 +107,8 @@ def date_values(name: str, column: Any) -> DateValues:
         zone = getattr(kind, "tz", None)
         # Nanoseconds are cut off; seconds beyond the range of microseconds are an error.
         column = column.cast(pa.timestamp("us", zone), safe=getattr(kind, "unit", "s") != "ns")
-        return _from_times(column, None if zone is None else pc.local_timestamp(column))
+        found = _from_times(column, None if zone is None else pc.local_timestamp(column))
+        return replace(found, zone="" if zone is None else _zone_name(zone))
     except pa.ArrowInvalid as error:
         raise ValueError(f"column {name!r} of type {kind} cannot be read as dates: {error}") from error
 
@@ -110,7 +125,7 @@ def parsed_dates(column: Any) -> DateValues | None:
     codes: NDArray[np.int32] = numpy_of(coded.indices.fill_null(len(coded.dictionary)))
     padded = [np.append(values, last) for values, last in ((found.utc, 0), (found.wall, 0), (found.missing, True))]
     utc, wall, missing = (values[codes] for values in padded)
-    return DateValues(utc, wall, missing)
+    return DateValues(utc, wall, missing, zone=found.zone)
 
 
 def _parsed(strings: Any) -> DateValues | None:
@@ -127,17 +142,24 @@ def _parsed(strings: Any) -> DateValues | None:
     except pa.ArrowInvalid:
         return None
     if zones.null_count == len(zones):
-        return wall
-    return DateValues(wall.utc - _ahead_of_utc(pc.struct_field(zones, "zone")), wall.wall, wall.missing)
-
-
-def _ahead_of_utc(zones: Any) -> NDArray[np.int64]:
-    """Microseconds that each cell's zone is ahead of UTC; 0 for cells without a zone."""
-    encoded = pa.concat_arrays(zones.chunks).dictionary_encode()
+        return replace(wall, zone=None if wall.missing.all() else "")
+    encoded = pa.concat_arrays(pc.struct_field(zones, "zone").chunks).dictionary_encode()
     minutes = [0 if text == "Z" else _minutes(text) for text in encoded.dictionary.to_pylist()]
-    table = np.array([*minutes, 0], dtype=np.int64)
     codes: NDArray[np.int32] = numpy_of(encoded.indices.fill_null(-1))
-    return table[codes] * (_HOUR // 60)
+    ahead = np.array([*minutes, 0], dtype=np.int64)[codes] * (_HOUR // 60)
+    zone = _zone_name(_offset(minutes[0])) if len(set(minutes)) == 1 else SEVERAL
+    stated = bool(np.all((codes >= 0) | wall.missing))
+    return DateValues(wall.utc - ahead, wall.wall, wall.missing, zone=zone if stated else MIXED)
+
+
+def _zone_name(zone: str) -> str:
+    """One name for the zone that has many."""
+    return "UTC" if zone in _UTC else zone
+
+
+def _offset(minutes: int) -> str:
+    """Minutes ahead of UTC as Arrow writes them."""
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
 
 
 def _minutes(zone: str) -> int:

@@ -1,6 +1,7 @@
 """Any data frame as an Arrow table with few types."""
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,13 +17,13 @@ def arrow_table(frame: Any) -> Any:
 
     Takes pandas (NumPy, nullable, Arrow and categorical types; object columns of one kind), polars, Arrow tables and
     record batches, and whatever else has ``__arrow_c_stream__`` (DuckDB, ibis). An index is ignored. Strings become
-    ``large_string``, and dictionaries ``dictionary<int32, …>``, whatever library they are from.
+    ``large_string``, and dictionaries ``dictionary<int32, …>``, whatever library they are from. Names of columns that
+    are not strings become strings, by :func:`names_of_columns`.
 
     Raises
     ------
     TypeError
-        For what is not a data frame, for names of columns that are not strings, and for an object column with cells of
-        more than one kind.
+        For what is not a data frame, and for an object column with cells of more than one kind.
     ValueError
         For a frame without columns, and for two columns of the same name.
 
@@ -33,7 +34,9 @@ def arrow_table(frame: Any) -> Any:
     ['double', 'large_string']
     """
     names, columns = _columns(frame)
-    _check_names(names)
+    if not names:
+        raise ValueError("the data frame has no columns")
+    _check_distinct(names)
     return pa.table([_with_few_types(column) for column in columns], names=names)
 
 
@@ -51,9 +54,8 @@ def is_frame(X: Any) -> bool:
 
 def _columns(frame: Any) -> tuple[list[Any], list[Any]]:
     if _is_pandas(frame):
-        names = list(frame.columns)
-        _check_names(names)
-        return names, [from_pandas(name, series) for name, series in frame.items()]
+        names = names_of_columns(frame)
+        return names, [from_pandas(name, series) for name, (_, series) in zip(names, frame.items(), strict=True)]
     if isinstance(frame, pa.RecordBatch):
         frame = pa.Table.from_batches([frame])
     elif not isinstance(frame, pa.Table):
@@ -84,18 +86,41 @@ def _described(thing: Any) -> str:
     return kind
 
 
-def _check_names(names: Sequence[Any]) -> None:
-    if not names:
-        raise ValueError("the data frame has no columns")
-    for number, name in enumerate(names):
-        if not isinstance(name, str):
-            raise TypeError(
-                f"names of columns must be strings; column {number} is named {shortened(name)} "
-                f"({type(name).__name__}). Rename them, for example with frame.columns = frame.columns.map(str)"
-            )
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise ValueError(f"several columns have the same name: {listed(twice)}. Rename or drop all but one of each")
+def names_of_columns(frame: Any) -> list[str]:
+    """Names of the columns of a frame of pandas as strings, by which columns are matched: 5 is "5".
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> names_of_columns(pd.DataFrame([[1, 2, 3]], columns=["age", 5, ("a", 1)]))
+    ['age', '5', "('a', 1)"]
+    """
+    names = list(map(column_name, frame.columns))
+    _check_distinct(names, list(frame.columns))
+    return names
+
+
+def column_name(name: Any) -> str:
+    """The name of a column as a string."""
+    return name if isinstance(name, str) else str(_plain_name(name))
+
+
+def _plain_name(name: Any) -> Any:
+    """The name without types of NumPy; 5.0 is 5, which pandas also takes for the same name."""
+    if isinstance(name, tuple):
+        return tuple(map(_plain_name, name))
+    name = name.item() if isinstance(name, np.generic) else name
+    return int(name) if isinstance(name, float) and name.is_integer() else name
+
+
+def _check_distinct(names: Sequence[str], given: Sequence[Any] | None = None) -> None:
+    """Raise if a name occurs twice; ``given`` are the names before they became strings."""
+    if len(set(names)) == len(names):
+        return
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    kinds = sorted({type(own).__name__ for name, own in zip(names, given or (), strict=False) if name == twice[0]})
+    types = f" ({shortened(twice[0])} as {' and as '.join(kinds)})" if len(kinds) > 1 else ""
+    raise ValueError(f"several columns have the same name: {listed(twice)}{types}. Rename or drop all but one of each")
 
 
 def _with_few_types(column: Any) -> Any:

@@ -5,7 +5,8 @@ The type of a column decides, and for strings all of their values, never the beg
 - numbers and durations are numbers, booleans numbers 0 and 1; dates, timestamps and times of the day are dates;
 - a dictionary type (pandas' and polars' categoricals) states that a column is a category;
 - strings are dates if all are ISO dates, and numbers if all are numbers, but for blanks and words for gaps (`?`, `NA`,
-  `nan`, `null`, `None`, `-`). Numbers that begin with a needless zero (``02134``) are codes, that is, categories;
+  `nan`, `null`, `None`, `-`), and for one cell in a thousand, which is a missing value then. Numbers that begin with a
+  needless zero (``02134``) are codes, that is, categories;
 - other strings are text if cells have three words or more on average, and hardly repeat: the number of distinct values
   is at least a tenth of the number of cells, and either above twenty or equal to it. Two words are enough if it is at
   least half of the number of cells, as of titles and names: as levels they would say nothing about other rows. Words
@@ -26,9 +27,18 @@ import pyarrow.compute as pc
 from sgdone.kernels.words import make_count_words
 from sgdone.message_text import did_you_mean, listed
 from sgdone.tables.date_values import date_values, parsed_dates
+from sgdone.tables.frames import column_name
 from sgdone.tables.level_values import level_values
-from sgdone.tables.number_values import as_floats, number_values
-from sgdone.tables.string_cells import look_like_codes, looks_unread, parsed_numbers, utf8, without_blanks
+from sgdone.tables.number_values import number_values
+from sgdone.tables.string_cells import (
+    Misprints,
+    look_like_codes,
+    looks_unread,
+    numbers_and_misprints,
+    utf8,
+    without_blanks,
+    without_misprints,
+)
 from sgdone.tables.text_values import characters_between_spaces, text_values
 
 #: Words of a cell, on average, and distinct values for each cell, from which on strings may be text. Categories repeat;
@@ -37,6 +47,8 @@ SENTENCES = 3.0, 0.1
 NAMES = 2.0, 0.5
 #: Why a column is named in a warning: its cells are neither dates nor numbers as they are read here.
 UNREAD = "looks like numbers or dates in another format"
+#: One cell in this many that is no number makes a column a category that is worth a warning.
+ALMOST = 100
 #: Distinct values of a text at least, unless no value repeats: a few rows say little about repetition.
 FEW_LEVELS = 20
 
@@ -70,12 +82,15 @@ class Column:
         Why it is that kind, where its type does not say so; empty otherwise.
     values : ndarray, LevelValues, DateValues, pyarrow.LargeStringArray or None
         As :mod:`number_values`, :mod:`level_values`, :mod:`date_values` and :mod:`text_values` have them.
+    misprints : Misprints or None
+        Cells that are missing values of a column of numbers; or those for which it is a category, if they are few.
     """
 
     kind: Kind
     family: str
     reason: str
     values: Any
+    misprints: Misprints | None = None
 
 
 _READERS: dict[Kind, Callable[[str, Any], Any]] = {
@@ -102,10 +117,11 @@ text
         return {}
     if not isinstance(choices, Mapping):
         raise TypeError(f"columns must map names of columns to kinds; got {type(choices).__name__}")
+    choices = {column_name(name): kind for name, kind in choices.items()}
     for name, kind in choices.items():
         if name not in names:
             raise ValueError(
-                f"columns names {name!r}, which the table does not have.{did_you_mean(str(name), names)} "
+                f"columns names {name!r}, which the table does not have.{did_you_mean(name, names)} "
                 f"Columns: {listed(names)}"
             )
         if kind not in CHOICES:
@@ -116,8 +132,10 @@ text
     return {name: Kind(kind) for name, kind in choices.items()}
 
 
-def read_as(kind: Kind, name: str, column: Any, reason: str = "") -> Column:
+def read_as(kind: Kind, name: str, column: Any, reason: str = "", *, misprints: int = 0) -> Column:
     """Read a column as a given kind; a cell that does not fit is an error that names it.
+
+    Of strings that are to be numbers, one in a thousand may be none, or as many as ``misprints``.
 
     Examples
     --------
@@ -128,6 +146,10 @@ def read_as(kind: Kind, name: str, column: Any, reason: str = "") -> Column:
     family = family_of(name, column) if kind is not Kind.DROP else "empty"
     if family == "empty":
         column = column if kind is Kind.DROP else column.cast(_EMPTY_TYPES.get(kind, pa.float64()))
+    if kind is Kind.NUMBER and pa.types.is_large_string(column.type):
+        numbers, found = numbers_and_misprints(column) or (column, None)
+        if found is not None and (found.are_few or found.rows.size <= misprints):
+            return Column(kind, family, reason, number_values(name, numbers), found)
     values = None if kind is Kind.DROP else _READERS[kind](name, column)
     return Column(kind, family, reason, values)
 
@@ -191,17 +213,19 @@ def _settle_strings(name: str, column: Any) -> Column:
     dates = parsed_dates(column)
     if dates is not None and not dates.missing.all():
         return Column(Kind.DATE, "string", "ISO dates in strings", dates)
-    numbers = parsed_numbers(column)
+    numbers, misprints = numbers_and_misprints(column) or (None, None)
     codes = False
     if numbers is not None and numbers.null_count < len(numbers):
-        codes = look_like_codes(column)
-        if not codes:
-            number_values(name, numbers)  # refuses infinite values
-            return Column(Kind.NUMBER, "string", "numbers in strings", as_floats(numbers))
+        codes = look_like_codes(without_misprints(column, misprints))
+        if not codes and (misprints is None or misprints.are_few):
+            return Column(Kind.NUMBER, "string", "numbers in strings", number_values(name, numbers), misprints)
     unread = not codes and looks_unread(column)
     if not unread and _is_text(column):
         return read_as(Kind.TEXT, name, column, "several words a cell, hardly repeated")
+    if codes or (misprints is not None and ALMOST * misprints.rows.size > misprints.cells):
+        misprints = None
     found = read_as(Kind.CATEGORY, name, column, "numbers with leading zeros" if codes else "")
+    found = replace(found, misprints=misprints)
     levels = found.values.levels
     if unread and len(levels) > FEW_LEVELS:
         return replace(found, reason=f"{UNREAD}, as {levels[0].as_py()!r}")

@@ -69,6 +69,8 @@ def _names(name: str, levels: Any) -> Any:
         return levels
     if pa.types.is_boolean(kind):
         return pc.if_else(levels, "True", "False").cast(pa.large_string())
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        levels = levels.cast(pa.timestamp(kind.unit, "UTC"))  # an instant is one level, whatever its zone
     if pa.types.is_float16(kind):
         return _names(name, levels.cast(pa.float32()))  # Arrow cannot compute with them
     if pa.types.is_floating(kind):

@@ -1,5 +1,6 @@
 """Columns of numbers as float64 arrays, with NaN for gaps."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sgdone.message_text import shortened
 from sgdone.tables.arrow_arrays import numpy_of
-from sgdone.tables.string_cells import first_that_does_not_fit, is_number, parsed_numbers
+from sgdone.tables.string_cells import Misprints, first_that_does_not_fit, is_number, parsed_numbers
+from sgdone.tables.warn_user import warn_user
 
 
 def number_values(name: str, column: Any) -> NDArray[np.float64]:
@@ -41,6 +44,34 @@ columns={'x': 'category'}
     values = as_floats(column)
     _check_finite(name, values)
     return values
+
+
+def warn_of_misprints(found: Sequence[tuple[str, str, Misprints]], *, kept: bool = True) -> None:
+    """Warn once of cells that are no numbers, given names of columns and places of the first cells.
+
+    They are missing values if ``kept``; otherwise they make the columns categories.
+    """
+    if not found:
+        return
+    cells = [
+        f"column {name!r} has {shortened(misprints.first)} in {place} ({misprints.share})"
+        for name, place, misprints in found[:5]
+    ]
+    others = f"; so have {len(found) - 5} other columns" if len(found) > 5 else ""
+    names = all(misprints.first.strip() == name for name, _, misprints in found)
+    header = " Is the header repeated?" if names else ""
+    if kept:
+        warn_user(
+            f"cells that are not numbers are read as missing values: {'; '.join(cells)}{others}.{header} Correct them, "
+            f"or pass columns={{{found[0][0]!r}: 'category'}} if the column is no number",
+            topic="misprints",
+        )
+    else:
+        warn_user(
+            f"columns that are almost all numbers are read as categories: {'; '.join(cells)}{others}.{header} Correct "
+            f"the cells, or pass columns={{{found[0][0]!r}: 'category'}} if that is what it is",
+            topic="almost numbers",
+        )
 
 
 def as_floats(column: Any) -> NDArray[np.float64]:

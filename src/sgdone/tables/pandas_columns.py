@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from sgdone.message_text import shortened
+from sgdone.tables.string_cells import CELLS_PER_MISPRINT
 
 #: What pandas calls the kinds of object columns that are one kind to us.
 _ONE_KIND = {
@@ -60,12 +61,25 @@ def _from_objects(name: str, cells: Any) -> Any:
     from pandas.api.types import infer_dtype
 
     if infer_dtype(cells, skipna=True) not in _ONE_KIND:
+        cells = _numbers_as_strings(cells)
         _refuse_mixed(name, cells)
     try:
         return pa.array(cells, from_pandas=True)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         _refuse_mixed(name, cells)
         raise TypeError(f"column {name!r} cannot be read: {error}") from error
+
+
+def _numbers_as_strings(cells: Any) -> Any:
+    """Cells that are numbers, but for few strings, all as strings: what they are is decided as for a file."""
+    from pandas import isna
+
+    kinds = [None if np.ndim(cell) == 0 and isna(cell) else _kind(cell) or "" for cell in cells.tolist()]
+    n_strings, n_numbers = kinds.count("string"), kinds.count("number")
+    if n_strings + n_numbers + kinds.count(None) < len(kinds) or CELLS_PER_MISPRINT * n_strings > n_strings + n_numbers:
+        return cells
+    texts = [None if kind is None else str(cell) for kind, cell in zip(kinds, cells.tolist(), strict=True)]
+    return np.array(texts, dtype=object)
 
 
 def _refuse_mixed(name: str, cells: Any) -> None:

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 import pyarrow as pa
@@ -10,11 +11,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sgdone.message_text import shortened
+from sgdone.tables.arrow_arrays import numpy_of
 
 #: Strings that mean "no value" among numbers and dates. Among categories they are levels like others.
 GAP_WORDS = ("?", "-", "NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "NULL", "Null", "null", "None", "none")
 #: Cells examined before a whole column is parsed: one that does not fit settles the question.
 _FIRST_CELLS = 64
+#: A column of numbers may have one cell in this many that is none: a misprint, or the header of another file.
+CELLS_PER_MISPRINT = 1000
 #: Cells turned into Python strings at a time, in search of one for a message.
 _PIECE = 2**14
 
@@ -49,14 +53,14 @@ def without_gap_words(column: Any) -> Any:
     return pc.if_else(gaps, pa.scalar(None, column.type), trimmed)
 
 
-def first_cells_fit(column: Any, fits: Callable[[str], Any]) -> bool:
-    """Whether the first cells with a value all fit; a cheap way to see that a column does not."""
+def first_cells_fit(column: Any, fits: Callable[[str], Any], *, most: bool = False) -> bool:
+    """Whether the first cells with a value, or ``most`` of them, fit; a cheap way to see that a column does not."""
     found = 0
     for chunk in column.chunks:
         for first in range(0, len(chunk), _PIECE):
             cells = [cell for cell in chunk.slice(first, _FIRST_CELLS).to_pylist() if cell and cell.strip()]
             cells = [cell for cell in map(str.strip, cells) if cell not in GAP_WORDS]
-            if not all(map(fits, cells)):
+            if 2 * sum(map(bool, map(fits, cells))) < len(cells) if most else not all(map(fits, cells)):
                 return False
             found += len(cells)
             if found:
@@ -103,6 +107,72 @@ def parsed_numbers(column: Any) -> Any | None:
         return pc.cast(pc.utf8_ltrim(cells, "+"), pa.float64())
     except pa.ArrowInvalid:
         return None
+
+
+@final
+@dataclass(frozen=True)
+class Misprints:
+    """Cells of a column of numbers that are none.
+
+    Attributes
+    ----------
+    rows : int array
+        Their rows, from 0.
+    first : str
+        The first of them.
+    cells : int
+        Number of cells with a value, these included.
+    """
+
+    rows: NDArray[np.int64]
+    first: str
+    cells: int
+
+    @property
+    def are_few(self) -> bool:
+        """Whether the others make the column one of numbers."""
+        return CELLS_PER_MISPRINT * self.rows.size <= self.cells
+
+    @property
+    def share(self) -> str:
+        """How many they are, for a message."""
+        return f"{self.rows.size:,} of {self.cells:,} cells"
+
+
+def numbers_and_misprints(column: Any, *, most: float = 0.5) -> tuple[Any, Misprints | None] | None:
+    """Strings as float64, with nulls for gaps and for cells that are no numbers; None if these exceed a share.
+
+    Examples
+    --------
+    >>> found, misprints = numbers_and_misprints(pa.chunked_array([pa.array(["1", "x", "NA", "3"], pa.large_string())]))
+    >>> found.to_pylist(), misprints.rows, misprints.first, misprints.cells
+    ([1.0, None, None, 3.0], array([1]), 'x', 3)
+    """
+    numbers = parsed_numbers(column)
+    if numbers is not None:
+        return numbers, None
+    if most < 1 and not first_cells_fit(column, is_number, most=True):
+        return None
+    cells = without_gap_words(column)
+    fits = pc.match_substring_regex(cells, f"^(?:{_NUMBER.pattern})$", ignore_case=True)
+    rows: NDArray[np.int64] = np.flatnonzero(numpy_of(pc.invert(fits).fill_null(False)))
+    n_cells = len(cells) - cells.null_count
+    if rows.size == 0 or rows.size > most * n_cells:
+        return None
+    try:
+        kept = pc.if_else(fits, pc.utf8_ltrim(cells, "+"), pa.scalar(None, cells.type))
+        return pc.cast(kept, pa.float64()), Misprints(rows, column[int(rows[0])].as_py(), n_cells)
+    except pa.ArrowInvalid:
+        return None
+
+
+def without_misprints(column: Any, misprints: Misprints | None) -> Any:
+    """The column with nulls for cells that are no numbers."""
+    if misprints is None:
+        return column
+    fits = np.ones(len(column), dtype=np.bool_)
+    fits[misprints.rows] = False
+    return pc.if_else(pa.array(fits), column, pa.scalar(None, column.type))
 
 
 def look_like_codes(column: Any) -> bool:

@@ -17,6 +17,7 @@ from sgdone.tables.kinds import UNREAD, Column, Kind, check_choices, read_as, se
 from sgdone.tables.left_out import redundant
 from sgdone.tables.not_fitted import used_before_fit
 from sgdone.tables.number_encoder import NumberEncoder, column_sums
+from sgdone.tables.number_values import warn_of_misprints
 from sgdone.tables.table_state import FittedParts, parts_of, state_of
 from sgdone.tables.warn_user import warn_user
 
@@ -259,10 +260,12 @@ class TableEncoderCore:
         asked = check_choices(self.columns, names)
         self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = len(names)
-        return {
-            name: read_as(asked[name], name, column, ASKED) if name in asked else settle(name, column)
+        read = {
+            name: read_as(asked[name], name, column, ASKED, misprints=1) if name in asked else settle(name, column)
             for name, column in zip(names, table.columns, strict=True)
         }
+        _warn_of_cells(read)
+        return read
 
     def _parameters(self) -> dict[str, Any]:
         """The parameters by name."""
@@ -302,20 +305,34 @@ class TableEncoderCore:
         if missing:
             near = did_you_mean(missing[0], names) if len(missing) == 1 else ""
             raise ValueError(f"columns of fit are missing: {listed(missing)}.{near}")
-        return {plan.encoder.name: plan.read(table.column(plan.encoder.name)) for plan in self.plans_}
+        read = {plan.encoder.name: plan.read(table.column(plan.encoder.name)) for plan in self.plans_}
+        _warn_of_cells(read)
+        return read
 
     def _encode(self, read: dict[str, Column], n_rows: int, new: NewFeatures | None) -> Encoded:
         entries: list[Entries] = []
-        surprised = []
+        surprised, unseen = [], []
         for plan in self.plans_:
             name = plan.encoder.name
             entries.append(plan.encoder.encode(read[name], new))
             if entries[-1].new_gaps:
                 surprised.append(name)
+            if entries[-1].unseen:
+                unseen.append(f"column {name!r}: {entries[-1].unseen}")
         if new is not None:
             self.n_sparse_ = new.next
         if surprised:
-            warn_user(f"gaps in columns that had none in fit: {listed(surprised)}. They are filled by the mean.")
+            warn_user(
+                f"gaps in columns that had none in fit: {listed(surprised)}. They are filled by the mean.",
+                topic="gaps",
+            )
+        if unseen:
+            others = f"; and {len(unseen) - 5} other columns" if len(unseen) > 5 else ""
+            warn_user(
+                f"most categories were not seen in fit, and have no effect. {'; '.join(unseen[:5])}{others}. Check "
+                "that blanks, upper and lower case, and codes are those of the table in fit",
+                topic="unseen levels",
+            )
         return assemble(entries, n_rows, self.n_sparse_)
 
     def _warn_of_formats(self) -> None:
@@ -339,6 +356,17 @@ class TableEncoderCore:
                 "They stay left out; fit again to use them."
             )
             self.left_out_ |= dict.fromkeys(found, "empty in the first call of partial_fit")
+
+
+def _warn_of_cells(read: Mapping[str, Column]) -> None:
+    """Warn of cells that are no numbers among numbers."""
+    for kind in (Kind.NUMBER, Kind.CATEGORY):
+        found = [
+            (name, f"row {column.misprints.rows[0]:,}", column.misprints)
+            for name, column in read.items()
+            if column.misprints is not None and column.kind is kind
+        ]
+        warn_of_misprints(found, kept=kind is Kind.NUMBER)
 
 
 def _weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:

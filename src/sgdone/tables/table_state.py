@@ -12,6 +12,7 @@ from sgdone.tables.column_plan import ColumnPlan
 from sgdone.tables.date_encoder import DateEncoder
 from sgdone.tables.encoder_state import ColumnState, EncoderState
 from sgdone.tables.feature_names import check_numbers
+from sgdone.tables.frames import column_name
 from sgdone.tables.kinds import Kind, check_choices
 from sgdone.tables.number_encoder import NumberEncoder
 from sgdone.tables.text_encoder import TextEncoder
@@ -84,7 +85,7 @@ def state_of(
     header = {
         "parameters": {
             **{name: int(value) for name, value in parameters.items() if name != "columns"},
-            "columns": None if kinds is None else {name: str(kind) for name, kind in kinds.items()},
+            "columns": None if kinds is None else {column_name(name): str(kind) for name, kind in kinds.items()},
         },
         **vars(fitted),
         "plans": [list(plan) for plan in distinct],
@@ -104,7 +105,7 @@ def parts_of(state: EncoderState) -> tuple[dict[str, Any], FittedParts, list[Col
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(kinds):
             raise ValueError(f"columns have kinds that are not among the {len(kinds)} there are")
         plans = [kinds[k] for k in numbers.tolist()]
-        states = state.columns(["plans"], [_ENCODERS[kind].fields for kind, _, _ in plans])
+        states = state.columns(["plans"], [_ENCODERS[kind].fields for kind, *_ in plans])
         made = [_plan(name, plan, own) for name, plan, own in zip(fitted.encoded(), plans, states, strict=True)]
         fitted.check(made)
         return parameters, fitted, made
@@ -121,17 +122,22 @@ def _parameters(found: Mapping[str, Any]) -> dict[str, Any]:
     return dict(found)
 
 
-def _kinds(plan: Sequence[str]) -> tuple[Kind, str, str]:
-    """Kind, family and reason of a column."""
-    kind, family, reason = plan
+def _kinds(plan: Sequence[str]) -> tuple[Kind, str, str, str | None]:
+    """Kind, family, reason and time zone of a column."""
+    kind, family, reason, *rest = plan
+    zone = rest[0] if rest else None  # unknown in files of earlier versions
     if Kind(kind) not in _ENCODERS or family not in _FAMILIES or not isinstance(reason, str):
         raise ValueError(f"no column is a {kind!r} of the type {family!r}")
-    return Kind(kind), family, reason
+    if len(rest) > 1 or not (zone is None or (isinstance(zone, str) and Kind(kind) is Kind.DATE)):
+        raise ValueError(f"a column of the kind {kind!r} has the time zone {zone!r}")
+    return Kind(kind), family, reason, zone
 
 
-def _plan(name: str, kinds: tuple[Kind, str, str], state: ColumnState) -> ColumnPlan:
-    kind, family, reason = kinds
+def _plan(name: str, kinds: tuple[Kind, str, str, str | None], state: ColumnState) -> ColumnPlan:
+    kind, family, reason, zone = kinds
     encoder = _ENCODERS[kind].from_state(name, state)
     if isinstance(encoder, NumberEncoder) and encoder.boolean is not (kind is Kind.BOOLEAN):
         raise ValueError(f"column {name!r} is a {kind}, and its encoder is not")
+    if isinstance(encoder, DateEncoder):
+        encoder.zone = zone
     return ColumnPlan(kind, family, reason, encoder)

@@ -11,7 +11,7 @@ from sgdone import LinearClassifier, LinearRegressor, SGDClassifier
 
 from ..case_kind import Kind, Note
 from ..judging import Refused, answer, argument_error
-from ..odd_frames import odd_frame
+from ..odd_frames import odd_frame, same_rows
 from ..odd_values import odd_value, shown
 
 _ESTIMATORS = (LinearClassifier, LinearRegressor, LinearClassifier, LinearRegressor, SGDClassifier)
@@ -32,9 +32,15 @@ def _run(_: None, random: Random, folder: Path, note: Note) -> None:
     call = random.choice(["fit", "fit", "partial_fit"])
     note(f"{call} {words}")
     _learn(model, call, frame, random)
+    first = frame
     accepted, refusal = False, None
     for _ in range(random.choice([1, 2, 3])):
-        call = random.choice(["partial_fit", "predict", "predict", "summary", "save"])
+        call = random.choice(["partial_fit", "predict", "predict", "summary", "save", "same rows", "same rows"])
+        if call == "same rows":
+            words, frame = same_rows(first, random)
+            note(f"{call}: {words}")
+            accepted |= _same(model, first, frame, note)
+            continue
         words, _kinds, frame = odd_frame(random, random.choice(_ROW_COUNTS), kinds)
         note(f"{call} {words}")
         try:
@@ -99,6 +105,20 @@ def _save(model: Any, frame: Any, random: Random, folder: Path) -> None:
     way = "decision_function" if hasattr(model, "decision_function") else "predict"
     if _outcome(loaded, way, frame) != _outcome(model, way, frame):
         raise AssertionError("the loaded model predicts something else")
+
+
+def _same(model: Any, frame: Any, again: Any, note: Note) -> bool:
+    """Whether the rows in another form were accepted; their predictions are the same then."""
+    way = "decision_function" if hasattr(model, "decision_function") else "predict"
+    expected = answer(lambda: getattr(model, way)(frame), argument_error)
+    try:
+        found = answer(lambda: getattr(model, way)(again), argument_error)
+    except Refused as error:
+        note(f"  refused: {error}")
+        return False
+    if not np.allclose(found, expected, rtol=1e-12, atol=1e-12, equal_nan=True):
+        raise AssertionError("the same rows have other predictions")
+    return True
 
 
 def _outcome(model: Any, way: str, frame: Any) -> Any:

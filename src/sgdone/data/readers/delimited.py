@@ -15,11 +15,12 @@ from sgdone.data.arrow_table import assemble
 from sgdone.data.column_choice import Columns, choose_columns, named_columns
 from sgdone.data.compressed_files import can_be_read_again, opened
 from sgdone.data.csv_cells import CellParser, decide_types, strings_of
-from sgdone.data.csv_columns import typed_column
+from sgdone.data.csv_columns import typed_column, typed_feature
 from sgdone.data.csv_labels import typed_labels
 from sgdone.data.csv_records import FirstRecord, broken_line, first_record, line_of, separator_of
 from sgdone.data.file_set_columns import FileSetColumns
 from sgdone.data.line_parts import n_threads
+from sgdone.data.locations import shown
 from sgdone.data.memory import MemoryBudget
 from sgdone.data.part_sizes import parts_of
 from sgdone.data.reader import FileLayout, Reader
@@ -27,6 +28,8 @@ from sgdone.data.table import DataError, ReadOptions, Table
 from sgdone.data.text_blocks import TextBlock, whole_rows
 from sgdone.data.threads import mapped
 from sgdone.message_text import counted
+from sgdone.tables.number_values import warn_of_misprints
+from sgdone.tables.string_cells import Misprints
 
 #: Arrow needs blocks of at least one line. This many bytes per column leave room for values of up to 1 kB.
 _BYTES_PER_COLUMN = 1024
@@ -75,15 +78,20 @@ def read_delimited(options: ReadOptions) -> Table:
     strings = dict(zip(table.column_names, table.columns, strict=True))
     del table  # the strings of a column go when it has been typed
 
-    def typed(name: str) -> Any:
+    def typed(name: str) -> tuple[Any, Misprints | None]:
         column = strings.pop(name)
         if name == columns.label:
-            return typed_labels(column)
-        return column if name in first.options.as_strings and name != columns.weight else typed_column(column)
+            return typed_labels(column), None
+        if name == columns.weight:
+            return typed_column(column), None
+        return (column, None) if name in first.options.as_strings else typed_feature(column)
 
+    names = columns.read()
     with ThreadPoolExecutor(pa.cpu_count()) as pool:
-        found = list(pool.map(typed, columns.read()))
-    made = pa.table(found, names=columns.read())
+        found = list(pool.map(typed, names))
+    made = pa.table([column for column, _ in found], names=names)
+    bad = [(name, own) for name, (_, own) in zip(names, found, strict=True) if own is not None]
+    warn_of_misprints([(name, f"{_line(int(own.rows[0]), first)} of {shown(options.path)}", own) for name, own in bad])
     return assemble(made, columns, first.options, lambda row: _line(row, first))
 
 
@@ -112,7 +120,8 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
         if not head:
             raise files[0].error("has column names but no rows")
         columns = head[0].columns.columns
-        cells = CellParser(decide_types([(rows.block, rows.record) for rows in head], columns), columns)
+        types, misprints = decide_types([(rows.block, rows.record) for rows in head], columns)
+        cells = CellParser(types, columns, misprints)
         head.reverse()
         empty = True
         ordered = chain((head.pop() for _ in range(len(head))), blocks)
