@@ -1,5 +1,9 @@
 import os
 
+# Processes that run tests side by side share the cores: threads of BLAS would only wait for each other.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -43,9 +47,9 @@ def pytest_generate_tests(metafunc):
 def loops(request):
     """How the loops of a test run: compiled, unless it is marked."""
     marked = request.node.get_closest_marker
-    by_day = marked("compiled_at_night") and marked("slow") and not NIGHTLY
+    otherwise = "interpreted" if marked("compiled_at_night") and marked("slow") and not NIGHTLY else "compiled"
     with pytest.MonkeyPatch.context() as patch:
-        if by_day or getattr(request, "param", "compiled") == "interpreted":
+        if getattr(request, "param", otherwise) == "interpreted":
             patch.setattr(CompiledLater, "__call__", _call_in_python)
         yield
 

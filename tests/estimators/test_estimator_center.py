@@ -323,6 +323,7 @@ def test_little_spread_around_a_large_mean_is_measured_as_it_is(rows):
     assert step == pytest.approx(1 / scale, rel=1e-6)
 
 
+@interpreted
 def test_a_clone_is_centred_too(rows, same_model):
     X, y = rows
     first = model(stop=MarginTest().then(1.5), step=steps.ClassScale(0.1)).fit(X, y)

@@ -6,8 +6,10 @@ from scipy import sparse
 
 from sgdone.data.rows import Rows
 from sgdone.kernels.csr_columns import lanes_of, make_adds, make_curved, make_dots, padded
+from tiers import interpreted
 
 
+@interpreted
 @pytest.mark.parametrize(("n_models", "n_outputs"), [(1, 1), (3, 1), (2, 3)])
 def test_products_agree_with_numpy(n_models, n_outputs):
     """Rows may be empty, and in any order; columns that fill up a group stay 0."""

@@ -10,7 +10,7 @@ from sgdone.data.rows import Rows, Scaling
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
 from sgdone.stopping import Pflug
-from tiers import examples, fast_first
+from tiers import examples, fast_first, interpreted
 
 UNITS = {
     "plain": None,
@@ -59,6 +59,7 @@ def sparse_rows(rng, n_rows=30):
     return X
 
 
+@interpreted
 @pytest.mark.parametrize("units", UNITS.values(), ids=UNITS)
 @pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 @examples(50)
@@ -71,18 +72,21 @@ def test_products_are_those_of_dense_rows(form, units, seed):
     assert np.allclose(found[1:], expected(X, order, units), rtol=1e-12, atol=1e-12)
 
 
+@interpreted
 def test_a_row_with_itself(rng):
     X = sparse_rows(rng)
     found, _ = products(sparse.csr_array(X), np.repeat(np.arange(30), 2))
     assert np.allclose(found[1::2], np.sum(X**2, axis=1), rtol=1e-13)
 
 
+@interpreted
 def test_the_first_row_has_no_other_side(rng):
     X = sparse_rows(rng)
     assert products(sparse.csr_array(X), [3])[0] == 0.0
     assert products(X, [3])[0] == 0.0
 
 
+@interpreted
 @pytest.mark.parametrize("units", UNITS.values(), ids=UNITS)
 def test_memory_goes_on_from_matrix_to_matrix(units, rng):
     """No two rows need be in the same matrix."""
@@ -96,6 +100,7 @@ def test_memory_goes_on_from_matrix_to_matrix(units, rng):
     assert np.array_equal(np.concatenate(parts), whole)
 
 
+@interpreted
 @pytest.mark.parametrize("units", UNITS.values(), ids=UNITS)
 @pytest.mark.parametrize("begin", [2**31 - 40, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 200])
 def test_entries_are_counted_beyond_what_32_bits_hold(begin, units, rng):
@@ -114,6 +119,7 @@ def test_entries_are_counted_beyond_what_32_bits_hold(begin, units, rng):
     assert int(memory[2][0]) < 2**31 + 7
 
 
+@interpreted
 def test_marks_of_long_ago_are_not_mistaken():
     """A feature last seen long ago, when the counter has started again and reaches the value of its mark."""
     X = sparse.csr_array(np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 3.0], [5.0, 1.0, 1.0]]))
@@ -133,6 +139,7 @@ def test_marks_of_long_ago_are_not_mistaken():
     assert products(X, [2], None, memory)[0] == 5.0
 
 
+@interpreted
 @pytest.mark.parametrize("bits", [np.int32, np.int64])
 def test_the_width_of_indices_does_not_matter(bits, rng):
     X = sparse_rows(rng)
@@ -142,6 +149,7 @@ def test_the_width_of_indices_does_not_matter(bits, rng):
     assert np.allclose(found[1:], expected(X, np.arange(30)), rtol=1e-12, atol=1e-13)
 
 
+@interpreted
 @pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_single_precision(form, rng):
     X = sparse_rows(rng).astype(np.float32)

@@ -7,6 +7,7 @@ from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
 from sgdone.data import ArraySource
 from sgdone.interfaces.stop import Status
+from tiers import interpreted
 
 
 @pytest.fixture
@@ -97,6 +98,7 @@ def raw_units():
     return X, y
 
 
+@interpreted
 @pytest.mark.parametrize("stop", ["auto", stopping.MarginTest(), stopping.Pflug()], ids=str)
 def test_fewer_rows_right_than_by_a_constant_is_not_convergence(stop, raw_units):
     """Also where the loss is next to that of a constant, and whatever rule ended the run."""

@@ -246,6 +246,7 @@ def test_a_model_file_holds_the_state_and_the_scale_that_was_found(tmp_path):
 # --- What it refuses, and edges -----------------------------------------------------------------------------------
 
 
+@interpreted
 def test_a_row_with_nan_is_named():
     X = np.ones((5, 2))
     X[3, 1] = np.nan

@@ -14,7 +14,7 @@ from sgdone.data.source import Source
 from sgdone.interfaces.stop import Status
 from sgdone.solvers.liblinear import Liblinear
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 SMOOTH = [losses.Logistic(), losses.SquaredHinge()]
 HINGE = losses.Hinge()
@@ -320,6 +320,7 @@ def test_parts_of_the_rows_are_not_enough():
         run(Stream(), HINGE, Liblinear(), MaxPasses(1), alpha=0.1)
 
 
+@interpreted
 def test_centred_sparse_rows_are_refused():
     problem = off_centre(0)
     with pytest.raises(ValueError, match="center=True would make sparse rows dense for liblinear"):

@@ -66,7 +66,7 @@ def problem():
 
 @interpreted
 @pytest.mark.parametrize("loss", fast_first(1, LOSSES, upto=2), ids=lambda loss: loss.name)
-@examples(40)  # of each loss
+@examples(15)  # of each loss
 @given(
     seed=st.integers(0, 10**6),
     as_csr=st.booleans(),

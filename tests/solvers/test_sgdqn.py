@@ -13,7 +13,7 @@ from sgdone.losses import Logistic, Squared
 from sgdone.papers.averaging import rivals
 from sgdone.solvers.sgdqn import SGDQN
 from sgdone.steps.bottou import Bottou
-from tiers import compiled_at_night
+from tiers import compiled_at_night, interpreted
 
 pytestmark = compiled_at_night
 
@@ -39,6 +39,7 @@ def test_its_t0_is_the_one_that_does_best_on_the_first_rows(case):
     assert_same(result, case.slow(rivals.sgdqn, t0)[-1])
 
 
+@interpreted
 def test_no_t0_below_the_skip_is_taken():
     X, y = two_classes()
     for skip, t0 in ((1, 10.0), (100, 100.0), (101, 1000.0), (10**11, 1e11)):

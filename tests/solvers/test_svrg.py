@@ -16,7 +16,7 @@ from sgdone.data.source import Source
 from sgdone.interfaces.stop import Status
 from sgdone.solvers import SVRG
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet
-from tiers import compiled_at_night, fast_first
+from tiers import compiled_at_night, fast_first, interpreted
 
 pytestmark = compiled_at_night
 
@@ -36,6 +36,7 @@ def problem():
     return problem
 
 
+@interpreted
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -50,11 +51,13 @@ def test_parameters_that_are_none(options, message):
         SVRG(**options)
 
 
+@interpreted
 @pytest.mark.parametrize("solver", [SVRG(), SVRG(7, "II", seed=3)])
 def test_a_solver_is_what_it_says(solver):
     assert eval(repr(solver)) == solver
 
 
+@interpreted
 def test_a_pass_is_as_many_reads_as_there_are_rows_those_of_anchors_included(problem):
     """One anchor, then twice the rows in steps: three passes, of which the model makes two."""
     for passes, step, anchors in ((1, 0, 1), (2, 100, 1), (3, 200, 1), (4, 200, 2), (5.5, 350, 2), (7, 400, 3)):
@@ -64,6 +67,7 @@ def test_a_pass_is_as_many_reads_as_there_are_rows_those_of_anchors_included(pro
     assert "1 full gradient" in fit(problem, SVRG(), MaxPasses(1)).verdict.reason
 
 
+@interpreted
 @pytest.mark.slow
 def test_rows_of_weight_zero_are_read_and_not_counted(problem):
     problem.weights[::2] = 0.0
@@ -76,6 +80,7 @@ def test_rows_of_weight_zero_are_read_and_not_counted(problem):
     assert np.allclose(result.coef, expected.coef, rtol=1e-12)
 
 
+@interpreted
 @pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_it_goes_to_the_optimum(form, problem):
     X, y = problem.X, problem.y
@@ -85,12 +90,14 @@ def test_it_goes_to_the_optimum(form, problem):
     assert np.allclose(model.intercept_, exact.intercept_, rtol=1e-7, atol=1e-8)
 
 
+@interpreted
 def test_its_own_step_is_a_quarter_of_the_largest_stable_one(problem):
     own = fit(problem, SVRG(), MaxPasses(2), step=None)
     stable = fit(problem, solvers.SGD(), MaxPasses(1), step=steps.Constant())
     assert own.trace[-1].step_size == pytest.approx(0.25 * stable.trace[0].step_size)
 
 
+@interpreted
 @pytest.mark.parametrize("option", ["I", "II"])
 @pytest.mark.parametrize("length", [7, "auto"])
 def test_block_size_is_irrelevant(problem, option, length):
@@ -103,6 +110,7 @@ def test_block_size_is_irrelevant(problem, option, length):
         assert parts.verdict.reason == whole.verdict.reason
 
 
+@interpreted
 @pytest.mark.slow
 def test_the_second_option_is_reproducible(problem):
     stop = MaxPasses(9)
@@ -113,6 +121,7 @@ def test_the_second_option_is_reproducible(problem):
     assert fit(problem, SVRG(30, "I", seed=1), stop).coef.tobytes() == fit(problem, SVRG(30), stop).coef.tobytes()
 
 
+@interpreted
 @pytest.mark.slow
 @pytest.mark.parametrize("center", [False, True])
 def test_sparse_rows_equal_dense_ones(problem, center):
@@ -123,6 +132,7 @@ def test_sparse_rows_equal_dense_ones(problem, center):
         assert csr.intercept == pytest.approx(dense.intercept, rel=1e-10, abs=1e-10)
 
 
+@interpreted
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "rule",
@@ -139,6 +149,7 @@ def test_rules_that_stop_it(rule, problem):
         assert (other.verdict.step, other.verdict.rule) == (whole.verdict.step, whole.verdict.rule)
 
 
+@interpreted
 @pytest.mark.slow
 def test_a_margin_returns_the_iterate_without_its_sample(problem):
     result = fit(problem, SVRG(), MarginTest(0.5))
@@ -150,11 +161,13 @@ def test_a_margin_returns_the_iterate_without_its_sample(problem):
     assert np.allclose(result.coef, fit(problem, SVRG(), MaxSamples(k)).coef, rtol=1e-12)
 
 
+@interpreted
 def test_rules_that_look_at_the_weights_inside_the_loop_are_refused(problem):
     with pytest.raises(ValueError, match="a rule that checks the weights at every sample cannot be used with svrg"):
         fit(problem, SVRG(), SmallValidationSet(8))
 
 
+@interpreted
 @pytest.mark.parametrize(("row", "bad"), [(0, np.nan), (57, np.inf), (99, 1e200)])
 @pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 def test_a_bad_row_is_found_at_the_first_anchor(form, bad, row, problem):
@@ -163,6 +176,7 @@ def test_a_bad_row_is_found_at_the_first_anchor(form, bad, row, problem):
         SGDClassifier(solver="svrg", step=0.1, stop=3, random_state=0).fit(form(problem.X), problem.y)
 
 
+@interpreted
 @pytest.mark.slow
 def test_an_index_out_of_range_is_found_at_the_first_anchor(problem):
     X = sparse.csr_array(problem.X)
@@ -171,6 +185,7 @@ def test_an_index_out_of_range_is_found_at_the_first_anchor(problem):
         SGDClassifier(solver="svrg", stop=3).fit(X, problem.y)
 
 
+@interpreted
 def test_a_label_that_is_none(problem):
     y = problem.X[:, 0].copy()
     y[57] = np.nan
@@ -178,6 +193,7 @@ def test_a_label_that_is_none(problem):
         run(ArraySource(problem.X, y), losses.Squared(), SVRG(), MaxPasses(3), alpha=0.0, task="regression")
 
 
+@interpreted
 @pytest.mark.slow
 def test_steps_that_are_too_large_diverge(problem):
     X = 1e3 * problem.X
@@ -200,12 +216,14 @@ class Endless(Source):
             yield from ArraySource(X, np.where(X[:, 0] > 0, 1.0, -1.0)).blocks(rng)
 
 
+@interpreted
 @pytest.mark.parametrize("source", [Endless(), ArraySource(np.eye(4), np.ones(4), part_of_stream=True)])
 def test_streams_are_refused(source):
     with pytest.raises(ValueError, match="must be able to read all rows at any time: a stream is not enough"):
         run(source, LOGISTIC, SVRG(20), MaxSamples(100), alpha=0.01)
 
 
+@interpreted
 def test_partial_fit_is_refused(problem):
     X, y = problem.X, problem.y
     with pytest.raises(ValueError, match="Use fit, not partial_fit"):
@@ -234,6 +252,7 @@ class InterruptingStep(steps.StepSize):
         return self
 
 
+@interpreted
 @pytest.mark.slow
 @pytest.mark.parametrize("option", ["I", "II"])
 def test_an_interruption_keeps_the_model(option, problem):
@@ -244,6 +263,7 @@ def test_an_interruption_keeps_the_model(option, problem):
     assert result.coef @ problem.X[problem.y > 0].mean(axis=0) > 0
 
 
+@interpreted
 @pytest.mark.slow
 def test_a_second_fit_may_start_from_the_first(problem):
     X, y = problem.X, problem.y
@@ -253,6 +273,7 @@ def test_a_second_fit_may_start_from_the_first(problem):
     assert np.allclose(model.coef_, before, rtol=1e-4)
 
 
+@interpreted
 @pytest.mark.slow
 def test_small_data():
     rng = np.random.default_rng(0)
@@ -262,6 +283,7 @@ def test_small_data():
             assert np.all(np.isfinite(model.coef_))
 
 
+@interpreted
 def test_by_default_it_ends_at_the_optimum(rng):
     X = rng.standard_normal((300, 3))
     y = X[:, 0] + 0.5 * rng.standard_normal(300) > 0
@@ -277,12 +299,14 @@ def test_by_default_it_ends_at_the_optimum(rng):
     np.testing.assert_allclose(model.coef_, optimum.coef_, atol=5e-3)
 
 
+@interpreted
 def test_a_rule_that_is_given_decides(rng):
     X = rng.standard_normal((60, 3))
     model = SGDClassifier(solver="svrg", stop=200, random_state=0).fit(X, X[:, 0] > 0)
     assert model.verdict_.passes == 200
 
 
+@interpreted
 def test_a_tolerance_out_of_range():
     with pytest.raises(ValueError, match=r"tol=1: give the relative norm of the gradient"):
         SVRG(tol=1)

@@ -21,7 +21,7 @@ ALPHA = 0.05
 
 @interpreted
 @pytest.mark.parametrize("loss", fast_first(1, [losses.Logistic(), losses.Squared()]), ids=lambda loss: loss.name)
-@examples(100)
+@examples(25)
 @given(
     options=st.fixed_dictionaries(
         {
