@@ -1,6 +1,6 @@
 """How a fit ended, as text and as numbers."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
 from sgdone.interfaces.stop import Status
@@ -66,6 +66,11 @@ class Verdict:
         where = f"after {self.step:,} {self.counts}{'' if self.step == 1 else 's'}{read}"
         sentence = f"{self.status.capitalize()} {where}: {self.reason}."
         return f"{sentence} {self.advice}".rstrip()
+
+    def interrupted(self, by: str) -> "Verdict":
+        """The verdict of a trained model, if what comes after training was interrupted."""
+        reason = f"{by}; the fit itself: {self.status}, {self.reason}"
+        return replace(self, status=Status.INTERRUPTED, rule="", reason=reason)
 
     @classmethod
     def of_classes(cls, verdicts: "dict[Any, Verdict]") -> "Verdict":
