@@ -59,6 +59,12 @@ def test_the_outer_of_two_fits_remembers():
         assert interruption.received() == "SIGINT"
 
 
+def test_a_signal_that_nobody_asked_for_is_raised_at_the_end():
+    with pytest.raises(KeyboardInterrupt), interruption.remembered():
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_a_handler_of_the_user_stays():
     calls = []
     signal.signal(signal.SIGINT, lambda number, frame: calls.append(number))

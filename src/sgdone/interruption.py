@@ -20,6 +20,8 @@ class _Fit:
     raises = False
     #: Name of the signal that was received; empty if there was none.
     received = ""
+    #: Whether someone has asked for it, and acts on it.
+    answered = False
 
 
 #: Sections of each thread that `check` may end.
@@ -41,7 +43,7 @@ def sigterm_raises() -> Iterator[None]:
 
 @contextmanager
 def remembered() -> Iterator[None]:
-    """Remember signals that would raise KeyboardInterrupt; a second one raises it.
+    """Remember signals that would raise KeyboardInterrupt; a second one raises it, and so does the end if nobody asked.
 
     Handlers of the user stay in place. Outside of the main thread, and within another such section, nothing changes.
     """
@@ -63,11 +65,15 @@ def remembered() -> Iterator[None]:
     finally:
         for number in own:
             signal.signal(number, signal.default_int_handler)
-        _Fit.remembers, _Fit.received = False, ""
+        unanswered = _Fit.received and not _Fit.answered
+        _Fit.remembers, _Fit.received, _Fit.answered = False, "", False
+    if unanswered:
+        raise KeyboardInterrupt
 
 
 def received() -> str:
-    """Name of the signal that was remembered; empty if there was none."""
+    """Name of the signal that was remembered; empty if there was none. Whoever asks must end what it does."""
+    _Fit.answered = bool(_Fit.received)
     return _Fit.received
 
 

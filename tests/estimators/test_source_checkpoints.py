@@ -4,10 +4,7 @@ import errno
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -260,66 +257,6 @@ def test_a_signal_while_rows_are_read_again_leaves_the_checkpoint(paths, tmp_pat
     with pytest.raises(KeyboardInterrupt):
         fitted(from_files(paths), fit={"checkpoint": last, "resume": True})
     assert last.read_bytes() == content
-
-
-PROGRAM = """
-import sys
-import time
-
-sys.path[:0] = [{folder!r}]
-from source_problems import bits, fitted, from_files
-from sgdone.run.checkpoints import Checkpoints
-
-write = Checkpoints.write
-
-def slowly(self, snapshot):
-    write(self, snapshot)
-    print("written", flush=True)
-    time.sleep(0.05)
-
-Checkpoints.write = slowly
-model = fitted(from_files(sys.argv[2:]), fit=dict(checkpoint=sys.argv[1], every=0, resume=True))
-print("ended", model.verdict_.status.name, bits(model).hex(), flush=True)
-"""
-
-
-def start(checkpoint, paths):
-    program = PROGRAM.format(folder=str(Path(__file__).parent))
-    return subprocess.Popen(
-        [sys.executable, "-c", program, str(checkpoint), *map(str, paths)], stdout=subprocess.PIPE, text=True
-    )
-
-
-def lines_until(process, count):
-    return [process.stdout.readline() for _ in range(count)]
-
-
-@slow
-def test_it_goes_on_after_being_killed_three_times(tmp_path):
-    paths = write(table_of(*numbers(40_000)), tmp_path / "rows.parquet", (7000,))
-    for count in (1, 4, 6):
-        process = start(tmp_path / "state", paths)
-        assert lines_until(process, count) == ["written\n"] * count
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    done = start(tmp_path / "state", paths)
-    last = done.communicate()[0].splitlines()[-1].split()
-    assert last[0] == "ended"
-    assert last[2] == bits(fitted(from_files(paths))).hex()
-    assert not list(tmp_path.glob(".*"))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows-0.parquet", "rows-1.parquet", "state"]
-
-
-@slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signals_write_a_checkpoint(number, tmp_path):
-    paths = write(table_of(*numbers(40_000)), tmp_path / "rows.parquet", (7000,))
-    process = start(tmp_path / "state", paths)
-    assert lines_until(process, 2) == ["written\n"] * 2
-    process.send_signal(number)
-    last = process.communicate()[0].splitlines()[-1].split()
-    assert (process.returncode, last[:2]) == (0, ["ended", "INTERRUPTED"])
-    assert bits(resumed(from_files(paths), tmp_path / "state", tmp_path)) == bits(fitted(from_files(paths)))
 
 
 @slow

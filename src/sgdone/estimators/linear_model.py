@@ -278,7 +278,7 @@ class LinearModel(ReadRows, NamedFeatures):
         """Become fitted: nothing is set before everything is known. ``partial_fit`` says which method calls."""
         name, verdict = interruption.received(), attributes["verdict_"]
         if name and verdict.status is not Status.INTERRUPTED:
-            verdict = verdict.interrupted(f"{name} was received when training had ended")
+            verdict = verdict.interrupted(f"{name} was received after training")
             attributes["verdict_"] = attributes["trace_"].verdict = verdict
         for name, value in attributes.items():
             setattr(self, name, value)

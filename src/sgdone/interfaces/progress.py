@@ -141,7 +141,7 @@ class Progress:
         repr=False, default=lambda: Model(np.empty((1, 0)), np.empty(1)), compare=False
     )
     judgement: Judgement | None = None
-    turn: Turn = Turn()
+    turn: Turn = field(default_factory=Turn)
 
     @property
     def passes(self) -> float:
