@@ -82,13 +82,13 @@ class Turn(NamedTuple):
     ----------
     began : float
         Seconds after which its turn began.
-    number, count : int
+    number, turns : int
         Its number, from 0, and the number of turns; a turn is that of as many models as there are threads.
     """
 
     began: float = 0.0
     number: int = 0
-    count: int = 1
+    turns: int = 1
 
 
 @final

@@ -176,17 +176,17 @@ class MaxSeconds(StopRule):
         if used < state.this_run:
             state.earlier_runs += state.this_run
         state.this_run = used
-        left = self.seconds - turn.count * state.earlier_runs - turn.began
-        if used < left / (turn.count - turn.number):
+        left = self.seconds - turn.turns * state.earlier_runs - turn.began
+        if used < left / (turn.turns - turn.number):
             return None
         reason = f"{self.seconds:g} seconds allowed and used"
-        if turn.count > 1:
+        if turn.turns > 1:
             reason = f"its part of the {self.seconds:g} seconds allowed is used"
         return Stop("MaxSeconds", Status.BUDGET_SPENT, reason, {"seconds": self.seconds})
 
     def describe(self, state: "_Clock", progress: Progress) -> str:
         """How many seconds were used."""
-        used = progress.turn.count * state.earlier_runs + progress.seconds
+        used = progress.turn.turns * state.earlier_runs + progress.seconds
         return f"has used {used:.3g} of {self.seconds:g} seconds"
 
 
