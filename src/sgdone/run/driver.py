@@ -150,11 +150,11 @@ def run(
     >>> print(result.verdict)
     Budget spent after 10,000 samples (50 passes): 50 passes allowed and made.
     """
-    check_needs(method, objective, stop, source, step, monitors)
-    method.check_fits_in_memory(source.n_features, objective.n_outputs)
     rng = np.random.default_rng(0) if rng is None else rng
     clock = clock or Clock()
-    with interruption.interruptible():
+    with interruption.interruptible():  # the first rows may be long in coming
+        check_needs(method, objective, stop, source, step, monitors)
+        method.check_fits_in_memory(source.n_features, objective.n_outputs)
         stream = Stream(source, rng) if resume is None else Stream(source, rng, resume.passes_begun, resume.rows_read)
         if snapshot is not None:
             place = snapshot.passes_begun, snapshot.blocks_taken, snapshot.rows_read, snapshot.rows, snapshot.position
