@@ -6,8 +6,11 @@ import signal
 import numpy as np
 import pytest
 
+import sgdone as package
 from cli.files import write_csv, write_svmlight
 from sgdone import load
+from sgdone.auto import BlockFinish
+from sgdone.cli import streamed_fit
 from sgdone.cli.progress import ProgressLine, reading_text
 from sgdone.data import line_blocks, text_blocks
 from sgdone.interfaces.progress import Progress
@@ -143,6 +146,42 @@ def test_resume_gives_the_same_model(sgdone, folder, tmp_path, interrupted, monk
     np.testing.assert_array_equal(coefficients(tmp_path / "m"), expected)
     message = sgdone(*resumable, "--resume", "--seed", 3, code=1).stderr
     assert "belongs to another fit" in message
+
+
+def test_a_signal_in_the_exact_finish(sgdone, folder, tmp_path, monkeypatch):
+    options = ("fit", folder, *SMALL, "--model", tmp_path / "m")
+    sgdone(*options, "--quiet")
+    expected, advance = coefficients(tmp_path / "m"), BlockFinish.advance
+    assert load(tmp_path / "m").verdict_.finish_passes > 1
+
+    def sending(*arguments):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return advance(*arguments)
+
+    monkeypatch.setattr(BlockFinish, "advance", sending)
+    result = sgdone(*options, "--checkpoint", tmp_path / "c", code=130)
+    assert "SIGTERM ended it; the model so far is kept, and a checkpoint to resume from" in result.stdout
+    assert result.stdout.endswith("To go on where it ended, give the same command with --resume.\n")
+    assert load(tmp_path / "m").verdict_.status == "interrupted"
+    monkeypatch.setattr(BlockFinish, "advance", advance)
+    sgdone(*options, "--checkpoint", tmp_path / "c", "--resume", "--quiet")
+    np.testing.assert_array_equal(coefficients(tmp_path / "m"), expected)
+
+
+@pytest.mark.parametrize("place", ["save", "score"])
+def test_a_signal_after_training_leaves_the_model(place, sgdone, folder, tmp_path, monkeypatch):
+    module = {"save": package, "score": streamed_fit}[place]
+    call = getattr(module, place)
+
+    def sending(*arguments, **options):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return call(*arguments, **options)
+
+    monkeypatch.setattr(module, place, sending)
+    result = sgdone("fit", folder, *SMALL, "--model", tmp_path / "m", "--passes", 3, code=130)
+    assert result.stdout.endswith("It was interrupted after training: the model is complete.\n")
+    assert load(tmp_path / "m").verdict_.status == "converged"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith((".", "m"))) == ["m"]
 
 
 def test_checkpoint_options(sgdone, folder, tmp_path):

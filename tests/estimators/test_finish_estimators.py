@@ -1,6 +1,7 @@
 """The default fit on small data: the exact optimum of a stated objective, whatever the seed or the storage."""
 
 import pickle
+import signal
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
 from exact_problems import logistic
-from sgdone import LinearClassifier, LinearRegressor, load, save
+from sgdone import LinearClassifier, LinearRegressor, diagnose, load, save
 from sgdone.auto import BankState, ExactFinish
 from sgdone.interfaces.stop import Status
 from sgdone.stopping import MaxPasses, MaxSeconds
@@ -350,5 +351,38 @@ def test_so_does_an_interrupt(monkeypatch, same_model):
     model._progress_hook = lambda number: hook
     model.fit(X, y)
     assert begun
+    assert (model.verdict_.status, model.verdict_.finish_passes) == (Status.INTERRUPTED, 0)
     monkeypatch.setattr(ExactFinish, "suits", lambda *arguments: False)
     same_model(model, LinearClassifier(random_state=0).fit(X, y))
+
+
+@pytest.mark.parametrize("place", ["finish", "check", "features"])
+def test_a_real_signal_after_the_first_phase(place, monkeypatch):
+    """It is never without effect: the verdict says so, and the model is there."""
+    X, y = problem("two", 600)
+
+    def sending(call):
+        def send(*arguments, **options):
+            signal.raise_signal(signal.SIGINT)
+            return call(*arguments, **options)
+
+        return send
+
+    if place == "finish":  # after the bank
+        monkeypatch.setattr(ExactFinish, "comes_first", lambda *arguments: False)
+        monkeypatch.setattr(ExactFinish, "pays", lambda *arguments: True)
+        monkeypatch.setattr(ExactFinish, "advance", sending(ExactFinish.advance))
+    elif place == "check":
+        monkeypatch.setattr(diagnose, "separation", sending(diagnose.separation))
+    else:
+        monkeypatch.setattr(LinearClassifier, "_measured", sending(LinearClassifier._measured))
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        model = LinearClassifier(check_optimum="thorough", random_state=0).fit(X, y)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    verdict = model.verdict_
+    assert verdict.status is model.trace_.verdict.status is Status.INTERRUPTED
+    assert ("the fit itself: converged" in verdict.reason) == (place != "finish")
+    assert model.score(X, y) > 0.6

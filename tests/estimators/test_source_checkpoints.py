@@ -1,22 +1,24 @@
 """Checkpoints of fits on files: a fit that goes on from any of them ends with the same bits."""
 
+import errno
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from source_problems import bits, fitted, from_batches, from_files, numbers, table_of, write
 
-from full_disk import files_of_at_most
 from sgdone import LinearClassifier, LinearRegressor
+from sgdone.auto import Bank, BlockFinish
+from sgdone.data.stream import Stream
 from sgdone.estimators import fit_checkpoints
+from sgdone.interfaces.stop import Status
 from sgdone.run import driver
+from sgdone.state_file import checkpoint as checkpoint_module
+from sgdone.state_file.checkpoint import read_checkpoint
 from sgdone.state_file.errors import CheckpointError
 from sgdone.stopping import Gain, MaxPasses
 from tiers import slow
@@ -161,6 +163,8 @@ def test_arguments(paths, tmp_path):
         fitted(from_files(paths), fit={"resume": True})
     with pytest.raises(ValueError, match="every must be a number of seconds, 0 or more; got -1"):
         fitted(from_files(paths), fit={"checkpoint": tmp_path / "state", "every": -1})
+    with pytest.raises(IsADirectoryError, match="is a folder; give the name of a file in it"):
+        fitted(from_files(paths), fit={"checkpoint": tmp_path})
     with pytest.raises(FileNotFoundError, match="nowhere does not exist; create it first"):
         fitted(from_files(paths), fit={"checkpoint": tmp_path / "nowhere" / "state"})
     with pytest.raises(ValueError, match="checkpoints are written for rows that are read in parts"):
@@ -169,81 +173,90 @@ def test_arguments(paths, tmp_path):
 
 def test_a_disk_that_is_full_leaves_the_last_checkpoint(paths, tmp_path, snapshots, monkeypatch):
     expected = fitted(from_files(paths))
-    write_one = fit_checkpoints.write_checkpoint
+    write_file = checkpoint_module.write
 
-    def full_after_four(path, checkpoint):
-        if len(snapshots) < 4:
-            return write_one(path, checkpoint)
-        with files_of_at_most(1000):
-            return write_one(path, checkpoint)
+    def full_after_four(path, *parts, **options):
+        if len(snapshots) == 4:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        write_file(path, *parts, **options)
 
-    monkeypatch.setattr(fit_checkpoints, "write_checkpoint", full_after_four)
-    with pytest.raises(OSError, match=r"File too large.*state"):
-        fitted(from_files(paths), fit={"checkpoint": tmp_path / "state", "every": 0})
+    monkeypatch.setattr(checkpoint_module, "write", full_after_four)
+    reason = (
+        r"state: the checkpoint was not written: No space left .*; the earlier checkpoint is unchanged\. The fit goes"
+    )
+    with pytest.warns(UserWarning, match=reason) as warned:
+        model = fitted(from_files(paths), fit={"checkpoint": tmp_path / "state", "every": 0})
+    assert (len(warned), bits(model)) == (1, bits(expected))
     assert (tmp_path / "state").read_bytes() == snapshots[-1].read_bytes()
     assert not list(tmp_path.glob(".*"))
     monkeypatch.undo()
     assert bits(resumed(from_files(paths), tmp_path / "state", tmp_path)) == bits(expected)
 
 
-PROGRAM = """
-import sys
-import time
+@pytest.fixture
+def sent_in_finish(monkeypatch):
+    """Send a signal during the second evaluation of the exact finish."""
+    advance = BlockFinish.advance
 
-sys.path[:0] = [{folder!r}]
-from source_problems import bits, fitted, from_files
-from sgdone.run.checkpoints import Checkpoints
+    def arm(number):
+        def sending(self, state, *arguments):
+            if state.steps == 1:
+                signal.raise_signal(number)
+            return advance(self, state, *arguments)
 
-write = Checkpoints.write
+        monkeypatch.setattr(BlockFinish, "advance", sending)
 
-def slowly(self, snapshot):
-    write(self, snapshot)
-    print("written", flush=True)
-    time.sleep(0.05)
-
-Checkpoints.write = slowly
-model = fitted(from_files(sys.argv[2:]), fit=dict(checkpoint=sys.argv[1], every=0, resume=True))
-print("ended", model.verdict_.status.name, bits(model).hex(), flush=True)
-"""
+    return arm
 
 
-def start(checkpoint, paths):
-    program = PROGRAM.format(folder=str(Path(__file__).parent))
-    return subprocess.Popen(
-        [sys.executable, "-c", program, str(checkpoint), *map(str, paths)], stdout=subprocess.PIPE, text=True
-    )
-
-
-def lines_until(process, count):
-    return [process.stdout.readline() for _ in range(count)]
-
-
-@slow
-def test_it_goes_on_after_being_killed_three_times(tmp_path):
-    paths = write(table_of(*numbers(40_000)), tmp_path / "rows.parquet", (7000,))
-    for count in (1, 4, 6):
-        process = start(tmp_path / "state", paths)
-        assert lines_until(process, count) == ["written\n"] * count
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    done = start(tmp_path / "state", paths)
-    last = done.communicate()[0].splitlines()[-1].split()
-    assert last[0] == "ended"
-    assert last[2] == bits(fitted(from_files(paths))).hex()
-    assert not list(tmp_path.glob(".*"))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows-0.parquet", "rows-1.parquet", "state"]
-
-
-@slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signals_write_a_checkpoint(number, tmp_path):
-    paths = write(table_of(*numbers(40_000)), tmp_path / "rows.parquet", (7000,))
-    process = start(tmp_path / "state", paths)
-    assert lines_until(process, 2) == ["written\n"] * 2
-    process.send_signal(number)
-    last = process.communicate()[0].splitlines()[-1].split()
-    assert (process.returncode, last[:2]) == (0, ["ended", "INTERRUPTED"])
-    assert bits(resumed(from_files(paths), tmp_path / "state", tmp_path)) == bits(fitted(from_files(paths)))
+def test_a_signal_in_the_exact_finish(number, paths, tmp_path, sent_in_finish, monkeypatch):
+    expected = fitted(from_files(paths), stop="auto")
+    assert expected.verdict_.finish_passes > 2
+    sent_in_finish(number)
+    model = fitted(from_files(paths), stop="auto", fit={"checkpoint": tmp_path / "state", "every": 1e6})
+    verdict = model.verdict_
+    assert verdict.status is Status.INTERRUPTED
+    assert f"{number.name} ended it; the model so far is kept, and a checkpoint to resume from" in verdict.reason
+    assert verdict.finish_passes == 0
+    assert read_checkpoint(tmp_path / "state").parts["phase"] == "finish"
+    monkeypatch.undo()
+    monkeypatch.setattr(Bank, "advance", None)  # it has ended
+    assert bits(resumed(from_files(paths), tmp_path / "state", tmp_path, stop="auto")) == bits(expected)
+
+
+def test_a_checkpoint_that_could_not_be_written_is_tried_again(paths, tmp_path, sent_in_finish, monkeypatch):
+    write_one, calls = fit_checkpoints.write_checkpoint, []
+
+    def full_at_first(path, checkpoint):
+        calls.append(path)
+        if len(calls) == 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        write_one(path, checkpoint)
+
+    monkeypatch.setattr(fit_checkpoints, "write_checkpoint", full_at_first)
+    sent_in_finish(signal.SIGTERM)
+    with pytest.warns(UserWarning, match="state: No space left on device. The fit goes on"):
+        model = fitted(from_files(paths), stop="auto", fit={"checkpoint": tmp_path / "state", "every": 1e6})
+    assert "and a checkpoint to resume from" in model.verdict_.reason
+    monkeypatch.undo()
+    expected = fitted(from_files(paths), stop="auto")
+    assert bits(resumed(from_files(paths), tmp_path / "state", tmp_path, stop="auto")) == bits(expected)
+
+
+def test_a_signal_while_rows_are_read_again_leaves_the_checkpoint(paths, tmp_path, snapshots, monkeypatch):
+    fitted(from_files(paths), fit={"checkpoint": tmp_path / "state", "every": 0})
+    last, go_to = tmp_path / "state", Stream.go_to
+
+    def sending(self, *place):
+        signal.raise_signal(signal.SIGTERM)
+        go_to(self, *place)
+
+    monkeypatch.setattr(Stream, "go_to", sending)
+    content = last.read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        fitted(from_files(paths), fit={"checkpoint": last, "resume": True})
+    assert last.read_bytes() == content
 
 
 @slow

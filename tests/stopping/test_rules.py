@@ -8,6 +8,7 @@ import pytest
 from running import run
 from sgdone import losses, solvers, stopping
 from sgdone.data import ArraySource
+from sgdone.interfaces.progress import Turn
 from sgdone.interfaces.stop import Status
 from sgdone.stopping import AllOf, AnyOf, MaxPasses, MaxSamples, MaxSeconds, Progress, ProgressiveLoss
 from tiers import interpreted
@@ -115,6 +116,17 @@ def test_seconds_between_two_runs_do_not_count():
     assert at(0.2) is None  # another run: 0.8 in all
     assert at(0.39) is None
     assert at(0.41).rule == "MaxSeconds"
+
+
+def test_models_that_take_turns_share_the_seconds():
+    def fires(began, number, seconds):
+        rule = MaxSeconds(10.0)
+        progress = Progress(1, 1, None, 1, True, 0.5, seconds, turn=Turn(began, number, 4))
+        return rule.observe(rule.start(None), progress) is not None
+
+    assert [fires(0.0, 0, 2.4), fires(0.0, 0, 2.6)] == [False, True]
+    assert [fires(1.0, 1, 3.9), fires(1.0, 1, 4.1)] == [False, True]  # the first has left some of its seconds
+    assert [fires(9.0, 3, 9.9), fires(9.0, 3, 10.1)] == [False, True]
 
 
 def test_part_of_a_pass_is_not_rounded_up_by_a_rounding_error():

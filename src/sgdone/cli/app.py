@@ -98,7 +98,7 @@ NoHeader = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, to standard output.")]
 
 
-@app.callback(epilog="Exit codes: 0, 1 for bad data, 2 for bad usage, 130 after Ctrl-C.")
+@app.callback(epilog="Exit codes: 0, 1 for bad data, 2 for bad usage, 130 after Ctrl-C or SIGTERM.")
 def common(
     context: typer.Context,
     version: Annotated[

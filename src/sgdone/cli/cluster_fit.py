@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from sgdone.cli.errors import table_errors_named
-from sgdone.cli.fit_arguments import FitArguments, notes_of, opened_test_rows, task_of_labels, with_names
+from sgdone.cli.fit_arguments import FitArguments, notes_of, opened_test_rows, save_model, task_of_labels, with_names
 from sgdone.cli.fit_outcome import FitOutcome
 from sgdone.cli.fit_report import report_of
 from sgdone.cli.held_out import FEWEST_ROWS
@@ -81,10 +81,8 @@ class _Fit:
         announcements = arguments.checkpoints.announcements("the first round")
         model = self._fit(line)
         interrupted = model.verdict_.status is Status.INTERRUPTED
-        if arguments.model is not None:
-            from sgdone import save
-
-            save(model, arguments.model, extra=notes_of(self._train, self._task, arguments.file))
+        if save_model(model, arguments.model, notes_of(self._train, self._task, arguments.file)):
+            raise KeyboardInterrupt
         line.now("scoring")
         rounds = Rounds(self._opened.engine)
         held_out = _scored(model, rounds, self._task) if self._share else None

@@ -1,10 +1,7 @@
 """``sgdone fit --dask``: files as partitions of a Dask cluster."""
 
-import signal
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from sgdone.cli.cluster_fit import fit_on_cluster
 from sgdone.cli.fit_arguments import FitArguments
@@ -25,22 +22,9 @@ def fit_on_dask(arguments: FitArguments, line: ProgressLine) -> FitOutcome:
     parts = listed_parts(arguments)
     local = arguments.dask == LOCAL
     line.now("starting workers" if local else f"connecting to {arguments.dask}")
-    with connected(arguments.dask), _ended_by_signals():
+    with connected(arguments.dask):
         return fit_on_cluster(arguments, parts, _engine, line, began)
 
 
 def _engine(parts: Sequence[FilePart]) -> Engine:
     return DaskEngine(delayed_files(parts))
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let SIGTERM end a fit as Ctrl-C does: the model so far is kept."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

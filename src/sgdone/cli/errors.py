@@ -9,6 +9,8 @@ from typing import Any
 
 import typer
 
+from sgdone import interruption
+
 BAD_DATA = 1
 INTERRUPTED = 130
 
@@ -48,12 +50,15 @@ _OPTIONS = (
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Wrap a command: errors caused by data or arguments exit with a message and a code instead of a traceback."""
+    """Wrap a command: errors caused by data or arguments exit with a message and a code instead of a traceback.
+
+    SIGTERM ends it as Ctrl-C does.
+    """
 
     @functools.wraps(command)
     def run(*args: Any, **options: Any) -> None:
         try:
-            with warnings.catch_warnings():
+            with interruption.sigterm_raises(), warnings.catch_warnings():
                 warnings.showwarning = _show_warning  # type: ignore[assignment]  # a method to the type checker
                 command(*args, **options)
         except KeyboardInterrupt:

@@ -23,7 +23,12 @@ def fit_and_report(arguments: FitArguments) -> None:
     arguments.check()
     began_reading = time.perf_counter()
     with ProgressLine(shown=not arguments.quiet) as line:
-        outcome = _fit_here(arguments, line) if arguments.dask is None else _fit_on_dask(arguments, line)
+        try:
+            outcome = _fit_here(arguments, line) if arguments.dask is None else _fit_on_dask(arguments, line)
+        except KeyboardInterrupt:
+            if arguments.checkpoints.resume:
+                complain(arguments.checkpoints.how_to_resume(), "interrupted", "yellow")
+            raise
     report = outcome.report | {
         "possible_leakage": [leak.as_json() for leak in outcome.leaks],
         "seconds": time.perf_counter() - arguments.began,

@@ -12,6 +12,7 @@ import pyarrow as pa
 import typer
 from numpy.typing import NDArray
 
+from sgdone import interruption
 from sgdone.cli.dask_options import check_dask
 from sgdone.cli.errors import usage
 from sgdone.cli.file_options import FileOptions
@@ -58,6 +59,10 @@ class CheckpointOptions:
         if self.path is not None and self.path.exists():
             return "To go on where it ended, give the same command with --resume."
         return "With --checkpoint FILE a fit can be resumed after an interruption."
+
+
+#: What is said of an interruption after training.
+TRAINED = "It was interrupted after training: the model is complete."
 
 
 @final
@@ -167,6 +172,17 @@ def _features_of_rows(rows: InputData) -> dict[str, Any]:
         "n_features": rows.X.shape[1],
         "as_strings": [f.name for f in rows.X.schema if pa.types.is_large_string(f.type)] if is_table else [],
     }
+
+
+def save_model(model: Any, path: Path | None, notes: dict[str, str]) -> bool:
+    """Save a model if there is a path; returns whether a signal was received meanwhile."""
+    if path is None:
+        return False
+    from sgdone import save
+
+    with interruption.remembered():
+        save(model, path, extra=notes)
+        return bool(interruption.received())
 
 
 def notes_of(train: InputData, task: Task, file: FileOptions) -> dict[str, str]:

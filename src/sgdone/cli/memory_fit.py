@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sgdone.cli.errors import table_errors_named
-from sgdone.cli.fit_arguments import FitArguments, notes_of
+from sgdone.cli.fit_arguments import TRAINED, FitArguments, notes_of, save_model
 from sgdone.cli.fit_outcome import FitOutcome
 from sgdone.cli.fit_report import report_of, scored_fit
 from sgdone.cli.held_out import FEWEST_ROWS, held_out_rows
@@ -32,7 +32,7 @@ def fit_in_memory(
     line: ProgressLine,
 ) -> FitOutcome:
     """Train without the rows that are held out, if there are any, and on all rows if the model is to be saved."""
-    from sgdone.cli.leakage import possible_leaks
+    from sgdone.cli.leakage import Leak, possible_leaks
 
     train = opened.rows
     held_out = np.zeros(train.n_rows, dtype=np.bool_)
@@ -40,22 +40,26 @@ def fit_in_memory(
         held_out = held_out_rows(train.labels, task, options.seed)
     fits = _Fits(options, task, train, held_out, line)
     interrupted = fits.run(tested, refit=arguments.model is not None)
-    if arguments.model is not None:
-        from sgdone import save
-
-        save(fits.model, arguments.model, extra=notes_of(train, task, arguments.file))
+    ended_early = interrupted
+    interrupted |= save_model(fits.model, arguments.model, notes_of(train, task, arguments.file))
     line.now("scoring")
-    report = report_of(fits.model, train, fits.rows, task)
-    report |= {"train": score(fits.model, fits.rows, BaseRate.of(fits.rows, classification=task != "regression"))}
+    report = report_of(fits.model, train, fits.rows, task) | {"train": None}
     report |= {"test": fits.scores if tested else None, "held_out": fits.scores if held_out.any() else None}
-    if fits.model is not fits.scored:
-        classification = task != "regression"
-        of_scored = score(fits.scored, fits.scored_rows, BaseRate.of(fits.scored_rows, classification=classification))
-        report["scored_fit"] = scored_fit(fits.scored, fits.scored_rows, of_scored, report)
-    r2 = (fits.scores or {}).get("r2", 0.0)
-    leaks = [] if interrupted else possible_leaks(fits.model, fits.rows, task, options.seed, r2)
-    ending = ""
-    if interrupted and fits.rows.n_rows < train.n_rows:
+    leaks: list[Leak] = []
+    classification = task != "regression"
+    try:
+        report |= {"train": score(fits.model, fits.rows, BaseRate.of(fits.rows, classification=classification))}
+        if fits.model is not fits.scored:
+            base_rate = BaseRate.of(fits.scored_rows, classification=classification)
+            of_scored = score(fits.scored, fits.scored_rows, base_rate)
+            report["scored_fit"] = scored_fit(fits.scored, fits.scored_rows, of_scored, report)
+        if not interrupted:
+            r2 = (fits.scores or {}).get("r2", 0.0)
+            leaks = possible_leaks(fits.model, fits.rows, task, options.seed, r2)
+    except KeyboardInterrupt:
+        interrupted = True
+    ending = TRAINED if interrupted and not ended_early else ""
+    if ended_early and fits.rows.n_rows < train.n_rows:
         ending = f"The model was fitted on {fits.rows.n_rows:,} of the {train.n_rows:,} rows."
     announcements = _announcements(arguments, tested, held_out)
     return FitOutcome(fits.model, report, fits.seconds, interrupted, leaks, announcements, ending)

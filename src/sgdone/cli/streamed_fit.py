@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from sgdone.cli.errors import table_errors_named
-from sgdone.cli.fit_arguments import FitArguments, notes_of, opened_test_rows
+from sgdone.cli.fit_arguments import TRAINED, FitArguments, notes_of, opened_test_rows, save_model
 from sgdone.cli.fit_outcome import FitOutcome
 from sgdone.cli.fit_report import report_of
 from sgdone.cli.held_out_input import HELD_OUT_SHARE, HeldOutInput
@@ -40,30 +40,33 @@ def fit_streamed(
     announcements = _before(arguments, one_pass=one_pass)
     model = options.estimator(task, first.labels, one_pass=one_pass)
     seconds = _fit(model, rows, arguments, is_table=isinstance(first.X, pa.Table), line=line)
-    interrupted = model.verdict_.status is Status.INTERRUPTED
-    if arguments.model is not None:
-        from sgdone import save
-
-        save(model, arguments.model, extra=notes_of(opened.rows, task, arguments.file))
+    ended_early = interrupted = model.verdict_.status is Status.INTERRUPTED
+    interrupted |= save_model(model, arguments.model, notes_of(opened.rows, task, arguments.file))
     line.now("scoring")
     held_out = rows.held_out_rows(model.n_features_in_)
-    scores = leaks = None
     if held_out is not None:
-        # The first rows may all be of one class: the shares are those of the held-out rows themselves.
-        scores = score(model, held_out, BaseRate.of(held_out, classification=task != "regression"))
-        leaks = None if interrupted else _leaks(model, held_out, task, options.seed, scores)
         announcements.append(
             f"held out {held_out.n_rows:,} of {rows.reading.n_rows:,} rows for the scores; "
             "the model is not fitted again with them"
         )
-    elif arguments.test and not interrupted:
-        tested = tested or opened_test_rows(known, arguments, task, features_of_model(model))
-        assert tested is not None
-        base_rate = BaseRate.of(replace(first, weights=None), classification=task != "regression")
-        scores = score_opened(model, tested, task, base_rate)
+    scores = leaks = None
+    try:
+        if held_out is not None:
+            # The first rows may all be of one class: the shares are those of the held-out rows themselves.
+            scores = score(model, held_out, BaseRate.of(held_out, classification=task != "regression"))
+            leaks = None if interrupted else _leaks(model, held_out, task, options.seed, scores)
+        elif arguments.test and not interrupted:
+            tested = tested or opened_test_rows(known, arguments, task, features_of_model(model))
+            assert tested is not None
+            base_rate = BaseRate.of(replace(first, weights=None), classification=task != "regression")
+            scores = score_opened(model, tested, task, base_rate)
+    except KeyboardInterrupt:
+        interrupted = True
     report = _report(model, opened.rows, rows, task)
     report |= {"test": scores if arguments.test else None, "held_out": scores if held_out is not None else None}
-    ending = arguments.checkpoints.how_to_resume() if interrupted else ""
+    ending = TRAINED if interrupted else ""
+    if ended_early:
+        ending = arguments.checkpoints.how_to_resume()
     return FitOutcome(model, report, seconds, interrupted, leaks or [], announcements, ending)
 
 

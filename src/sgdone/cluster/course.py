@@ -71,7 +71,6 @@ class Course:
 
 def interrupted(log: RoundLog | None) -> Stop:
     """The end by Ctrl-C, after the sums so far were written."""
-    if log is None:
+    if log is None or not log.write():
         return Stop("", Status.INTERRUPTED, "the model so far is kept")
-    log.write()
     return Stop("", Status.INTERRUPTED, "the model so far is kept, and a checkpoint to resume from")

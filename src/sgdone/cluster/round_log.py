@@ -12,8 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from sgdone.estimators.fit_checkpoints import FitCheckpoints
-from sgdone.state_file.checkpoint import Checkpoint, write_checkpoint
+from sgdone.estimators.fit_checkpoints import CheckpointFile, FitCheckpoints
 
 
 @final
@@ -39,7 +38,7 @@ class RoundLog:
     """
 
     def __init__(self, checkpoints: FitCheckpoints, identity: dict[str, Any]) -> None:
-        self._checkpoints, self._identity = checkpoints, identity
+        self._checkpoints, self._file = checkpoints, CheckpointFile(checkpoints.path, identity)
         stored = checkpoints.read(identity, None)
         self._rounds = [] if stored is None else [_round(parts) for parts in stored["rounds"]]
         self._position = 0
@@ -73,11 +72,11 @@ class RoundLog:
         if time.monotonic() - self._written >= self._checkpoints.every:
             self.write()
 
-    def write(self) -> None:
-        """Write the file."""
+    def write(self) -> bool:
+        """Write the file; returns whether that was possible."""
         rounds = [(one.digest, np.frombuffer(one.answer, np.uint8), one.bytes_received) for one in self._rounds]
-        write_checkpoint(self._checkpoints.path, Checkpoint(self._identity, {"rounds": rounds}))
         self._written = time.monotonic()
+        return self._file.write({"rounds": rounds})
 
 
 @contextmanager

@@ -5,9 +5,11 @@ import threading
 from collections.abc import Generator, Iterator
 from typing import Any, TypeVar
 
+from sgdone import interruption
+
 Item = TypeVar("Item")
 
-#: Seconds between two checks whether the consumer has gone.
+#: Seconds between two checks whether the consumer has gone, or a signal was received.
 _PATIENCE = 0.1
 _END = object()
 
@@ -16,6 +18,7 @@ def in_background(items: Iterator[Item], ahead: int) -> Generator[Item, None, No
     """The items of an iterator that runs in a thread, at most ``ahead`` items before they are used.
 
     An exception in the thread is raised at the place of its item. If the consumer stops early, the iterator is closed.
+    A signal can end the wait for an item.
 
     Examples
     --------
@@ -52,7 +55,11 @@ def in_background(items: Iterator[Item], ahead: int) -> Generator[Item, None, No
     thread.start()
     try:
         while True:
-            item, error = ready.get()
+            try:
+                item, error = ready.get(timeout=_PATIENCE)
+            except queue.Empty:
+                interruption.check()
+                continue
             if error is not None:
                 raise error
             if item is _END:

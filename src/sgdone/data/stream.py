@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone import interruption
 from sgdone.data.preparation import HoldOut
 from sgdone.data.rows import Rows
 from sgdone.data.source import Block, Source
@@ -120,25 +121,31 @@ class Stream:
             self.rows_read += self.source.n_held_back
         return rows
 
-    def go_to(self, begun: int, blocks_taken: int, rows_read: int, rows: tuple[int, int]) -> None:
-        """Move to the block after the first ``blocks_taken`` of a pass, as another run did that read the same rows.
+    def go_to(
+        self, begun: int, blocks_taken: int, rows_read: int, rows: tuple[int, int], position: int | None = None
+    ) -> None:
+        """Move to a position in the last of ``blocks_taken`` blocks of a pass, or by default to the block after them.
 
-        The rows of the first pass are read again without training: what the source learns from them is not stored.
+        Another run was there that read the same rows. Those of the first pass are read again without training: what the
+        source learns from them is not stored.
         """
+        block = self.block
         if begun > 1:
             while self._waiting is not None:
+                interruption.check()
                 self._next()
             self.source.begin_again_at(begun - 1)
             self.begun = begun - 1
-            self._next()
+            block = self._next()
         while self.blocks_taken < blocks_taken:
-            self._next()
+            interruption.check()
+            block = self._next()
         if self.source.rows_so_far != rows:
             raise ValueError(
                 "the rows differ from those that the checkpoint was written with: start again without resume"
             )
         self.rows_read = rows_read
-        self.block, self.position = self._next(), 0
+        self.block, self.position = (self._next(), 0) if position is None else (block, position)
 
     def remember_unread(self) -> None:
         """Keep track of which rows were read, so that validation rows can be drawn among the others."""

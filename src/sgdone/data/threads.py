@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no types
 
+from sgdone import interruption
+
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 
@@ -29,14 +31,21 @@ def blas_threads() -> int:
 
 
 def mapped(function: Callable[[Item], Found], items: Iterable[Item], threads: int) -> Iterable[Found]:
-    """``map``, in several threads, and in order; few items are alive at a time.
+    """``map``, in several threads, and in order; few items are alive at a time. A signal can end it between two items.
 
     Examples
     --------
     >>> list(mapped(abs, [-1, 2, -3], threads=2))
     [1, 2, 3]
     """
+    items = _checked(items)
     return map(function, items) if threads <= 1 else _in_threads(function, items, threads)
+
+
+def _checked(items: Iterable[Item]) -> Iterator[Item]:
+    for item in items:
+        interruption.check()
+        yield item
 
 
 def _in_threads(function: Callable[[Item], Found], items: Iterable[Item], threads: int) -> Iterator[Found]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sgdone import interruption
 from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import FitTask, fit_data
 from sgdone.estimators.failed_fit import unchanged_if_it_fails
@@ -147,6 +148,7 @@ class Classification(Summarised):
             return [Start(start)] * (1 if self._method().trains_all_outputs else self._n_outputs)
         return [Start(Model(start.coef[k : k + 1], start.intercept[k : k + 1])) for k in range(self._n_outputs)]
 
+    @interruption.remembered()
     def _fit_classes(
         self,
         X: Any,

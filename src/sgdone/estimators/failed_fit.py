@@ -10,7 +10,8 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 def unchanged_if_it_fails(fit: Fit) -> Fit:
     """Restore the attributes if ``fit`` raises: the model of an earlier fit can still be used.
 
-    scikit-learn sets ``n_features_in_`` and ``feature_names_in_`` before labels and parameters are checked.
+    Ctrl-C after training leaves the new model. scikit-learn sets ``n_features_in_`` and ``feature_names_in_`` before
+    labels and parameters are checked.
     """
 
     @wraps(fit)
@@ -18,7 +19,10 @@ def unchanged_if_it_fails(fit: Fit) -> Fit:
         before = _fitted(self)
         try:
             return fit(self, *arguments, **options)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and vars(self).get("_results") is not before.get("_results"):
+                self.verdict_ = self.trace_.verdict = self.verdict_.interrupted("Ctrl-C was pressed after training")
+                return self
             for name in _fitted(self):
                 delattr(self, name)
             vars(self).update(before)

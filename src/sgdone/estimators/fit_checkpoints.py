@@ -1,6 +1,7 @@
 """Checkpoints of a fit on rows that are read in parts."""
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, final
@@ -16,6 +17,7 @@ from sgdone.losses.loss import real_or_nan
 from sgdone.run.checkpoints import Checkpoints, Snapshot
 from sgdone.state_file.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from sgdone.state_file.identity import check_identity
+from sgdone.tables.warn_user import warn_user
 
 #: Parameters that do not change a result.
 _WITHOUT_EFFECT = frozenset({"n_jobs", "verbose"})
@@ -51,13 +53,16 @@ class FitCheckpoints:
         if not 0 <= real_or_nan(every) < float("inf"):
             raise ValueError(f"every must be a number of seconds, 0 or more; got {every!r}")
         path = Path(checkpoint)
+        if path.is_dir():
+            raise IsADirectoryError(f"{path}: is a folder; give the name of a file in it")
         if not path.absolute().parent.is_dir():
             raise FileNotFoundError(f"{path}: the folder {path.absolute().parent} does not exist; create it first")
         return cls(path, float(every), resume)
 
     def read(self, identity: dict[str, Any], loss: Any) -> dict[str, Any] | None:
         """The parts of the checkpoint to go on from; None to start from the beginning."""
-        remove_partial(self.path)
+        with suppress(OSError):  # of a folder that cannot be written to
+            remove_partial(self.path)
         if not self.resume or not self.path.exists():
             return None
         found = read_checkpoint(self.path, loss=loss)
@@ -66,12 +71,42 @@ class FitCheckpoints:
 
     def writer(self, identity: dict[str, Any], seed: int, classes: NDArray[Any] | None) -> Checkpoints:
         """What the driver calls."""
+        file = CheckpointFile(self.path, identity)
 
-        def write(snapshot: Snapshot) -> None:
+        def write(snapshot: Snapshot) -> bool:
             parts = {name: getattr(snapshot, name) for name in _SNAPSHOT}
-            write_checkpoint(self.path, Checkpoint(identity, parts | {"seed": seed, "classes": classes}))
+            return file.write(parts | {"seed": seed, "classes": classes})
 
         return Checkpoints(write, self.every)
+
+
+@final
+class CheckpointFile:
+    """The file that a fit writes again and again; a fit does not fail because it cannot be written.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    identity : dict
+        Which fit it belongs to.
+    """
+
+    def __init__(self, path: Path, identity: dict[str, Any]) -> None:
+        self._path, self._identity = path, identity
+        self._has_warned = False
+
+    def write(self, parts: dict[str, Any]) -> bool:
+        """Write a checkpoint; returns whether that was possible. The first time that it is not, there is a warning."""
+        try:
+            write_checkpoint(self._path, Checkpoint(self._identity, parts))
+        except OSError as error:
+            if not self._has_warned:
+                reason = error.strerror or str(error)
+                warn_user(f"{self._path}: {reason}. The fit goes on, and tries again at the next checkpoint")
+            self._has_warned = True
+            return False
+        return True
 
 
 def snapshot_of(parts: dict[str, Any]) -> Snapshot:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone import interruption
 from sgdone.data import ArraySource
 from sgdone.data.array_blocks import ArrayBlocks
 from sgdone.data.block_source import BlockSource
@@ -29,6 +30,7 @@ from sgdone.estimators.training import PassPrinter, Start, train
 from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
+from sgdone.interfaces.stop import Status
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.loss import Loss
 from sgdone.run import Hook, Result, Trace, Verdict
@@ -274,6 +276,10 @@ class LinearModel(ReadRows, NamedFeatures):
 
     def _keep(self, attributes: dict[str, Any], *, partial_fit: bool) -> None:
         """Become fitted: nothing is set before everything is known. ``partial_fit`` says which method calls."""
+        name, verdict = interruption.received(), attributes["verdict_"]
+        if name and verdict.status is not Status.INTERRUPTED:
+            verdict = verdict.interrupted(f"{name} was received after training")
+            attributes["verdict_"] = attributes["trace_"].verdict = verdict
         for name, value in attributes.items():
             setattr(self, name, value)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone import interruption
 from sgdone.data.mixed_matrix import MixedMatrix, in_one_storage
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop import Status
@@ -73,13 +74,21 @@ def with_optimum_check(
     makes its probability grow for ever. If there is a penalty that is only a remark, and as many checks as classes are
     too expensive: then mode "thorough" is needed.
     """
-    checked = list(results)
+    checked: list[Result] = []
     try:
-        for k, result in enumerate(results):
-            checked[k] = _checked(mode, result, X, labels[k], weight, feature_names, cost_per_pass)
+        with interruption.raised():
+            for k, result in enumerate(results):
+                checked.append(_checked(mode, result, X, labels[k], weight, feature_names, cost_per_pass))
     except KeyboardInterrupt:
-        pass  # the models are trained: the question stays open
+        checked += [_interrupted(result) for result in results[len(checked) :]]
     return checked
+
+
+def _interrupted(result: Result) -> Result:
+    """The models are trained: only the question stays open."""
+    if result.verdict.status in _ON_THE_WAY:
+        return result
+    return replace(result, verdict=result.verdict.interrupted("the check whether an optimum exists was interrupted"))
 
 
 def _checked(

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sgdone import interruption
 from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import FitTask, fit_data
 from sgdone.estimators.failed_fit import unchanged_if_it_fails
@@ -79,6 +80,7 @@ class Regression(Summarised):
     def _shapes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return (n_features,), (1,)
 
+    @interruption.remembered()
     def _fit_targets(
         self,
         X: Any,

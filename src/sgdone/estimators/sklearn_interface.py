@@ -72,7 +72,7 @@ class SklearnModel(CallbackSupportMixin, LinearModel, BaseEstimator):  # type: i
     def _keep(self, attributes: dict[str, Any], *, partial_fit: bool) -> None:
         super()._keep(attributes, partial_fit=partial_fit)
         if self.verdict_.status is Status.DIVERGED:
-            frames = 5 if partial_fit else 5 + _WRAPPERS_OF_FIT
+            frames = 6 if partial_fit else 6 + _WRAPPERS_OF_FIT
             warnings.warn(str(self.verdict_), ConvergenceWarning, stacklevel=frames)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -1,6 +1,7 @@
 """Fitting on rows that are read in parts: in memory if they are few, block by block otherwise."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -10,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
+from sgdone import interruption
 from sgdone.auto.units import Units
 from sgdone.data.block_cache import BlockCache, cache_folder, check_space
 from sgdone.data.block_maker import BlockMaker, block_rows_for, bytes_of_row
@@ -42,7 +44,8 @@ def fit_rows(model: Any, X: Any, given: Sequence[tuple[str, Any]], checkpoints: 
     """Fit on rows that are read in parts; ``given`` are arguments of ``fit`` that only rows in memory take."""
     _check_arguments(model, given)
     rows = row_input(X)
-    with explained_memory_errors(rows):
+    ended_by_sigterm = nullcontext() if checkpoints is None else interruption.sigterm_raises()
+    with ended_by_sigterm, explained_memory_errors(rows):
         return _fitted(model, rows, checkpoints)
 
 
@@ -149,6 +152,7 @@ class _BlockFit:
             feature_names=numbers if encoder is None else FeatureNames(encoder),
         )
 
+    @interruption.remembered()
     def _fit(
         self,
         source: BlockSource,

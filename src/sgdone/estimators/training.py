@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -15,7 +15,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model, Progress
 from sgdone.interfaces.stop import Status
 from sgdone.interfaces.stop_rule import StopRule
-from sgdone.run import Hook, Result, run
+from sgdone.run import Clock, Hook, Result, run
 
 
 @final
@@ -46,6 +46,9 @@ def train(
     ``options`` are those of `sgdone.run.run`.
     """
     interrupted = threading.Event()
+    # Callbacks are called in the order in which classes are trained: one after the other.
+    workers = 1 if any(task is not None for task in tasks) else _n_workers(n_jobs, len(sources))
+    clock = Clock(turns=-(-len(sources) // workers))
 
     def end_with_the_others(progress: Progress) -> None:
         if interrupted.is_set():
@@ -64,7 +67,16 @@ def train(
             own.append(task)
         rng = np.random.default_rng(seed)
         result = run(
-            sources[k](), objective, method, stop, rng=rng, start=start.model, resume=start.resume, hooks=own, **options
+            sources[k](),
+            objective,
+            method,
+            stop,
+            rng=rng,
+            start=start.model,
+            resume=start.resume,
+            hooks=own,
+            clock=replace(clock, turn=k // workers),
+            **options,
         )
         if result.verdict.status is Status.INTERRUPTED:
             interrupted.set()
@@ -72,9 +84,7 @@ def train(
             task.end(result.model)
         return result
 
-    workers = _n_workers(n_jobs, len(sources))
-    # Callbacks are called in the order in which classes are trained: one after the other.
-    if workers == 1 or any(task is not None for task in tasks):
+    if workers == 1:
         return [one(k) for k in range(len(sources))]
     with ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(one, k) for k in range(len(sources))]

@@ -75,6 +75,22 @@ class Judgement:
         return text if self.beats_constant else f"{text}, above the {self.constant_loss:.3g} of a constant prediction"
 
 
+class Turn(NamedTuple):
+    """The share of a run in the seconds of a fit: models that are trained one after the other take turns.
+
+    Parameters
+    ----------
+    began : float
+        Seconds after which its turn began.
+    number, turns : int
+        Its number, from 0, and the number of turns; a turn is that of as many models as there are threads.
+    """
+
+    began: float = 0.0
+    number: int = 0
+    turns: int = 1
+
+
 @final
 @dataclass(frozen=True)
 class Progress:
@@ -96,7 +112,7 @@ class Progress:
         Mean progressive loss of the pass so far: each row is predicted just before it is trained on. NaN before the
         first update of a pass.
     seconds : float
-        Time since the run began.
+        Time since the fit began.
     predictions, slopes : ndarray
         Prediction before each update of the stretch, and slope of the loss there, for methods with a single model.
     iterate : callable
@@ -105,6 +121,8 @@ class Progress:
         Returns the `Model` so far, in the user's units.
     judgement : Judgement or None
         The method's judgement, if it evaluated its model at this point.
+    turn : Turn
+        The share of this run in the seconds of the fit.
     """
 
     step: int
@@ -123,6 +141,7 @@ class Progress:
         repr=False, default=lambda: Model(np.empty((1, 0)), np.empty(1)), compare=False
     )
     judgement: Judgement | None = None
+    turn: Turn = field(default_factory=Turn)
 
     @property
     def passes(self) -> float:

@@ -1,21 +1,19 @@
-"""Checkpoints of a run: what it takes to go on, written now and then, and when a signal ends the process."""
+"""Checkpoints of a run: what it takes to go on, written now and then, and when a signal ends the run."""
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType
-from typing import Any, final
+from typing import Any, Literal, final
 
+from sgdone import interruption
+from sgdone.interfaces.stop import Stop
 from sgdone.run.trace import Trace
 
 
 @final
 @dataclass(frozen=True)
 class Snapshot:
-    """A run between two blocks of rows.
+    """A run between two blocks of rows, or between its method and its finish.
 
     Parameters
     ----------
@@ -31,6 +29,12 @@ class Snapshot:
         Mean progressive loss of the pass so far.
     rows : tuple of int
         How many rows were read in the first pass, and a digest of them: other rows are not continued with.
+    phase : {"method", "finish"}
+        What comes next.
+    position : int or None
+        Before the finish: the position in the last block taken.
+    ended : Stop or None
+        Before the finish: why the method ended.
     """
 
     state: Any
@@ -42,6 +46,9 @@ class Snapshot:
     seconds: float
     pass_loss: float
     rows: tuple[int, int]
+    phase: Literal["method", "finish"] = "method"
+    position: int | None = None
+    ended: Stop | None = None
 
 
 @final
@@ -51,44 +58,22 @@ class Checkpoints:
     Parameters
     ----------
     write : callable
-        Writes a snapshot.
+        Writes a snapshot; returns whether that was possible.
     every : float
         Seconds between two of them.
     """
 
-    def __init__(self, write: Callable[[Snapshot], None], every: float) -> None:
+    def __init__(self, write: Callable[[Snapshot], bool], every: float) -> None:
         self._write, self._every = write, every
         self._last = time.monotonic()
-        #: Name of the signal that asks for the end of the run; empty if there was none.
-        self.signal = ""
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time for the next one, or a signal came."""
-        return bool(self.signal) or time.monotonic() - self._last >= self._every
+        """Whether it is time for the next one, or a signal was received."""
+        return bool(interruption.received()) or time.monotonic() - self._last >= self._every
 
-    def write(self, snapshot: Snapshot) -> None:
-        """Write a snapshot."""
-        self._write(snapshot)
+    def write(self, snapshot: Snapshot) -> bool:
+        """Write a snapshot; returns whether that was possible."""
+        written = self._write(snapshot)
         self._last = time.monotonic()
-
-    @contextmanager
-    def catching_signals(self) -> Iterator[None]:
-        """Let SIGINT and SIGTERM end the run at the next block, with a checkpoint; a second one ends it at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before: dict[int, Any] = {}
-
-        def remember(number: int, frame: FrameType | None) -> None:
-            if self.signal:
-                raise KeyboardInterrupt
-            self.signal = signal.Signals(number).name
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            before[number] = signal.signal(number, remember)
-        try:
-            yield
-        finally:
-            for known, handler in before.items():
-                signal.signal(known, handler)
+        return written

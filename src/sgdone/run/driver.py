@@ -2,18 +2,18 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
 import numpy as np
 
+from sgdone import interruption
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.source import Block, Source
 from sgdone.data.stream import Stream
 from sgdone.interfaces.method import Finish, Method, Report
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model, Pause, Progress
+from sgdone.interfaces.progress import Model, Pause, Progress, Turn
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.run.active_rule import ActiveRule
@@ -32,6 +32,24 @@ Monitor = Literal["margins"]
 
 #: Entries of rows between two calls of the rules: about ten milliseconds of work.
 _ENTRIES_IN_STRETCH = 1 << 24
+
+
+@final
+@dataclass(frozen=True)
+class Clock:
+    """The time of a fit, which its runs share.
+
+    Parameters
+    ----------
+    began : float
+        When the fit began, by ``time.perf_counter``.
+    turn, turns : int
+        Runs that follow each other: the number of this one, from 0, and how many there are.
+    """
+
+    began: float = field(default_factory=lambda: time.perf_counter())
+    turn: int = 0
+    turns: int = 1
 
 
 @final
@@ -82,8 +100,12 @@ def run(
     block_size: int | None = None,
     checkpoints: Checkpoints | None = None,
     snapshot: Snapshot | None = None,
+    clock: Clock | None = None,
 ) -> Result:
     """Train until a rule stops it.
+
+    A signal that `sgdone.interruption` has remembered ends it too: between two blocks with a checkpoint if there are
+    checkpoints, otherwise between two stretches. Before there is a model it raises KeyboardInterrupt.
 
     Parameters
     ----------
@@ -108,9 +130,11 @@ def run(
     block_size : int, optional
         Rows between two calls of the rules; it never changes a result.
     checkpoints : Checkpoints, optional
-        Writes snapshots of the run between blocks of rows, and ends it there on a signal.
+        Writes snapshots of the run between blocks of rows, and before the finish.
     snapshot : Snapshot, optional
         A snapshot of the same run, to go on from, bit for bit.
+    clock : Clock, optional
+        The clock of the fit that the run is part of; by default one that starts now.
 
     Examples
     --------
@@ -126,42 +150,55 @@ def run(
     >>> print(result.verdict)
     Budget spent after 10,000 samples (50 passes): 50 passes allowed and made.
     """
-    check_needs(method, objective, stop, source, step, monitors)
-    method.check_fits_in_memory(source.n_features, objective.n_outputs)
     rng = np.random.default_rng(0) if rng is None else rng
-    stream = Stream(source, rng) if resume is None else Stream(source, rng, resume.passes_begun, resume.rows_read)
-    if snapshot is not None:
-        stream.go_to(snapshot.passes_begun, snapshot.blocks_taken, snapshot.rows_read, snapshot.rows)
-    elif resume is None:
-        stream.skip_unused()
+    clock = clock or Clock()
+    with interruption.interruptible():  # the first rows may be long in coming
+        check_needs(method, objective, stop, source, step, monitors)
+        method.check_fits_in_memory(source.n_features, objective.n_outputs)
+        stream = Stream(source, rng) if resume is None else Stream(source, rng, resume.passes_begun, resume.rows_read)
+        if snapshot is not None:
+            place = snapshot.passes_begun, snapshot.blocks_taken, snapshot.rows_read, snapshot.rows, snapshot.position
+            stream.go_to(*place)
+        elif resume is None:
+            stream.skip_unused()
     same_rule = resume is not None and resume.rule in ("", stop.state_key)
     rule = ActiveRule(stop, stream, resume.rule_state if resume is not None and same_rule else None)
-    course = _Course(source, stream, Trace(task=objective.task), hooks, monitors, block_size, checkpoints)
+    course = _Course(source, stream, Trace(task=objective.task), hooks, monitors, block_size, checkpoints, clock)
     finish = finish if resume is None and finish is not None and finish.suits(objective, source, stop) else None
     if finish is not None and finish.comes_first(objective, stream, stop):
-        result = _finished(finish, objective, method, None, course, rule, stop, None)
-        if result is None:  # it did not reach an optimum
-            return run(source, objective, method, stop, rng=rng, start=start, hooks=hooks, block_size=block_size)
-        return result
+        found = _finished(finish, objective, method, None, course, rule, stop, None)
+        if isinstance(found, Result):
+            return found
+        # It did not reach an optimum: the method begins with the rows in another order.
+        finish, stream = None, Stream(source, rng)
+        stream.skip_unused()
+        course.go_on_with(stream)
+        rule = ActiveRule(stop, stream)
     if snapshot is not None:
         state = method.restored(snapshot.state, stream)
         course.restore(snapshot, rule)
-        if stream.position == 0 and stream.blocks_taken == 1:
+        if snapshot.phase == "method" and stream.position == 0 and stream.blocks_taken == 1:
             method.begin_pass(state)
     else:
         state = method.start(objective, stream, start, step) if resume is None else method.resume(resume.state, stream)
         method.begin_pass(state)
     beginning = state.copy() if method.can_diverge else None
-    with nullcontext() if checkpoints is None else checkpoints.catching_signals():
+    if snapshot is None or snapshot.ended is None:
         ended = course.follow(method, state, rule)
-    method.end(state, stream, course.pause)
-    # A budget that the user did not give may have ended a run that has not converged.
-    spent = ended.status is Status.BUDGET_SPENT and not stop.bounded
-    may_finish = finish is not None and (ended.status is Status.CONVERGED or spent)
-    if finish is not None and may_finish and finish.pays(objective, stream, method, state):
-        result = _finished(finish, objective, method, state, course, rule, stop, method.solution(state))
-        if result is not None:
-            return result
+        method.end(state, stream, course.pause)
+        # A budget that the user did not give may have ended a run that has not converged.
+        spent = ended.status is Status.BUDGET_SPENT and not stop.bounded
+        may_finish = ended.status is Status.CONVERGED or spent
+        if not (finish is not None and may_finish and finish.pays(objective, stream, method, state)):
+            finish = None
+    else:
+        ended = snapshot.ended
+    if finish is not None:
+        course.begin_finish(method, state, rule, ended)
+        found = _finished(finish, objective, method, state, course, rule, stop, method.solution(state))
+        if isinstance(found, Result):
+            return found
+        ended = found if found.status is Status.INTERRUPTED else ended
     updates = method.steps(state)
     with np.errstate(over="ignore", invalid="ignore"):
         model = method.solution(state)
@@ -184,25 +221,35 @@ def _finished(
     rule: ActiveRule,
     stop: StopRule,
     start: Model | None,
-) -> Result | None:
+) -> Result | Stop:
     """Run the finish, after a method or instead of it; the state to continue from is that of the method.
 
-    None if it did not reach an optimum or, after a method, if a budget or a person ended it early, or if its model is
-    worse: then the model of the method stands.
+    Only why it ended if it did not reach an optimum or, after a method, if a budget or a person ended it early, or if
+    its model is worse: then the model of the method stands.
     """
     stream = course.stream
     updates, passes = (0, 0.0) if state is None else (method.steps(state), stream.passes)
     if state is not None and stream.source.in_memory:
         stream.next_block()
-    own = finish.begin(objective, stream, method, state, start)
-    ended = course.follow(finish, own, ActiveRule(finish.rule(stop), stream, bounded=True))
+    own_rule = ActiveRule(finish.rule(stop), stream, bounded=True)
+    try:
+        with interruption.interruptible():
+            own = finish.begin(objective, stream, method, state, start)
+            ended = course.follow(finish, own, own_rule)
+    except KeyboardInterrupt:
+        if state is None:
+            raise
+        ended = course.interrupted()
+    if ended.status is Status.STALLED and course.progress is not None:
+        # Nothing is left for the method.
+        ended = own_rule.observe(course.progress) or ended
     if ended.status is Status.BUDGET_SPENT and course.progress is not None:
         rule.observe(course.progress)  # a budget that is spent stays spent
     if ended.status is Status.STALLED or (state is not None and ended.status is not Status.CONVERGED):
-        return None
+        return ended
     finish.end(own, stream, course.pause)
     if state is not None and not finish.is_better(own, method.estimated_loss(state)):
-        return None
+        return ended
     model, done = finish.solution(own), finish.objective(own)
     ended = finish.review(own, ended, stream.source.feature_names)
     ended = with_advice(ended, finish, own, course.trace, stream, course.pass_loss, automatic_step=True)
@@ -224,11 +271,18 @@ class _Course:
         hooks: Sequence[Hook],
         monitors: Sequence[Monitor],
         block_size: int | None,
-        checkpoints: Checkpoints | None = None,
+        checkpoints: Checkpoints | None,
+        clock: Clock,
     ) -> None:
         self.source, self.stream, self.trace = source, stream, trace
         self._hooks, self._monitors, self._checkpoints = hooks, monitors, checkpoints
-        self._clock = time.perf_counter()
+        self._began = clock.began
+        self._turn = Turn(self._seconds, clock.turn, clock.turns)
+        #: Rows read and passes begun before the stream.
+        self._rows_before = self._passes_before = 0
+        #: The snapshot before the finish, and whether the last snapshot could be written.
+        self._before_finish: Snapshot | None = None
+        self._is_written = False
         self._stretch = block_size or max(1, _ENTRIES_IN_STRETCH // max(1, stream.block.rows.typical_length))
         self.pass_loss, self.pause = float("nan"), Pause()
         self.progress: Progress | None = None
@@ -236,22 +290,56 @@ class _Course:
     def restore(self, snapshot: Snapshot, rule: ActiveRule) -> None:
         """Go on from a snapshot."""
         self.trace, self.pass_loss, rule.state = snapshot.trace, snapshot.pass_loss, snapshot.rule_state
-        self._clock -= snapshot.seconds
+        self._began -= snapshot.seconds
+
+    def go_on_with(self, stream: Stream) -> None:
+        """Read the rows from the beginning; clock, trace and budgets go on."""
+        self._rows_before, self._passes_before = self.stream.rows_read, self.stream.begun
+        self.stream = stream
+
+    @property
+    def _seconds(self) -> float:
+        return time.perf_counter() - self._began
+
+    @property
+    def _passes(self) -> float:
+        """Passes of the stream, and of those before it."""
+        stream = self.stream
+        return stream.passes + (self._rows_before / stream.n_rows if stream.n_rows else self._passes_before)
+
+    def _snapshot(self, method: Method, state: Any, rule: ActiveRule) -> Snapshot:
+        stream, rows = self.stream, self.source.rows_so_far
+        place = stream.begun, stream.blocks_taken, stream.rows_read
+        return Snapshot(method.stored(state), rule.state, self.trace, *place, self._seconds, self.pass_loss, rows)
+
+    def _write(self, snapshot: Snapshot) -> None:
+        if self._checkpoints is not None:
+            self._is_written = self._checkpoints.write(snapshot)
 
     def _write_checkpoint(self, method: Method, state: Any, rule: ActiveRule) -> Stop | None:
-        """Write a checkpoint if one is due; the end of the run, if a signal asked for it."""
-        checkpoints, stream = self._checkpoints, self.stream
-        if checkpoints is None or not checkpoints.is_due:
+        """Write a checkpoint if one is due; the end of the run, if a signal was received."""
+        if self._checkpoints is None or not self._checkpoints.is_due:
             return None
-        seconds = time.perf_counter() - self._clock
-        position = stream.begun, stream.blocks_taken, stream.rows_read
-        rows = self.source.rows_so_far
-        stored = method.stored(state)
-        checkpoints.write(Snapshot(stored, rule.state, self.trace, *position, seconds, self.pass_loss, rows))
-        if not checkpoints.signal:
-            return None
-        reason = f"{checkpoints.signal} ended it; the model so far is kept, and a checkpoint to resume from"
-        return Stop("", Status.INTERRUPTED, reason)
+        self._write(self._snapshot(method, state, rule))
+        return self.interrupted() if interruption.received() else None
+
+    def begin_finish(self, method: Method, state: Any, rule: ActiveRule, ended: Stop) -> None:
+        """Write a checkpoint from which the finish can begin."""
+        if self._checkpoints is not None:
+            own = replace(self._snapshot(method, state, rule), phase="finish", position=self.stream.position)
+            trace = Trace(list(self.trace), task=self.trace.task)  # the finish appends to it
+            self._before_finish = replace(own, ended=ended, trace=trace)
+            self._write(self._before_finish)
+
+    def interrupted(self) -> Stop:
+        """The end by a signal or by Ctrl-C."""
+        if self._before_finish is not None and not self._is_written:
+            self._write(self._before_finish)
+        name = interruption.received()
+        by = f"{name} ended it; " if name else ""
+        kept = ", and a checkpoint to resume from" if self._is_written else ""
+        advice = "Fit again with resume=True to go on from the checkpoint." if self._is_written else ""
+        return Stop("", Status.INTERRUPTED, f"{by}the model so far is kept{kept}", advice=advice)
 
     def follow(self, method: Method, state: Any, rule: ActiveRule) -> Stop:
         """Train until the rule stops it."""
@@ -260,7 +348,7 @@ class _Course:
         try:
             while ended is None:
                 block, first = method.prepare(state, stream.block), stream.position
-                pause, own_pause = rule.next_pause(), method.next_pause(state)
+                pause, own_pause = self._next_pause(rule), method.next_pause(state)
                 self.pause = pause
                 # A method that reads all rows in each update makes several of them between two calls, if the rule
                 # allows.
@@ -273,17 +361,18 @@ class _Course:
                 judgement = method.between(state, stream) if report.ending == "used" else None
                 progress = self.progress = Progress(
                     method.steps(state),
-                    stream.rows_read,
+                    self._rows_before + stream.rows_read,
                     source.n_rows,
-                    stream.begun,
+                    self._passes_before + stream.begun,
                     report.passes > 0 or stream.pass_ended,
                     report.pass_loss,
-                    time.perf_counter() - self._clock,
+                    self._seconds,
                     report.predictions,
                     report.slopes,
                     lambda: method.iterate(state),
                     lambda: method.solution(state),
                     judgement,
+                    self._turn,
                 )
                 if report.updates:
                     self._append(method, state, block, report, first, progress)
@@ -297,18 +386,42 @@ class _Course:
                 if ended is None:
                     ended = _stop_from_outside(wishes, source, progress)
                 moved = report.position > first or report.fired or report.further_reads
-                if ended is None and not moved and (rule.next_pause(), method.next_pause(state)) == (pause, own_pause):
+                if (
+                    ended is None
+                    and not moved
+                    and (self._next_pause(rule), method.next_pause(state)) == (pause, own_pause)
+                ):
                     raise RuntimeError(f"{rule.rule!r} asked for a pause at {pause} but did not fire there")
                 used_up = stream.block_ended and method.takes_blocks
                 if used_up and ended is None:
                     ended = self._write_checkpoint(method, state, rule)
                 if used_up and ended is None:
-                    if stream.pass_ended:
-                        method.begin_pass(state)
-                    stream.next_block()
+                    ended = self._next_block(method, state, rule)
+                # Checkpoints are written between blocks: the one in progress is used up first.
+                waits = self._checkpoints is not None and method.takes_blocks
+                if ended is None and interruption.received() and not waits:
+                    ended = self.interrupted()
         except KeyboardInterrupt:
-            ended = Stop("", Status.INTERRUPTED, "the model so far is kept")
+            ended = self.interrupted()
         return ended
+
+    def _next_pause(self, rule: ActiveRule) -> Pause:
+        """Where the rule must be called, in rows of the stream."""
+        pause = rule.next_pause()
+        return replace(pause, rows_read=pause.rows_read - self._rows_before) if self._rows_before else pause
+
+    def _next_block(self, method: Method, state: Any, rule: ActiveRule) -> Stop | None:
+        """Move to the next block; the end of the run, if a signal is received while it is read."""
+        snapshot, pass_ended = self._snapshot(method, state, rule), self.stream.pass_ended
+        try:
+            with interruption.interruptible():
+                self.stream.next_block()
+        except KeyboardInterrupt:
+            self._write(snapshot)
+            return self.interrupted()
+        if pass_ended:
+            method.begin_pass(state)
+        return None
 
     def verdict(self, ended: Stop, method: Method, state: Any, updates: int) -> Verdict:
         """Why and where the run ended, with what the method adds."""
@@ -317,7 +430,7 @@ class _Course:
             ended.status,
             ended.rule,
             updates,
-            1.0 if streamed else self.stream.passes,
+            1.0 if streamed else self._passes,
             "; ".join(filter(None, (ended.reason, method.summary(state)))),
             ended.evidence | method.evidence(state),
             ended.advice,

@@ -1,6 +1,6 @@
 """How a fit ended, as text and as numbers."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
 from sgdone.interfaces.stop import Status
@@ -71,6 +71,11 @@ class Verdict:
     def is_minimum(self) -> bool:
         """Whether the training objective is at its minimum, by Newton's decrement; otherwise that was not tested."""
         return self.status is Status.CONVERGED and self.rule == "Decrement"
+
+    def interrupted(self, by: str) -> "Verdict":
+        """The verdict of a trained model, if what comes after training was interrupted."""
+        reason = f"{by}; the fit itself: {self.status}, {self.reason}"
+        return replace(self, status=Status.INTERRUPTED, rule="", reason=reason)
 
     @classmethod
     def of_classes(cls, verdicts: "dict[Any, Verdict]") -> "Verdict":

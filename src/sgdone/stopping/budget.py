@@ -140,7 +140,8 @@ class MaxSamples(StopRule):
 class MaxSeconds(StopRule):
     """Stop at the first block that ends after a number of seconds; where that is depends on the machine.
 
-    With more than two classes the seconds are those of each class.
+    They are those of the whole fit. Models that are trained one after the other, one per class, share them: each may
+    use an equal part of what the models before it have left.
     """
 
     seconds: float
@@ -170,22 +171,28 @@ class MaxSeconds(StopRule):
 
     def observe(self, state: "_Clock", progress: Progress) -> Stop | None:
         """Fire once the time is up; time between two calls of ``partial_fit`` does not count."""
-        if progress.seconds < state.this_run:
+        turn = progress.turn
+        used = progress.seconds - turn.began
+        if used < state.this_run:
             state.earlier_runs += state.this_run
-        state.this_run = progress.seconds
-        if state.earlier_runs + state.this_run < self.seconds:
+        state.this_run = used
+        left = self.seconds - turn.turns * state.earlier_runs - turn.began
+        if used < left / (turn.turns - turn.number):
             return None
         reason = f"{self.seconds:g} seconds allowed and used"
+        if turn.turns > 1:
+            reason = f"its part of the {self.seconds:g} seconds allowed is used"
         return Stop("MaxSeconds", Status.BUDGET_SPENT, reason, {"seconds": self.seconds})
 
     def describe(self, state: "_Clock", progress: Progress) -> str:
         """How many seconds were used."""
-        return f"has used {state.earlier_runs + progress.seconds:.3g} of {self.seconds:g} seconds"
+        used = progress.turn.turns * state.earlier_runs + progress.seconds
+        return f"has used {used:.3g} of {self.seconds:g} seconds"
 
 
 @dataclass
 class _Clock:
-    """Seconds used by this run and by those that it continues."""
+    """Seconds used by one model in this run and in those that it continues."""
 
     this_run: float = 0.0
     earlier_runs: float = 0.0

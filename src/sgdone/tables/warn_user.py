@@ -11,7 +11,7 @@ _TOPICS: ContextVar[set[str] | None] = ContextVar("topics", default=None)
 
 
 def warn_user(message: str, topic: str = "") -> None:
-    """Warn at the first caller that is neither in this package nor in scikit-learn.
+    """Warn at the first caller that is neither in this package nor in scikit-learn, nor a decorator of the library.
 
     Parameters
     ----------
@@ -25,7 +25,8 @@ def warn_user(message: str, topic: str = "") -> None:
             return
         topics.add(topic)
     frame, level = sys._getframe(0), 1
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(("sgdone.", "sklearn.")):
+    own = ("sgdone.", "sklearn.", "contextlib")
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(own):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, stacklevel=level)
 
