@@ -2,15 +2,18 @@
 
 from itertools import pairwise
 
-import dask
-import dask.array as da
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+
+pytest.importorskip("distributed", reason="Dask is not installed")
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
 
 import sgdone
 from sgdone.cluster import Here, Partition, PartitionError, fit_model

@@ -5,12 +5,16 @@ import signal
 import threading
 import time
 
-import dask
-import dask.array as da
 import numpy as np
 import pytest
+
+from tiers import at_night
+
+pytest.importorskip("distributed", reason="Dask is not installed")
+
+import dask
+import dask.array as da
 from distributed import Client, LocalCluster
-from tests.tiers import at_night
 
 import sgdone
 from sgdone.cluster import Here, Partition, PartitionError, fit_model
