@@ -15,11 +15,11 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 import dask
 import dask.array as da
 from distributed import Client, LocalCluster
+from repeated_fits import digest, fitted_here, fitted_on_workers
 
 import sgdone
 from sgdone.cluster import Here, Partition, PartitionError, fit_model
 from sgdone.dask import LinearClassifier, LinearRegressor
-from sgdone.dask.engine import DaskEngine
 
 pytestmark = pytest.mark.slow
 
@@ -69,30 +69,19 @@ def test_partitions_and_requests_are_forgotten_after_the_fit(client):
     assert not kept
 
 
-ROUNDS = [1, 3, 8]
+@pytest.fixture(scope="module")
+def bits():
+    """The digest of the model of larger partitions."""
+    return digest(fitted_here())
 
 
-@pytest.mark.parametrize("number", [*ROUNDS, *at_night(range(17))])
-def test_a_worker_that_dies_changes_nothing(own_client, expected, monkeypatch, number):
+@pytest.mark.parametrize("number", [1, 3, 7, *at_night(range(17))])
+@pytest.mark.parametrize("kill", [True, *at_night([False])])
+def test_a_worker_that_dies_changes_nothing(number, kill, bits):
     """It dies in the middle of a round, at a random moment."""
-    victim = next(iter(own_client.run(os.getpid).values()))
-    moment = np.random.default_rng(number).uniform(0.0, 0.05)
-    ask, asked, killed = DaskEngine.ask, [], []
-
-    def kill():
-        os.kill(victim, signal.SIGKILL)
-        killed.append(victim)
-
-    def ask_and_kill(engine, request, *, in_order=False):
-        asked.append(request)
-        if len(asked) == 1 + number % 9:
-            threading.Timer(moment, kill).start()
-        return ask(engine, request, in_order=in_order)
-
-    monkeypatch.setattr(DaskEngine, "ask", ask_and_kill)
-    model = LinearClassifier(random_state=0).fit(parts(0.01))
-    assert model.coef_.tobytes() == expected.coef_.tobytes()
-    assert killed == [victim]
+    model, _, killed = fitted_on_workers(number, kill)
+    assert digest(model) == bits
+    assert bool(killed) == kill
 
 
 def always_dies():
