@@ -19,7 +19,7 @@ from repeated_fits import digest, fitted_here, fitted_on_workers
 
 import sgdone
 from sgdone.cluster import Here, Partition, PartitionError, fit_model
-from sgdone.dask import LinearClassifier, LinearRegressor
+from sgdone.dask import LinearClassifier, LinearRegressor, engine
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +58,8 @@ def test_the_model_does_not_depend_on_the_workers(client, expected):
     assert np.array_equal(model.predict_proba(X).compute(), expected.predict_proba(X.compute()))
 
 
-def test_partitions_and_requests_are_forgotten_after_the_fit(client):
+def test_partitions_and_requests_are_forgotten_after_the_fit(client, monkeypatch):
+    monkeypatch.setattr(engine, "_POLL", 1e-3)  # every round takes longer
     LinearRegressor(random_state=0).fit(parts())
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
