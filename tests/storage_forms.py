@@ -1,7 +1,11 @@
 """The same rows in every form that a run may get them in."""
 
+import copy
+
 import numpy as np
 from scipy import sparse
+
+from sgdone.data.mixed_matrix import MixedMatrix
 
 
 def long_indices(X):
@@ -28,6 +32,21 @@ def read_only(X):
     matrix = X.copy()
     matrix.flags.writeable = False
     return matrix
+
+
+def at_offset(X, offset):
+    """A copy whose arrays begin this number of bytes after a multiple of 64."""
+    if isinstance(X, MixedMatrix):
+        return MixedMatrix(at_offset(X.dense, offset), at_offset(X.sparse, offset))
+    if sparse.issparse(X):
+        made = copy.copy(X)
+        made.data, made.indices, made.indptr = (at_offset(own, offset) for own in (X.data, X.indices, X.indptr))
+        return made
+    memory = np.empty(X.nbytes + 64 + offset, dtype=np.uint8)
+    first = -memory.ctypes.data % 64 + offset
+    made = memory[first : first + X.nbytes].view(X.dtype).reshape(X.shape)
+    made[...] = X
+    return made
 
 
 FORMS = {

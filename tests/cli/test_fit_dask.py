@@ -15,13 +15,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.files import write_csv, write_svmlight
+
+pytest.importorskip("distributed", reason="Dask is not installed")
+
+import dask
+
 from sgdone import load
 from sgdone.cli import dask_fit
 from sgdone.cli.progress import ProgressLine
 from sgdone.interfaces.progress import Progress
-
-dask = pytest.importorskip("dask", reason="Dask is not installed")
-pytest.importorskip("distributed", reason="distributed is not installed")
 
 LOCAL = ("--dask", "local")
 

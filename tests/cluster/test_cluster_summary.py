@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from inference.summary_problems import groups_of, kinds, several_classes, targets, two_classes
+from inference.summary_problems import assert_within, groups_of, kinds, several_classes, targets, two_classes
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.cluster import Here, Partition, PartitionError, Rounds, fit_model, summarise_partitions
 from sgdone.cluster import summary as cluster_summary
@@ -43,15 +43,18 @@ def both(model, X, y, sample_weight=None, groups=None, n_partitions=4, **options
     return here, summarise_partitions(rounds_of(X, y, n_partitions, sample_weight, groups), model, **options)
 
 
-def assert_same(here, there):
-    """The same numbers, up to rounding, the same refusals and the same head."""
+def assert_same(here, there, tol=1e-8):
+    """The same numbers, up to a share of their standard errors, the same refusals and the same head."""
     assert there.names == here.names
     assert {k: (own.kind, own.detail) for k, own in there.refused.items()} == {
         k: (own.kind, own.detail) for k, own in here.refused.items()
     }
-    for name in ("std_err", "z", "p", "low", "high"):
-        np.testing.assert_allclose(getattr(there, name), getattr(here, name), rtol=1e-8, atol=1e-12, err_msg=name)
-    np.testing.assert_allclose(there.coef, here.coef, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(there.std_err, here.std_err, rtol=tol)
+    for name in ("coef", "low", "high"):
+        assert_within(getattr(there, name), getattr(here, name), here.std_err, tol)
+    np.testing.assert_allclose(there.z, here.z, rtol=tol, atol=tol)
+    # The logarithm of p changes by z times the change of z.
+    assert_within(there.p, here.p, np.maximum(here.p * (1.0 + here.z**2), 1e-300), tol)
     assert (there.df, there.level, there.left_out, there.references) == (
         here.df,
         here.level,
@@ -280,16 +283,17 @@ def test_tables_are_compared_with_reference_levels(fit_intercept):
     X, y = table(), np.random.default_rng(1).integers(0, 2, 500)
     model = LinearClassifier(fit_intercept=fit_intercept).fit(X, y)
     here, there = both(model, X, y, n_partitions=6)
-    assert_same(here, there)
+    # Dates that are not centred are nearly collinear with the levels.
+    tol = 1e-8 if fit_intercept else 1e-6
+    assert_same(here, there, tol)
     assert there.left_out["code"] == "determined by region"
     tests = [[(name, own.df, own.reason) for name, own in found.column_tests.items()] for found in (here, there)]
     assert tests[0] == tests[1]
     for name, own in here.column_tests.items():
-        assert there.column_tests[name].statistic == pytest.approx(own.statistic, rel=1e-6, nan_ok=True)
-    # Dates that are not centred are nearly collinear with the levels.
+        assert there.column_tests[name].statistic == pytest.approx(own.statistic, rel=1e-6, abs=1e-6, nan_ok=True)
     assert there.wald("region").p == pytest.approx(here.wald("region").p, rel=1e-6 if fit_intercept else 1e-3)
-    for mine, theirs in zip(model.predict_interval(X, there), model.predict_interval(X, here), strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-7)
+    mine, theirs = model.predict_interval(X, there), model.predict_interval(X, here)
+    assert_within(np.stack(mine), np.stack(theirs), theirs.high - theirs.low, 10 * tol)
 
 
 @interpreted

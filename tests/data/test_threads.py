@@ -54,6 +54,26 @@ def test_blas_uses_one_thread_within_the_context_only():
         assert limits() == before
 
 
+def test_the_limit_holds_until_the_last_thread_leaves():
+    entered, left, inside = threading.Event(), threading.Event(), []
+
+    def second():
+        with single_thread():
+            entered.set()
+            assert left.wait(10)
+            inside.append(limits())
+
+    with threadpool_limits(2, "blas"):
+        before, other = limits(), threading.Thread(target=second)
+        with single_thread():
+            other.start()
+            assert entered.wait(10)
+        left.set()
+        other.join()
+        assert inside == [{1}]
+        assert limits() == before
+
+
 def test_as_many_threads_as_blas_may_use_and_processors_there_are():
     with threadpool_limits(1, "blas"):
         assert blas_threads() == 1

@@ -13,7 +13,20 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 
-from sgdone import CustomLoss, LinearClassifier, SGDClassifier, losses, solvers, steps, stopping
+from sgdone import (
+    CustomLoss,
+    LinearClassifier,
+    LinearRegressor,
+    SGDClassifier,
+    SGDRegressor,
+    batches,
+    losses,
+    solvers,
+    steps,
+    stopping,
+)
+from sgdone.data.mixed_matrix import with_dense_columns
+from storage_forms import at_offset
 from tiers import fast_first, interpreted
 
 
@@ -32,6 +45,71 @@ def test_threads_change_no_bit(n_jobs, form, ten_classes, same_model):
     same_model(together, alone)
     assert [v.step for v in together.verdict_.per_class.values()] == [v.step for v in alone.verdict_.per_class.values()]
     same_model(together.partial_fit(form(X), y), alone.partial_fit(form(X), y))
+
+
+def single(X):
+    return X.astype(np.float32)
+
+
+def part_dense(X):
+    return with_dense_columns(X, 4)
+
+
+#: Each a form of the rows, and a fit that takes another way through them.
+WAYS = {
+    "exact": (np.asarray, LinearClassifier(alpha=0.01, random_state=0)),
+    "named method": (np.asarray, SGDClassifier(random_state=0)),
+    "bank": (np.asarray, LinearClassifier("hinge", random_state=0)),
+    "in blocks": (lambda X: np.tile(X, (10, 1)), LinearClassifier(stop=1, shuffle=False, random_state=0)),
+    "huber": (np.asarray, LinearRegressor("huber", random_state=0)),
+    "least squares": (np.asarray, LinearRegressor(random_state=0)),
+    "single": (single, LinearClassifier(random_state=0)),
+    "single, bank": (single, LinearClassifier("hinge", random_state=0)),
+    "sparse": (sparse.csr_array, LinearClassifier(random_state=0)),
+    "sparse, bank": (sparse.csr_array, LinearClassifier("hinge", random_state=0)),
+    "sparse, named method": (sparse.csr_matrix, SGDClassifier(solver="asgd", random_state=0)),
+    "sparse, least squares": (sparse.csr_array, LinearRegressor(random_state=0)),
+    "part dense": (part_dense, LinearClassifier(random_state=0)),
+    "part dense, bank": (part_dense, LinearClassifier("hinge", random_state=0)),
+    "svrg": (np.asarray, SGDRegressor(solver="svrg", random_state=0)),
+    "newton": (np.asarray, SGDClassifier(solver="newton", random_state=0)),
+}
+
+
+def rows_and_labels(form=np.asarray):
+    """Rows that the exact fit does not copy, with labels 0 and 1."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((7000, 20)) * (rng.random((7000, 20)) < 0.5)
+    y = X[:, 0] - X[:, 1] + rng.logistic(size=7000) > 0
+    X = form(X)
+    return X, np.resize(y, X.shape[0]).astype(float)
+
+
+@pytest.mark.parametrize("way", fast_first(2, WAYS))
+def test_the_place_in_memory_changes_no_bit(way, same_model):
+    """NumPy and BLAS take another way through arrays that begin within a number."""
+    form, model = WAYS[way]
+    X, y = rows_and_labels(form)
+    weight = 1.0 + np.arange(y.size) % 3
+    expected = clone(model).fit(X, y, sample_weight=weight)
+    for offset in (1, 4, 8, 16, 32):
+        rows = at_offset(X, offset)
+        found = clone(model).fit(rows, at_offset(y, offset), sample_weight=at_offset(weight, offset))
+        same_model(found, expected)
+        assert found.predict(rows).tobytes() == expected.predict(X).tobytes()
+
+
+@pytest.mark.slow
+def test_the_place_in_memory_changes_no_bit_of_batches_and_summaries(same_model, tmp_path):
+    X, y = rows_and_labels()
+    given = [(X[k::5].copy(), y[k::5].copy()) for k in range(5)]
+    moved = [tuple(at_offset(own, 1) for own in batch) for batch in given]
+    for options in ({}, {"max_memory": 1 << 20, "cache": tmp_path}):
+        found, expected = (LinearClassifier(random_state=0).fit(batches(own, **options)) for own in (moved, given))
+        same_model(found, expected)
+    summary = expected.summary(X, y)
+    again = expected.summary(at_offset(X, 1), at_offset(y, 1))
+    assert (again.coef.tobytes(), again.std_err.tobytes()) == (summary.coef.tobytes(), summary.std_err.tobytes())
 
 
 @pytest.mark.usefixtures("without_finish")

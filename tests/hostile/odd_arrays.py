@@ -120,6 +120,46 @@ def _frame(X: Rows, random: Random) -> Any:
     return frame
 
 
+def at_odd_place(array: Any, random: Random) -> Any:
+    """A copy that begins anywhere: within a number, or at one of its multiples."""
+    memory = np.empty(array.nbytes + 128, dtype=np.uint8)
+    first = -memory.ctypes.data % 64 + random.choice([1, 2, 3, 4, 5, 7, 8, 12, 16, 32, 63])
+    made = memory[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
+    made[...] = array
+    return made
+
+
+def in_odd_layout(array: Any, random: Random, *, native: bool = False) -> tuple[str, Any]:
+    """A name and an array with the same values that lies differently in memory; of the same dtype if ``native``."""
+    native = native or array.dtype != np.float64
+    name = random.choice([name for name in _LAYOUTS if not native or name != "big endian"])
+    if random.random() < 0.4:
+        name = "unaligned"  # the only one of which no copy is made for another reason
+    made = _LAYOUTS[name](array, random)
+    if random.random() < 0.3:
+        made.flags.writeable = False
+        name += ", read-only"
+    return name, made
+
+
+_LAYOUTS: dict[str, Callable[[Any, Random], Any]] = {
+    "unaligned": at_odd_place,
+    "read-only": lambda array, random: _read_only_array(array, random),
+    "big endian": lambda array, random: at_odd_place(array.astype(">f8"), random),
+    "columns first": lambda array, random: at_odd_place(array.T, random).T,
+    "backwards": lambda array, random: at_odd_place(array[::-1], random)[::-1],
+    "every third": lambda array, random: at_odd_place(np.repeat(array, 3, axis=-1), random)[..., ::3],
+    "within records": lambda array, random: _within_records(array, random),
+}
+
+
+def _within_records(array: Any, random: Random) -> Any:
+    """The field of packed records: neither aligned nor contiguous."""
+    records = np.zeros(array.shape, dtype=[("before", np.uint8), ("value", array.dtype)])
+    records["value"] = array
+    return records["value"]
+
+
 def _masked(X: Rows, random: Random) -> Any:
     return np.ma.masked_array(X, mask=random.choice([False, X > 1.0, True]))
 
@@ -147,7 +187,7 @@ _FORMS: dict[str, Callable[[Rows, Random], Any]] = {
     "every second column": lambda X, random: np.repeat(X, 2, axis=1)[:, ::2],
     "reversed": lambda X, random: X[::-1],
     "one row broadcast": lambda X, random: np.broadcast_to(X[0] if len(X) else np.zeros(3), X.shape),
-    "unaligned": lambda X, random: np.frombuffer(b"\0" + X.tobytes(), dtype=np.uint8)[1:].view("<f8").reshape(X.shape),
+    "unaligned": lambda X, random: at_odd_place(X, random),
     "a matrix": lambda X, random: np.asmatrix(X),
     "no rows": lambda X, random: X[:0],
     "no columns": lambda X, random: X[:, :0],

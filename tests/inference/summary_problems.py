@@ -47,3 +47,14 @@ def regressor_summary(X, y, *arguments, fit_intercept=True, **options):
 def kinds(summary):
     """The kind of refusal by the name of the coefficient."""
     return {summary.names[k]: refusal.kind for k, refusal in summary.refused.items()}
+
+
+def assert_within(found, expected, std_err, tol):
+    """Coefficients or limits differ by at most ``tol`` standard errors; by that share of themselves without an error.
+
+    Other rounding errors move a coefficient by a share of its standard error, whatever its size.
+    """
+    found, expected, std_err = (np.asarray(values, dtype=float) for values in (found, expected, std_err))
+    sizes = np.where(np.isfinite(expected) & (expected != 0), np.abs(expected), 1.0)
+    units = np.where(np.isfinite(std_err), std_err, sizes)
+    np.testing.assert_allclose(found / units, expected / units, rtol=0, atol=tol)

@@ -7,6 +7,7 @@ from scipy import sparse, stats
 from scipy.special import expit, logit, softmax
 
 from inference.summary_problems import (
+    assert_within,
     classifier_summary,
     groups_of,
     regressor_summary,
@@ -98,8 +99,8 @@ def test_intervals_of_means_are_as_in_ols(cov):
     other = fitted.get_prediction(sm.add_constant(rows, has_constant="add"))
     model = LinearRegressor().fit(X, y)
     found = model.predict_interval(rows, model.summary(X, y, cov=cov))
-    np.testing.assert_allclose(found.estimate, other.predicted_mean, rtol=1e-6)
-    np.testing.assert_allclose(np.column_stack([found.low, found.high]), other.conf_int(), rtol=1e-6)
+    expected = np.vstack([other.predicted_mean, other.conf_int().T])
+    assert_within(np.stack([found.estimate, found.low, found.high]), expected, other.se_mean, 1e-6)
 
 
 def test_intervals_of_probabilities_are_those_of_the_log_odds():

@@ -16,6 +16,7 @@ from sgdone.data.column_roles import roles_of_features
 from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.row_hash import row_hashes
+from sgdone.data.rows import aligned
 from sgdone.data.source import Block
 from sgdone.data.table import shortened
 from sgdone.estimators.labels import plain_labels
@@ -74,9 +75,9 @@ class Partition:
         groups: ArrayLike | None = None,
     ) -> None:
         self.number, self.fault = number, ""
-        self.X, self.y = _matrix(X), _labels(y)
+        self.X, self.y = aligned(_matrix(X)), aligned(_labels(y))
         self.names, self.roles = None if names is None else list(names), roles
-        self.sample_weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        self.sample_weight = None if sample_weight is None else aligned(np.asarray(sample_weight, dtype=np.float64))
         if self.y.ndim != 1 or self.y.size != self.X.shape[0]:
             raise ValueError(f"X has {self.X.shape[0]:,} rows, but y has the shape {self.y.shape}")
         if self.sample_weight is not None and self.sample_weight.shape != self.y.shape:
@@ -109,7 +110,8 @@ class Partition:
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        # The arrays of a partition that has been sent lie anywhere in a message.
+        self.__dict__.update({name: aligned(value) for name, value in state.items()})
         self._forget()
 
     def _forget(self) -> None:
@@ -224,13 +226,13 @@ def _labels(y: Any) -> NDArray[Any]:
 def _matrix(X: Any) -> Any:
     """A matrix as the loops read it: C-contiguous, CSR or mixed, of float32 or float64; or an Arrow table."""
     if isinstance(X, MixedMatrix):
-        return MixedMatrix(_aligned(X.dense), _aligned_csr(X.sparse))
+        return X
     if is_frame(X):
         return arrow_table(X)
     if sparse.issparse(X):
         given: Any = X
         rows = given.tocsr()
-        return _aligned_csr(rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64))
+        return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
     refuse_masked("X", X)
     array = np.asarray(X)
     if array.dtype.kind not in "biufOUS":
@@ -239,22 +241,7 @@ def _matrix(X: Any) -> Any:
         raise ValueError(f"X must have two dimensions; got an array of shape {array.shape}")
     if array.dtype.kind not in "biuf":
         array = _numbers(array)
-    return _aligned(np.ascontiguousarray(array, dtype=None if array.dtype in (np.float32, np.float64) else np.float64))
-
-
-def _aligned(array: NDArray[Any]) -> NDArray[Any]:
-    """The array, or a copy if it begins in the middle of a number, as arrays sent by an engine may.
-
-    NumPy would copy it in every product.
-    """
-    return array if array.flags.aligned else array.copy()
-
-
-def _aligned_csr(rows: Any) -> Any:
-    parts = rows.data, rows.indices, rows.indptr
-    if all(part.flags.aligned for part in parts):
-        return rows
-    return type(rows)(tuple(map(_aligned, parts)), shape=rows.shape, copy=False)
+    return np.ascontiguousarray(array, dtype=None if array.dtype in (np.float32, np.float64) else np.float64)
 
 
 def _numbers(array: NDArray[Any]) -> Array:

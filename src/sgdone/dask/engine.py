@@ -1,5 +1,6 @@
 """Rounds of a fit as tasks of Dask."""
 
+import gc
 import hashlib
 import re
 import time
@@ -74,6 +75,9 @@ class DaskEngine(Engine):
     def close(self) -> None:
         """Let the workers forget the partitions."""
         self._partitions, self._sent = [], {}
+        if self._client is not None:
+            # The errors of waits that timed out refer to themselves, and with them to the futures of their round.
+            gc.collect()
 
     def _parts(self, parts: Parts) -> list[Delayed]:
         """Parts of a request as values that the cluster has, and keeps for the next round."""

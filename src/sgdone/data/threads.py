@@ -1,12 +1,13 @@
 """Threads: one for each piece of rows, and one for BLAS within a piece: results do not depend on their number."""
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, final
 
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # it has no types
 
@@ -16,12 +17,45 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 
-def single_thread() -> AbstractContextManager[Any]:
+@final
+class _SingleThread:
+    """Limits BLAS to one thread while any thread of this process is within it.
+
+    The number of threads of BLAS is that of the process. If each thread restored it, the products of another thread
+    that is still within would round differently.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._within = threading.Lock(), 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._within += 1
+            if self._within == 1:
+                self._limit = _controller().limit(limits=1, user_api="blas")
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._within -= 1
+            if not self._within:
+                self._release()
+                self._limit.restore_original_limits()
+                self._release()
+
+    def _release(self) -> None:
+        """Let this thread change the limit: newer versions of threadpoolctl ignore all but the one that set it."""
+        for library in _controller().lib_controllers:
+            if hasattr(library, "clear_controlling_thread"):
+                library.clear_controlling_thread(force=True)
+
+
+_SINGLE_THREAD = _SingleThread()
+
+
+def single_thread() -> AbstractContextManager[None]:
     """Context in which BLAS uses one thread; on small matrices, several threads are slower."""
-    if blas_threads() == 1:
-        return nullcontext()
-    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
-    return limited
+    return _SINGLE_THREAD
 
 
 def blas_threads() -> int:

@@ -15,6 +15,7 @@ from sgdone.data.label_kinds import check_finite_labels, check_labels
 from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.memory import memory_errors_explained
 from sgdone.data.mixed_matrix import MixedMatrix
+from sgdone.data.rows import aligned
 from sgdone.data.table import reads_as_number, shortened
 from sgdone.estimators.read_rows import refuse_empty
 from sgdone.estimators.sample_weights import check_sample_weight
@@ -75,9 +76,9 @@ def _validated(
     if is_table(X):
         return _validated_table(estimator, X, *y, dtype=dtype, purpose=purpose, sample_weight=sample_weight, **options)
     refuse_array(estimator, X)
-    if isinstance(X, MixedMatrix):
-        return _validated_mixed(estimator, X, *y, dtype=dtype, reset=reset, **options)
-    return _validated_numbers(estimator, X, *y, dtype=dtype, reset=reset, **options)
+    validated = _validated_mixed if isinstance(X, MixedMatrix) else _validated_numbers
+    found = validated(estimator, X, *y, dtype=dtype, reset=reset, **options)
+    return tuple(map(aligned, found)) if y else aligned(found)
 
 
 def _validated_numbers(estimator: Any, X: Any, *y: Any, dtype: Any, reset: bool, **options: Any) -> Any:

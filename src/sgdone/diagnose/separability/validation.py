@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sgdone.data.cells import find_bad_cell
 from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.mixed_matrix import in_one_storage
+from sgdone.data.rows import aligned
 from sgdone.diagnose.separability.least_squares import is_sparse
 
 Array = NDArray[np.float64]
@@ -35,6 +36,7 @@ def check_rows(X: Any) -> Any:
         if found is None:
             raise
         raise ValueError(f"{found}; sgdone.TableEncoder().fit_transform(X) encodes a table") from error
+    X = aligned(X)
     if is_sparse(X):
         if not X.has_canonical_format:
             X = X.copy()

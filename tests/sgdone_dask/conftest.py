@@ -2,9 +2,6 @@ from contextlib import contextmanager
 
 import pytest
 
-pytest.importorskip("dask", reason="Dask is not installed")
-pytest.importorskip("distributed", reason="distributed is not installed")
-
 
 @contextmanager
 def two_workers():

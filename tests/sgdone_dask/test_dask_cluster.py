@@ -5,17 +5,21 @@ import signal
 import threading
 import time
 
-import dask
-import dask.array as da
 import numpy as np
 import pytest
+
+from tiers import at_night
+
+pytest.importorskip("distributed", reason="Dask is not installed")
+
+import dask
+import dask.array as da
 from distributed import Client, LocalCluster
-from tests.tiers import at_night
+from repeated_fits import digest, fitted_here, fitted_on_workers
 
 import sgdone
 from sgdone.cluster import Here, Partition, PartitionError, fit_model
-from sgdone.dask import LinearClassifier, LinearRegressor
-from sgdone.dask.engine import DaskEngine
+from sgdone.dask import LinearClassifier, LinearRegressor, engine
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +58,8 @@ def test_the_model_does_not_depend_on_the_workers(client, expected):
     assert np.array_equal(model.predict_proba(X).compute(), expected.predict_proba(X.compute()))
 
 
-def test_partitions_and_requests_are_forgotten_after_the_fit(client):
+def test_partitions_and_requests_are_forgotten_after_the_fit(client, monkeypatch):
+    monkeypatch.setattr(engine, "_POLL", 1e-3)  # every round takes longer
     LinearRegressor(random_state=0).fit(parts())
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
@@ -65,30 +70,19 @@ def test_partitions_and_requests_are_forgotten_after_the_fit(client):
     assert not kept
 
 
-ROUNDS = [1, 3, 8]
+@pytest.fixture(scope="module")
+def bits():
+    """The digest of the model of larger partitions."""
+    return digest(fitted_here())
 
 
-@pytest.mark.parametrize("number", [*ROUNDS, *at_night(range(17))])
-def test_a_worker_that_dies_changes_nothing(own_client, expected, monkeypatch, number):
+@pytest.mark.parametrize("number", [1, 3, 7, *at_night(range(17))])
+@pytest.mark.parametrize("kill", [True, *at_night([False])])
+def test_a_worker_that_dies_changes_nothing(number, kill, bits):
     """It dies in the middle of a round, at a random moment."""
-    victim = next(iter(own_client.run(os.getpid).values()))
-    moment = np.random.default_rng(number).uniform(0.0, 0.05)
-    ask, asked, killed = DaskEngine.ask, [], []
-
-    def kill():
-        os.kill(victim, signal.SIGKILL)
-        killed.append(victim)
-
-    def ask_and_kill(engine, request, *, in_order=False):
-        asked.append(request)
-        if len(asked) == 1 + number % 9:
-            threading.Timer(moment, kill).start()
-        return ask(engine, request, in_order=in_order)
-
-    monkeypatch.setattr(DaskEngine, "ask", ask_and_kill)
-    model = LinearClassifier(random_state=0).fit(parts(0.01))
-    assert model.coef_.tobytes() == expected.coef_.tobytes()
-    assert killed == [victim]
+    model, _, killed = fitted_on_workers(number, kill)
+    assert digest(model) == bits
+    assert bool(killed) == kill
 
 
 def always_dies():

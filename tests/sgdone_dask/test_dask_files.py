@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+pytest.importorskip("distributed", reason="Dask is not installed")
+
 from sgdone import LinearClassifier
 from sgdone.cluster import Here, PartitionError, Preparation, Rounds, facts_of_rows, fit_model, held_out_rows
 from sgdone.cluster.file_partition import read_partition
