@@ -43,13 +43,28 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("loops", ["interpreted", pytest.param("compiled", marks=slow)], indirect=True)
 
 
+def pytest_collection_modifyitems(config, items):
+    """Leave the grids of forms to the nightly run: by day, one compiled form of each test that has the fast tier's."""
+    if NIGHTLY:
+        return
+    kept, left_out = [], []
+    for item in items:
+        (kept if _is_first_form(item) or not item.get_closest_marker("grid") else left_out).append(item)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
+
+
+def _is_first_form(item):
+    marks = list(item.iter_markers("slow"))
+    compiled = hasattr(item, "callspec") and item.callspec.params.get("loops") == "compiled"
+    return len(marks) <= int(compiled)
+
+
 @pytest.fixture(autouse=True)
 def loops(request):
     """How the loops of a test run: compiled, unless it is marked."""
-    marked = request.node.get_closest_marker
-    otherwise = "interpreted" if marked("compiled_at_night") and marked("slow") and not NIGHTLY else "compiled"
     with pytest.MonkeyPatch.context() as patch:
-        if getattr(request, "param", otherwise) == "interpreted":
+        if getattr(request, "param", "compiled") == "interpreted":
             patch.setattr(CompiledLater, "__call__", _call_in_python)
         yield
 

@@ -9,8 +9,8 @@ slow = pytest.mark.slow
 #: The loops of a test run as plain Python in the fast tier, and compiled in the slow one (`conftest.py`): for small
 #: inputs and loops that few tests need, where compiling takes a hundred times as long.
 interpreted = pytest.mark.interpreted
-#: The slow tests among these run their loops as plain Python, and compiled at night only: for grids of forms.
-compiled_at_night = pytest.mark.compiled_at_night
+#: Slow tests that repeat a fact for other forms of a loop, each to be compiled: they belong to the nightly run.
+grid = pytest.mark.grid
 
 #: Whether this is the nightly run: more Hypothesis examples, and grids of parameters in full.
 NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"

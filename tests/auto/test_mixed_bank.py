@@ -26,9 +26,9 @@ from sgdone.run.needs import check_needs
 from sgdone.solvers import asgd
 from sgdone.stopping import Gain, MaxPasses
 from storage_forms import duplicated, long_indices, unsorted
-from tiers import compiled_at_night, examples, fast_first
+from tiers import examples, fast_first, grid
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 each_objective = pytest.mark.parametrize("objective", fast_first(1, OBJECTIVES.values(), 6), ids=list(OBJECTIVES)[:6])
 

@@ -11,9 +11,9 @@ from scipy import sparse
 import sgdone
 from sgdone import LinearClassifier, losses, stopping
 from sgdone.auto import models
-from tiers import compiled_at_night, fast_first
+from tiers import fast_first, grid
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 

@@ -15,9 +15,9 @@ from sgdone.data.bad_rows import BadRowError
 from sgdone.papers.termination import reference as termination
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
 from storage_forms import FORMS
-from tiers import compiled_at_night, fast_first, interpreted
+from tiers import fast_first, grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from sgdone.data.bad_rows import BadRowError
 from sgdone.interfaces.stop import Status
 from sgdone.solvers import SVRG, Halving
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MinPasses, Pflug, SmallValidationSet
-from tiers import compiled_at_night, fast_first, interpreted
+from tiers import fast_first, grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 
 def model(stop, **options):

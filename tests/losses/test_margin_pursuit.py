@@ -11,9 +11,9 @@ from sgdone.losses import MarginDistribution, MarginPursuit, OptimalMarginDistri
 from sgdone.losses import margin_distribution as distribution_module
 from sgdone.losses import margin_pursuit as pursuit_module
 from sgdone.losses import optimal_margin_distribution as optimal_module
-from tiers import compiled_at_night, interpreted
+from tiers import grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 ROOT2 = math.sqrt(2.0)
 STEEPEST = 2.0 * ROOT2 / 3.0

@@ -16,9 +16,9 @@ from sgdone.stopping import (
     ProgressiveLoss,
     SmallValidationSet,
 )
-from tiers import compiled_at_night, fast_first, interpreted
+from tiers import fast_first, grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
 

@@ -10,9 +10,9 @@ from problems import FEW_LOSSES, LOSSES, random_problem
 from running import run
 from sgdone import solvers, stopping
 from sgdone.data import ArraySource, Scaling
-from tiers import at_night, compiled_at_night, examples
+from tiers import at_night, examples, grid
 
-pytestmark = [pytest.mark.slow, compiled_at_night]
+pytestmark = [pytest.mark.slow, grid]
 
 #: Explicit steps and implicit ones, one vector of weights and two.
 SOLVERS = [solvers.SGD(), solvers.aisgd(), *at_night([solvers.ISGD(), solvers.asgd()])]

@@ -11,9 +11,9 @@ from sgdone import solvers, steps, stopping
 from sgdone.papers import sgd_reference
 from sgdone.papers.averaging import reference as slow
 from sgdone.papers.diagnostics.reference import implicit, least_squares_update
-from tiers import compiled_at_night, examples, fast_first, interpreted
+from tiers import examples, fast_first, grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 ALPHA = 0.01
 GAMMA0, DECAY, EXPONENT = 0.05, 0.3, 0.75

@@ -15,9 +15,9 @@ from sgdone.interfaces.stop import Status
 from sgdone.papers.margin_pursuit.reference import descend, margin_pursuit
 from sgdone.solvers import GD
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet
-from tiers import compiled_at_night, examples, fast_first, interpreted
+from tiers import examples, fast_first, grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 LOGISTIC = losses.Logistic()
 #: Smooth and not, of classes and of numbers, with parameters and without; each takes time to compile.

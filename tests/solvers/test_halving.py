@@ -27,9 +27,9 @@ from sgdone.stopping import (
     ProgressiveLoss,
     SmallValidationSet,
 )
-from tiers import compiled_at_night
+from tiers import grid
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 LOGISTIC = losses.Logistic()
 GAMMA = 0.4

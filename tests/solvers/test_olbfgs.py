@@ -18,9 +18,9 @@ from sgdone.kernels.olbfgs import COUNT, make_olbfgs
 from sgdone.papers.averaging import rivals as slow
 from sgdone.solvers.olbfgs import OLBFGS
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, SmallValidationSet
-from tiers import at_night, compiled_at_night, examples, fast_first, interpreted
+from tiers import at_night, examples, fast_first, grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 LOGISTIC = losses.Logistic()
 LOSSES = [LOGISTIC, losses.Hinge(), losses.Squared()]

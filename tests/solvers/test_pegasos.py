@@ -21,9 +21,9 @@ from sgdone.papers.averaging import rivals as slow
 from sgdone.solvers import pegasos
 from sgdone.solvers.pegasos import Pegasos
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, ProgressiveLoss, SmallValidationSet
-from tiers import compiled_at_night, examples, fast_first, interpreted
+from tiers import examples, fast_first, grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 HINGE = losses.Hinge()
 LOSSES = [losses.Logistic(), HINGE, losses.SquaredHinge()]

@@ -12,9 +12,9 @@ from sgdone.data.bad_rows import BadRowError
 from sgdone.losses import AdaptiveScale, AutoScale, Logistic, MarginPursuit
 from sgdone.papers.margin_pursuit import reference as slow
 from sgdone.stopping import MaxPasses, MaxSamples
-from tiers import compiled_at_night, fast_first, interpreted
+from tiers import fast_first, grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 PURSUIT = MarginPursuit()
 SOLVERS = [solvers.SGD(), solvers.asgd(), solvers.ISGD(), solvers.Pegasos(), solvers.GD()]

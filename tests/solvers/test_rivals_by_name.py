@@ -14,9 +14,9 @@ from sgdone import SGDClassifier, load, losses, save
 from sgdone.data.bad_rows import BadRowError
 from sgdone.model_file import ModelFileError, container
 from sgdone.solvers import OLBFGS, Liblinear, Pegasos
-from tiers import compiled_at_night
+from tiers import grid
 
-pytestmark = [pytest.mark.slow, compiled_at_night]
+pytestmark = [pytest.mark.slow, grid]
 
 ALL = pytest.mark.parametrize("name", ["pegasos", "olbfgs", "liblinear"])
 STREAMING = pytest.mark.parametrize("name", ["pegasos", "olbfgs"])

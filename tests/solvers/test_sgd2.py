@@ -16,9 +16,9 @@ from sgdone.papers.averaging import reference as averaged_sgd
 from sgdone.papers.averaging import rivals
 from sgdone.solvers.sgd2 import SGD2, _penalties
 from sgdone.steps.bottou import Bottou
-from tiers import compiled_at_night, examples, interpreted
+from tiers import examples, grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 
 @pytest.mark.slow

@@ -19,9 +19,9 @@ from sgdone.solvers.sgdqn import SGDQN
 from sgdone.solvers.skip import skip_of
 from sgdone.steps.bottou import Bottou, typical_t0
 from sgdone.steps.step_size import Preliminary
-from tiers import compiled_at_night, examples, fast_first, interpreted
+from tiers import examples, fast_first, grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 LOGISTIC = losses.Logistic()
 of_both = pytest.mark.parametrize("method", [SGD2, SGDQN], ids=["sgd2", "sgdqn"])

@@ -17,9 +17,9 @@ from sgdone.data.bad_rows import BadRowError
 from sgdone.interfaces.stop import Status
 from sgdone.solvers.sgd2 import SGD2
 from sgdone.solvers.sgdqn import SGDQN
-from tiers import compiled_at_night, examples
+from tiers import examples, grid
 
-pytestmark = [pytest.mark.slow, compiled_at_night]
+pytestmark = [pytest.mark.slow, grid]
 
 LOGISTIC = losses.Logistic()
 of_both = pytest.mark.parametrize("method", [SGD2, SGDQN], ids=["sgd2", "sgdqn"])

@@ -13,9 +13,9 @@ from sgdone.losses import Logistic, Squared
 from sgdone.papers.averaging import rivals
 from sgdone.solvers.sgdqn import SGDQN
 from sgdone.steps.bottou import Bottou
-from tiers import compiled_at_night, interpreted
+from tiers import grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 
 @pytest.mark.slow

@@ -16,9 +16,9 @@ from sgdone.data.source import Source
 from sgdone.interfaces.stop import Status
 from sgdone.solvers import SVRG
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet
-from tiers import compiled_at_night, fast_first, interpreted
+from tiers import fast_first, grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 LOGISTIC = losses.Logistic()
 

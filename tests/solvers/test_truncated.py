@@ -12,9 +12,9 @@ import sgdone
 from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
-from tiers import compiled_at_night, examples, fast_first, interpreted
+from tiers import examples, fast_first, grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 ALPHA = 0.05
 

@@ -12,9 +12,9 @@ from sgdone.data import ArraySource
 from sgdone.interfaces.stop import Status
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
 from storage_forms import FORMS
-from tiers import compiled_at_night, examples, fast_first
+from tiers import examples, fast_first, grid
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 LOGISTIC = losses.Logistic()
 

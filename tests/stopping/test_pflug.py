@@ -14,9 +14,9 @@ from sgdone.papers.diagnostics import reference as diagnostics
 from sgdone.papers.termination import reference as termination
 from sgdone.stopping import MaxPasses, MaxSamples, Pflug
 from storage_forms import FORMS
-from tiers import compiled_at_night, fast_first, interpreted
+from tiers import fast_first, grid, interpreted
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 LOGISTIC = losses.Logistic()
 BURN_IN = 20

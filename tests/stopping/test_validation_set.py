@@ -13,9 +13,9 @@ from sgdone.papers import sgd_reference
 from sgdone.papers.termination import reference as termination
 from sgdone.stopping import MaxPasses, MaxSamples, SmallValidationSet
 from storage_forms import FORMS
-from tiers import compiled_at_night, fast_first
+from tiers import fast_first, grid
 
-pytestmark = compiled_at_night
+pytestmark = grid
 
 LOGISTIC = losses.Logistic()
 
