@@ -36,6 +36,7 @@ def bits(model: LinearClassifier) -> str:
 def main() -> None:
     """Fit, with a line for each phase and one at the end."""
     arguments = json.loads(sys.argv[1])
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in jobs in the background
     _announce(source_fit, "_fitted", "reading")
     _announce(Bank, "start", "first pass")
     _announce(BlockSource, "_again", "later pass")
