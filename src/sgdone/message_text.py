@@ -54,3 +54,25 @@ def counted(number: int, noun: str, nouns: str = "") -> str:
     ('1 level', '3 levels', '2 categories')
     """
     return f"{number:,} {noun if number == 1 else nouns or noun + 's'}"
+
+
+class RowError(ValueError):
+    """An error about one row, of which the text is "{before}row {row}{after}".
+
+    Examples
+    --------
+    >>> error = RowError("the label of ", 7, " is missing")
+    >>> str(error), error.at("t.csv, line 9")
+    ('the label of row 7 is missing', 't.csv, line 9: the label of the row is missing')
+    """
+
+    def __init__(self, before: str, row: int, after: str) -> None:
+        super().__init__(before, row, after)  # all of them, so that it can be sent to another process
+        self.before, self.row, self.after = before, row, after
+
+    def __str__(self) -> str:
+        return f"{self.before}row {self.row}{self.after}"
+
+    def at(self, place: str) -> str:
+        """The text for a row whose place is known."""
+        return f"{place}: {self.before}the row{self.after.removeprefix(' of X')}"

@@ -89,7 +89,7 @@ class _Run:
         """The predictions; with the probabilities of the classes, if the model has them."""
         model, classes = self._model, getattr(self._model, "classes_", None)
         for rows, ids in self.rows.parts():
-            with table_errors_named(self.rows.name):
+            with table_errors_named(self.rows.name, rows.place):
                 outputs = raw_outputs(model, rows.X)
             predictions, shares = outputs, None
             if classes is not None:

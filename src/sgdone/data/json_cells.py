@@ -194,12 +194,6 @@ class RecordParser:
         return options.error("dates with and without time zones", place=f"column {name!r}")
 
 
-def line_of_row(row: int, block: TextBlock) -> int:
-    """The line of a row of a block; rows are numbered from 0, and blank lines are none."""
-    lines = (block.line + index for index, line in enumerate(block.text.split(b"\n")) if line.strip())
-    return next(line for index, line in enumerate(lines) if index == row)
-
-
 def arrow_read(block: TextBlock, parse_options: Any) -> Any:
     """Parse a block with Arrow: in pieces, or at once if a line is longer than a piece."""
     for size in (_PIECE, len(block.text) + 1):

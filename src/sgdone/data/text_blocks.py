@@ -69,6 +69,36 @@ def whole_rows(
         yield TextBlock(text, line, text.count(b"\n"))
 
 
+def row_lines(block: TextBlock, n_rows: int, separator: str | None) -> range | NDArray[np.int64] | None:
+    """The lines at which the rows of a block begin; None if they are not as many as it has rows.
+
+    Parameters
+    ----------
+    block : TextBlock
+    n_rows : int
+        Number of its rows. If it is that of the lines, each line is a row.
+    separator : str or None
+        What stands between cells: line breaks in quoted cells do not end rows. None if each line is a row.
+    """
+    text = block.text
+    if n_rows == block.n_lines + (not text.endswith(b"\n")):
+        return range(block.line, block.line + n_rows)
+    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _LINE_FEED)
+    starts, lines = np.append(0, ends + 1), block.line + np.arange(ends.size + 1)
+    lengths = np.append(ends, len(text)) - starts
+    is_row = lengths > 0
+    if separator is None:  # of blanks
+        is_row &= [bool(text[start : start + length].strip()) for start, length in zip(starts, lengths, strict=True)]
+    elif b'"' in text:
+        begins, cell_ends = _quoted(text, separator)
+        cell = np.searchsorted(begins, starts - 1) - 1  # the last quoted cell that begins before the line break
+        is_row &= (cell < 0) | (starts - 1 >= cell_ends[np.maximum(cell, 0)])
+    if separator is not None:
+        is_row &= ~((lengths == 1) & (np.frombuffer(text + b"\0", dtype=np.uint8)[starts] == _RETURN))
+    found = lines[is_row]
+    return found if found.size == n_rows else None
+
+
 def _last_row_end(text: bytes, separator: str | None) -> tuple[int, int | None]:
     """Where the last row ends that ends in a text, 0 if none does; and where a quote opens that is not closed."""
     if separator is None or b'"' not in text:

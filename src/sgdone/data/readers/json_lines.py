@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -12,13 +12,14 @@ from sgdone.data.arrow_table import assemble
 from sgdone.data.column_choice import Columns, choose_columns
 from sgdone.data.compressed_files import opened
 from sgdone.data.file_set_columns import FileSetColumns
-from sgdone.data.json_cells import RecordParser, kinds_of, line_of_row
+from sgdone.data.json_cells import RecordParser, kinds_of
 from sgdone.data.label_condition import LabelCondition
 from sgdone.data.memory import size_text
 from sgdone.data.part_sizes import parts_of
 from sgdone.data.reader import FileLayout, Reader
+from sgdone.data.row_places import Numbers, joined_places, numbered
 from sgdone.data.table import ReadOptions, Table, listed
-from sgdone.data.text_blocks import TextBlock, whole_rows
+from sgdone.data.text_blocks import TextBlock, row_lines, whole_rows
 
 
 def read_json_lines(options: ReadOptions) -> Table:
@@ -29,15 +30,9 @@ def read_json_lines(options: ReadOptions) -> Table:
         size += len(lines.block.text)
         budget.check(4 * size, f"{size:,} bytes so far")
     parser, columns = _parser(head, options)
-    tables = [parser.table(*lines) for lines in head]
-
-    def place(row: int) -> str:
-        for table, lines in zip(tables, head, strict=True):
-            if row < table.num_rows:
-                return f"line {line_of_row(row, lines.block):,}"
-            row -= table.num_rows
-        raise IndexError(row)
-
+    tables, numbers = zip(*(_table(parser, lines) for lines in head), strict=True)
+    place = joined_places([numbered("line", own) for own in numbers], [table.num_rows for table in tables])
+    assert place is not None
     return assemble(pa.concat_tables(tables), columns, options, place)
 
 
@@ -55,13 +50,9 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
         parser, columns = _parser(head, files[0])
         head.reverse()
         for lines in chain((head.pop() for _ in range(len(head))), blocks):
-            block, options = lines
-            for first, part in parts_of(parser.table(block, options)):
-
-                def place(row: int, first: int = first, block: TextBlock = block) -> str:
-                    return f"line {line_of_row(first + row, block):,}"
-
-                yield assemble(part, columns, options, place, whole=False)
+            table, numbers = _table(parser, lines)
+            for first, part in parts_of(table):
+                yield assemble(part, columns, lines.options, numbered("line", numbers[first:]), whole=False)
 
 
 def layout(files: Sequence[ReadOptions]) -> FileLayout:
@@ -91,6 +82,14 @@ def _blocks(files: Sequence[ReadOptions]) -> Generator[_Lines, None, None]:
             for block in whole_rows(stream, start, None, options, size=text_blocks.BLOCK):
                 if block.text.strip():
                     yield _Lines(block, options)
+
+
+def _table(parser: RecordParser, lines: _Lines) -> tuple[Any, Numbers]:
+    """The columns of the rows of a block, and the lines of the rows."""
+    table = parser.table(*lines)
+    numbers = row_lines(lines.block, table.num_rows, None)
+    assert numbers is not None  # the parser has checked that each line is a row
+    return table, numbers
 
 
 def _parser(head: Sequence[_Lines], options: ReadOptions) -> tuple[RecordParser, Columns]:
