@@ -118,3 +118,8 @@ def test_object_columns_of_one_kind():
 def test_what_is_not_a_usable_frame_is_refused(frame, error, message):
     with pytest.raises(error, match=message):
         TableEncoder().fit(frame)
+
+
+def test_integers_of_128_bits_are_numbers():
+    frame = pl.DataFrame({"a": pl.Series([1, None, -(2**100)], dtype=pl.Int128), "b": ["x", "y", "z"]})
+    assert arrow_table(frame).to_pydict() == {"a": [1.0, None, -(2.0**100)], "b": ["x", "y", "z"]}

@@ -37,7 +37,9 @@ def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place, *
             column, features = (part.take(arrow_of(labelled)) for part in (column, features))
             weights = None if weights is None else weights[labelled]
             where = places_among(place, labelled)
-        if options.require_label or not missing.any():
+        if labelled is not None and not labelled.size:
+            labels = np.empty(0)  # whatever their type would be
+        elif options.require_label or not missing.any():
             labels = _labels(column, columns, options, where)
     return Table(
         X=features,

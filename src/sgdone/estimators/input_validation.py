@@ -84,6 +84,8 @@ def _validated(
 def _validated_numbers(estimator: Any, X: Any, *y: Any, dtype: Any, reset: bool, **options: Any) -> Any:
     """The same for arrays, sparse matrices, and frames of numbers."""
     _check_column_names(X)
+    if len(getattr(X, "shape", ())) == 2 and X.shape[1]:
+        refuse_empty(X.shape)
     copying = memory_errors_explained("a copy of X", "pass C-contiguous rows, or CSR, of float32 or float64: no copy")
     with bad_cells_named(X), copying:
         types = _float_types(X) if dtype is None else [dtype]
