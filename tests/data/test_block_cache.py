@@ -184,9 +184,7 @@ def test_a_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "of-user"))
-    with pytest.warns(
-        UserWarning, match=r"of-user/sgdone cannot be written to \(Not a directory\): .* is used instead"
-    ):
+    with pytest.warns(UserWarning, match=r"of-user/sgdone cannot be written to \(Not a directory\): .* is used"):
         assert cache_folder(None) == tmp_path
     with pytest.raises(CacheError, match=r"file/own cannot be written to \(Not a directory\): give another one with"):
         cache_folder(tmp_path / "file" / "own")

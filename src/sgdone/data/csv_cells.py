@@ -54,7 +54,8 @@ class CellParser:
         known = numbers or {}
         others = {name: kind for name, kind in self._types.items() if name not in known}
         made = dict(zip(others, self._parsed_by_arrow(block, record, others), strict=True)) if others else {}
-        return pa.table([(known | made)[name] for name in self._types], names=list(self._types))
+        columns = known | made
+        return pa.table([columns[name] for name in self._types], names=list(self._types))
 
     def _parsed_by_arrow(self, block: TextBlock, record: FirstRecord, wanted: dict[str, Any]) -> list[Any]:
         types = {name: _TEXT if name in self._as_text else kind for name, kind in wanted.items()}
@@ -110,9 +111,8 @@ def decide_types(head: Sequence[tuple[TextBlock, FirstRecord]], columns: Columns
         # Columns that were numbers so far probably still are. One with two types is of strings, and not parsed further.
         likely = {name: NUMBER for name, types in found.items() if types == {NUMBER} and name not in fixed}
         known = number_columns.of(block, record, likely) or {}
-        open_columns = [
-            name for name, types in found.items() if name not in fixed | known.keys() and _common(types) != _TEXT
-        ]
+        settled = fixed | known.keys()
+        open_columns = [name for name, types in found.items() if name not in settled and _common(types) != _TEXT]
         label = [] if columns.label is None else [columns.label]
         strings = strings_of(block, record, [*open_columns, *label])
         for name in open_columns:

@@ -1,7 +1,7 @@
 """Text of a file in blocks of whole rows, each with the number of its first line."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import IO, NamedTuple
 
@@ -17,6 +17,8 @@ HEAD = 2**26
 BLOCK = 2**23
 #: Bytes of the longest row; a longer one is a file whose quotes are not closed.
 LONGEST_ROW = 2**26
+#: The longest line of a piece, in bytes, times the number of its lines.
+_LONGEST_TIMES_LINES = 2**27
 #: What a file in UTF-8 may begin with.
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _QUOTE, _LINE_FEED, _RETURN = b'"\n\r'
@@ -67,6 +69,28 @@ def whole_rows(
             where = line + text.count(b"\n", 0, opening)
             raise options.error('a quote (") is not closed: correct the line', place=f"line {where:,}")
         yield TextBlock(text, line, text.count(b"\n"))
+
+
+def pieces_of(block: TextBlock, most_lines: Callable[[], int]) -> Iterator[TextBlock]:
+    """Cut a block of lines into pieces of at most ``most_lines()`` lines.
+
+    A line that is much longer than others is in a piece of few lines: what it has, the others may lack, and a table of
+    them would be large.
+    """
+    text = block.text
+    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _LINE_FEED) + 1
+    if not text.endswith(b"\n"):
+        ends = np.append(ends, len(text))
+    begins = np.append(0, ends[:-1])
+    first = 0
+    while first < ends.size:
+        lines = slice(first, first + max(1, most_lines()))
+        longest = np.maximum.accumulate(ends[lines] - begins[lines])
+        fits = longest * np.arange(1, longest.size + 1) <= _LONGEST_TIMES_LINES
+        last = first + max(1, longest.size if fits.all() else int(np.argmin(fits)))
+        piece = text[begins[first] : ends[last - 1]]
+        yield TextBlock(piece, block.line + first, piece.count(b"\n"))
+        first = last
 
 
 def row_lines(block: TextBlock, n_rows: int, separator: str | None) -> range | NDArray[np.int64] | None:
