@@ -1,8 +1,13 @@
 """Names and values as messages show them."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
+
+#: The place in a file of a row of the table at hand, if it comes from a file.
+_PLACE: ContextVar[Callable[[int], str] | None] = ContextVar("place", default=None)
 
 
 def shortened(value: Any, limit: int = 60) -> str:
@@ -59,3 +64,50 @@ def counted(number: int, noun: str, nouns: str = "") -> str:
 def shown_label(label: Any) -> str:
     """Format a class label: 1 instead of 1.0."""
     return f"{label:g}" if isinstance(label, float) else str(label)
+
+
+class RowError(ValueError):
+    """An error about one row, of which the text is "{before}row {row}{after}".
+
+    Examples
+    --------
+    >>> error = RowError("the label of ", 7, " is missing")
+    >>> str(error), error.at("t.csv, line 9")
+    ('the label of row 7 is missing', 't.csv, line 9: the label of the row is missing')
+    """
+
+    def __init__(self, before: str, row: int, after: str) -> None:
+        super().__init__(before, row, after)  # all of them, so that it can be sent to another process
+        self.before, self.row, self.after = before, row, after
+
+    def __str__(self) -> str:
+        return f"{self.before}row {self.row}{self.after}"
+
+    def at(self, place: str) -> str:
+        """The text for a row whose place is known."""
+        return f"{place}: {self.before}the row{self.after.removeprefix(' of X')}"
+
+
+@contextmanager
+def rows_from(place: Callable[[int], str] | None) -> Iterator[None]:
+    """Let messages about rows of a table name their places in the file that the table comes from."""
+    token = _PLACE.set(place)
+    try:
+        yield
+    finally:
+        _PLACE.reset(token)
+
+
+def row_place(row: int) -> str:
+    """Where a row is, for a message.
+
+    Examples
+    --------
+    >>> row_place(7)
+    'row 7'
+    >>> with rows_from(lambda row: f"t.csv, line {row + 2}"):
+    ...     row_place(7)
+    't.csv, line 9'
+    """
+    place = _PLACE.get()
+    return f"row {row:,}" if place is None else place(row)

@@ -120,6 +120,20 @@ def test_labels_with_commas_quotes_and_accents(sgdone, columns, tmp_path):
     assert {row[0] for row in rows} == {"ja, gewiß", 'no "way"'}
 
 
+def test_no_cell_is_a_formula_to_a_spreadsheet(sgdone, columns, tmp_path):
+    names = ["=1+1", "+2", "-3", "-x", "@SUM(A1)", "\tcmd", "a=b", "+-1"] * 10
+    labels = np.where(columns["passed"] == "yes", '=HYPERLINK("x")', "-1")
+    train = write_csv(tmp_path / "t.csv", {"=name": names, "a": columns["a"], "b": columns["b"], "passed": labels})
+    model = tmp_path / "m"
+    sgdone("fit", train, "--label", "passed", "--drop", "=name", "--model", model)
+    out = tmp_path / "p.csv"
+    sgdone("predict", model, train, "--id", "=name", "--out", out)
+    header, rows = table(out.read_text())
+    assert header == ["'=name", "prediction", "probability_-1", 'probability_=HYPERLINK("x")']
+    assert [row[0] for row in rows[:8]] == ["'=1+1", "+2", "-3", "'-x", "'@SUM(A1)", "'\tcmd", "a=b", "'+-1"]
+    assert {row[1] for row in rows} == {'\'=HYPERLINK("x")', "-1"}
+
+
 def test_large_indices_cost_nothing(sgdone, rng, tmp_path):
     labels, indices = rng.choice([-1, 1], 60), [5, 70_000, 2_147_483_647]
 

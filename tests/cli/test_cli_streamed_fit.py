@@ -261,8 +261,9 @@ def test_all_cells_of_a_file_that_fits_decide_its_types(sgdone, rng, tmp_path, m
     path = write_csv(tmp_path / "t.csv", columns)
     report = sgdone("fit", path, "--max-memory", "3MB", "--json").report
     assert [column["kind"] for column in report["columns"]] == ["number", "category"]
-    message = sgdone("fit", path, path, *["--max-memory", "3MB"], code=1).stderr
-    assert "line 1,962, column 'code': 'x' does not fit" in message
+    again = write_csv(tmp_path / "again.csv", columns)
+    message = sgdone("fit", path, again, *["--max-memory", "3MB"], code=1).stderr
+    assert "t.csv, line 1,962, column 'code': 'x' does not fit" in message
 
 
 @pytest.mark.parametrize("kind", ["svm", "vw"])

@@ -180,8 +180,8 @@ BAD_DATA = {
     "weights that are text": (["--weight", "job"], "column 'job': weights must be numbers"),
     "the label dropped": (["--drop", "income"], "the label 'income' is also listed in --drop: remove it there"),
     "a named solver": (["--solver", "asgd", "--drop", "id"],
-                       "column 'hours' of X has no value in row 1, and a named solver takes numbers only: remove --so"),
-    "a column that is no number": (["--types", "job=number"], "people.csv: column 'job' is a column of numbers, but"),
+                       "column 'hours' of X has no value in the row, and a named solver takes numbers only: remove"),
+    "a column that is no number": (["--types", "job=number"], "people.csv, line 2: column 'job' is a column of"),
     "what to do about it": (["--types", "job=number"], "Correct the cell, or fit with --types 'job=category'"),
 }  # fmt: skip
 

@@ -180,6 +180,16 @@ def test_the_folder_is_the_given_one_or_that_of_the_user(tmp_path, monkeypatch):
     assert cache_folder(tmp_path / "new" / "one").is_dir()
 
 
+def test_a_folder_that_cannot_be_written_to(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file" / "of-user"))
+    with pytest.warns(UserWarning, match=r"of-user/sgdone cannot be written to \(Not a directory\): .* is used"):
+        assert cache_folder(None) == tmp_path
+    with pytest.raises(CacheError, match=r"file/own cannot be written to \(Not a directory\): give another one with"):
+        cache_folder(tmp_path / "file" / "own")
+
+
 def test_a_file_system_in_memory_is_refused(tmp_path, monkeypatch):
     mounts = f"1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 0:9 / {tmp_path.resolve()} rw shared:1 - tmpfs none rw\n"
     mountinfo = tmp_path / "mountinfo"

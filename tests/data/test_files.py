@@ -151,6 +151,41 @@ def test_damaged(tmp_path):
         read(tmp_path / "t.csv")
 
 
+@pytest.mark.parametrize("pack", [gzip, bz2, lzma, Zstd])
+def test_several_members(tmp_path, pack):
+    """Of a second member that begins with a damaged byte, no row may be dropped without an error."""
+    first, second = pack.compress(CSV.encode()), pack.compress(b"5,6,1\n")
+    path = tmp_path / "t.csv"
+    path.write_bytes(first + second)
+    assert read(path).X.num_rows == 3
+    for changed in range(4):
+        damaged = bytearray(second)
+        damaged[changed] ^= 0x55
+        path.write_bytes(first + damaged)
+        if (pack, changed) != (gzip, 3):  # flags
+            with pytest.raises(DataError, match=r"t\.csv.*: cannot be decompressed"):
+                read(path)
+    path.write_bytes(first + second[: len(second) // 2])
+    with pytest.raises(DataError, match=r"t\.csv.*: cannot be decompressed .*truncated or damaged"):
+        read(path)
+
+
+@pytest.mark.parametrize("pack", [bz2, lzma])
+def test_the_place_of_a_damaged_member(tmp_path, pack):
+    first = pack.compress(CSV.encode())
+    (tmp_path / "t.csv").write_bytes(first + bytes(8) + first + b"what is this?")
+    place = rf"t\.csv, member 3 \(from byte {2 * len(first) + 9:,}\): cannot be decompressed"
+    with pytest.raises(DataError, match=place):
+        read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("pack", [gzip, bz2, lzma])
+def test_zeros_between_members_and_at_the_end(tmp_path, pack):
+    content = [CSV.encode(), b"5,6,1\n", b"7,8,0\n"]
+    (tmp_path / "t.csv").write_bytes(b"".join(pack.compress(text) + bytes(2**19) for text in content))
+    assert read(tmp_path / "t.csv").X["a"].to_pylist() == [1, -3, 5, 7]
+
+
 def test_a_zip_archive(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"PK\x03\x04" + bytes(10))
     with pytest.raises(DataError, match="is a zip archive: decompress it first"):

@@ -128,3 +128,13 @@ def test_validation_rows_have_the_features_that_came_later(rng):
     assert rows.block.rows.n_features == 5
     assert rows.count == 1
     np.testing.assert_array_equal(rows.block.rows.whole().toarray()[:, :2], narrow[rows.numbers].toarray())
+
+
+def test_rows_too_few_to_validate_are_trained_on_in_later_passes(rng):
+    X = rng.standard_normal((60, 1))
+    validation = HashedValidation(1)
+    trained = first_pass(validation, X, 60)
+    assert 0 < validation.n_rows == 60 - trained.size < FEWEST
+    assert validation.validation_rows(1).count == 0
+    (block,) = blocks_of(X, 60)
+    assert np.all(validation.folds_of(block) == NO_FOLD)

@@ -2,6 +2,8 @@
 
 import gzip
 import os
+import re
+import warnings
 from pathlib import Path
 
 import pyarrow as pa
@@ -66,11 +68,51 @@ def test_a_name_that_looks_like_a_pattern(tmp_path):
 
 
 def test_several(folder):
-    given = [folder / "c.tsv", folder / "b", folder / "c.tsv", "-"]
-    assert names(given, folder)[:-1] == ["c.tsv", "b/day-9.csv", "b/day-10.csv", "c.tsv"]
+    given = [folder / "c.tsv", folder / "b", "-"]
+    assert names(given, folder)[:-1] == ["c.tsv", "b/day-9.csv", "b/day-10.csv"]
     assert input_files(given)[-1] == InputFile(Path("-"))
     assert total_bytes(input_files(given)) is None
-    assert total_bytes(input_files(given[:3])) == 2 * (folder / "c.tsv").stat().st_size + 2 * len("a,y\n10,0\n")
+    assert total_bytes(input_files(given[:2])) == (folder / "c.tsv").stat().st_size + 2 * len("a,y\n10,0\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "again"),
+    [
+        (["c.tsv", "c.tsv"], "c.tsv: is given several times"),
+        (["c.tsv", "b/../c.tsv"], "b/../c.tsv: is the same file as .*c.tsv"),
+        (["c.tsv", "link.tsv"], "link.tsv: is the same file as .*c.tsv"),
+        (["c.tsv", "*.tsv"], "c.tsv: is given several times; so are 1 more"),
+        (["c.tsv", "-", "-"], "standard input: is given several times"),
+    ],
+)
+def test_a_file_is_read_once(folder, monkeypatch, given, again):
+    (folder / "link.tsv").symlink_to("c.tsv")
+    monkeypatch.chdir(folder)
+    with pytest.warns(UserWarning, match=f"{again}: its rows are read once. To count rows several times, use weights"):
+        found = input_files(given)
+    assert [str(file.path) for file in found] == list(dict.fromkeys(["c.tsv", *given[2:]]))
+    with pytest.warns(UserWarning, match="is the same file as c.tsv"):
+        assert len(input_files(["c.tsv", folder / "c.tsv"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("", ["a/x.csv", "b/day-9.csv", "b/day-10.csv", "c.tsv"]),
+        ("**/*.csv", ["a/x.csv", "b/day-9.csv", "b/day-10.csv"]),
+        ("[ab]/**/**/day-*", ["a/up/b/day-9.csv", "a/up/b/day-10.csv"]),
+    ],
+)
+def test_links_to_a_folder_above(folder, given, expected):
+    """Four links, each of which could be followed after each other."""
+    for link in ("a/up", "a/upper", "b/up", "b/upper"):
+        (folder / link).symlink_to(folder, target_is_directory=True)
+    (folder / "a" / "x.csv.gz").rename(folder / "a" / "x.csv")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert names(folder / given, folder) == expected
+    assert re.search("a/up.*: is the same folder as .*: its files are read once", str(caught[0].message))
+    assert len(caught) <= 2
 
 
 def test_sizes_and_times(folder):

@@ -65,7 +65,7 @@ def test_odd_cells_beyond_the_beginning(file, head, cells, expected, kind):
     ("head", "cell", "message"),
     [
         ("1.5", "Paris", r"'Paris' does not fit: the column has only numbers in the first 0.0004 MB: correct the cell, "
-         r"or use --types a=category \(in Python: columns=\{'a': 'category'\}\)"),
+         r"or pass columns=\{'a': 'category'\}"),
         ("1.5", "2020-01-31", "'2020-01-31' does not fit: the column has only numbers"),
         ("true", "1", "'1' does not fit: the column has only true and false"),
         ("2020-01-31", "31.1.2020", "'31.1.2020' does not fit: the column has only dates"),

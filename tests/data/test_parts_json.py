@@ -5,9 +5,10 @@ import json
 import pyarrow as pa
 import pytest
 
-from sgdone.data import text_blocks
+from sgdone.data import json_cells, text_blocks
 from sgdone.data.files import DataError, read, read_parts
 from sgdone.data.input_files import input_files
+from sgdone.data.readers import json_lines
 from sgdone.data.table import ReadOptions
 
 
@@ -143,3 +144,28 @@ def test_long_lines(file, monkeypatch):
     monkeypatch.setattr("sgdone.data.json_cells._PIECE", 64)
     path = file(*[{**ROW, "b": "x" * 1000}] * 3)
     assert column(parts(path), "b").to_pylist() == ["x" * 1000] * 3
+
+
+def test_one_line_with_many_keys(file, monkeypatch):
+    """The other lines lack its keys: Arrow makes tables of few of them at a time."""
+    for place in (json_cells, json_lines):
+        monkeypatch.setattr(place, "CELLS", 2000)
+    monkeypatch.setattr(text_blocks, "_LONGEST_TIMES_LINES", 2**14)
+    monkeypatch.setattr(text_blocks, "BLOCK", 2**23)
+    monkeypatch.setattr(text_blocks, "HEAD", 2**26)
+    made, arrow_read = [], json_cells.arrow_read
+
+    def counted(*arguments):
+        table = arrow_read(*arguments)
+        made.append(table.num_rows * table.num_columns)
+        return table
+
+    monkeypatch.setattr(json_cells, "arrow_read", counted)
+    lines = [{"a": row, "y": row % 2} for row in range(500)]
+    lines.insert(300, {f"k{key}": key for key in range(300)} | {"y": 1})
+    path = file(*lines)
+    table = pa.concat_tables([part.X for part in parts(path)])
+    assert table.shape == (501, 301)
+    assert table["k299"].to_pylist() == [None] * 300 + [299.0] + [None] * 200
+    assert read(path).X.equals(table)
+    assert max(made) <= 2000

@@ -122,3 +122,9 @@ def test_all_rows_are_one_table():
     head, complete = read_head(batches([(np.ones((3, 1)), [1, 2, 3])] * 2).tables(), 1 << 20)
     assert complete
     assert all_rows(head).y.tolist() == [1, 2, 3, 1, 2, 3]
+
+
+def test_a_megabyte_is_enough():
+    assert checked_memory(1_000_000) == checked_memory(1 << 20) == 1 << 20
+    with pytest.raises(ValueError, match="a million or more; got 999999"):
+        checked_memory(999_999)

@@ -61,7 +61,7 @@ def test_errors(name):
         core.predict(X)
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[60, 59\]"):
         core.fit(X, y[:-1])
-    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+    with pytest.raises(ValueError, match="X has no rows"):
         core.fit(X[:0], y[:0])
     core.fit(rows("table"), y)
     with pytest.raises(ValueError, match=f"X has 1 features, but {name} is expecting 2 features"):

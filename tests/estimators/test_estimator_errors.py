@@ -123,8 +123,11 @@ def test_text_in_the_features(X, column):
 
 @pytest.mark.parametrize("X", [np.empty((0, 3)), sparse.csr_array((0, 3))], ids=["dense", "csr"])
 def test_no_rows(X):
-    with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\) \(shape=\(0, 3\)\)"):
+    with pytest.raises(ValueError, match=r"X has no rows \(shape=\(0, 3\)\): give one or more"):
         LinearClassifier().fit(X, [])
+    model = LinearClassifier().fit(np.eye(3), [0, 1, 0])
+    with pytest.raises(ValueError, match=r"X has no rows \(shape=\(0, 3\)\)"):
+        model.predict(X)
 
 
 def test_no_features():

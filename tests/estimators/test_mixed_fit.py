@@ -191,7 +191,7 @@ def test_shapes_that_do_not_fit():
         model.predict(with_dense_columns(X.toarray()[:, :12], 3))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(X, y[:-1])
-    with pytest.raises(ValueError, match="0 sample"):
+    with pytest.raises(ValueError, match="X has no rows"):
         model.fit(X[:0], y[:0])
     with pytest.raises(ValueError, match="0 feature"):
         model.fit(MixedMatrix(np.empty((500, 0)), sparse.csr_array((500, 0))), y)

@@ -6,6 +6,7 @@ import os
 import threading
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from source_problems import bits, fitted, from_batches, from_files, numbers, table_of, write
@@ -218,3 +219,9 @@ def test_an_error_of_the_program_that_makes_batches_is_its_own(tmp_path):
             fitted(from_batches(rows(fails_at)))
         with pytest.raises(KeyError, match="no such day"):
             LinearClassifier().partial_fit(from_batches(rows(fails_at)))
+
+
+def test_no_label_in_any_row(tmp_path):
+    pq.write_table(pa.table({"a": [1.0, 2.0], "y": pa.nulls(2)}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=r"t\.parquet: no row has a label: give files with labels"):
+        LinearClassifier().fit(sgdone.files(tmp_path / "t.parquet", label="y"))

@@ -23,7 +23,7 @@ from source_problems import (
 )
 
 from sgdone import LinearClassifier, LinearRegressor, files
-from sgdone.data import part_sizes, text_blocks
+from sgdone.data import part_sizes, row_input, text_blocks
 from sgdone.stopping import Gain, MaxPasses
 from tiers import fast_first, slow
 
@@ -394,3 +394,11 @@ def test_files_in_memory_do_without_the_columns_that_never_appear(hashed):
     assert model.verdict_.passes == few.verdict_.passes
     model.partial_fit(X[:100], y[:100])
     assert model.coef_.shape == (1, 1 << 18)
+
+
+def test_rows_too_few_to_validate_in_parts(tmp_path, monkeypatch, rng):
+    monkeypatch.setattr(row_input, "IN_MEMORY", 0.0)
+    columns = {f"c{column}": rng.standard_normal(40) for column in range(5)}
+    pq.write_table(pa.table({**columns, "y": rng.integers(0, 2, 40)}), tmp_path / "t.parquet")
+    model = LinearClassifier(random_state=0).fit(files(tmp_path / "t.parquet", label="y"))
+    assert np.all(np.isfinite(model.coef_))

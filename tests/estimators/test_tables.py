@@ -454,7 +454,7 @@ class TestEdges:
     def test_one_row_and_no_rows(self):
         model = self.fit(c=["a", "b"] * 20)
         assert model.predict(pd.DataFrame({"c": ["b"]})).tolist() == [1]
-        with pytest.raises(ValueError, match=r"no rows|0 sample"):
+        with pytest.raises(ValueError, match="X has no rows"):
             LinearClassifier().fit(pd.DataFrame({"c": []}, dtype=object), [])
 
     def test_a_failed_fit_changes_nothing(self):

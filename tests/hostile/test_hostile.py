@@ -10,7 +10,17 @@ from .running import mixed, run
 pytestmark = pytest.mark.slow
 
 #: Cases of each kind.
-COUNTS = {"models": 1400, "data": 300, "calls": 300, "frames": 400, "checkpoints": 200, "signals": 60, "layouts": 120}
+COUNTS = {
+    "models": 1400,
+    "data": 300,
+    "calls": 300,
+    "frames": 400,
+    "checkpoints": 200,
+    "signals": 60,
+    "layouts": 120,
+    "links": 150,
+    "members": 150,
+}
 
 
 def test_every_kind_of_case_and_every_format_is_known():

@@ -5,6 +5,7 @@ import errno
 import pytest
 from numba.core import caching, config
 
+from sgdone.kernels import disk_cache
 from sgdone.kernels.jit import INTERPRETED, compiled
 
 pytestmark = pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
@@ -67,4 +68,7 @@ def test_no_folder_that_can_be_written_to(run, monkeypatch):
         raise PermissionError("read-only")
 
     monkeypatch.setattr(caching._CacheLocator, "ensure_cache_path", read_only)
-    assert not run()
+    disk_cache._warn_once.cache_clear()
+    with pytest.warns(UserWarning, match=r"compiled code cannot be kept, .* Set NUMBA_CACHE_DIR to a folder"):
+        assert not run()
+    assert not run()  # without another warning

@@ -128,3 +128,8 @@ def test_few_strings_among_objects_that_are_numbers():
     cells[8:12] = "x"
     with pytest.raises(TypeError, match="'c' holds cells of different kinds"):
         TableEncoder().fit(pd.DataFrame({"c": cells}))
+
+
+def test_integers_of_128_bits_are_numbers():
+    frame = pl.DataFrame({"a": pl.Series([1, None, -(2**100)], dtype=pl.Int128), "b": ["x", "y", "z"]})
+    assert arrow_table(frame).to_pydict() == {"a": [1.0, None, -(2.0**100)], "b": ["x", "y", "z"]}

@@ -22,6 +22,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import NEVER, Estimate, Judgement, Model
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.message_text import RowError
 from sgdone.run.constant_prediction import is_worse_than_constant
 from sgdone.solvers.minimisation import EXACT
 from sgdone.steps.step_size import StepSize
@@ -264,4 +265,4 @@ def _raise_for_bad_row(state: FinishState) -> NoReturn:
     used = block.all_used()
     check_rows(block, used)
     row = used[int(np.argmax(np.abs(block.labels[used])))]
-    raise ValueError(f"row {row} cannot be used: X or the label there is too large. Scale them")
+    raise RowError("", int(row), " cannot be used: X or the label there is too large. Scale them")

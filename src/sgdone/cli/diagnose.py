@@ -63,7 +63,7 @@ def diagnose_and_report(options: DiagnoseOptions) -> None:
         task = options.task if options.task != "auto" else rows.task or task_of(rows.labels)
         labels = as_classes(rows.labels) if task == "classification" else rows.labels
         line.now("encoding the columns")
-        with table_errors_named(name):
+        with table_errors_named(name, rows.place):
             X, names, encoding, columns = _features(rows)
         found = shape(
             X,

@@ -108,10 +108,13 @@ def as_options(message: str) -> str:
 
 
 @contextmanager
-def table_errors_named(data: str) -> Iterator[None]:
-    """Convert errors about a column, which blame the data, to errors that name the file."""
+def table_errors_named(data: str, place: Callable[[int], str] | None = None) -> Iterator[None]:
+    """Convert errors about a column or a row, which blame the data, to errors that name the file and the line."""
+    from sgdone.data.table import errors_located
+
     try:
-        yield
+        with errors_located(place):
+            yield
     except (TypeError, ValueError) as error:
         if not str(error).startswith("column "):
             raise

@@ -92,9 +92,7 @@ def parsed_memory(text: str | None) -> int:
         if found is None:
             raise ValueError(f"{text!r} is not a size such as 500MB, 2GB or 2000000000")
         number, power, binary = found.groups()
-        size = float(number) * (1024 if binary else 1000) ** _POWERS[power.lower()]
-        # 1MB is a million bytes to people, and a little more to the buffers.
-        return checked_memory(max(size, 1 << 20) if size >= 1_000_000 else size)
+        return checked_memory(float(number) * (1024 if binary else 1000) ** _POWERS[power.lower()])
 
 
 def parsed_bits(bits: int | None) -> int | None:

@@ -16,6 +16,7 @@ from sgdone.data.files import read
 from sgdone.data.label_kinds import as_classes
 from sgdone.data.learning_task import Task, task_of
 from sgdone.data.locations import Location
+from sgdone.data.row_places import Place, places_among
 from sgdone.data.table import DataError, Table, reads_as_number, shortened
 from sgdone.datasets import DatasetNotFound
 from sgdone.datasets.lookup import parse
@@ -59,6 +60,8 @@ class InputData:
     #: The rows of the file that have a label, if there are others, which were skipped.
     labelled: NDArray[np.int64] | None = None
     unlabelled: int = 0
+    #: Maps a row to its place in the files.
+    place: Place | None = None
     #: False if these are the first rows of a file that does not fit into memory.
     complete: bool = True
 
@@ -76,7 +79,12 @@ class InputData:
         """Some of the rows."""
         X = self.X.take(arrow_of(rows)) if isinstance(self.X, pa.Table) else self.X[rows]
         weights = None if self.weights is None else self.weights[rows]
-        return replace(self, X=X, y=self.labels[rows], weights=weights)
+        place = None if self.place is None else places_among(self.place, rows)
+        return replace(self, X=X, y=self.labels[rows], weights=weights, place=place)
+
+    def place_of(self, row: int) -> str:
+        """A row in messages: its place in a file, or the name of the data."""
+        return self.name if self.place is None else self.place(row)
 
     @property
     def labels(self) -> NDArray[Any]:
@@ -166,6 +174,7 @@ def of_table(name: str, table: Table) -> InputData:
         dropped=table.dropped,
         labelled=table.labelled,
         unlabelled=table.unlabelled,
+        place=table.place,
     )
 
 
@@ -201,11 +210,12 @@ def for_task(rows: InputData, task: Task) -> InputData:
     if task == "classification":
         classes = as_classes(rows.labels)
         if classes.dtype.kind == "f" and np.any(classes != np.rint(classes)):
-            found = classes[classes != np.rint(classes)][0]
+            row = int(np.argmax(classes != np.rint(classes)))
+            found = classes[row]
             column = "" if rows.label_name is None else f" of column {rows.label_name!r}"
             raise DataError(
-                f"{rows.name}: the label {found:g}{column} is no class: use --task regression with a loss for it, or "
-                "write classes as text or whole numbers"
+                f"{rows.place_of(row)}: the label {found:g}{column} is no class: use --task regression with a loss for "
+                "it, or write classes as text or whole numbers"
             )
         return replace(rows, y=classes)
     if rows.labels.dtype.kind in "biuf":
@@ -213,7 +223,9 @@ def for_task(rows: InputData, task: Task) -> InputData:
     try:
         return replace(rows, y=rows.labels.astype(np.float64))  # labels like 007 are text until the task is known
     except ValueError:
-        wrong = next((label for label in rows.labels.tolist() if not reads_as_number(label)), rows.labels.tolist()[0])
+        labels = rows.labels.tolist()
+        row = next((row for row, label in enumerate(labels) if not reads_as_number(label)), 0)
         raise DataError(
-            f"{rows.name}: the label {shortened(wrong)!r} is no number, as a regression needs: correct it"
+            f"{rows.place_of(row)}: the label {shortened(labels[row])!r} is no number, as a regression needs: correct "
+            "it"
         ) from None

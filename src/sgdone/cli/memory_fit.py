@@ -128,7 +128,7 @@ class _Fits:
         if not is_table:
             model._feature_names = rows.feature_names
         start = time.perf_counter()
-        with table_errors_named(rows.name):
+        with table_errors_named(rows.name, rows.place):
             model.fit(rows.X, rows.labels, sample_weight=rows.weights)
         self.seconds += time.perf_counter() - start
         del model._progress_hook

@@ -145,6 +145,8 @@ def is_small(source: FileInput) -> bool:
         return False
     if file.size is None:
         return True  # there is no such file: the reader says so
+    if format_of(source.options) == "jsonl":
+        return False  # keys that few lines have take as much memory as others
     growth = _GROWTH_OF_OTHERS
     if not is_compressed(file.path) and format_of(source.options) in _TEXTS:
         growth = _GROWTH_OF_TEXT

@@ -1,6 +1,7 @@
 """Paths of output files, checked before any data are read."""
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -30,16 +31,17 @@ def check_not_input(option: str, path: Path | None, inputs: Iterable[str | os.Pa
 
 def _each_file(inputs: Iterable[str | os.PathLike[str] | None]) -> Iterator[str | os.PathLike[str]]:
     """The inputs, and the files that patterns and folders among them stand for."""
-    from sgdone.data.input_files import input_files
+    from sgdone.data.input_files import InputFile, input_files
 
     for given in inputs:
         if given is None:
             continue
         yield given
-        with suppress(OSError, ValueError):  # the reader reports it
-            for file in input_files(given):
-                if isinstance(file.path, Path):
-                    yield file.path
+        found = list[InputFile]()
+        with suppress(OSError, ValueError), warnings.catch_warnings():  # the reader reports them
+            warnings.simplefilter("ignore")
+            found = input_files(given)
+        yield from (file.path for file in found if isinstance(file.path, Path))
 
 
 def _same_file(path: Path, other: str | os.PathLike[str]) -> bool:

@@ -57,10 +57,11 @@ class PartScores:
 def score_opened(model: Model, tested: OpenedData, task: Task, base_rate: BaseRate) -> dict[str, Any] | None:
     """Scores of test rows, in memory or not."""
     if tested.others is None:
-        return score(model, tested.rows, base_rate)
+        with table_errors_named(tested.rows.name, tested.rows.place):
+            return score(model, tested.rows, base_rate)
     found = PartScores(model, tested.others.rows.max_memory)
     for part in _parts(tested, task):
-        with table_errors_named(part.name):
+        with table_errors_named(part.name, part.place):
             found.add(part.y, part.weights, raw_outputs(model, part.X))
     return found.scores(base_rate)
 

@@ -91,7 +91,7 @@ class _Run:
         model, classes = self._model, getattr(self._model, "classes_", None)
         topics = set[str]()
         for rows, ids in self.rows.parts():
-            with table_errors_named(self.rows.name), one_warning_a_topic(topics):
+            with table_errors_named(self.rows.name, rows.place), one_warning_a_topic(topics):
                 outputs = raw_outputs(model, rows.X)
             predictions, shares = outputs, None
             if classes is not None:

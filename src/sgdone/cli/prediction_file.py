@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.atomic import write_atomically
+from sgdone.data.table import reads_as_number
 
+#: How texts begin that spreadsheets compute when they open a CSV file.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _PARQUET = frozenset({".parquet", ".pq"})
 
 
@@ -46,7 +49,7 @@ class PredictionWriter(ABC):
 
 @final
 class CsvPredictions(PredictionWriter):
-    """A CSV file; numbers have the fewest digits that identify them."""
+    """A CSV file; numbers have the fewest digits that identify them, and no text is a formula to a spreadsheet."""
 
     def __init__(self, stream: TextIO) -> None:
         self._writer, self._begun = csv.writer(stream, lineterminator="\n"), False
@@ -55,7 +58,7 @@ class CsvPredictions(PredictionWriter):
         """Append rows, after the header if they are the first."""
         columns = part.columns()
         if not self._begun:
-            self._writer.writerow(columns)
+            self._writer.writerow(map(_without_formula, columns))
             self._begun = True
         self._writer.writerows(zip(*map(_cells, columns.values()), strict=True))
 
@@ -108,5 +111,20 @@ def prediction_file(path: Path | None) -> Iterator[PredictionWriter]:
 def _cells(values: Any) -> list[Any]:
     """Values as the csv module writes them: a float of 64 bits by its repr, which is the shortest."""
     if not isinstance(values, np.ndarray):
-        return list(values)
+        return [_without_formula(value) for value in values]
+    if values.dtype.kind in "OU":
+        return [_without_formula(value) for value in values.tolist()]
     return values.tolist() if values.dtype.kind != "f" or values.dtype == np.float64 else list(map(str, values))
+
+
+def _without_formula(cell: Any) -> Any:
+    """A text that a spreadsheet would compute, with an apostrophe before it; numbers are left as they are.
+
+    Examples
+    --------
+    >>> [_without_formula(cell) for cell in ("=1+1", "@SUM(A1)", "-1.5", "+7", "-x", "a=b", -1)]
+    ["'=1+1", "'@SUM(A1)", '-1.5', '+7', "'-x", 'a=b', -1]
+    """
+    if isinstance(cell, str) and cell.startswith(_FORMULAS) and not reads_as_number(cell):
+        return f"'{cell}"
+    return cell

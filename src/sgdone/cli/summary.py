@@ -72,7 +72,7 @@ def summarise_and_report(options: SummaryOptions) -> None:
         file = options.file.like_training_data(notes)
         groups = None if options.groups is None else _groups(options.groups, rows, file)
         line.now("computing standard errors")
-        with table_errors_named(options.data):
+        with table_errors_named(options.data, rows.place):
             found: Summary = model.summary(
                 rows.X,
                 y,

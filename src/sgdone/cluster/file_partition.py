@@ -23,7 +23,7 @@ def read_partition(number: int, part: FilePart) -> Partition:
         made = Partition(number, table.X, table.y, table.weights)
     except (MemoryError, OSError, TypeError, ValueError) as error:
         return Partition.failed(number, _fault(part, error))
-    made.unlabelled = table.unlabelled
+    made.unlabelled, made.place = table.unlabelled, table.place
     return made
 
 

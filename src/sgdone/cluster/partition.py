@@ -16,9 +16,10 @@ from sgdone.data.column_roles import roles_of_features
 from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.row_hash import row_hashes
+from sgdone.data.row_places import Place
 from sgdone.data.rows import aligned
 from sgdone.data.source import Block
-from sgdone.data.table import shortened
+from sgdone.data.table import errors_located, shortened
 from sgdone.estimators.labels import plain_labels
 from sgdone.sums.pieces import Pieces
 from sgdone.sums.second_order import curvature_products
@@ -88,6 +89,8 @@ class Partition:
         #: Rows that are not trained on, for scores, and the number of rows that were left out without a label.
         self.held_out: Partition | None = None
         self.unlabelled = 0
+        #: Maps a row to its place in a file; None for rows that are not of files.
+        self.place: Place | None = None
         self._forget()
 
     @classmethod
@@ -153,7 +156,8 @@ class Partition:
         if self.fault or self.n_rows == 0:
             return self
         try:
-            rows = rows_of(encoder.encode(self.X))
+            with errors_located(self.place):
+                rows = rows_of(encoder.encode(self.X))
         except (TypeError, ValueError) as error:
             return Partition.failed(self.number, str(error))
         roles = roles_of_features(encoder.n_dense_, encoder.texts())

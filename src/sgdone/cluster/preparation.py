@@ -13,6 +13,7 @@ from sgdone.data.label_kinds import as_classes
 from sgdone.data.learning_task import Task
 from sgdone.data.row_block import widened
 from sgdone.data.row_hash import row_hashes
+from sgdone.data.row_places import places_among
 
 
 @final
@@ -54,6 +55,7 @@ class Preparation:
             X = widened(X, self.n_columns)
         y = as_classes(partition.y) if self.task == "classification" else partition.y
         whole = Partition(partition.number, X, y, partition.sample_weight)
+        whole.place = partition.place
         made = whole
         if self.share:
             chosen = row_hashes(X, self.key) < np.uint64(self.share * 2.0**64)
@@ -67,4 +69,6 @@ def _some(partition: Partition, rows: NDArray[np.bool_]) -> Partition:
     """The rows that are marked."""
     X = partition.X.filter(pa.array(rows)) if partition.is_table else partition.X[np.flatnonzero(rows)]
     weights = None if partition.sample_weight is None else partition.sample_weight[rows]
-    return Partition(partition.number, X, partition.y[rows], weights)
+    made = Partition(partition.number, X, partition.y[rows], weights)
+    made.place = None if partition.place is None else places_among(partition.place, np.flatnonzero(rows))
+    return made

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.bad_rows import BadRowError, label_fault
+from sgdone.data.bad_rows import label_fault
 from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.row_order import in_order, shuffled
@@ -114,7 +114,7 @@ def _check(X: Any, labels: NDArray[np.float64], sample_weight: NDArray[np.float6
     if sample_weight is not None:
         bad &= sample_weight != 0
     if bad.any():
-        raise BadRowError(label_fault(labels, int(np.argmax(bad))))
+        raise label_fault(labels, int(np.argmax(bad)))
 
 
 def _check_weights(sample_weight: NDArray[np.float64]) -> None:

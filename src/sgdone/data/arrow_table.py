@@ -1,7 +1,7 @@
 """Labels, weights and feature columns from an Arrow table, checked, with errors that say where."""
 
 import math
-from collections.abc import Callable
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sgdone.data.column_choice import Columns
+from sgdone.data.row_places import Place, in_file, numbered, places_among
 from sgdone.data.table import DataError, ReadOptions, Table, all_finite, shortened
 from sgdone.tables import arrow_table
 from sgdone.tables.arrow_arrays import arrow_of, numpy_of
 from sgdone.tables.kinds import family_of
 from sgdone.tables.string_cells import CELLS_PER_MISPRINT, is_number
-
-#: Maps a 0-based row number to its place in the file: "line 18" or "row 17".
-Place = Callable[[int], str]
 
 
 def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place, *, whole: bool = True) -> Table:
@@ -31,7 +29,7 @@ def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place, *
     for name, column in zip(features.column_names, features.columns, strict=True):
         _check_feature(column, name, options, place)
     weights = None if columns.weight is None else _weights(table.column(columns.weight), columns, options, place)
-    labels, labelled = None, None
+    labels, labelled, where = None, None, place
     if columns.label is not None:
         column = table.column(columns.label)
         missing = _missing_labels(column)
@@ -39,8 +37,10 @@ def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place, *
             labelled = np.flatnonzero(~missing)
             column, features = (part.take(arrow_of(labelled)) for part in (column, features))
             weights = None if weights is None else weights[labelled]
-        if options.require_label or not missing.any():
-            where = place if labelled is None else _place_among(labelled, place)
+            where = places_among(place, labelled)
+        if labelled is not None and not labelled.size:
+            labels = np.empty(0)  # whatever their type would be
+        elif options.require_label or not missing.any():
             labels = _labels(column, columns, options, where)
     return Table(
         X=features,
@@ -52,17 +52,13 @@ def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place, *
         dropped=columns.dropped,
         labelled=labelled,
         unlabelled=0 if labelled is None else table.num_rows - labelled.size,
+        place=in_file(options.path, where),
     )
 
 
 def row_place(before: int) -> Place:
     """Places of rows that are numbered from 1, with some rows before them."""
-    return lambda row: f"row {before + row + 1:,}"
-
-
-def _place_among(rows: NDArray[np.int64], place: Place) -> Place:
-    """The places of some rows of a file."""
-    return lambda row: place(int(rows[row]))
+    return numbered("row", range(before + 1, sys.maxsize))
 
 
 def _missing_labels(column: Any) -> NDArray[np.bool_]:

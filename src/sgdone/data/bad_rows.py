@@ -3,23 +3,30 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.data.rows import Rows
 from sgdone.data.source import Block
+from sgdone.message_text import RowError
 
 
-class BadRowError(ValueError):
+class BadRowError(RowError):
     """Raised for a row with NaN, infinity or values whose squares overflow."""
 
 
 def check_rows(block: Block, rows: NDArray[np.uint64]) -> None:
     """Raise for the first of some rows that cannot be used."""
     for row in rows.tolist():
-        fault = block.rows.find_fault(row)
-        if fault is not None:
-            raise BadRowError(fault)
+        check_row(block.rows, row)
         if not np.isfinite(block.labels[row]):
-            raise BadRowError(label_fault(block.labels, row))
+            raise label_fault(block.labels, row)
 
 
-def label_fault(labels: NDArray[np.float64], row: int) -> str:
-    """Describe a label that is not finite."""
-    return f"the label of row {row} is {labels[row]}: impute or drop it before fit"
+def check_row(rows: Rows, row: int) -> None:
+    """Raise for a row that cannot be used."""
+    fault = rows.find_fault(row)
+    if fault is not None:
+        raise BadRowError("", row, fault.removeprefix(f"row {row}"))
+
+
+def label_fault(labels: NDArray[np.float64], row: int) -> BadRowError:
+    """The error for a label that is not finite."""
+    return BadRowError("the label of ", row, f" is {labels[row]}: impute or drop it before fit")

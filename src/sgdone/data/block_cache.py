@@ -17,6 +17,7 @@ from sgdone.data.csr import csr_of
 from sgdone.data.memory import size_text
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.row_block import PIECES, RowBlock, in_groups, joined
+from sgdone.tables.warn_user import warn_user
 
 #: Free space that is left alone.
 _SPARE_BYTES = 1 << 28
@@ -30,17 +31,42 @@ class CacheError(OSError):
 
 
 def cache_folder(given: str | os.PathLike[str] | None) -> Path:
-    """The folder for a cache: the given one, or the user's cache folder; never on a file system in memory."""
-    if given is not None:
-        folder = Path(given)
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        folder = Path(base) / "sgdone"
-    folder.mkdir(parents=True, exist_ok=True)
+    """The folder for a cache: the given one, or the user's cache folder; never on a file system in memory.
+
+    If the user's cache folder cannot be written to, it is the folder for temporary files, with a warning.
+    """
+    folder = _users_folder() if given is None else Path(given)
+    fault = _fault_of(folder)
+    if fault and given is None:
+        usual, folder = folder, Path(tempfile.gettempdir())  # which can be written to
+        warn_user(
+            f"the cache folder {usual} cannot be written to ({fault}): {folder} is used instead. Set XDG_CACHE_HOME, "
+            "or give a folder with cache="
+        )
+    elif fault:
+        raise CacheError(f"the cache folder {folder} cannot be written to ({fault}): give another one with cache=")
     kind = _file_system(folder)
     if kind in _MEMORY_SYSTEMS:
         raise CacheError(f"{folder} is on a file system in memory ({kind}): give a folder on a disk with cache=")
     return folder
+
+
+def _users_folder() -> Path:
+    try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # there is no home
+        return Path(tempfile.gettempdir())
+    return base / "sgdone"
+
+
+def _fault_of(folder: Path) -> str:
+    """Why files cannot be written to a folder, which is made if there is none; empty if they can."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def check_space(folder: Path, n_bytes: int) -> None:

@@ -8,18 +8,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sgdone.data.bad_rows import check_row
 from sgdone.data.column_numbers import ColumnNumbers, numbered
 from sgdone.data.column_roles import roles_of_features
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.reused_arrays import ReusedArrays
 from sgdone.data.row_block import BLOCK_ROWS, RowBlock, tables_of_rows
 from sgdone.data.row_hash import row_hashes
-from sgdone.data.table import Table
+from sgdone.data.rows import Rows
+from sgdone.data.table import Table, errors_located
 from sgdone.tables import Encoded
 from sgdone.tables import TableEncoderCore as TableEncoder
 
 #: Share of the memory that one block may take.
 _BLOCK_SHARE = 1 / 16
+#: Values below this have squares that can be added up in any number.
+_LARGE = 1e140
 #: Smallest block, and the number of rows whose size is measured, or the share of the memory that they may take.
 _FEWEST_ROWS, _MEASURED_ROWS, _MEASURED_SHARE = 256, 4096, 1 / 8
 
@@ -66,9 +70,11 @@ class BlockMaker:
             first += table.X.shape[0]
 
     def _block(self, table: Table, first: int) -> RowBlock:
-        labels, weights = self._target(table, first)
         hashes = row_hashes(table.X)  # before its columns are numbered in place
-        X, roles = self._rows(table, weights)
+        with errors_located(table.place):
+            labels, weights = self._target(table, first)
+            X, roles = self._rows(table, weights)
+            _check_sizes(X)
         return RowBlock(X, labels, weights, hashes, np.arange(first, first + labels.size), roles)
 
     def _rows(self, table: Table, weights: NDArray[np.float64] | None) -> tuple[Any, NDArray[np.int32] | None]:
@@ -78,6 +84,17 @@ class BlockMaker:
         if self._roles is None or self._roles.size != X.shape[1]:
             self._roles = roles_of_features(self._encoder.n_dense_, self._encoder.texts())
         return X, self._roles
+
+
+def _check_sizes(X: Any) -> None:
+    """Raise for the first row whose squared norm overflows; a pass over blocks cannot say where it is in a file."""
+    parts = [X.dense, X.sparse] if isinstance(X, MixedMatrix) else [X]
+    values = [part if isinstance(part, np.ndarray) else part.data for part in parts]
+    if all(own.max(initial=0.0) < _LARGE and own.min(initial=0.0) > -_LARGE for own in values):
+        return
+    rows = Rows.of(X)
+    for row in range(rows.n_rows):
+        check_row(rows, row)
 
 
 def rows_of(encoded: Encoded) -> Any:

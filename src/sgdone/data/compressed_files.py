@@ -26,6 +26,76 @@ _BUFFER = 1 << 18
 _LONGEST_MAGIC = 6
 
 
+class _DamagedError(Exception):
+    """What is wrong with a compressed file, and in which of its members."""
+
+    def __init__(self, problem: object, place: str) -> None:
+        super().__init__(str(problem))
+        self.place = place
+
+
+@final
+class _Members(io.RawIOBase):
+    """A file of bzip2 or xz: compressed members, one after the other; zeros may follow each of them.
+
+    Python's own readers end without an error where something else follows a member.
+
+    Parameters
+    ----------
+    stream : file
+    new_member : callable
+        Returns a decompressor of one member.
+    """
+
+    def __init__(self, stream: IO[bytes], new_member: Callable[[], Any]) -> None:
+        self._stream, self._new_member = stream, new_member
+        self._member, self._number, self._first_byte = new_member(), 1, 0
+        self._unread, self._n_read = b"", 0
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read and decompress."""
+        piece = b""
+        while not piece:
+            if self._member.eof and not self._begin_member():
+                return 0
+            data = self._next_bytes() if self._member.needs_input else b""
+            if self._member.needs_input and not data:
+                raise _DamagedError("it ends before its last member does", self._place())
+            try:
+                piece = self._member.decompress(data, len(buffer))
+            except (OSError, lzma.LZMAError) as error:
+                raise _DamagedError(error, self._place()) from error
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def _begin_member(self) -> bool:
+        """Whether there is another member."""
+        rest = self._member.unused_data.lstrip(b"\0")
+        while not rest:
+            data = self._next_bytes()
+            if not data:
+                return False
+            rest = data.lstrip(b"\0")
+        self._member, self._number, self._first_byte = self._new_member(), self._number + 1, self._n_read - len(rest)
+        self._unread = rest
+        return True
+
+    def _next_bytes(self) -> bytes:
+        if self._unread:
+            data, self._unread = self._unread, b""
+            return data
+        data = self._stream.read1(_BUFFER)  # type: ignore[attr-defined]  # it is buffered
+        self._n_read += len(data)
+        return bytes(data)
+
+    def _place(self) -> str:
+        return f", member {self._number:,} (from byte {self._first_byte + 1:,})" if self._number > 1 else ""
+
+
 @final
 class _Zstd(io.RawIOBase):
     """A zstd file, which Arrow decompresses. Its errors are EOFErrors, as those of a gzip file that is cut off."""
@@ -49,14 +119,22 @@ class _Zstd(io.RawIOBase):
         return len(piece)
 
 
+def _bzip2(stream: IO[bytes]) -> IO[bytes]:
+    return io.BufferedReader(_Members(stream, bz2.BZ2Decompressor), _BUFFER)
+
+
+def _xz(stream: IO[bytes]) -> IO[bytes]:
+    return io.BufferedReader(_Members(stream, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ)), _BUFFER)
+
+
 def _zstd(stream: IO[bytes]) -> IO[bytes]:
     return io.BufferedReader(_Zstd(stream), _BUFFER)
 
 
 _OPENERS: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\x00": lzma.open,
+    b"BZh": _bzip2,
+    b"\xfd7zXZ\x00": _xz,
     b"\x28\xb5\x2f\xfd": _zstd,
 }
 _UNSUPPORTED = {b"PK\x03\x04": "a zip archive"}
@@ -123,8 +201,9 @@ def _explained(place: Location) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise DataError(f"{name}: no such file{_similar(place)}") from error
-    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{name}: cannot be decompressed ({error}): the file is truncated or damaged") from error
+    except (EOFError, _DamagedError, zlib.error, gzip.BadGzipFile) as error:
+        place = getattr(error, "place", "")
+        raise DataError(f"{name}{place}: cannot be decompressed ({error}): the file is truncated or damaged") from error
     except OSError as error:
         raise DataError(f"{name}: cannot be read ({error.strerror or error})") from error
 
@@ -149,7 +228,7 @@ def _beginning(stream: IO[bytes], size: int) -> bytes:
     while len(found) < size:
         try:
             piece = stream.read1(4096)  # type: ignore[attr-defined]  # all readers of compressed files have it
-        except (EOFError, lzma.LZMAError, zlib.error, OSError):
+        except (EOFError, _DamagedError, zlib.error, OSError):
             break
         if not piece:
             break

@@ -69,7 +69,8 @@ class CellParser:
         for name, column in known.items():
             self._cells[name] += len(column) - column.null_count
         made = dict(zip(others, self._parsed_by_arrow(block, record, others), strict=True)) if others else {}
-        return pa.table([(known | made)[name] for name in self._types], names=list(self._types))
+        columns = known | made
+        return pa.table([columns[name] for name in self._types], names=list(self._types))
 
     def _parsed_by_arrow(self, block: TextBlock, record: FirstRecord, wanted: dict[str, Any]) -> list[Any]:
         types = {name: _TEXT if name in self._as_text else kind for name, kind in wanted.items()}
@@ -130,7 +131,7 @@ class CellParser:
         else:
             only = "almost only" if self._expected.get(name) else "only"
             problem = f"does not fit: the column has {only} {what} in the first {head}"
-            advice = f"correct the cell, or use --types {name}=category (in Python: columns={{{name!r}: 'category'}})"
+            advice = f"correct the cell, or pass columns={{{name!r}: 'category'}}"
         cell = shortened(strings[fitting].as_py())
         return record.options.error(f"{cell!r} {problem}: {advice}", place=f"line {line:,}, column {name!r}")
 
@@ -147,7 +148,8 @@ def decide_types(
         # Columns that were numbers so far probably still are. One with two types is of strings, and not parsed further.
         likely = {name: NUMBER for name, own in found.items() if own.is_number and name not in fixed}
         known = number_columns.of(block, record, likely) or {}
-        open_columns = [name for name, own in found.items() if name not in fixed | known.keys() and not own.is_text]
+        settled = fixed | known.keys()
+        open_columns = [name for name, own in found.items() if name not in settled and not own.is_text]
         label = [] if columns.label is None else [columns.label]
         strings = strings_of(block, record, [*open_columns, *label])
         for name in open_columns:

@@ -72,8 +72,10 @@ class HashedValidation:
         return joined([part.at(np.flatnonzero(rows)) for part, rows in pairs if rows.any()])
 
     def folds_of(self, block: RowBlock) -> NDArray[np.uint8]:
-        """The fold of each row of a block once all rows are known: 0 for validation rows."""
+        """The fold of each row of a block once all rows are known: 0 for validation rows, if there are enough."""
         folds = np.full(block.n_rows, NO_FOLD, dtype=np.uint8)
+        if self.n_rows < FEWEST:  # as in `validation_rows`
+            return folds
         chosen = self._hashes(block) < np.uint64(self.threshold)
         if block.weights is not None:
             chosen &= block.weights != 0

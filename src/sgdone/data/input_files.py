@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import dropwhile
 from pathlib import Path, PurePosixPath
 from typing import Any, final
 
@@ -15,7 +16,10 @@ from sgdone.data.compressed_files import format_suffix
 from sgdone.data.locations import STANDARD_INPUT, Location, RemoteFile, shown
 from sgdone.data.reader import readers
 from sgdone.data.table import DataError
+from sgdone.tables.warn_user import warn_user
 
+#: Folders that have been met before, by another name, and these names.
+_Again = list[tuple[Path, Path]]
 _WILDCARD = re.compile(r"[*?\[]")
 
 
@@ -43,8 +47,8 @@ def input_files(given: Given | Iterable[Given]) -> list[InputFile]:
     """The files that paths, patterns (``clicks/*.parquet``, ``**``), folders and addresses name.
 
     A folder stands for its data files and those of its subfolders, without those whose names begin with ``.`` or ``_``.
-    Files of a folder or a pattern are sorted by name, numbers by their value: part-2 comes before part-10. A file that
-    is given twice is there twice.
+    Files of a folder or a pattern are sorted by name, numbers by their value: part-2 comes before part-10. A file
+    that is found several times, by whatever names and links, is read once, with a warning.
 
     Raises
     ------
@@ -66,7 +70,7 @@ def input_files(given: Given | Iterable[Given]) -> list[InputFile]:
     found = [file for one in several for file in _files_of(location(one))]
     if not found:
         raise DataError("no data files were given: give a path, a pattern, a folder or several of them")
-    return found
+    return _each_once(found)
 
 
 def total_bytes(files: Iterable[InputFile]) -> int | None:
@@ -90,6 +94,27 @@ def natural_order(path: str) -> list[list[tuple[int, int, str]]]:
     ]
 
 
+def _each_once(files: Sequence[InputFile]) -> list[InputFile]:
+    """The files without those that are others by another name: their rows would count twice."""
+    once: dict[str, InputFile] = {}
+    repeated = []
+    for file in files:
+        first = once.setdefault(_real_name(file.path), file)
+        if first is not file:
+            repeated.append((file.path, first.path))
+    if repeated:
+        again, first_path = repeated[0]
+        same = "is given several times" if again == first_path else f"is the same file as {shown(first_path)}"
+        more = f"; so are {len(repeated) - 1:,} more" if len(repeated) > 1 else ""
+        warn_user(f"{shown(again)}: {same}{more}: its rows are read once. To count rows several times, use weights.")
+    return list(once.values())
+
+
+def _real_name(place: Location) -> str:
+    """A name that is the same whatever links lead to a file."""
+    return str(place) if isinstance(place, RemoteFile) or place == STANDARD_INPUT else os.path.realpath(place)
+
+
 def _files_of(place: Location) -> list[InputFile]:
     if isinstance(place, RemoteFile):
         return _remote_files(place)
@@ -102,19 +127,29 @@ def _files_of(place: Location) -> list[InputFile]:
 
 
 def _local_files(place: Path) -> list[InputFile]:
+    again: _Again = []
     if place.is_dir():
-        return [_local(path) for path in _data_files(place, _below(place))]
-    if place.exists() or not _WILDCARD.search(str(place)):
-        return [_local(place)]
-    names = glob.glob(str(place), recursive=True)  # noqa: PTH207 (pathlib finds hidden files too)
-    matching = [path for path in map(Path, names) if _is_visible(path, place)]
+        files = _data_files(place, _below(place, again))
+    elif place.exists() or not _WILDCARD.search(str(place)):
+        files = [place]
+    else:
+        files = sorted(_matching(place, again), key=lambda path: natural_order(str(path)))
+    if again:
+        link, folder = again[0]
+        links = f" ({len(again) - 1:,} more folders are such links)" if len(again) > 1 else ""
+        warn_user(f"{link}: is the same folder as {folder}: its files are read once{links}.")
+    return [_local(path) for path in files]
+
+
+def _matching(pattern: Path, again: _Again) -> list[Path]:
+    matching = [path for path in map(Path, dict.fromkeys(_names_of(pattern, again))) if _is_visible(path, pattern)]
     files = [path for path in matching if not path.is_dir()]
     if not files:
         folders = [path for path in matching if path.is_dir()]
-        files = [path for folder in folders for path in _data_files(folder, _below(folder))]
+        files = [path for folder in folders for path in _data_files(folder, _below(folder, again))]
     if not files:
-        raise DataError(f"{place}: no file matches{_hint(place)}")
-    return [_local(path) for path in sorted(files, key=lambda path: natural_order(str(path)))]
+        raise DataError(f"{pattern}: no file matches{_hint(pattern)}")
+    return files
 
 
 def _local(path: Path) -> InputFile:
@@ -124,10 +159,44 @@ def _local(path: Path) -> InputFile:
     return InputFile(path, status.st_size, status.st_mtime_ns)
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _below(folder: Path, again: _Again, entered: dict[str, Path] | None = None) -> Iterator[Path]:
+    """The files of a folder and its subfolders; those that links lead to again are added to ``again``."""
+    entered = {_real_name(folder): folder} if entered is None else entered
     for path in sorted(folder.iterdir(), key=lambda path: natural_order(path.name)):
-        if not path.name.startswith((".", "_")):
-            yield from _below(path) if path.is_dir() else [path]
+        if path.name.startswith((".", "_")):
+            continue
+        if not path.is_dir():
+            yield path
+        elif _is_new(path, again, entered):
+            yield from _below(path, again, entered)
+
+
+def _names_of(pattern: Path, again: _Again) -> Iterator[str]:
+    """Paths that match a pattern, as `glob` finds them, but ``**`` enters a folder once, whatever links lead to it."""
+    parts = pattern.parts
+    if "**" not in parts:
+        yield from glob.glob(str(pattern))  # noqa: PTH207 (pathlib finds hidden files too)
+        return
+    at = parts.index("**")
+    rest = list(dropwhile(lambda part: part == "**", parts[at:])) or ["*"]
+    for top in map(Path, _names_of(Path(*parts[:at]), again)):
+        for folder in _folders(top, again, {_real_name(top): top}) if top.is_dir() else ():
+            yield from _names_of(Path(glob.escape(str(folder)), *rest), again)
+
+
+def _folders(folder: Path, again: _Again, entered: dict[str, Path]) -> Iterator[Path]:
+    """A folder and its subfolders."""
+    yield folder
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.name.startswith(".") and _is_new(path, again, entered):
+            yield from _folders(path, again, entered)
+
+
+def _is_new(folder: Path, again: _Again, entered: dict[str, Path]) -> bool:
+    first = entered.setdefault(_real_name(folder), folder)
+    if first is not folder:
+        again.append((folder, first))
+    return first is folder
 
 
 def _is_visible(path: Path, pattern: Path) -> bool:
@@ -169,7 +238,7 @@ def _hint(pattern: Path) -> str:
                 missing.name, [path.name for path in missing.parent.iterdir()], n=1
             )
             return f": the folder {missing} does not exist" + (f"; did you mean {near[0]}?" if near else "")
-    others = [path.name for path in _below(folder)] if folder.is_dir() else []
+    others = [path.name for path in _below(folder, [])] if folder.is_dir() else []
     return f": the folder {folder} has {others[0]}" if others else f": the folder {folder} has no data files"
 
 

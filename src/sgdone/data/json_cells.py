@@ -13,10 +13,12 @@ from sgdone.data.column_choice import Columns
 from sgdone.data.csv_columns import TIMESTAMP, as_type, timestamps
 from sgdone.data.memory import size_text
 from sgdone.data.table import DataError, ReadOptions, shortened
-from sgdone.data.text_blocks import TextBlock
+from sgdone.data.text_blocks import TextBlock, pieces_of
 
 #: Bytes of the pieces of a block that Arrow parses at the same time.
 _PIECE = 2**20
+#: Cells of a table of a piece of a file.
+CELLS = 2**24
 _WHOLE, _NUMBER, _BOOLEAN, _STRING, _NESTED = (
     "whole numbers",
     "numbers",
@@ -99,6 +101,11 @@ class RecordParser:
         texts = [name for name in columns.features if self._kinds[name] == _STRING and name not in options.as_strings]
         self._dates = self._dates_among(texts, head) if texts else set()
 
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self._kinds)
+
     def table(self, block: TextBlock, options: ReadOptions) -> Any:
         """The columns of the rows of a block."""
         behaviour = "error" if self._strict else "ignore"
@@ -124,7 +131,12 @@ class RecordParser:
 
     def _dates_among(self, names: list[str], head: Sequence[tuple[TextBlock, ReadOptions]]) -> set[str]:
         possible, with_values = set(names), set[str]()
-        for block, options in head:
+        pieces = (
+            (piece, options) for block, options in head for piece in pieces_of(block, lambda: CELLS // self.n_columns)
+        )
+        for block, options in pieces:
+            if not block.text.strip():
+                continue
             strings = self.table(block, options)
             for name in list(possible):
                 dates = timestamps(strings.column(name), some_in_utc=False)
@@ -187,17 +199,10 @@ class RecordParser:
             if as_type(cell, TIMESTAMP) is None:
                 return options.error(
                     f"{shortened(str(value))!r} does not fit: the column has only dates in the first "
-                    f"{size_text(text_blocks.HEAD)}: correct it, or use --types {name}=category (in Python: "
-                    f"columns={{{name!r}: 'category'}})",
+                    f"{size_text(text_blocks.HEAD)}: correct it, or pass columns={{{name!r}: 'category'}}",
                     place=f"line {line:,}, column {name!r}",
                 )
         return options.error("dates with and without time zones", place=f"column {name!r}")
-
-
-def line_of_row(row: int, block: TextBlock) -> int:
-    """The line of a row of a block; rows are numbered from 0, and blank lines are none."""
-    lines = (block.line + index for index, line in enumerate(block.text.split(b"\n")) if line.strip())
-    return next(line for index, line in enumerate(lines) if index == row)
 
 
 def arrow_read(block: TextBlock, parse_options: Any) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.table import shortened
+from sgdone.message_text import RowError
 
 
 def is_missing(label: Any) -> bool:
@@ -45,13 +46,12 @@ def check_labels(y: Any, name: str = "y") -> None:
     if set(map(type, labels)) not in ({str}, {int}, {bool}):
         for row, label in enumerate(labels):
             if is_missing(label):
-                raise ValueError(f"Input {name} contains NaN: the label of row {row} is {label}, drop the row")
+                raise RowError(f"Input {name} contains NaN: the label of ", row, f" is {label}, drop the row")
             kinds.setdefault(_kind(label), row)
     for kind, row in kinds.items():
         if kind not in ("text", "number"):
-            raise ValueError(
-                f"the label of row {row} of {name} is {shortened(repr(labels[row]))} ({kind}): use text or numbers"
-            )
+            label = shortened(repr(labels[row]))
+            raise RowError("the label of ", row, f" of {name} is {label} ({kind}): use text or numbers")
     if len(kinds) > 1:
         found = " and ".join(f"{shortened(repr(labels[row]))} in row {row}" for row in kinds.values())
         raise ValueError(f"{name} holds labels of different types, {found}: convert all of them to text or to numbers")
@@ -76,7 +76,8 @@ def check_finite_labels(y: NDArray[Any], name: str = "y") -> None:
     if y.dtype.kind == "f" and y.ndim == 1 and not np.all(np.isfinite(y)):
         row = int(np.argmin(np.isfinite(y)))
         found = "NaN" if np.isnan(y[row]) else "infinity"
-        raise ValueError(f"Input {name} contains {found}: the label of row {row} is {y[row]}, correct or drop the row")
+        after = f" is {y[row]}, correct or drop the row"
+        raise RowError(f"Input {name} contains {found}: the label of ", row, after)
 
 
 def _kind(label: Any) -> str:

@@ -5,15 +5,18 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
+import numpy as np
+
 from sgdone.data.line_blocks import LineBlock, line_blocks
 from sgdone.data.row_arrays import LineError, RowArrays
+from sgdone.data.row_places import Numbers, Place, in_file, numbered
 from sgdone.data.table import ReadOptions
 
 
 def parsed_blocks(
     files: Sequence[ReadOptions], parse: Callable[[LineBlock], RowArrays]
-) -> Iterator[tuple[LineBlock, RowArrays]]:
-    """The rows of each block of lines of several files.
+) -> Iterator[tuple[LineBlock, RowArrays, Place]]:
+    """The rows of each block of lines of several files, and the places of the rows.
 
     An error names the first line that is wrong, whatever the number of threads.
 
@@ -51,10 +54,11 @@ def parsed_blocks(
                 except LineError as error:
                     place = f"line {lines + error.line + 1:,}"
                     raise block.options.error(error.problem, place=place) from error
+                first = lines + 1
                 lines += rows.n_lines
                 n_rows += rows.n_rows
                 if rows.n_rows:
-                    yield block, rows
+                    yield block, rows, in_file(block.options.path, numbered("line", _lines(block, rows, first)))
         if failure is not None:
             raise failure
         if n_rows == 0 and not files[0].part_of_table:
@@ -62,6 +66,14 @@ def parsed_blocks(
     finally:
         pool.shutdown(cancel_futures=True)
         blocks.close()
+
+
+def _lines(block: LineBlock, rows: RowArrays, first: int) -> Numbers:
+    """The lines of the rows of a block that begins with a given line: all, but for blank ones and comments."""
+    if rows.n_rows == rows.n_lines:
+        return range(first, first + rows.n_rows)
+    texts = block.data[: block.end].tobytes().split(b"\n")
+    return np.array([first + at for at, text in enumerate(texts) if text.partition(b"#")[0].strip()], dtype=np.int64)
 
 
 def n_threads() -> int:

@@ -13,6 +13,7 @@ from scipy import sparse
 from sgdone.data.csr import csr_of
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.reused_arrays import ReusedArrays
+from sgdone.data.row_places import joined_places, places_among
 from sgdone.data.table import Table
 
 #: Rows in a block, unless they are so wide that a block would not fit into its share of memory.
@@ -236,7 +237,13 @@ def concatenated(tables: Sequence[Table], arrays: ReusedArrays | None = None) ->
     if tables[0].weights is not None:
         weights = np.concatenate([table.weights for table in tables if table.weights is not None])
     return replace(
-        tables[-1], X=X, y=labels, weights=weights, labelled=None, unlabelled=sum(t.unlabelled for t in tables)
+        tables[-1],
+        X=X,
+        y=labels,
+        weights=weights,
+        labelled=None,
+        unlabelled=sum(table.unlabelled for table in tables),
+        place=joined_places([table.place for table in tables], [table.X.shape[0] for table in tables]),
     )
 
 
@@ -251,6 +258,7 @@ def _slice(table: Table, first: int, count: int) -> Table:
         y=None if table.y is None else table.y[rows],
         weights=None if table.weights is None else table.weights[rows],
         unlabelled=table.unlabelled if first == 0 else 0,
+        place=None if table.place is None else places_among(table.place, range(first, first + count)),
     )
 
 

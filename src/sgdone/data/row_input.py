@@ -16,6 +16,8 @@ from sgdone.data.table import ReadOptions, Table
 
 #: Bytes that the buffers of a fit may take.
 MAX_MEMORY = 1_000_000_000
+#: A megabyte is a million bytes to people, and a little more to the buffers.
+_LEAST_MEMORY = 1 << 20
 #: Share of these below which all rows are kept in memory: as they are read, encoded, and a copy.
 IN_MEMORY = 0.25
 
@@ -125,9 +127,9 @@ class BatchInput(RowInput):
 def checked_memory(max_memory: Any) -> int:
     """A number of bytes."""
     number = isinstance(max_memory, (int, float, np.integer, np.floating)) and not isinstance(max_memory, bool)
-    if not number or not 1 << 20 <= max_memory < float("inf"):
+    if not number or not 1_000_000 <= max_memory < float("inf"):
         raise ValueError(f"max_memory must be a number of bytes, a million or more; got {max_memory!r}")
-    return int(max_memory)
+    return max(int(max_memory), _LEAST_MEMORY)
 
 
 def read_head(tables: Iterator[Table], max_memory: int, share: float | None = None) -> tuple[list[Table], bool]:

@@ -1,6 +1,7 @@
 """The result of reading a file, the options of the readers, and their error."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 
 from sgdone.data.locations import Location, shown
 from sgdone.data.memory import MemoryBudget
+from sgdone.data.row_places import Place
+from sgdone.message_text import RowError, rows_from
 
 
 class DataError(ValueError):
@@ -43,6 +46,8 @@ class Table:
         The rows of the file that have a label, if others were skipped; None if there are no others.
     unlabelled : int
         Number of rows that were skipped.
+    place : callable or None
+        Maps a row of the table to its place: "clicks.csv, line 18".
     """
 
     X: Any
@@ -55,6 +60,7 @@ class Table:
     dropped: list[str] = field(default_factory=list)
     labelled: NDArray[np.int64] | None = None
     unlabelled: int = 0
+    place: Place | None = None
 
 
 @final
@@ -99,6 +105,18 @@ class ReadOptions:
     def error(self, problem: str, *, place: str = "") -> DataError:
         """Build an error that names the file, and the place in it, before the problem."""
         return DataError(f"{shown(self.path)}{', ' if place else ''}{place}: {problem}")
+
+
+@contextmanager
+def errors_located(place: Place | None) -> Iterator[None]:
+    """Convert errors about a row of a table to errors that name its place in the file; warnings name it too."""
+    try:
+        with rows_from(place):
+            yield
+    except RowError as error:
+        if place is None:
+            raise
+        raise DataError(error.at(place(error.row))) from error
 
 
 def all_finite(values: NDArray[Any]) -> bool:

@@ -1,7 +1,7 @@
 """Text of a file in blocks of whole rows, each with the number of its first line."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import IO, NamedTuple
 
@@ -17,6 +17,8 @@ HEAD = 2**26
 BLOCK = 2**23
 #: Bytes of the longest row; a longer one is a file whose quotes are not closed.
 LONGEST_ROW = 2**26
+#: The longest line of a piece, in bytes, times the number of its lines.
+_LONGEST_TIMES_LINES = 2**27
 #: What a file in UTF-8 may begin with.
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _QUOTE, _LINE_FEED, _RETURN = b'"\n\r'
@@ -67,6 +69,58 @@ def whole_rows(
             where = line + text.count(b"\n", 0, opening)
             raise options.error('a quote (") is not closed: correct the line', place=f"line {where:,}")
         yield TextBlock(text, line, text.count(b"\n"))
+
+
+def pieces_of(block: TextBlock, most_lines: Callable[[], int]) -> Iterator[TextBlock]:
+    """Cut a block of lines into pieces of at most ``most_lines()`` lines.
+
+    A line that is much longer than others is in a piece of few lines: what it has, the others may lack, and a table of
+    them would be large.
+    """
+    text = block.text
+    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _LINE_FEED) + 1
+    if not text.endswith(b"\n"):
+        ends = np.append(ends, len(text))
+    begins = np.append(0, ends[:-1])
+    first = 0
+    while first < ends.size:
+        lines = slice(first, first + max(1, most_lines()))
+        longest = np.maximum.accumulate(ends[lines] - begins[lines])
+        fits = longest * np.arange(1, longest.size + 1) <= _LONGEST_TIMES_LINES
+        last = first + max(1, longest.size if fits.all() else int(np.argmin(fits)))
+        piece = text[begins[first] : ends[last - 1]]
+        yield TextBlock(piece, block.line + first, piece.count(b"\n"))
+        first = last
+
+
+def row_lines(block: TextBlock, n_rows: int, separator: str | None) -> range | NDArray[np.int64] | None:
+    """The lines at which the rows of a block begin; None if they are not as many as it has rows.
+
+    Parameters
+    ----------
+    block : TextBlock
+    n_rows : int
+        Number of its rows. If it is that of the lines, each line is a row.
+    separator : str or None
+        What stands between cells: line breaks in quoted cells do not end rows. None if each line is a row.
+    """
+    text = block.text
+    if n_rows == block.n_lines + (not text.endswith(b"\n")):
+        return range(block.line, block.line + n_rows)
+    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == _LINE_FEED)
+    starts, lines = np.append(0, ends + 1), block.line + np.arange(ends.size + 1)
+    lengths = np.append(ends, len(text)) - starts
+    is_row = lengths > 0
+    if separator is None:  # of blanks
+        is_row &= [bool(text[start : start + length].strip()) for start, length in zip(starts, lengths, strict=True)]
+    elif b'"' in text:
+        begins, cell_ends = _quoted(text, separator)
+        cell = np.searchsorted(begins, starts - 1) - 1  # the last quoted cell that begins before the line break
+        is_row &= (cell < 0) | (starts - 1 >= cell_ends[np.maximum(cell, 0)])
+    if separator is not None:
+        is_row &= ~((lengths == 1) & (np.frombuffer(text + b"\0", dtype=np.uint8)[starts] == _RETURN))
+    found = lines[is_row]
+    return found if found.size == n_rows else None
 
 
 def _last_row_end(text: bytes, separator: str | None) -> tuple[int, int | None]:

@@ -20,6 +20,7 @@ from sgdone.data.table import reads_as_number, shortened
 from sgdone.estimators.read_rows import refuse_empty
 from sgdone.estimators.sample_weights import check_sample_weight
 from sgdone.estimators.table_input import Purpose, is_table, refuse_array, table_rows, with_names_of_fit
+from sgdone.message_text import RowError
 from sgdone.tables import arrow_table
 
 _FLOATS = [np.float64, np.float32]
@@ -58,10 +59,11 @@ def check_rows_and_labels(
         )
         return rows, np.asarray(labels, dtype=np.float64) if numeric else labels
     except ValueError as error:
-        place = _find_text_in_labels(y) if numeric else None
-        if place is None:
+        found = _find_text_in_labels(y) if numeric else None
+        if found is None:
             raise
-        raise ValueError(f"{place}: a regression needs numbers ({error})") from error
+        row, text = found
+        raise RowError("the label of ", row, f" is the text {text}: a regression needs numbers ({error})") from error
 
 
 def _validated(
@@ -84,6 +86,8 @@ def _validated(
 def _validated_numbers(estimator: Any, X: Any, *y: Any, dtype: Any, reset: bool, **options: Any) -> Any:
     """The same for arrays, sparse matrices, and frames of numbers."""
     _check_column_names(X)
+    if len(getattr(X, "shape", ())) == 2 and X.shape[1]:
+        refuse_empty(X.shape)
     copying = memory_errors_explained("a copy of X", "pass C-contiguous rows, or CSR, of float32 or float64: no copy")
     with bad_cells_named(X), copying:
         types = _float_types(X) if dtype is None else [dtype]
@@ -131,11 +135,11 @@ def _check_column_names(X: Any) -> None:
             raise ValueError(f"X has {count} columns named {name!r}: give each column a name of its own")
 
 
-def _find_text_in_labels(y: Any) -> str | None:
-    """The first label that cannot be read as a number."""
+def _find_text_in_labels(y: Any) -> tuple[int, str] | None:
+    """Row and text of the first label that cannot be read as a number."""
     for row, label in enumerate(np.asarray(y, dtype=object).flat):
         if isinstance(label, (str, bytes)) and not reads_as_number(str(label)):
-            return f"the label of row {row} is the text {shortened(str(label))!r}"
+            return row, repr(shortened(str(label)))
     return None
 
 
@@ -153,7 +157,7 @@ def linear_scores(
             if wrong.size:
                 kind = "NaN" if np.isnan(values[wrong[0]]) else "infinity"
                 column = column_text(int(wrong[0]), names)
-                raise ValueError(f"row {row} of X holds {kind} in column {column}: impute or drop it before predict")
+                raise RowError("", row, f" of X holds {kind} in column {column}: impute or drop it before predict")
     return scores
 
 

@@ -11,6 +11,7 @@ from scipy import sparse
 from sgdone.data.background import in_background
 from sgdone.data.block_cache import CacheError, cache_folder, unnamed_file
 from sgdone.data.mixed_matrix import MixedMatrix
+from sgdone.data.table import errors_located
 from sgdone.estimators.input_validation import check_rows_to_predict
 from sgdone.estimators.opened_input import row_input
 from sgdone.estimators.source_labels import labels_of
@@ -42,7 +43,8 @@ def mapped_rows(model: Any, source: Any) -> MappedRows:
         n_dense = n_sparse = 0
         tables: Any = stack.enter_context(closing(in_background(rows.tables(), _AHEAD)))
         for table in tables:
-            X = check_rows_to_predict(model, table.X)
+            with errors_located(table.place):
+                X = check_rows_to_predict(model, table.X)
             dense, entries = _parts(X)
             n_dense, n_sparse = dense.shape[1], entries.shape[1]
             _append(files["dense"], dense)

@@ -61,10 +61,11 @@ class ReadRows:
 
 
 def refuse_empty(shape: tuple[int, int]) -> None:
-    """Raise for rows or columns that are not there, in scikit-learn's words."""
-    for found, what in zip(shape, ("sample", "feature"), strict=True):
-        if not found:
-            raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
+    """Raise for rows or columns that are not there."""
+    if not shape[0]:
+        raise ValueError(f"X has no rows (shape={shape}): give one or more")
+    if not shape[1]:  # in the words that scikit-learn checks
+        raise ValueError(f"Found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
 
 
 def check_lengths(n_rows: int, n_labels: int) -> None:

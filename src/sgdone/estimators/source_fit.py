@@ -20,7 +20,7 @@ from sgdone.data.column_numbers import ColumnNumbers
 from sgdone.data.csr_duplicates import with_unique_entries
 from sgdone.data.occurring_columns import occurring
 from sgdone.data.row_input import BatchInput, RowInput, all_rows
-from sgdone.data.table import Table
+from sgdone.data.table import Table, errors_located
 from sgdone.estimators.all_columns import give_all_columns, with_all_columns
 from sgdone.estimators.fit_checkpoints import FitCheckpoints, custom_loss, identity_of, snapshot_of
 from sgdone.estimators.kept_rows import KeptRows, folder_of, identity_of_rows, keep_rows, kept_rows, new_cache
@@ -58,7 +58,9 @@ def _fitted(model: Any, rows: RowInput, checkpoints: FitCheckpoints | None) -> A
         return fit.on_kept(kept, stored)
     opened = OpenedInput.of(rows, quickly=model._encodes_tables)
     if opened.complete:
-        return _fit_in_memory(model, all_rows(opened.head))
+        table = all_rows(opened.head)
+        with errors_located(table.place):
+            return _fit_in_memory(model, table)
     if not model._encodes_tables:
         raise ValueError(
             f"{model.public_name} trains on rows in memory, and these do not fit into max_memory="

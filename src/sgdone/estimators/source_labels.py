@@ -5,8 +5,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.table import Table
+from sgdone.data.table import Table, reads_as_number, shortened
 from sgdone.estimators.sample_weights import with_class_weight
+from sgdone.message_text import RowError
 
 Array = NDArray[np.float64]
 
@@ -28,13 +29,13 @@ class ClassNumbers:
     def __call__(self, table: Table, first: int) -> tuple[Array, Array | None]:
         """Labels and weights of the rows of a table, which begins at row ``first``."""
         labels = labels_of(table, first)
-        numbers = self._numbers(labels, first)
+        numbers = self._numbers(labels, table, first)
         weights = with_class_weight(self._class_weight, table.weights, self.classes, numbers)
         if self.classes.size == 2:
             return np.where(numbers == 1, 1.0, -1.0), weights
         return numbers.astype(np.float64), weights
 
-    def _numbers(self, labels: NDArray[Any], first: int) -> NDArray[np.intp]:
+    def _numbers(self, labels: NDArray[Any], table: Table, first: int) -> NDArray[np.intp]:
         if self.classes.size <= _FEW_CLASSES:
             numbers = np.full(labels.size, -1, dtype=np.intp)
             for k, label in enumerate(self.classes):
@@ -45,8 +46,9 @@ class ClassNumbers:
             unknown = self.classes[numbers] != labels
         if unknown.any():
             row = int(np.argmax(unknown))
+            place = f"row {first + row:,}" if table.place is None else table.place(row)
             raise NewClassError(
-                f"row {first + row:,} has the label {labels[row].item()!r}, which none of the first rows has: they "
+                f"{place} has the label {labels[row].item()!r}, which none of the first rows has: they "
                 f"have {', '.join(map(repr, self.classes.tolist()[:10]))}"
             )
         return numbers
@@ -55,12 +57,15 @@ class ClassNumbers:
 def targets(table: Table, first: int) -> tuple[Array, Array | None]:
     """Targets and weights of the rows of a table."""
     labels = labels_of(table, first)
-    if labels.dtype.kind not in "iufb":
-        raise ValueError(f"the label {labels[0].item()!r} is not a number: a regression needs numbers")
-    found = labels.astype(np.float64)
+    try:
+        found = labels.astype(np.float64)  # numbers are text if a later label is
+    except ValueError:
+        texts = labels.tolist()
+        row = next((row for row, text in enumerate(texts) if not reads_as_number(str(text))), 0)
+        raise RowError("the label of ", row, f" is {shortened(repr(texts[row]))}: a regression needs numbers") from None
     if not np.all(np.isfinite(found)):
         row = int(np.argmin(np.isfinite(found)))
-        raise ValueError(f"row {first + row:,}: the label is {found[row]}: drop the row")
+        raise RowError("the label of ", row, f" is {found[row]}: drop the row")
     return found, table.weights
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from sgdone.data.background import in_background
 from sgdone.data.row_block import BLOCK_ROWS, tables_of_rows
+from sgdone.data.table import errors_located
 from sgdone.estimators.opened_input import OpenedInput, explained_memory_errors, row_input
 from sgdone.estimators.source_labels import labels_of
 from sgdone.tables.warn_user import one_warning_a_topic
@@ -32,7 +33,8 @@ def _trained(model: Any, opened: OpenedInput, options: dict[str, Any]) -> Any:
     number = 0
     with closing(tables):
         for table in tables_of_rows(tables, BLOCK_ROWS):
-            model.partial_fit(table.X, labels_of(table, number), sample_weight=table.weights, **options)
+            with errors_located(table.place):
+                model.partial_fit(table.X, labels_of(table, number), sample_weight=table.weights, **options)
             number += table.X.shape[0]
     return model
 
@@ -46,6 +48,6 @@ def predicted_in_parts(X: Any, predict: Callable[[Any], Any]) -> Iterator[Any]:
     ):
         topics = set[str]()
         for table in tables:
-            with one_warning_a_topic(topics):
+            with errors_located(table.place), one_warning_a_topic(topics):
                 predictions = predict(table.X)
             yield predictions

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sgdone.data.block_maker import rows_of
-from sgdone.message_text import listed
+from sgdone.message_text import RowError, listed
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
 from sgdone.tables.frames import names_of_columns
 
@@ -197,13 +197,12 @@ def _needs_encoder(estimator: Any, X: Any) -> ValueError:
     """What is wrong with a frame in front of an estimator that takes numbers only."""
     name, table = estimator.public_name, arrow_table(X)
     column, values = next((n, c) for n, c in zip(table.column_names, table.columns, strict=True) if not _is_plain(c))
+    advice = (
+        f", and {name} takes numbers only: encode the table, as in make_pipeline(sgdone.TableEncoder(), {name}(...)), "
+        f"or use {name.replace('SGD', 'Linear')}, which encodes it"
+    )
     types = pa.types
     if types.is_integer(values.type) or types.is_floating(values.type) or types.is_boolean(values.type):
         row = int(pc.index(pc.is_null(values, nan_is_null=True), True).as_py())
-        found = f"has no value in row {row}"
-    else:
-        found = f"has the type {values.type}"
-    return ValueError(
-        f"column {column!r} of X {found}, and {name} takes numbers only: encode the table, as in "
-        f"make_pipeline(sgdone.TableEncoder(), {name}(...)), or use {name.replace('SGD', 'Linear')}, which encodes it"
-    )
+        return RowError(f"column {column!r} of X has no value in ", row, advice)
+    return ValueError(f"column {column!r} of X has the type {values.type}{advice}")

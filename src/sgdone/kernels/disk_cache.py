@@ -1,7 +1,9 @@
 """Numba's disk cache, without its errors: a file that cannot be read or written costs a compilation, nothing more."""
 
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, final
 
 from numba.core import caching
@@ -39,9 +41,17 @@ class TolerantCache(_FunctionCache):  # type: ignore[misc]
 
 
 def keep_on_disk(dispatcher: Any, function: Callable[..., Any]) -> None:
-    """Let a compiled function use the disk cache, if there is a folder that can be written to."""
+    """Let a compiled function use the disk cache, or warn if there is no folder that can be written to."""
     try:
         dispatcher._cache = TolerantCache(function)
     except (RuntimeError, OSError):
-        # Numba found no folder to write to.
-        return
+        _warn_once()
+
+
+@lru_cache
+def _warn_once() -> None:
+    warnings.warn(
+        "compiled code cannot be kept, because neither the folder of the package nor the user's cache folder can be "
+        "written to: each process compiles it again, which may take a minute. Set NUMBA_CACHE_DIR to a folder",
+        stacklevel=2,
+    )

@@ -14,6 +14,7 @@ from sgdone.interfaces.progress import NEVER
 from sgdone.kernels.outcome import CONTINUE
 from sgdone.losses.margin_pursuit import MarginPursuit
 from sgdone.losses.scale_rules import AdaptiveScale, AutoScale, ScaleRule
+from sgdone.message_text import RowError
 from sgdone.solvers.all_rows import predictions_of, weighted_sum
 from sgdone.solvers.state import State
 from sgdone.steps import Constant
@@ -124,5 +125,5 @@ def _predicted(
     predictions, outcome, row = predictions_of(state, block, rows)
     if outcome != CONTINUE:
         check_rows(block, np.array([row], dtype=np.uint64))
-        raise ValueError(f"row {row} of X is too large to predict for. Scale the features")
+        raise RowError("", int(row), " of X is too large to predict for. Scale the features")
     return predictions, state

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sgdone.message_text import RowError
 from sgdone.tables.arrow_arrays import numpy_of
 from sgdone.tables.string_cells import DATE, first_cells_fit, first_that_does_not_fit, is_date, without_gap_words
 
@@ -93,10 +94,12 @@ def date_values(name: str, column: Any) -> DateValues:
     if pa.types.is_large_string(kind):
         found = parsed_dates(column)
         if found is None:
-            bad = first_that_does_not_fit(column, _is_real_date)
-            raise ValueError(
-                f"column {name!r} is a column of dates, but {bad}. Dates in strings must be like 2026-07-13 or "
-                "2026-07-13T12:30:00+02:00: correct the cell, or convert the column to dates"
+            row, cell = first_that_does_not_fit(column, _is_real_date)
+            raise RowError(
+                f"column {name!r} is a column of dates, but ",
+                row,
+                f" holds {cell}. Dates in strings must be like 2026-07-13 or 2026-07-13T12:30:00+02:00: correct the "
+                "cell, or convert the column to dates",
             )
         return found
     if not pa.types.is_temporal(kind) or pa.types.is_duration(kind):

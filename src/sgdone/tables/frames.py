@@ -61,8 +61,18 @@ def _columns(frame: Any) -> tuple[list[Any], list[Any]]:
     elif not isinstance(frame, pa.Table):
         if not is_frame(frame):
             raise TypeError(f"expected a data frame (pandas, polars or Arrow); got {_described(frame)}")
+        frame = _with_narrow_integers(frame)
         frame = frame.to_arrow() if hasattr(frame, "to_arrow") else pa.table(frame)
     return list(frame.column_names), list(frame.columns)
+
+
+def _with_narrow_integers(frame: Any) -> Any:
+    """A polars frame with float64 in place of integers of 128 bits, which Arrow does not have."""
+    polars = sys.modules.get("polars")
+    if polars is None or not isinstance(frame, polars.DataFrame):
+        return frame
+    wide = [name for name, kind in frame.schema.items() if str(kind) in ("Int128", "UInt128")]
+    return frame.cast(dict.fromkeys(wide, polars.Float64)) if wide else frame
 
 
 def _is_pandas(frame: Any) -> bool:

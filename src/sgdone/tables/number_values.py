@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sgdone.message_text import shortened
+from sgdone.message_text import RowError, shortened
 from sgdone.tables.arrow_arrays import numpy_of
 from sgdone.tables.string_cells import Misprints, first_that_does_not_fit, is_number, parsed_numbers
 from sgdone.tables.warn_user import warn_user
@@ -25,19 +25,17 @@ def number_values(name: str, column: Any) -> NDArray[np.float64]:
     >>> number_values("x", pa.chunked_array([pa.array(["1", "one"], pa.large_string())]))
     Traceback (most recent call last):
         ...
-    ValueError: column 'x' is a column of numbers, but row 1 holds 'one'. Correct the cell, or fit with \
-columns={'x': 'category'}
+    sgdone.message_text.RowError: column 'x' is a column of numbers, but row 1 holds 'one'. Correct the cell, or fit \
+with columns={'x': 'category'}
     """
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_large_string(column.type):
         parsed = parsed_numbers(column)
         if parsed is None:
-            found = first_that_does_not_fit(column, is_number)
-            raise ValueError(
-                f"column {name!r} is a column of numbers, but {found}. Correct the cell, or fit with "
-                f"columns={{{name!r}: 'category'}}"
-            )
+            row, cell = first_that_does_not_fit(column, is_number)
+            advice = f"Correct the cell, or fit with columns={{{name!r}: 'category'}}"
+            raise RowError(f"column {name!r} is a column of numbers, but ", row, f" holds {cell}. {advice}")
         column = parsed
     if pa.types.is_temporal(column.type) and not pa.types.is_duration(column.type):
         raise TypeError(f"column {name!r} of type {column.type} cannot be a number: pass columns={{{name!r}: 'date'}}")
@@ -93,4 +91,4 @@ def _check_finite(name: str, values: NDArray[np.float64]) -> None:
     infinite = np.isinf(values)
     if infinite.any():
         row = int(np.argmax(infinite))
-        raise ValueError(f"column {name!r} holds an infinite value ({values[row]}) in row {row}: clip or drop it")
+        raise RowError(f"column {name!r} holds an infinite value ({values[row]}) in ", row, ": clip or drop it")

@@ -220,17 +220,17 @@ def looks_unread(column: Any) -> bool:
     return bool(pc.all(pc.match_substring_regex(without_gap_words(column).unique(), _UNREAD), min_count=0).as_py())
 
 
-def first_that_does_not_fit(column: Any, fits: Callable[[str], Any]) -> str:
-    """Row and value of the first cell that does not fit, for a message."""
+def first_that_does_not_fit(column: Any, fits: Callable[[str], Any]) -> tuple[int, str]:
+    """Row and value of the first cell that does not fit."""
     row = 0
     for chunk in column.chunks:
         for piece in (chunk.slice(first, _PIECE) for first in range(0, len(chunk), _PIECE)):
             for cell in piece.to_pylist():
                 text = "" if cell is None else cell.strip()
                 if text and text not in GAP_WORDS and not fits(text):
-                    return f"row {row} holds {shortened(cell)}"
+                    return row, shortened(cell)
                 row += 1
-    return "a cell does not fit"
+    raise AssertionError("all cells fit")
 
 
 def utf8(strings: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

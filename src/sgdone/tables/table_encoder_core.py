@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.message_text import counted, did_you_mean, listed
+from sgdone.message_text import counted, did_you_mean, listed, row_place
 from sgdone.tables.column_encoder import MOST_BUCKETS, ColumnFeatures, Entries, LevelGroup, NewFeatures
 from sgdone.tables.column_plan import ASKED, ColumnDescription, ColumnPlan, described, make_encoder
 from sgdone.tables.encoded import Encoded, assemble
@@ -362,7 +362,7 @@ def _warn_of_cells(read: Mapping[str, Column]) -> None:
     """Warn of cells that are no numbers among numbers."""
     for kind in (Kind.NUMBER, Kind.CATEGORY):
         found = [
-            (name, f"row {column.misprints.rows[0]:,}", column.misprints)
+            (name, row_place(int(column.misprints.rows[0])), column.misprints)
             for name, column in read.items()
             if column.misprints is not None and column.kind is kind
         ]

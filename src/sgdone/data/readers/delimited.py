@@ -7,6 +7,7 @@ from contextlib import closing, nullcontext
 from itertools import chain
 from typing import IO, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
@@ -17,15 +18,16 @@ from sgdone.data.compressed_files import can_be_read_again, opened
 from sgdone.data.csv_cells import CellParser, decide_types, strings_of
 from sgdone.data.csv_columns import typed_column, typed_feature
 from sgdone.data.csv_labels import typed_labels
-from sgdone.data.csv_records import FirstRecord, broken_line, first_record, line_of, separator_of
+from sgdone.data.csv_records import FirstRecord, broken_line, first_record, line_of, records, separator_of
 from sgdone.data.file_set_columns import FileSetColumns
 from sgdone.data.line_parts import n_threads
 from sgdone.data.locations import shown
 from sgdone.data.memory import MemoryBudget
 from sgdone.data.part_sizes import parts_of
 from sgdone.data.reader import FileLayout, Reader
+from sgdone.data.row_places import numbered
 from sgdone.data.table import DataError, ReadOptions, Table
-from sgdone.data.text_blocks import TextBlock, whole_rows
+from sgdone.data.text_blocks import TextBlock, row_lines, whole_rows
 from sgdone.data.threads import mapped
 from sgdone.message_text import counted
 from sgdone.tables.number_values import warn_of_misprints
@@ -185,12 +187,13 @@ def _with_numbers(blocks: Iterable[_Rows], cells: CellParser) -> Generator[tuple
 
 def _tables(rows: _Rows, cells: CellParser, numbers: dict[str, Any]) -> Iterator[Table]:
     block, record, columns = rows.block, rows.record, rows.columns.columns
-    for first, part in parts_of(cells.table(block, record, numbers)):
-
-        def place(row: int, first: int = first) -> str:
-            return f"line {line_of(first + row, io.BytesIO(block.text), record, block.line):,}"
-
-        yield assemble(part, columns, record.options, place, whole=False)
+    table = cells.table(block, record, numbers)
+    lines = row_lines(block, table.num_rows, record.separator)
+    if lines is None:  # text that Arrow divides in another way
+        found = (line for line, _ in records(io.BytesIO(block.text), record.separator, record.options, block.line))
+        lines = np.fromiter(found, dtype=np.int64)
+    for first, part in parts_of(table):
+        yield assemble(part, columns, record.options, numbered("line", lines[first:]), whole=False)
 
 
 def _first_record(options: ReadOptions) -> FirstRecord:

@@ -1,9 +1,9 @@
 """Reader for JSON lines: an object a line, whose keys are the columns. Missing keys are missing values."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from itertools import chain, islice
-from typing import NamedTuple
+from itertools import chain, count, islice
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -12,13 +12,18 @@ from sgdone.data.arrow_table import assemble
 from sgdone.data.column_choice import Columns, choose_columns
 from sgdone.data.compressed_files import opened
 from sgdone.data.file_set_columns import FileSetColumns
-from sgdone.data.json_cells import RecordParser, kinds_of, line_of_row
+from sgdone.data.json_cells import CELLS, RecordParser, kinds_of
 from sgdone.data.label_condition import LabelCondition
 from sgdone.data.memory import size_text
 from sgdone.data.part_sizes import parts_of
 from sgdone.data.reader import FileLayout, Reader
+from sgdone.data.row_places import Numbers, joined_places, numbered
 from sgdone.data.table import ReadOptions, Table, listed
-from sgdone.data.text_blocks import TextBlock, whole_rows
+from sgdone.data.text_blocks import TextBlock, pieces_of, row_lines, whole_rows
+from sgdone.message_text import counted
+
+#: Lines of the first piece of a file, whose keys are not known.
+_FIRST_LINES = 256
 
 
 def read_json_lines(options: ReadOptions) -> Table:
@@ -29,15 +34,12 @@ def read_json_lines(options: ReadOptions) -> Table:
         size += len(lines.block.text)
         budget.check(4 * size, f"{size:,} bytes so far")
     parser, columns = _parser(head, options)
-    tables = [parser.table(*lines) for lines in head]
-
-    def place(row: int) -> str:
-        for table, lines in zip(tables, head, strict=True):
-            if row < table.num_rows:
-                return f"line {line_of_row(row, lines.block):,}"
-            row -= table.num_rows
-        raise IndexError(row)
-
+    n_lines = sum(lines.block.n_lines for lines in head)
+    n_cells = n_lines * len(columns.read())
+    budget.check(4 * size + 16 * n_cells, f"{n_lines:,} lines of {counted(len(columns.read()), 'column')}")
+    tables, numbers = zip(*(made for lines in head for made in _tables(parser, lines)), strict=True)
+    place = joined_places([numbered("line", own) for own in numbers], [table.num_rows for table in tables])
+    assert place is not None
     return assemble(pa.concat_tables(tables), columns, options, place)
 
 
@@ -55,13 +57,9 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
         parser, columns = _parser(head, files[0])
         head.reverse()
         for lines in chain((head.pop() for _ in range(len(head))), blocks):
-            block, options = lines
-            for first, part in parts_of(parser.table(block, options)):
-
-                def place(row: int, first: int = first, block: TextBlock = block) -> str:
-                    return f"line {line_of_row(first + row, block):,}"
-
-                yield assemble(part, columns, options, place, whole=False)
+            for table, numbers in _tables(parser, lines):
+                for first, part in parts_of(table):
+                    yield assemble(part, columns, lines.options, numbered("line", numbers[first:]), whole=False)
 
 
 def layout(files: Sequence[ReadOptions]) -> FileLayout:
@@ -69,8 +67,7 @@ def layout(files: Sequence[ReadOptions]) -> FileLayout:
     names: dict[str, None] = {}
     for options in files:
         with closing(_blocks([options])) as blocks:
-            for lines in islice(blocks, 1):
-                names |= dict.fromkeys(kinds_of(*lines))
+            names |= dict.fromkeys(_kinds(islice(blocks, 1)))
     if not names:
         raise files[0].error("is empty")
     chosen = FileSetColumns.choose([(files[0], list(names))])
@@ -93,13 +90,35 @@ def _blocks(files: Sequence[ReadOptions]) -> Generator[_Lines, None, None]:
                     yield _Lines(block, options)
 
 
+def _tables(parser: RecordParser, lines: _Lines) -> Iterator[tuple[Any, Numbers]]:
+    """The columns of the rows of a block, some rows at a time if the columns are many, and the lines of the rows."""
+    for block in pieces_of(lines.block, lambda: CELLS // parser.n_columns):
+        if block.text.strip():
+            table = parser.table(block, lines.options)
+            numbers = row_lines(block, table.num_rows, None)
+            assert numbers is not None  # the parser has checked that each line is a row
+            yield table, numbers
+
+
+def _kinds(head: Iterable[_Lines]) -> dict[str, set[str]]:
+    """The keys of lines, each with the kinds of its values.
+
+    Arrow makes a table of all keys: of many lines with keys of their own it would be large.
+    """
+    kinds: dict[str, set[str]] = {}
+    doublings = count()
+    for lines in head:
+        for block in pieces_of(lines.block, lambda: min(_FIRST_LINES << next(doublings), CELLS // max(1, len(kinds)))):
+            if block.text.strip():
+                for name, found in kinds_of(block, lines.options).items():
+                    kinds.setdefault(name, set()).update(found)
+    return kinds
+
+
 def _parser(head: Sequence[_Lines], options: ReadOptions) -> tuple[RecordParser, Columns]:
     if not head:
         raise options.error("is empty")
-    kinds: dict[str, set[str]] = {}
-    for lines in head:
-        for name, found in kinds_of(*lines).items():
-            kinds.setdefault(name, set()).update(found)
+    kinds = _kinds(head)
     if options.part_of_table:
         _complete(kinds, options)
     columns = choose_columns(list(kinds), options)

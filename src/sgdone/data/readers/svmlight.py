@@ -1,6 +1,7 @@
 """Reader for the svmlight (LIBSVM) format: ``label index:value index:value … # comment`` on each line."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -37,7 +38,7 @@ def read_svmlight(options: ReadOptions) -> Table:
     if columns is None:
         return table
     X, names = select(table.X, columns), names_of(columns, _first(options))
-    return Table(_with_index_type(X), table.y, names, None, options.path, zero_based=options.zero_based)
+    return replace(table, X=_with_index_type(X), feature_names=names)
 
 
 def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
@@ -60,7 +61,7 @@ def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
     if options.bits is not None:
         width = 1 << options.bits
     widest = 1
-    for block, rows in parsed_blocks(files, partial(_parsed, make_read_lines(), power_table(), ReusedArrays())):
+    for block, rows, place in parsed_blocks(files, partial(_parsed, make_read_lines(), power_table(), ReusedArrays())):
         n_rows, n_entries = rows.n_rows, rows.n_entries
         indices = rows.entries["indices"][:n_entries]
         if width is None and n_entries:
@@ -75,6 +76,7 @@ def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
             label_name=None,
             path=block.options.path,
             zero_based=options.zero_based,
+            place=place,
         )
 
 

@@ -15,6 +15,7 @@ from sgdone.data.name_columns import NameColumns
 from sgdone.data.reader import Reader
 from sgdone.data.reused_arrays import ReusedArrays
 from sgdone.data.row_arrays import RowArrays
+from sgdone.data.row_places import places_among
 from sgdone.data.table import DataError, ReadOptions, Table
 from sgdone.data.vw_lines import rewritten
 from sgdone.data.whole_file import joined
@@ -72,7 +73,7 @@ def _tables(files: Sequence[ReadOptions]) -> Iterator[Table]:
                 )
     columns = NameColumns(options.features) if options.bits is None else None
     parse = partial(_parsed, make_read_vw_lines(), make_hash_names(), power_table(), ReusedArrays())
-    for block, rows in parsed_blocks(files, parse):
+    for block, rows, place in parsed_blocks(files, parse):
         n_rows = rows.n_rows
         X = _hashed(rows, 1 << (options.bits or 0)) if columns is None else columns.matrix(block, rows)
         if columns is not None and options.width is not None:
@@ -84,6 +85,7 @@ def _tables(files: Sequence[ReadOptions]) -> Iterator[Table]:
             label_name=None,
             path=block.options.path,
             weights=rows.rows["weights"][:n_rows].view(np.float64),
+            place=place,
         )
 
 
@@ -138,6 +140,7 @@ def _with_labels(table: Table, options: ReadOptions) -> Table:
         weights=None if table.weights is None else table.weights[kept],
         labelled=kept,
         unlabelled=missing.size - kept.size,
+        place=None if table.place is None else places_among(table.place, kept),
     )
 
 
