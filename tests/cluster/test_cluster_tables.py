@@ -1,3 +1,4 @@
+import pickle
 import random
 from itertools import pairwise
 
@@ -6,8 +7,13 @@ import pyarrow as pa
 import pytest
 
 from sgdone.cluster import Engine, Here, Partition, PartitionError, fit_partitions, partition_work
+from sgdone.cluster.file_partition import read_partition
+from sgdone.cluster.preparation import Preparation
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.tables import KindsOfColumns, LearnColumns, agreed_kinds, learnt_encoder
+from sgdone.data.file_parts import file_parts
+from sgdone.data.input_files import input_files
+from sgdone.data.table import ReadOptions
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.merged_encoders import merge_encoders
 
@@ -137,3 +143,17 @@ def test_columns_that_differ_between_partitions():
         encoder_of([pa.table({"x": pa.array([], pa.float64())})])
     with pytest.raises(PartitionError, match="partition 1 is an array, partition 0 is a data frame"):
         fit_partitions(Here([*partitions_of([first]), Partition(1, [[1.0]], [0.0])]))
+
+
+def test_a_cell_of_a_file_that_is_no_number(tmp_path):
+    """The error names the line, also in another process, and after rows have been held out."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "\n".join(f"{row},{row % 2}" if row != 50 else "abc,0" for row in range(60)) + "\n")
+    (part,) = file_parts(input_files(path), ReadOptions(path, label="y")).parts
+    partition = pickle.loads(pickle.dumps(read_partition(0, part)))
+    encoder = TableEncoderCore({"a": "number"})
+    encoder.partial_fit_encode(pa.table({"a": [1.0, 2.0]}), None)
+    for share in (0.0, 0.2):
+        made = Preparation("classification", None, share, 1).prepared(partition).encoded(encoder)
+        faults = {made.fault, "" if made.held_out is None else made.held_out.fault}
+        assert any(f"{path}, line 52: column 'a' is a column of numbers, but the row holds 'abc'" in f for f in faults)
