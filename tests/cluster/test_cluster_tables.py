@@ -1,3 +1,5 @@
+import pickle
+import re
 import random
 from itertools import pairwise
 
@@ -6,8 +8,13 @@ import pyarrow as pa
 import pytest
 
 from sgdone.cluster import Engine, Here, Partition, PartitionError, fit_partitions, partition_work
+from sgdone.cluster.file_partition import read_partition
+from sgdone.cluster.preparation import Preparation
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.tables import KindsOfColumns, LearnColumns, agreed_kinds, learnt_encoder
+from sgdone.data.file_parts import file_parts
+from sgdone.data.input_files import input_files
+from sgdone.data.table import ReadOptions
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.merged_encoders import merge_encoders
 
@@ -149,3 +156,20 @@ def test_few_cells_that_are_no_numbers_are_counted_over_all_partitions():
         assert encoder.get_feature_names_out().tolist() == ["x", "z", "x missing"]
     cells[701:703] = "b", "c"
     assert kinds_of(parts_of(rows.set_column(0, "x", [cells]), [0, 600, 2000])) == {"x": "category"}
+
+
+def test_cells_of_a_file_that_are_no_numbers(tmp_path):
+    """The error names the line, also in another process, and after rows have been held out."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "\n".join(f"{row},{row % 2}" if row < 50 else "abc,0" for row in range(60)) + "\n")
+    (part,) = file_parts(input_files(path), ReadOptions(path, label="y")).parts
+    partition = pickle.loads(pickle.dumps(read_partition(0, part)))
+    encoder = TableEncoderCore({"a": "number"})
+    encoder.partial_fit_encode(pa.table({"a": [1.0, 2.0]}), None)
+    for share in (0.0, 0.2):
+        made = Preparation("classification", None, share, 1).prepared(partition).encoded(encoder)
+        faults = {made.fault, "" if made.held_out is None else made.held_out.fault}
+        place = (
+            rf"{re.escape(str(path))}, line (5[2-9]|6[01]): column 'a' is a column of numbers, but the row holds 'abc'"
+        )
+        assert any(re.search(place, fault) for fault in faults)

@@ -19,7 +19,7 @@ from sgdone.data.table import ReadOptions
 from sgdone.data.text_blocks import TextBlock, row_lines
 from sgdone.message_text import RowError
 
-#: The first of two bad cells is in the fifth row, after a blank line and a cell with a line break if the format has them.
+#: The first of two bad cells is in the fifth row, after a blank line and a cell with a line break.
 CSV = 't,a,y\nu,1,0\n\n"u\n""v",2,1\nu,3,\nw,4,1\nu,abc,0\nv,x,1\n'
 CELLS = ["1", "2", "3", "4", "abc", "x"]
 LABELS = [0, 1, None, 1, 0, 1]

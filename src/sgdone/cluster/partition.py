@@ -163,7 +163,7 @@ class Partition:
         roles = roles_of_features(encoder.n_dense_, encoder.texts())
         made = Partition(self.number, rows, self.y, self.sample_weight, roles=roles, groups=self.groups)
         made.held_out = None if self.held_out is None else self.held_out.encoded(encoder)
-        made.unlabelled = self.unlabelled
+        made.unlabelled, made.place = self.unlabelled, self.place
         return made
 
     def weights(self, class_weights: ClassWeights | None) -> Array | None:

@@ -11,6 +11,7 @@ import numpy as np
 from sgdone.cluster.messages import from_bytes, message, to_bytes
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.tree_sum import TreeSum
+from sgdone.data.table import errors_located
 from sgdone.data.threads import single_thread
 
 #: A request, and what several rounds share: an engine may keep parts at its workers that it has sent before.
@@ -70,7 +71,7 @@ def partition_work(parts: Parts, partition: Partition) -> bytes:
         return to_bytes(Answer(partition.number, None, partition.fault))
     request, shared = from_bytes(parts[0]), map(_shared, parts[1:])
     try:
-        with single_thread(), np.errstate(over="ignore", invalid="ignore"):
+        with errors_located(partition.place), single_thread(), np.errstate(over="ignore", invalid="ignore"):
             return to_bytes(Answer(partition.number, request.work(partition, *shared)))
     except (TypeError, ValueError) as error:
         return to_bytes(Answer(partition.number, None, str(error)))

@@ -17,6 +17,8 @@ from sgdone.data.label_kinds import check_labels
 from sgdone.data.learning_task import Task
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.source import Block
+from sgdone.data.table import reads_as_number
+from sgdone.message_text import RowError, shortened
 from sgdone.sums.columns import ColumnMoments, EntryMoments, column_moments, entry_moments, moments_of
 
 Array = NDArray[np.float64]
@@ -197,8 +199,10 @@ def _targets(y: NDArray[Any]) -> Array:
     """Labels as numbers."""
     try:
         return np.ascontiguousarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"a regression needs labels that are numbers ({error})") from error
+    except (TypeError, ValueError):
+        labels = y.tolist()
+        row = next((row for row, label in enumerate(labels) if not reads_as_number(str(label))), 0)
+        raise RowError("the label of ", row, f" is {shortened(labels[row])}: a regression needs numbers") from None
 
 
 def _check_finite(block: Block, dense: ColumnMoments | None, entries: EntryMoments | None) -> None:

@@ -29,9 +29,9 @@ _LONGEST_MAGIC = 6
 class _DamagedError(Exception):
     """What is wrong with a compressed file, and in which of its members."""
 
-    def __init__(self, problem: object, place: str) -> None:
+    def __init__(self, problem: object, member: str) -> None:
         super().__init__(str(problem))
-        self.place = place
+        self.member = member
 
 
 @final
@@ -64,11 +64,11 @@ class _Members(io.RawIOBase):
                 return 0
             data = self._next_bytes() if self._member.needs_input else b""
             if self._member.needs_input and not data:
-                raise _DamagedError("it ends before its last member does", self._place())
+                raise _DamagedError("it ends before its last member does", self._described())
             try:
                 piece = self._member.decompress(data, len(buffer))
             except (OSError, lzma.LZMAError) as error:
-                raise _DamagedError(error, self._place()) from error
+                raise _DamagedError(error, self._described()) from error
         buffer[: len(piece)] = piece
         return len(piece)
 
@@ -92,7 +92,7 @@ class _Members(io.RawIOBase):
         self._n_read += len(data)
         return bytes(data)
 
-    def _place(self) -> str:
+    def _described(self) -> str:
         return f", member {self._number:,} (from byte {self._first_byte + 1:,})" if self._number > 1 else ""
 
 
@@ -202,8 +202,10 @@ def _explained(place: Location) -> Iterator[None]:
     except FileNotFoundError as error:
         raise DataError(f"{name}: no such file{_similar(place)}") from error
     except (EOFError, _DamagedError, zlib.error, gzip.BadGzipFile) as error:
-        place = getattr(error, "place", "")
-        raise DataError(f"{name}{place}: cannot be decompressed ({error}): the file is truncated or damaged") from error
+        member = getattr(error, "member", "")
+        raise DataError(
+            f"{name}{member}: cannot be decompressed ({error}): the file is truncated or damaged"
+        ) from error
     except OSError as error:
         raise DataError(f"{name}: cannot be read ({error.strerror or error})") from error
 

@@ -41,9 +41,8 @@ def places_among(place: Place, rows: NDArray[Any] | range) -> Place:
 
 def joined_places(places: Sequence[Place | None], sizes: Sequence[int]) -> Place | None:
     """Places of the rows of several tables, one table after the other; None if one has none."""
-    if any(place is None for place in places):
-        return None
-    return partial(_joined, list(places), [0, *accumulate(sizes)])
+    known = [place for place in places if place is not None]
+    return partial(_joined, known, [0, *accumulate(sizes)]) if len(known) == len(places) else None
 
 
 def _numbered(unit: str, numbers: Numbers, row: int) -> str:

@@ -65,10 +65,10 @@ def _tables(files: Sequence[ReadOptions]) -> Iterator[Table]:
     """Tables of all rows; the labels of those without one are NaN."""
     options = files[0]
     if options.require_label:
-        for name, given, place in [("label", options.label, "first"), ("weight", options.weight, "second")]:
+        for name, given, which in [("label", options.label, "first"), ("weight", options.weight, "second")]:
             if given is not None:
                 raise options.error(
-                    f"Vowpal Wabbit files have no column names, and the {name} is the {place} number of a line: "
+                    f"Vowpal Wabbit files have no column names, and the {name} is the {which} number of a line: "
                     f"remove {name}="
                 )
     columns = NameColumns(options.features) if options.bits is None else None
