@@ -1,6 +1,6 @@
 import pickle
-import re
 import random
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -169,7 +169,5 @@ def test_cells_of_a_file_that_are_no_numbers(tmp_path):
     for share in (0.0, 0.2):
         made = Preparation("classification", None, share, 1).prepared(partition).encoded(encoder)
         faults = {made.fault, "" if made.held_out is None else made.held_out.fault}
-        place = (
-            rf"{re.escape(str(path))}, line (5[2-9]|6[01]): column 'a' is a column of numbers, but the row holds 'abc'"
-        )
+        place = rf"{re.escape(str(path))}, line (5[2-9]|6[01]): column 'a' is a column of numbers"
         assert any(re.search(place, fault) for fault in faults)
