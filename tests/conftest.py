@@ -1,4 +1,5 @@
 import os
+import signal
 
 # Processes that run tests side by side share the cores: threads of BLAS would only wait for each other.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -11,6 +12,10 @@ from hypothesis import HealthCheck, settings
 from sgdone.auto import ExactFinish
 from sgdone.kernels.jit import CompiledLater
 from tiers import NIGHTLY, slow
+
+# Shells let their background jobs ignore SIGINT, which some tests send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Where CI is set, as Hypothesis' own profile for it has it, the examples are the same in every run.
 settings.register_profile(

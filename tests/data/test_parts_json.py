@@ -76,7 +76,7 @@ def test_dates(file):
     assert column(parts(file(*days))).to_pylist() == column([read(file(*days))]).to_pylist()
     assert str(column(parts(file(*days), as_strings=["a"])).type) == "large_string"
     with pytest.raises(
-        DataError, match=r"line 30, column 'a': 'soon' does not fit: the column has only dates .*--types"
+        DataError, match=r"line 30, column 'a': 'soon' does not fit: the column has only dates .*columns="
     ):
         parts(file(*days, days[0], {"a": "soon", "y": 0}))
 
