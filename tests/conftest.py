@@ -42,6 +42,13 @@ def without_finish(monkeypatch):
     monkeypatch.setattr(ExactFinish, "suits", lambda *arguments: False)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config):
+    """Let each process begin with tests that lie together: what one compiles, its next ones find."""
+    if getattr(config.option, "dist", "no") == "load":
+        config.option.dist = "worksteal"
+
+
 def pytest_generate_tests(metafunc):
     """Tests marked `tiers.interpreted` are fast with loops in plain Python, and slow with compiled ones."""
     if metafunc.definition.get_closest_marker("interpreted"):
@@ -68,9 +75,11 @@ def _is_first_form(item):
 @pytest.fixture(autouse=True)
 def loops(request):
     """How the loops of a test run: compiled, unless it is marked."""
+    if getattr(request, "param", "compiled") == "compiled":
+        yield
+        return
     with pytest.MonkeyPatch.context() as patch:
-        if getattr(request, "param", "compiled") == "interpreted":
-            patch.setattr(CompiledLater, "__call__", _call_in_python)
+        patch.setattr(CompiledLater, "__call__", _call_in_python)
         yield
 
 

@@ -145,6 +145,7 @@ def test_the_ends_of_the_range_of_floats():
     assert catoni_location([1.0, 2.0, 4.0], 5e-324) == 2.0
 
 
+@pytest.mark.slow
 def test_a_million_values_take_a_few_passes():
     values = np.random.default_rng(3).standard_t(2, size=1_000_000)
     counted = catoni_location(values, 3.0)

@@ -100,6 +100,7 @@ def test_a_weight_is_a_frequency():
     assert np.isclose(once[0].best.penalty, twice[0].best.penalty)
 
 
+@pytest.mark.slow
 @interpreted
 def test_a_class_of_one_row_is_no_obstacle():
     """Fold models that do not know the class would have an infinite loss."""

@@ -5,6 +5,7 @@ import warnings
 import pytest
 
 from cli.files import write_csv
+from tiers import fast_first
 
 BAD_USAGE = {
     "no such command": (["train"], "No such command 'train'"),
@@ -103,7 +104,7 @@ def test_bad_usage(case, sgdone, places):
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize("json", [[], ["--json"]])
+@pytest.mark.parametrize("json", fast_first(1, [[], ["--json"]]))
 @pytest.mark.parametrize("case", BAD_DATA)
 def test_bad_data(case, json, sgdone, places):
     arguments, message = BAD_DATA[case]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cli.files import write_csv
-from tiers import interpreted
+from tiers import slow
 
 N = 400
 
@@ -48,7 +48,7 @@ def test_a_copied_or_recoded_class_is_named(n_classes, rng, columns, leaks):
         assert found["value"] > 0.999
 
 
-@interpreted
+@slow
 def test_a_copied_quantity_is_named(rng, columns, leaks):
     y = columns["a"] + rng.standard_normal(N)
     columns = columns | {"y": y}
@@ -58,7 +58,7 @@ def test_a_copied_quantity_is_named(rng, columns, leaks):
         assert (found["column"], found["measure"]) == ("leak", "R²")
 
 
-@interpreted
+@slow
 def test_the_larger_part_of_a_sum_is_named(rng, columns, leaks):
     registered, casual = 5 * rng.standard_normal(N), rng.standard_normal(N)
     columns |= {"registered": registered, "casual": casual}

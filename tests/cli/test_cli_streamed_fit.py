@@ -58,6 +58,7 @@ def test_files_patterns_and_folders_are_the_same(sgdone, folder, tmp_path):
     assert "training rows" not in result.stdout
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_the_held_out_rows(sgdone, folder):
     report = sgdone("fit", folder, *SMALL, "--json").report
     assert report["streamed"]

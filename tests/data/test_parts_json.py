@@ -146,6 +146,7 @@ def test_long_lines(file, monkeypatch):
     assert column(parts(path), "b").to_pylist() == ["x" * 1000] * 3
 
 
+@pytest.mark.slow
 def test_one_line_with_many_keys(file, monkeypatch):
     """The other lines lack its keys: Arrow makes tables of few of them at a time."""
     for place in (json_cells, json_lines):

@@ -77,6 +77,7 @@ def test_no_point_of_the_ball_is_better_than_the_gap_says(rng):
     assert 0 <= found.gap <= 1e-10
 
 
+@pytest.mark.slow
 def test_products_with_the_hessian_lead_to_the_same_point(rng, monkeypatch):
     X, y = data(rng, n=80, d=30, shift=0.3)
     for intercept in (False, True):

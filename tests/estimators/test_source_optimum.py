@@ -48,6 +48,7 @@ def test_a_regression(problem, tmp_path):
     assert np.allclose(model.coef_, exact[:-1], atol=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cov", ["robust", "classical"])
 def test_a_summary_is_that_of_rows_in_memory(problem, tmp_path, cov):
     X, y = problem

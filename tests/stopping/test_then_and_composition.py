@@ -212,6 +212,7 @@ def test_advice_is_the_same_for_any_block_size(stop, rows):
     assert {fit(rows, stop, gamma=0.01, block_size=size).verdict.advice for size in (1, 7, 299)} == {whole}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", fast_first(1, [15, 250]))
 def test_any_composition_stops_where_its_parts_say(count):
     path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])

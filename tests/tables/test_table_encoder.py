@@ -238,6 +238,7 @@ def test_a_state_with_the_words_of_some_features():
     assert same(back.partial_fit_encode(TABLE), encoder.partial_fit_encode(TABLE))
 
 
+@pytest.mark.slow
 def test_a_wide_table_of_numbers_has_a_small_state():
     encoder = TableEncoder.of_numbers([f"x{j}" for j in range(5000)], [False] * 5000, np.ones((2, 5000)))
     state = encoder.state()

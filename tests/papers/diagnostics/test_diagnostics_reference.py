@@ -318,6 +318,7 @@ def ridge(X, y, v, alpha, intercept):
     return np.linalg.solve(rows.T @ (v[:, np.newaxis] * rows) / n + penalty, rows.T @ (v * y) / n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["I", "II"])
 @pytest.mark.parametrize("intercept", fast_first(1, [True, False]))
 def test_svrg_converges_linearly_to_the_ridge_solution(option, intercept, rng):

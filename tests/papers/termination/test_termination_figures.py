@@ -337,6 +337,7 @@ def test_equal_iterations_are_spread_about_their_place():
     assert spread[0] < 512 < spread[2]
 
 
+@pytest.mark.slow
 def test_the_four_panels_of_figure_1():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     rows = [
