@@ -207,3 +207,12 @@ def test_a_named_method_does_not_learn_from_gaps():
     model = SGDClassifier(random_state=0).partial_fit(frame, y, classes=[0, 1])
     with pytest.raises(ValueError, match="column 'x' of X has no value in row 0, and SGDClassifier takes numbers only"):
         model.partial_fit(frame.assign(x=np.nan), y)
+
+
+def test_a_model_without_features(tmp_path):
+    """The only column is a text without words."""
+    model = LinearRegressor(columns={"t": "text"}).fit(pd.DataFrame({"t": ["?", "!"]}), [1.0, 2.0])
+    sgdone.save(model, tmp_path / "m")
+    again = sgdone.load(tmp_path / "m")
+    assert again.coef_.shape == (0,)
+    assert again.predict(pd.DataFrame({"t": ["?"]})) == [1.5]

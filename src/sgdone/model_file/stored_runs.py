@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from sgdone.estimators.linear_model import LinearModel
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import NEVER, Model
@@ -40,7 +42,7 @@ def decode_results(model: LinearModel, codes: list[dict[str, Any]], decoder: Dec
     """The runs, with the weights, traces and verdicts that the model's attributes hold."""
     keys = list(model.verdict_.per_class) or [None]
     verdicts = model.verdict_.per_class or {None: model.verdict_}
-    coef = model.coef_.reshape(-1, model.coef_.shape[-1])
+    coef = np.atleast_2d(model.coef_)
     if len(codes) != len(keys) or len(coef) % len(codes):
         raise ValueError(f"{len(codes)} runs, {len(keys)} verdicts and {len(coef)} rows of coefficients do not agree")
     outputs = len(coef) // len(codes)
