@@ -87,7 +87,9 @@ def _all() -> dict[str, Any]:
         loss = "margin_pursuit" if name == "pursuit" else "logistic"  # its steps need the scale of that loss
         found[f"step {name}"] = (SGDClassifier(loss, step=name, solver="sgd", stop=1, random_state=0), _TWO)
     for name in names(StopRule, stopping):
-        if name != "gain":
+        if name == "decrement":  # only Newton's method has one
+            found[f"rule {name}"] = (SGDClassifier(stop=name, solver="newton", alpha=0.1), _TWO)
+        elif name != "gain":
             found[f"rule {name}"] = (SGDClassifier(stop=name, solver="sgd", step=0.01, random_state=0), _TWO)
     for name in _GENERATORS:
         generator = np.random.RandomState(getattr(np.random, name)(0))
