@@ -55,8 +55,17 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("loops", ["interpreted", pytest.param("compiled", marks=slow)], indirect=True)
 
 
+#: Packages whose tests need the same compiled loops, those of whole fits.
+WHOLE_FITS = {"auto", "cli", "cluster", "estimators", "inference", "model_file"}
+
+
 def pytest_collection_modifyitems(config, items):
-    """Leave the grids of forms to the nightly run: by day, one compiled form of each test that has the fast tier's."""
+    """Put tests together that need the same loops, and leave grids of forms to the nightly run.
+
+    Two processes that begin at different halves do not compile the same loops at once then. By day there is one
+    compiled form of each test that the fast tier has as plain Python.
+    """
+    items.sort(key=lambda item: item.path.parent.name not in WHOLE_FITS)
     if NIGHTLY:
         return
     kept, left_out = [], []

@@ -46,6 +46,7 @@ BY_DAY = [("dense", "sgd"), ("csr", "sgd"), ("dense", "aisgd"), ("csr", "svrg")]
 METHODS = ["sgd", "asgd", "isgd", "aisgd", "isgd-half", "svrg"]
 
 
+@interpreted
 @pytest.mark.parametrize(
     "case", fast_first(1, [*BY_DAY, *sorted(set(product(["dense", "csr"], METHODS)) - set(BY_DAY))], upto=4)
 )
@@ -75,6 +76,7 @@ def test_sparse_rows_equal_dense_ones(form, rows):
     assert np.allclose(other.intercept_, dense.intercept_, rtol=1e-10, atol=1e-10)
 
 
+@interpreted
 @pytest.mark.slow
 def test_single_precision(rows):
     X, y = rows
@@ -86,6 +88,7 @@ def test_single_precision(rows):
         assert np.allclose(found.intercept_, expected.intercept_, rtol=1e-3, atol=1e-3)
 
 
+@interpreted
 @pytest.mark.slow
 def test_sparse_rows_are_never_made_dense():
     """A dense copy of these rows would take 800 MB."""
@@ -100,6 +103,7 @@ def test_sparse_rows_are_never_made_dense():
     assert fitted.intercept_ != 0
 
 
+@interpreted
 def test_no_intercept_is_learnt_beside_it(rows):
     X, y = rows
     shift = termination.centre(X, 2.0 * y - 1.0, np.ones(300))
@@ -107,6 +111,7 @@ def test_no_intercept_is_learnt_beside_it(rows):
     assert fitted.decision_function(shift[None, :]) == pytest.approx(0.0, abs=1e-12)
 
 
+@interpreted
 def test_contradictions_and_things_that_are_none(rows):
     X, y = rows
     with pytest.raises(ValueError, match="center=True sets the intercept, but fit_intercept=False: remove one of them"):
@@ -119,6 +124,7 @@ def test_contradictions_and_things_that_are_none(rows):
         run(ArraySource(X, X[:, 0]), losses.Squared(), solvers.SGD(), MaxPasses(1), alpha=0.0, center=True)
 
 
+@interpreted
 def test_rows_that_a_class_is_missing_from(rows):
     """Sorted by class and not shuffled: as many more rows are looked at as it takes."""
     X, y = rows
@@ -131,6 +137,7 @@ def test_rows_that_a_class_is_missing_from(rows):
     assert found.decision_function(expected[None, :]) == pytest.approx(0.0, abs=1e-12)
 
 
+@interpreted
 @pytest.mark.parametrize("step", [0.1, "class-scale"])
 def test_a_stream_of_one_class(step, rows):
     X, y = rows
@@ -145,6 +152,7 @@ def test_a_stream_of_one_class(step, rows):
         learner.fit(np.vstack([long, X[y == 1][:1]]), labels)
 
 
+@interpreted
 def test_rows_of_weight_zero_are_not_looked_at(rows):
     X, y = rows
     weight = np.ones(300)
@@ -156,6 +164,7 @@ def test_rows_of_weight_zero_are_not_looked_at(rows):
     assert np.allclose(found.intercept_, expected.intercept_, rtol=1e-12)
 
 
+@interpreted
 @pytest.mark.parametrize("step", [0.1, "class-scale"])
 @pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize(("row", "bad"), [(0, np.nan), (7, np.inf), (99, 1e200)])
@@ -166,6 +175,7 @@ def test_a_bad_row_among_the_first(row, bad, form, step, rows):
         model(step=step).fit(FORMS[form](X), y)
 
 
+@interpreted
 def test_an_index_out_of_range_among_the_first(rows):
     X, y = rows
     X = sparse.csr_array(X)
@@ -190,6 +200,7 @@ def test_several_classes_each_against_the_rest(form, n_jobs, several):
     assert fitted.score(X, y) > 0.8
 
 
+@interpreted
 def test_a_warm_start_keeps_the_direction_and_computes_the_offset_again(rows):
     X, y = rows
     warm = model(warm_start=True).fit(X, y)
@@ -220,6 +231,7 @@ def test_partial_fit_keeps_the_centre_of_the_first_rows(first, second, solver, r
     assert np.allclose(learner.intercept_, -expected.coef_ @ centre, rtol=1e-10, atol=1e-10)
 
 
+@interpreted
 @pytest.mark.parametrize(
     ("before", "now"),
     [
@@ -274,6 +286,7 @@ def test_the_unit_of_the_features_does_not_matter(size, form, rows):
     assert np.allclose(found.intercept_, expected.intercept_, rtol=1e-9)
 
 
+@interpreted
 @pytest.mark.parametrize(
     ("alpha", "samples"), [(0, 100), (-1, 100), (np.nan, 100), (True, 100), ("1", 100), (np.inf, 9)]
 )
@@ -282,12 +295,14 @@ def test_a_scale_that_is_none(alpha, samples):
         steps.ClassScale(alpha, samples)
 
 
+@interpreted
 @pytest.mark.parametrize("samples", [0, 1, -5, 2.5, True, "100", None])
 def test_samples_that_are_none(samples):
     with pytest.raises(ValueError, match=r"samples=.* is not an integer of at least 2: give a number of rows"):
         steps.ClassScale(samples=samples)
 
 
+@interpreted
 def test_the_class_scale_is_for_classes(numbers):
     with pytest.raises(ValueError, match="ClassScale needs the first rows of a classification with two classes"):
         SGDRegressor(step="class-scale").fit(*numbers)
@@ -305,6 +320,7 @@ def test_the_class_scale_is_that_of_its_definition(rows):
             assert fitted.trace_["step_size"][-1] == pytest.approx(0.1 / scale, rel=1e-12)
 
 
+@interpreted
 @pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("value", [0.1, 1.0, 1e6 / 3])
 def test_rounding_is_no_spread(value, form):

@@ -7,7 +7,7 @@ import pytest
 
 from sgdone import SGDClassifier, SGDRegressor, steps, stopping
 from sgdone.interfaces.stop import Status
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class InterruptingRule(stopping.StopRule):
             raise KeyboardInterrupt
 
 
+@interpreted
 @pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd", "isgd", "aisgd"]))
 @pytest.mark.parametrize("make", [SGDClassifier, SGDRegressor])
 def test_in_a_step_size(make, solver, binary):

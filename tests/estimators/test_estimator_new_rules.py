@@ -39,6 +39,7 @@ RULES = {
 every_rule = pytest.mark.parametrize("rule", fast_first(1, RULES.values()), ids=RULES)
 
 
+@interpreted
 @pytest.mark.parametrize(("name", "rule"), [("margin", MarginTest()), ("pflug", Pflug()), ("distance", Distance())])
 @pytest.mark.slow
 def test_short_names(name, rule, binary, same_model):
@@ -46,6 +47,7 @@ def test_short_names(name, rule, binary, same_model):
     assert model("small-validation-set").fit(*binary).verdict_.rule == "SmallValidationSet"
 
 
+@interpreted
 @every_rule
 def test_any_pair_of_labels(rule, binary, same_model):
     X, y = binary
@@ -55,6 +57,7 @@ def test_any_pair_of_labels(rule, binary, same_model):
     assert found.verdict_ == expected.verdict_
 
 
+@interpreted
 @every_rule
 def test_several_classes_are_as_many_runs(rule, several):
     X, y = several
@@ -65,6 +68,7 @@ def test_several_classes_are_as_many_runs(rule, several):
         assert together.verdict_.per_class[k] == alone.verdict_
 
 
+@interpreted
 @pytest.mark.parametrize("solver", fast_first(1, ["sgd-half", "isgd-half", "svrg"]))
 @pytest.mark.slow
 def test_methods_in_threads(solver, several, same_model):
@@ -75,6 +79,7 @@ def test_methods_in_threads(solver, several, same_model):
     assert together.verdict_ == alone.verdict_
 
 
+@interpreted
 @every_rule
 @pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array], upto=1))
 @pytest.mark.parametrize("cuts", [(20, 21, 22, 60, 61), tuple(range(10, 300, 10))], ids=["few", "many"])
@@ -92,12 +97,14 @@ def test_chunks_stop_where_one_pass_does(rule, form, cuts, binary):
     assert np.allclose(chunks.coef_, whole.coef_, rtol=1e-12, atol=1e-13)
 
 
+@interpreted
 @pytest.mark.slow
 def test_most_of_these_rules_do_stop_within_the_pass(binary):
     stopped = [name for name, rule in RULES.items() if model(rule | MaxPasses(1)).fit(*binary).verdict_.passes < 1]
     assert len(stopped) >= 6
 
 
+@interpreted
 @every_rule
 def test_partial_fit_refuses_after_a_stop_and_goes_on_if_told_to(rule, binary):
     X, y = binary
@@ -115,6 +122,7 @@ def test_partial_fit_refuses_after_a_stop_and_goes_on_if_told_to(rule, binary):
         assert np.allclose(ended.coef_, expected.coef_, rtol=1e-12)
 
 
+@interpreted
 @pytest.mark.slow
 def test_a_distance_is_not_taken_from_nowhere(binary):
     """A checkpoint that rows with resume=True went past is looked at with the weights of the model."""
@@ -136,6 +144,7 @@ def test_the_default_rule_never_refuses(binary):
     assert learner.partial_fit(X, y).verdict_.step == step + 300
 
 
+@interpreted
 @pytest.mark.slow
 def test_another_rule_starts_again(binary):
     X, y = binary
@@ -147,6 +156,7 @@ def test_another_rule_starts_again(binary):
     assert held.partial_fit(X, y).verdict_.step == step + 292
 
 
+@interpreted
 def test_rows_are_held_out_even_if_the_rule_is_not_asked_yet(binary):
     X, y = binary
     learner = model(SmallValidationSet(8, 50), shuffle=False)
@@ -155,12 +165,14 @@ def test_rows_are_held_out_even_if_the_rule_is_not_asked_yet(binary):
     assert learner.partial_fit(X[100:], y[100:]).verdict_.rule == "SmallValidationSet"
 
 
+@interpreted
 def test_a_set_larger_than_the_first_chunk(binary):
     X, y = binary
     with pytest.raises(ValueError, match="a validation set of 32 rows leaves no rows for training"):
         model("small-validation-set").partial_fit(X[:32], y[:32], classes=[0, 1])
 
 
+@interpreted
 @pytest.mark.parametrize("solver", fast_first(1, ["sgd-half", "isgd-half"]))
 def test_halving_goes_on_in_partial_fit(solver, binary):
     X, y = binary
@@ -181,6 +193,7 @@ MODELS = [
 ]
 
 
+@interpreted
 @pytest.mark.parametrize("unfitted", fast_first(1, MODELS), ids=lambda it: f"{it.solver!r} {it.stop!r}")
 def test_copies(unfitted, binary, same_model):
     X, y = binary
@@ -195,6 +208,7 @@ def test_copies(unfitted, binary, same_model):
         same_model(packed.partial_fit(X, y, resume=True), first.partial_fit(X, y, resume=True))
 
 
+@interpreted
 @pytest.mark.parametrize("unfitted", fast_first(1, MODELS), ids=lambda it: f"{it.solver!r} {it.stop!r}")
 @pytest.mark.slow
 def test_a_copy_can_be_saved(unfitted, binary, same_model, tmp_path):
@@ -204,6 +218,7 @@ def test_a_copy_can_be_saved(unfitted, binary, same_model, tmp_path):
     same_model(sgdone.load(tmp_path / "m"), packed)
 
 
+@interpreted
 @pytest.mark.slow
 def test_rules_and_methods_in_a_grid(binary):
     grid = {"stop": [MarginTest(), Pflug(20)], "solver": ["sgd", Halving(solvers.SGD(), Pflug(20))]}
@@ -232,6 +247,7 @@ class Recorder:
         return self.passes == self.stop_at
 
 
+@interpreted
 @pytest.mark.parametrize(
     ("options", "passes"),
     [
@@ -258,6 +274,7 @@ def test_callbacks(options, passes, binary, same_model):
         assert stopped.verdict_.status == "stopped by a callback"
 
 
+@interpreted
 @every_rule
 @pytest.mark.parametrize("size", [1e-150, 1e150])
 @pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
@@ -272,6 +289,7 @@ def test_huge_and_tiny_rows(form, size, rule, binary):
     assert np.all(np.isfinite(constant.coef_))
 
 
+@interpreted
 @every_rule
 @pytest.mark.slow
 def test_arrays_may_be_read_only(rule, binary, same_model):
@@ -288,6 +306,7 @@ def test_arrays_may_be_read_only(rule, binary, same_model):
     assert model(rule).fit(csr, y, sample_weight=weight).verdict_.step == expected.verdict_.step
 
 
+@interpreted
 @every_rule
 def test_a_bad_row_is_named(rule, binary):
     X, y = binary
@@ -296,6 +315,7 @@ def test_a_bad_row_is_named(rule, binary):
         model(rule, shuffle=False).fit(X, y)
 
 
+@interpreted
 @pytest.mark.slow
 def test_regressions(numbers):
     X, y = numbers
@@ -309,6 +329,7 @@ def test_regressions(numbers):
     assert fitted.score(X, y) > 0.8
 
 
+@interpreted
 def test_a_class_that_has_ended_waits_for_the_others():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((600, 4))
@@ -326,6 +347,7 @@ def test_a_class_that_has_ended_waits_for_the_others():
     assert sorted(ended) == [0, 1, 2, 3]
 
 
+@interpreted
 @pytest.mark.parametrize(
     "rule", [MarginTest(), SmallValidationSet(5), MarginTest() | MaxPasses(2), MarginTest().then(2)]
 )

@@ -21,6 +21,7 @@ def assert_finite(model):
     assert str(model.verdict_)
 
 
+@interpreted
 @pytest.mark.parametrize("scale", [1e-8, 1e8])
 @pytest.mark.parametrize(
     "method", fast_first(1, [(solver, dtype) for dtype in (np.float64, np.float32) for solver in SOLVERS], upto=5)

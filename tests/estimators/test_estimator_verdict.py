@@ -11,7 +11,7 @@ from sgdone.interfaces.registry import by_name, names
 from sgdone.interfaces.stop import Status
 from sgdone.run.verdict import Verdict
 from sgdone.solvers import SingleModel
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 
 @pytest.mark.parametrize("passes", [0.5, 2.25])
@@ -67,6 +67,7 @@ def test_the_default_allows_ten_passes(several):
     assert all(2 <= verdict.passes <= 10 for verdict in model.verdict_.per_class.values())
 
 
+@interpreted
 @pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
 @pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd"]))
 def test_diverged(solver, dtype, numbers):
@@ -85,12 +86,14 @@ def test_diverged(solver, dtype, numbers):
     assert np.isfinite(model.predict(X)).all()
 
 
+@interpreted
 def test_diverged_in_partial_fit_points_at_the_caller(numbers):
     with pytest.warns(ConvergenceWarning, match="Diverged") as seen:
         SGDRegressor(step=1e3, solver="sgd").partial_fit(*numbers)
     assert seen[0].filename == __file__
 
 
+@interpreted
 def test_one_class_of_several_diverges(several):
     X, y = several
     with pytest.warns(ConvergenceWarning, match=r"\d of 4 classes; class \d"):
@@ -228,6 +231,7 @@ def test_the_trace_is_a_table(binary, several, numbers):
     assert frame["label"].tolist() == [label for label in range(4) for _ in range(3)]
 
 
+@interpreted
 def test_the_trace_measures_what_it_says(binary):
     """With steps of no size every row is predicted by the weights given."""
     X, y = binary

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
+from tiers import interpreted
 
 
 @pytest.fixture
@@ -28,6 +29,7 @@ def test_initial_weights_of_several_classes(several, frozen):
     np.testing.assert_array_equal(model.intercept_, offsets)
 
 
+@interpreted
 def test_initial_weights_of_a_regression(numbers, frozen):
     model = SGDRegressor(**frozen).fit(*numbers, coef_init=np.arange(1.0, 6.0), intercept_init=-1.0)
     np.testing.assert_array_equal(model.coef_, np.arange(1.0, 6.0))

@@ -53,6 +53,7 @@ def rows(rng):
     return X, (X[:, 0] + 0.5 * rng.standard_normal(300) > 0.1).astype(int)
 
 
+@interpreted
 @pytest.mark.parametrize("form", fast_first(1, FORMS))
 @pytest.mark.parametrize("name", fast_first(2, MODELS))
 def test_partial_fit_goes_on_as_if_never_stored(name, form, rows, stored):
@@ -76,6 +77,7 @@ def test_partial_fit_goes_on_as_if_never_stored(name, form, rows, stored):
             break
 
 
+@interpreted
 @pytest.mark.slow
 def test_most_of_these_rules_do_fire_after_they_were_stored(rows):
     fired = []
@@ -85,6 +87,7 @@ def test_most_of_these_rules_do_fire_after_they_were_stored(rows):
     assert set(fired) >= {"margin", "fresh margin", "validation set", "pflug", "distance", "then", "both", "centred"}
 
 
+@interpreted
 @pytest.mark.parametrize("name", fast_first(2, MODELS))
 def test_three_classes(name, rows, stored):
     X, y = rows[0], np.digitize(rows[0][:, 0], [-0.5, 0.5])
@@ -97,6 +100,7 @@ def test_three_classes(name, rows, stored):
     assert second.verdict_ == first.verdict_
 
 
+@interpreted
 @pytest.mark.parametrize("name", fast_first(2, MODELS))
 def test_a_model_that_has_ended(name, rows, stored):
     """fit, then the file, then rows although the rule has fired."""
@@ -111,6 +115,7 @@ def test_a_model_that_has_ended(name, rows, stored):
     assert second.verdict_ == first.verdict_
 
 
+@interpreted
 @pytest.mark.parametrize("option", fast_first(1, ["I", "II"]))
 @pytest.mark.parametrize("form", fast_first(1, FORMS))
 @pytest.mark.slow
@@ -126,6 +131,7 @@ def test_svrg(option, form, rows, stored):
         second.partial_fit(X, y, resume=True)
 
 
+@interpreted
 @pytest.mark.slow
 def test_from_sparse_rows_to_dense_ones(rows, stored):
     X, y = rows
@@ -138,6 +144,7 @@ def test_from_sparse_rows_to_dense_ones(rows, stored):
         assert second.verdict_ == first.verdict_
 
 
+@interpreted
 def test_what_is_held_out_stays_held_out(rows, stored):
     """Not other rows, of those that come next."""
     X, y = rows

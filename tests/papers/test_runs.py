@@ -27,6 +27,7 @@ def first_and_norm(coef, _):
     return coef[0], coef @ coef
 
 
+@interpreted
 def test_iterates_are_those_of_runs_that_stop_there(source):
     points = np.array([1, 37, 200, 450])
     found = iterates(source, Squared(), SGD(), points, SEED, step=Constant(0.05), **SETTINGS)
@@ -36,6 +37,7 @@ def test_iterates_are_those_of_runs_that_stop_there(source):
         np.testing.assert_array_equal(weights, result.model.coef[0])
 
 
+@interpreted
 def test_a_trajectory_measures_at_passes_and_counts_the_time(source):
     passes = np.arange(1, 7) / 2
     found = trajectory(
@@ -64,6 +66,7 @@ def test_a_run_that_diverges_is_infinite_and_one_that_ends_early_stays(source):
     assert ended.values[1] == ended.values[2] != 0
 
 
+@interpreted
 def test_a_stream_ends_where_it_should():
     def draw(rng, n_rows):
         return rng.random((n_rows, 2)), np.ones(n_rows)

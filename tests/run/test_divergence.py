@@ -16,6 +16,7 @@ from tiers import fast_first, interpreted
 STOP = stopping.MaxPasses(50)
 
 
+@interpreted
 @pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
 @pytest.mark.parametrize("solver", fast_first(1, [solvers.SGD(), solvers.Averaged(solvers.SGD(), 0), solvers.asgd()]))
 def test_too_large_a_step_diverges_and_says_so(dtype, solver, rng):

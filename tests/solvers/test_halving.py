@@ -27,7 +27,7 @@ from sgdone.stopping import (
     ProgressiveLoss,
     SmallValidationSet,
 )
-from tiers import grid
+from tiers import grid, interpreted
 
 pytestmark = grid
 
@@ -68,6 +68,7 @@ def problem():
     return problem
 
 
+@interpreted
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
@@ -87,22 +88,26 @@ def test_parameters_that_are_none(options, error, message):
         Halving(**options)
 
 
+@interpreted
 @pytest.mark.parametrize("step", [steps.Xu(), steps.InverseTime(), steps.InverseSqrt()], ids=lambda step: step.name)
 def test_steps_that_change_by_themselves(step, problem):
     with pytest.raises(ValueError, match="changes by itself: halving needs a constant step"):
         fit(problem, Halving(), step=step)
 
 
+@interpreted
 @pytest.mark.slow
 def test_the_class_scale_is_a_constant_step(problem):
     assert fit(problem, Halving(SGD(), Pflug(20)), step=steps.ClassScale(1.0)).verdict.step > 0
 
 
+@interpreted
 @pytest.mark.parametrize("solver", [Halving(), solvers.sgd_half(), Halving(SGD(), Distance() & MinPasses(1), 1e-6)])
 def test_a_solver_is_what_it_says(solver):
     assert eval(repr(solver), {**vars(solvers), **vars(stopping)}) == solver
 
 
+@interpreted
 @pytest.mark.slow
 def test_names_and_contradictions(problem):
     X, y = problem.X, problem.y > 0
@@ -130,6 +135,7 @@ DETECTORS = [
 ]
 
 
+@interpreted
 @pytest.mark.slow
 @pytest.mark.parametrize("detector", DETECTORS, ids=repr)
 def test_any_rule_may_detect(detector, problem):
@@ -150,6 +156,7 @@ def test_any_rule_may_detect(detector, problem):
         assert parts.coef.tobytes() == result.coef.tobytes()
 
 
+@interpreted
 def test_rules_that_count_count_from_the_last_halving(problem):
     used = np.count_nonzero(problem.weights)
     assert halvings(fit(problem, Halving(SGD(), MaxSamples(37))))[:4] == [37, 74, 111, 148]
@@ -157,6 +164,7 @@ def test_rules_that_count_count_from_the_last_halving(problem):
     assert halvings(fit(problem, Halving(SGD(), MaxPasses(0.5))))[1::2] == [used, 2 * used, 3 * used, 4 * used]
 
 
+@interpreted
 @pytest.mark.slow
 def test_a_margin_halves_before_the_row_that_has_it(problem):
     """And once only: the row is then learnt from."""
@@ -165,6 +173,7 @@ def test_a_margin_halves_before_the_row_that_has_it(problem):
     assert np.all(np.diff(found) >= 1)
 
 
+@interpreted
 @pytest.mark.slow
 def test_dense_and_sparse_rows_are_halved_at_the_same_samples(problem):
     for center in (False, True):
@@ -175,6 +184,7 @@ def test_dense_and_sparse_rows_are_halved_at_the_same_samples(problem):
         assert np.allclose(csr.coef, dense.coef, rtol=1e-10, atol=1e-10)
 
 
+@interpreted
 def test_the_verdict_lists_each_halving(problem):
     none = fit(problem, Halving(SGD(), Pflug(10**6))).verdict
     assert none.reason == "4 passes allowed and made; Pflug never halved the step"
@@ -191,6 +201,7 @@ def test_the_verdict_lists_each_halving(problem):
     assert composed.reason == "4 passes allowed and made; never halved the step"
 
 
+@interpreted
 @pytest.mark.parametrize("smallest", [0.01, 0])
 def test_too_small_a_step_ends_the_fit(smallest, problem):
     verdict = fit(problem, Halving(SGD(), MaxSamples(1), smallest), MaxPasses(10)).verdict
@@ -202,6 +213,7 @@ def test_too_small_a_step_ends_the_fit(smallest, problem):
     assert "the step size fell below" in verdict.reason
 
 
+@interpreted
 @pytest.mark.slow
 def test_a_stop_rule_works_beside_the_detector(problem):
     solver = Halving(SGD(), MaxSamples(10))
@@ -217,6 +229,7 @@ def test_a_stop_rule_works_beside_the_detector(problem):
     assert (late.verdict.step, halvings(late)) == (80, [])
 
 
+@interpreted
 @pytest.mark.slow
 def test_a_bad_row_is_named(problem):
     problem.weights[:] = 1.0
@@ -225,6 +238,7 @@ def test_a_bad_row_is_named(problem):
         fit(problem, Halving(SGD(), MaxSamples(70)))
 
 
+@interpreted
 @pytest.mark.slow
 def test_explicit_steps_that_are_too_large_diverge(problem):
     X = 1e3 * problem.X
@@ -253,6 +267,7 @@ class Interrupting(stopping.StopRule):
             raise KeyboardInterrupt
 
 
+@interpreted
 @pytest.mark.slow
 def test_an_interruption_keeps_the_model(problem):
     result = fit(problem, Halving(SGD(), MaxSamples(30) & Interrupting(45)))
@@ -260,6 +275,7 @@ def test_an_interruption_keeps_the_model(problem):
     assert np.allclose(result.coef, fit(problem, SGD(), MaxSamples(45)).coef, rtol=1e-12)
 
 
+@interpreted
 @pytest.mark.slow
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 def test_partial_fit_halves_where_one_pass_does(form, problem):
@@ -275,6 +291,7 @@ def test_partial_fit_halves_where_one_pass_does(form, problem):
     assert np.allclose(model.coef_[0], whole.coef, rtol=1e-12)
 
 
+@interpreted
 @pytest.mark.slow
 def test_detectors_of_any_kind_under_rules_of_any_kind():
     """Random compositions for both, without Numba: block size and storage are irrelevant."""
@@ -324,6 +341,7 @@ if __name__ == "__main__":
     print(f"{sys.argv[1]} detectors")
 
 
+@interpreted
 def test_a_stream_has_no_passes(problem):
     """The rows of a call of partial_fit are not the data: how many of these make a pass is not known."""
     X, y = problem.X, np.where(problem.y > 0, 1, 0)
@@ -334,6 +352,7 @@ def test_a_stream_has_no_passes(problem):
         assert model.verdict_.evidence["halvings"] == []
 
 
+@interpreted
 @pytest.mark.parametrize(
     ("detector", "message"),
     [

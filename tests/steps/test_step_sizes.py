@@ -111,6 +111,7 @@ def test_a_heavy_row_counts_as_a_large_one(row, samples, rng):
     assert result.state.step.gamma0 == pytest.approx(1.0 / (0.25 * energy + 0.01), rel=1e-12)
 
 
+@interpreted
 def test_without_an_intercept_its_share_is_left_out(rng):
     X = rng.standard_normal((100, 2)) * 1e-3
     y = np.ones(100)

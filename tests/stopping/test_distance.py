@@ -14,7 +14,7 @@ from sgdone.papers import sgd_reference
 from sgdone.papers.diagnostics.reference import distance_test
 from sgdone.stopping import Distance, MaxPasses, MaxSamples, Progress
 from storage_forms import FORMS
-from tiers import examples, fast_first
+from tiers import examples, fast_first, interpreted
 
 LOGISTIC = losses.Logistic()
 
@@ -107,6 +107,7 @@ def test_a_model_that_never_moves_never_stops():
     assert verdict.reason.startswith("100 passes allowed and made; Distance saw the squared distance")
 
 
+@interpreted
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("block_size", [1, 7, None])

@@ -12,7 +12,7 @@ from sgdone.data import ArraySource
 from sgdone.interfaces.stop import Status
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
 from storage_forms import FORMS
-from tiers import examples, fast_first, grid
+from tiers import examples, fast_first, grid, interpreted
 
 pytestmark = grid
 
@@ -35,18 +35,21 @@ def problem():
     return random_problem(5, LOGISTIC, n_rows=400, n_features=6)
 
 
+@interpreted
 @pytest.mark.parametrize("threshold", [0, 0.0, -1, float("nan"), float("inf"), True, np.True_, "1", None])
 def test_a_threshold_that_is_none(threshold):
     with pytest.raises(ValueError, match=r"threshold=.* is not a positive number"):
         MarginTest(threshold)
 
 
+@interpreted
 @pytest.mark.parametrize("rule", [MarginTest(), MarginTest(0.25, fresh=True), MarginTest(np.float32(0.5))])
 def test_a_rule_is_what_it_says(rule):
     assert eval(repr(rule), {"MarginTest": MarginTest, "np": np}) == rule
     assert hash(rule) == hash(MarginTest(rule.threshold, rule.fresh))
 
 
+@interpreted
 def test_the_sample_that_fires_is_not_learnt_from(problem):
     X, y, v = problem.X, problem.y, problem.weights
     result = fit(X, y, MarginTest(), v)
@@ -63,6 +66,7 @@ def test_the_sample_that_fires_is_not_learnt_from(problem):
     assert f"margin {margin:.3g} ≥ 1 at sample {k + 1:,}" in result.verdict.reason
 
 
+@interpreted
 def test_every_margin_before_that_is_smaller(problem):
     X, y, v = problem.X, problem.y, problem.weights
     k = fit(X, y, MarginTest(), v).verdict.step
@@ -73,6 +77,7 @@ def test_every_margin_before_that_is_smaller(problem):
         assert y[used[t]] * z < 1.0
 
 
+@interpreted
 def test_a_fresh_sample_is_read_and_never_learnt_from(problem):
     X, y, v = problem.X[problem.weights > 0], problem.y[problem.weights > 0], None
     result = fit(X, y, MarginTest(fresh=True), v)
@@ -91,6 +96,7 @@ def test_a_fresh_sample_is_read_and_never_learnt_from(problem):
     assert np.allclose(again.coef, result.coef, rtol=1e-13, atol=1e-13)
 
 
+@interpreted
 def test_pairs_go_on_over_the_end_of_a_pass():
     """Of three rows the first pass trains on two, the second on one: pairs do not start again."""
     X, y = np.eye(3), np.ones(3)
@@ -99,6 +105,7 @@ def test_pairs_go_on_over_the_end_of_a_pass():
     assert np.all(result.coef > 0)  # rows 0 and 2, then row 1
 
 
+@interpreted
 @pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("block_size", [1, 2, 7, 100])
 def test_block_size_is_irrelevant(problem, fresh, block_size):
@@ -109,6 +116,7 @@ def test_block_size_is_irrelevant(problem, fresh, block_size):
     assert whole.verdict == parts.verdict
 
 
+@interpreted
 @pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("form", fast_first(1, FORMS))
 def test_the_same_sample_in_any_storage(problem, form, fresh):
@@ -118,6 +126,7 @@ def test_the_same_sample_in_any_storage(problem, form, fresh):
     assert np.allclose(result.coef, expected.coef, rtol=1e-10, atol=1e-10)
 
 
+@interpreted
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_the_same_sample_in_single_precision(problem, form):
@@ -127,6 +136,7 @@ def test_the_same_sample_in_single_precision(problem, form):
     assert np.allclose(result.coef, expected.coef, rtol=1e-4, atol=1e-5)
 
 
+@interpreted
 def test_a_rule_that_never_fires_ends_at_the_budget(problem):
     result = fit(problem.X[:40], problem.y[:40], MarginTest(1e6), problem.weights[:40])
     verdict = result.verdict
@@ -135,6 +145,7 @@ def test_a_rule_that_never_fires_ends_at_the_budget(problem):
     assert verdict.evidence["others"] == ["MarginTest saw no margin of 1e+06 or more"]
 
 
+@interpreted
 def test_a_model_that_starts_with_large_margins_is_left_alone(problem):
     start = np.full(6, 50.0)
     source = ArraySource(problem.X, np.where(problem.X @ start >= 0, 1.0, -1.0), shuffle=False)
@@ -144,6 +155,7 @@ def test_a_model_that_starts_with_large_margins_is_left_alone(problem):
     assert len(result.trace) == 0
 
 
+@interpreted
 @pytest.mark.slow
 def test_an_average_is_that_of_the_iterates_up_to_the_stop(problem):
     X, y, v = problem.X, problem.y, problem.weights
@@ -166,6 +178,7 @@ ODD_ROWS = {
 }
 
 
+@interpreted
 @pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.parametrize("name", ODD_ROWS)
@@ -180,6 +193,7 @@ def test_odd_rows(name, form, fresh):
     assert result.verdict.step == expected.verdict.step
 
 
+@interpreted
 @examples(60)
 @given(
     seed=st.integers(0, 10**6),

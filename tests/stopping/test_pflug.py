@@ -44,23 +44,27 @@ def problem():
     return random_problem(9, LOGISTIC, n_rows=400, n_features=7)
 
 
+@interpreted
 @pytest.mark.parametrize("burn_in", [0, -1, 0.5, 10.0, float("nan"), True, "car", None])
 def test_a_burn_in_that_is_none(burn_in):
     with pytest.raises(ValueError, match=r"burn_in=.*: give the number of samples \(1 or more\)"):
         Pflug(burn_in)
 
 
+@interpreted
 @pytest.mark.parametrize("rule", [Pflug(), Pflug(7), Pflug(np.int64(3))])
 def test_a_rule_is_what_it_says(rule):
     assert eval(repr(rule), {"Pflug": Pflug, "np": np}) == rule
 
 
+@interpreted
 @pytest.mark.parametrize(("n_rows", "burn_in"), [(100, 50), (5000, 50), (70_000, 700), (None, 1000)])
 def test_the_automatic_burn_in(n_rows, burn_in):
     state = Pflug().start(n_rows)
     assert f"burn-in of {burn_in:,} samples" in Pflug().describe(state, None)
 
 
+@interpreted
 def test_the_sample_that_fires_is_learnt_from(problem):
     X, y, v = problem.X, problem.y, problem.weights
     result = fit(X, y, Pflug(BURN_IN), v)
@@ -76,6 +80,7 @@ def test_the_sample_that_fires_is_learnt_from(problem):
     assert sums[-1] < 0.0
 
 
+@interpreted
 def test_it_waits_for_the_end_of_the_burn_in():
     """Gradients that point against each other from the second sample on."""
     X, y = np.ones((100, 1)), np.where(np.arange(100) % 2, 1.0, -1.0)
@@ -83,6 +88,7 @@ def test_it_waits_for_the_end_of_the_burn_in():
         assert fit(X, y, Pflug(burn_in), gamma=0.01).verdict.step == burn_in + 1
 
 
+@interpreted
 def test_a_rule_that_never_fires_ends_at_the_budget():
     X, y = np.ones((30, 2)), np.ones(30)
     verdict = fit(X, y, Pflug(5), gamma=0.01).verdict
@@ -92,6 +98,7 @@ def test_a_rule_that_never_fires_ends_at_the_budget():
     assert "Pflug was still in its burn-in of 1,000,000 samples" in early.reason
 
 
+@interpreted
 @pytest.mark.parametrize("block_size", [1, 3, 50])
 @pytest.mark.parametrize("solver", fast_first(1, [solvers.SGD(), solvers.ISGD()]), ids=repr)
 def test_block_size_is_irrelevant(problem, solver, block_size):
@@ -103,6 +110,7 @@ def test_block_size_is_irrelevant(problem, solver, block_size):
     assert whole.coef.tobytes() == parts.coef.tobytes()
 
 
+@interpreted
 @pytest.mark.parametrize("form", fast_first(1, FORMS))
 def test_the_same_sample_in_any_storage(problem, form):
     expected = fit(problem.X, problem.y, Pflug(BURN_IN), problem.weights)
@@ -111,6 +119,7 @@ def test_the_same_sample_in_any_storage(problem, form):
     assert result.verdict.evidence["sum"] == pytest.approx(expected.verdict.evidence["sum"], rel=1e-9)
 
 
+@interpreted
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_the_same_sample_in_single_precision(problem, form):
@@ -139,6 +148,7 @@ def test_centred_rows(seed, form):
         assert result.verdict.evidence["sum"] == pytest.approx(total, rel=1e-8)
 
 
+@interpreted
 @pytest.mark.slow
 def test_a_last_row_of_another_storage_is_left_out(problem):
     """partial_fit with dense rows and then sparse ones: one product is missing, and only that one."""
@@ -152,6 +162,7 @@ def test_a_last_row_of_another_storage_is_left_out(problem):
     assert model._results[0].rule_state.numbers[2] == pytest.approx(products.sum(), rel=1e-9)
 
 
+@interpreted
 @pytest.mark.slow
 def test_rows_longer_than_the_matrix_is_wide():
     """Repeated columns that SciPy was told not to look for: no buffer is as long as such a row."""

@@ -146,6 +146,7 @@ def test_a_part_that_has_fired_stays_fired(rows):
     assert f"MarginTest fired ({first.reason})" in waiting.reason
 
 
+@interpreted
 @pytest.mark.parametrize("passes", [0.25, 1, 1.5])
 def test_at_least_so_many_passes(passes, rows):
     late = fit(rows, Pflug(13)).verdict.step

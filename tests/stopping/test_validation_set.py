@@ -13,7 +13,7 @@ from sgdone.papers import sgd_reference
 from sgdone.papers.termination import reference as termination
 from sgdone.stopping import MaxPasses, MaxSamples, SmallValidationSet
 from storage_forms import FORMS
-from tiers import fast_first, grid
+from tiers import fast_first, grid, interpreted
 
 pytestmark = grid
 
@@ -31,6 +31,7 @@ def problem():
     return random_problem(21, LOGISTIC, n_rows=500, n_features=6)
 
 
+@interpreted
 @pytest.mark.parametrize("value", [0, -1, 1.5, 8.0, float("nan"), True, "8", [8]])
 @pytest.mark.parametrize("name", ["size", "every"])
 def test_numbers_that_are_none(name, value):
@@ -38,11 +39,13 @@ def test_numbers_that_are_none(name, value):
         SmallValidationSet(**{name: value})
 
 
+@interpreted
 @pytest.mark.parametrize("rule", [SmallValidationSet(), SmallValidationSet(8), SmallValidationSet(8, 5)])
 def test_a_rule_is_what_it_says(rule):
     assert eval(repr(rule)) == rule
 
 
+@interpreted
 @pytest.mark.parametrize("size", [20, 21, 10**6])
 def test_a_set_larger_than_the_data(size):
     X = np.random.default_rng(0).standard_normal((20, 2))
@@ -53,6 +56,7 @@ def test_a_set_larger_than_the_data(size):
         SGDClassifier(stop=SmallValidationSet(size)).fit(X, X[:, 0] > 0)
 
 
+@interpreted
 def test_rows_of_weight_zero_are_not_held_out():
     X, y = np.eye(6), np.ones(6)
     weights = np.array([0.0, 1.0, 0.0, 1.0, 1.0, 1.0])
@@ -63,6 +67,7 @@ def test_rows_of_weight_zero_are_not_held_out():
         fit(X, y, SmallValidationSet(4), weights)
 
 
+@interpreted
 def test_nothing_is_ever_learnt_from_the_rows_held_out(problem):
     """Not in later passes either; they may say what they like."""
     X, y, size = problem.X, problem.y, 16
@@ -77,6 +82,7 @@ def test_nothing_is_ever_learnt_from_the_rows_held_out(problem):
     assert fit(other, y, rule).coef.tobytes() == result.coef.tobytes()
 
 
+@interpreted
 def test_in_random_order_the_first_rows_of_that_order_are_held_out(problem):
     X, y, size = problem.X, problem.y, 16
     order = next(ArraySource(X, y).blocks(np.random.default_rng(7))).order[:size]
@@ -88,6 +94,7 @@ def test_in_random_order_the_first_rows_of_that_order_are_held_out(problem):
     assert np.allclose(held.coef, expected.coef, rtol=1e-12, atol=1e-13)
 
 
+@interpreted
 @pytest.mark.parametrize("weight", [2.0, 0.5])
 def test_one_weight_for_all_rows_stays_what_it_is(problem, weight):
     rule = SmallValidationSet(16, 10**6) | MaxPasses(1)
@@ -96,6 +103,7 @@ def test_one_weight_for_all_rows_stays_what_it_is(problem, weight):
     assert np.allclose(single.coef, each.coef, rtol=1e-12)
 
 
+@interpreted
 @pytest.mark.parametrize(("size", "every"), [(16, None), (8, 5), (1, 1), (40, 40)])
 def test_it_stops_at_the_first_check_that_brings_no_more(problem, size, every):
     X, y = problem.X, problem.y
@@ -117,6 +125,7 @@ def test_it_stops_at_the_first_check_that_brings_no_more(problem, size, every):
     assert words in result.verdict.reason
 
 
+@interpreted
 @pytest.mark.parametrize("form", fast_first(1, FORMS))
 def test_neither_storage_nor_block_size_matters(problem, form):
     rule = SmallValidationSet(12)
@@ -128,6 +137,7 @@ def test_neither_storage_nor_block_size_matters(problem, form):
         assert np.allclose(result.coef, expected.coef, rtol=1e-10, atol=1e-10)
 
 
+@interpreted
 @pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 @pytest.mark.slow
 def test_rows_held_out_are_seen_in_the_units_of_the_others(problem, form):
@@ -144,6 +154,7 @@ def test_rows_held_out_are_seen_in_the_units_of_the_others(problem, form):
     assert np.allclose(result.coef, w, rtol=1e-10, atol=1e-10)
 
 
+@interpreted
 @pytest.mark.slow
 def test_two_sets_share_their_rows(problem):
     """The larger one holds out, and the smaller takes its first rows."""
@@ -167,6 +178,7 @@ def test_two_sets_share_their_rows(problem):
     assert fit(X, y, rules[0] | rules[1]).verdict.step == min(expected)
 
 
+@interpreted
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e200])
 @pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
 def test_a_bad_row_is_found_even_if_it_is_held_out(problem, form, bad):
@@ -176,6 +188,7 @@ def test_a_bad_row_is_found_even_if_it_is_held_out(problem, form, bad):
         fit(FORMS[form](X), problem.y, SmallValidationSet(8))
 
 
+@interpreted
 def test_an_index_out_of_range_is_found_even_if_it_is_held_out(problem):
     X = FORMS["csr"](problem.X)
     X.indices[X.indptr[5]] = 6
@@ -183,6 +196,7 @@ def test_an_index_out_of_range_is_found_even_if_it_is_held_out(problem):
         fit(X, problem.y, SmallValidationSet(8))
 
 
+@interpreted
 @pytest.mark.slow
 def test_another_storage_in_the_next_call(problem):
     """What is held out is turned into the form of the rows at hand."""

@@ -157,6 +157,7 @@ def changed(rows, test, *steps, **changes):
     ]
 
 
+@interpreted
 def test_all_tests_of_a_run_share_the_preliminary_rows():
     stream, seed = two_classes(3, 0.5), np.random.SeedSequence(8)
     X, y = rows_of(stream, seed, 1)
