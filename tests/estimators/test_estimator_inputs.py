@@ -60,6 +60,7 @@ def test_sparse(kind, thin, model, same_model):
     assert type(model.predict(rows)) is np.ndarray
 
 
+@interpreted
 @pytest.mark.parametrize("loss", fast_first(1, ["logistic", "hinge", "squared_hinge", "squared", "exponential"], 1))
 @pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd", "isgd", "aisgd"]))
 def test_dense_and_csr_agree(solver, loss, thin):

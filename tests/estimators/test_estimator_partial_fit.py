@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, solvers, steps
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
 SOLVERS = ["sgd", "asgd", "isgd", "aisgd", solvers.Averaged(after=75)]
@@ -121,6 +121,7 @@ def test_parts_of_one_class_each(rng):
     assert model.score(X, y) > 0.9
 
 
+@interpreted
 @pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=str)
 def test_dense_then_sparse(solver, several):
     X, y = several

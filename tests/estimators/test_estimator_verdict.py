@@ -167,6 +167,7 @@ def test_an_update_is_a_sample_only_if_it_uses_one(name):
     assert by_name(name, SingleModel, solvers, "solver").counts == ("update" if name in UPDATES else "sample")
 
 
+@interpreted
 def test_updates_of_all_rows_are_not_called_samples(binary):
     verdict = SGDClassifier(solver="gd", stop=stopping.MaxSamples(4)).fit(*binary).verdict_
     assert str(verdict).startswith("Budget spent after 4 updates (4 passes): MaxSamples allows 4")

@@ -127,6 +127,7 @@ def test_accuracy_is_that_of_weighted_rows(raw_units):
     assert "model_accuracy" not in verdict.evidence
 
 
+@interpreted
 def test_sorted_rows_are_compared_all_over(problem):
     """The first of them are of one class, which a constant would predict without error."""
     X, y = problem

@@ -9,7 +9,7 @@ from problems import FEW_LOSSES, LOSSES, random_problem
 from running import run
 from sgdone import solvers, stopping
 from sgdone.data import ArraySource
-from tiers import examples, fast_first
+from tiers import examples, fast_first, interpreted
 
 SOLVERS = [solvers.SGD(), solvers.ISGD(), solvers.asgd(), solvers.aisgd(), solvers.Averaged(solvers.SGD(), 30)]
 
@@ -28,6 +28,7 @@ def same_bits(a, b):
     )
 
 
+@interpreted
 @pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=repr)
 @examples(12)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), shuffle=st.booleans())
@@ -51,6 +52,7 @@ def test_block_size_changes_no_bit_across_windows(solver, rng):
         assert same_bits(whole, fit(ArraySource(X, y), LOSSES[0], solver, stopping.MaxPasses(1.7), block_size=size))
 
 
+@interpreted
 @pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=repr)
 @examples(12)
 @given(seed=st.integers(0, 10**6))

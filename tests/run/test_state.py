@@ -9,7 +9,7 @@ from problems import LOSSES, random_problem
 from running import Run, run
 from sgdone import solvers, stopping
 from sgdone.kernels import storage
-from tiers import fast_first
+from tiers import fast_first, interpreted
 
 SOLVERS = [solvers.SGD(), solvers.ISGD(), solvers.asgd(), solvers.aisgd()]
 
@@ -36,6 +36,7 @@ def test_resume_from_a_copy_gives_the_same_bits(solver, as_csr):
     assert np.array_equal(straight.state.numbers, resumed.state.numbers)
 
 
+@interpreted
 @pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=repr)
 def test_state_moves_between_dense_and_sparse_rows(solver):
     loss = LOSSES[0]

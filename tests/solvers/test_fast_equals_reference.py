@@ -49,6 +49,7 @@ def assert_same(result, expected):
     assert result.intercept == pytest.approx(b, rel=1e-10, abs=1e-10)
 
 
+@interpreted
 @pytest.mark.parametrize("loss", fast_first(1, LOSSES), ids=lambda loss: loss.name)
 @examples(15)
 @given(seed=st.integers(0, 10**6), as_csr=st.booleans(), intercept=st.booleans())

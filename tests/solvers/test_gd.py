@@ -96,6 +96,7 @@ def test_algorithm_1_equals_its_slow_twin(seed):
     assert result.verdict.evidence["scale"] == pytest.approx(expected, rel=1e-12)
 
 
+@interpreted
 @pytest.mark.parametrize(
     "loss", fast_first(1, [LOGISTIC, losses.Squared(), losses.MarginPursuit()]), ids=lambda loss: loss.name
 )
@@ -162,6 +163,7 @@ def test_float32_rows_sum_in_float64():
 # --- Rules --------------------------------------------------------------------------------------------------------
 
 
+@interpreted
 def test_budgets_in_passes_samples_and_parts_of_passes(problem):
     assert fit(problem, MaxPasses(7)).verdict.step == 7
     assert fit(problem, MaxPasses(2.5)).verdict.step == 3
@@ -169,6 +171,7 @@ def test_budgets_in_passes_samples_and_parts_of_passes(problem):
     assert fit(problem, MaxSamples(3).then(2.0)).verdict.step == 6
 
 
+@interpreted
 def test_progressive_loss_looks_after_every_step(problem):
     result = fit(problem, ProgressiveLoss(1e-2))
     assert result.verdict.status is Status.CONVERGED
@@ -210,6 +213,7 @@ def test_rules_that_look_at_every_sample_are_refused(problem, rule):
         fit(problem, rule)
 
 
+@pytest.mark.slow
 def test_many_steps_leave_few_rows_in_the_trace(problem):
     result = fit(problem, MaxSamples(40_000))
     assert result.verdict.step == 40_000

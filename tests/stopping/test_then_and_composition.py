@@ -68,6 +68,7 @@ RULES = [
 ]
 
 
+@interpreted
 @pytest.mark.parametrize("rule", fast_first(1, RULES), ids=repr)
 def test_every_rule_goes_on_to_a_multiple_of_its_samples(rule, rows):
     alone, longer = fit(rows, rule).verdict, fit(rows, rule.then(1.5)).verdict
@@ -80,6 +81,7 @@ def test_every_rule_goes_on_to_a_multiple_of_its_samples(rule, rows):
     assert fit(rows, rule.then(1.5), block_size=1).verdict.reason == longer.reason
 
 
+@interpreted
 def test_what_it_says_on_the_way(rows):
     verdict = fit(rows, MarginTest().then(100) | MaxPasses(1)).verdict
     assert verdict.rule == "MaxPasses"
@@ -88,6 +90,7 @@ def test_what_it_says_on_the_way(rows):
     assert others.endswith(f"and continues to sample {100 * fit(rows, MarginTest()).verdict.step:,}")
 
 
+@interpreted
 def test_a_rule_that_never_fires_never_goes_on(rows):
     verdict = fit(rows, MarginTest(1e6).then(1.5)).verdict
     assert (verdict.rule, verdict.passes) == ("MaxPasses", 100.0)
@@ -119,6 +122,7 @@ def test_all_others_have_their_say(rows):
         assert words in verdict.reason
 
 
+@interpreted
 def test_a_rule_alone_has_no_others(rows):
     """The budget that nobody asked for keeps silent."""
     verdict = fit(rows, MarginTest()).verdict
@@ -176,6 +180,7 @@ def test_a_rule_is_what_it_says(rule):
     assert eval(repr(rule), vars(stopping).copy()) == rule
 
 
+@interpreted
 def test_a_run_may_go_on_with_a_rule_that_has_no_bound(rows):
     options = {"alpha": 0.01, "step": steps.Constant(0.1), "single_pass": True}
     rule = MarginTest(8.0)
@@ -206,6 +211,7 @@ def test_endless_budgets_bound_nothing():
     assert MaxPasses(3).then(2).bounded
 
 
+@interpreted
 @pytest.mark.parametrize("stop", [Distance(first=50) | MaxPasses(3), MarginTest(50.0) | MaxPasses(3)], ids=repr)
 def test_advice_is_the_same_for_any_block_size(stop, rows):
     whole = fit(rows, stop, gamma=0.01).verdict.advice
