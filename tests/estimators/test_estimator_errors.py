@@ -1,6 +1,7 @@
 """Bad data: an error says what was found, where, and what to do."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -177,3 +178,15 @@ def test_labels_that_are_numbers_of_any_size_do_not_warn():
 def test_a_warm_start_that_is_neither_true_nor_false():
     with pytest.raises(TypeError, match="warm_start must be True or False"):
         LinearClassifier(warm_start=np.zeros(2)).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize("classes", [sparse.csr_array(np.eye(2)), 1, [[0], [1]]], ids=["sparse", "scalar", "2-D"])
+def test_classes_that_are_no_list_of_labels(classes, binary):
+    with pytest.raises(ValueError, match="classes must be a list or 1-dimensional array of labels; got "):
+        SGDClassifier().partial_fit(*binary, classes=classes)
+
+
+def test_weights_of_a_frame_whose_sum_overflows(binary):
+    X, y = binary
+    with pytest.raises(ValueError, match="the sample weights are too large"):
+        LinearClassifier().partial_fit(pd.DataFrame(X).add_prefix("x"), y, [0, 1], np.full(len(y), 1e308))

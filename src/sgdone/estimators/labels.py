@@ -7,6 +7,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.data.label_kinds import check_labels
+from sgdone.message_text import shortened
 from sgdone.tables.arrow_arrays import numpy_of
 
 _PEEK = 1000
@@ -63,6 +64,8 @@ def known_classes(classes: ArrayLike | None, first: NDArray[Any] | None) -> NDAr
     """The classes of a stream, sorted: those of the first call, which later calls may repeat but not change."""
     if classes is not None:
         check_labels(classes, "classes")
+        if np.ndim(classes) != 1:
+            raise ValueError(f"classes must be a list or 1-dimensional array of labels; got {shortened(classes)}")
     known = first if classes is None else np.unique(np.asarray(classes))
     if known is None:
         raise ValueError("classes must be passed on the first call to partial_fit: all labels that will come")

@@ -120,12 +120,13 @@ class TableEncoderCore:
     def add_numbers(self, X: NDArray[Any], sample_weight: ArrayLike | None = None) -> None:
         """Learn the means of more rows of a table that is an array already."""
         weight = _weights(sample_weight, X.shape[0])
-        count = float(X.shape[0] if weight is None else weight.sum())
-        totals = column_sums(X, weight)
-        for plan, total, values in zip(self.plans_, totals.tolist(), X.T, strict=True):
-            assert isinstance(plan.encoder, NumberEncoder)
-            if plan.encoder.gaps.indicator is None and not plan.encoder.gaps.add(total, count):
-                plan.encoder.gaps.learn(values.astype(np.float64), weight)
+        with np.errstate(over="ignore", invalid="ignore"):  # weights that are too large are refused before training
+            count = float(X.shape[0] if weight is None else weight.sum())
+            totals = column_sums(X, weight)
+            for plan, total, values in zip(self.plans_, totals.tolist(), X.T, strict=True):
+                assert isinstance(plan.encoder, NumberEncoder)
+                if plan.encoder.gaps.indicator is None and not plan.encoder.gaps.add(total, count):
+                    plan.encoder.gaps.learn(values.astype(np.float64), weight)
 
     def encode(self, X: Any) -> Encoded:
         """Encode a table as dense and sparse rows, learning nothing."""
