@@ -170,3 +170,12 @@ def test_one_line_with_many_keys(file, monkeypatch):
     assert table["k299"].to_pylist() == [None] * 300 + [299.0] + [None] * 200
     assert read(path).X.equals(table)
     assert max(made) <= 2000
+
+
+@pytest.mark.parametrize("text", ["null\n", '\n null\n{"a": 1, "y": 0}\n', '{"a": 1, "y": 0}\nnull\n'])
+def test_a_line_that_is_null_is_named(tmp_path, text):
+    """Arrow's reader ends the process."""
+    (tmp_path / "t.jsonl").write_text(text)
+    line = 1 + text[: text.index("null")].count("\n")
+    with pytest.raises(DataError, match=rf"t\.jsonl, line {line}: "):
+        list(read_parts(input_files(tmp_path / "t.jsonl"), ReadOptions(tmp_path / "t.jsonl", label="y")))

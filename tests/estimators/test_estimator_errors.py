@@ -190,3 +190,9 @@ def test_weights_of_a_frame_whose_sum_overflows(binary):
     X, y = binary
     with pytest.raises(ValueError, match="the sample weights are too large"):
         LinearClassifier().partial_fit(pd.DataFrame(X).add_prefix("x"), y, [0, 1], np.full(len(y), 1e308))
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_seeds_beyond_the_range_of_numpy(seed, binary):
+    with pytest.raises(ValueError, match=r"random_state must be from 0 to 2\*\*32 - 1; got "):
+        LinearClassifier(random_state=seed).fit(*binary)

@@ -28,6 +28,7 @@ _WHOLE, _NUMBER, _BOOLEAN, _STRING, _NESTED = (
 )
 _TYPES = {_WHOLE: pa.float64(), _NUMBER: pa.float64(), _BOOLEAN: pa.bool_(), _STRING: pa.large_string()}
 _BLANK = re.compile(rb"\n[ \t\r]*\n")
+_NULL_LINE = re.compile(rb"(?:\A|\n)[ \t\r\n]*null")
 #: What to do with other JSON.
 ONE_OBJECT_A_LINE = "write one object a line (pandas: to_json(orient='records', lines=True))"
 
@@ -207,6 +208,8 @@ class RecordParser:
 
 def arrow_read(block: TextBlock, parse_options: Any) -> Any:
     """Parse a block with Arrow: in pieces, or at once if a line is longer than a piece."""
+    if _NULL_LINE.search(block.text):
+        raise pa.ArrowInvalid("a line is null, not an object")  # Arrow crashes if it is the first of a piece
     for size in (_PIECE, len(block.text) + 1):
         try:
             read_options = arrow_json.ReadOptions(block_size=size)

@@ -12,7 +12,7 @@ from sgdone.data.learning_task import Task
 from sgdone.interfaces.registry import by_name, names
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.loss import Loss, real_or_nan
-from sgdone.message_text import did_you_mean
+from sgdone.message_text import did_you_mean, shortened
 from sgdone.run import Monitor
 from sgdone.solvers.single_model import SingleModel
 from sgdone.steps.step_size import StepSize
@@ -140,6 +140,8 @@ def as_verbose(verbose: Any) -> bool:
 def as_random_state(random_state: Any) -> np.random.RandomState:
     """Random numbers from a seed, or as scikit-learn's ``check_random_state``."""
     if isinstance(random_state, Integral):
+        if not 0 <= random_state < 2**32:
+            raise ValueError(f"random_state must be from 0 to 2**32 - 1; got {shortened(random_state)}")
         return np.random.RandomState(int(random_state))
     from sklearn.utils import check_random_state
 
