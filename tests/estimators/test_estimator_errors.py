@@ -196,3 +196,9 @@ def test_weights_of_a_frame_whose_sum_overflows(binary):
 def test_seeds_beyond_the_range_of_numpy(seed, binary):
     with pytest.raises(ValueError, match=r"random_state must be from 0 to 2\*\*32 - 1; got "):
         LinearClassifier(random_state=seed).fit(*binary)
+
+
+def test_a_long_label_is_cut_short():
+    with pytest.raises(ValueError, match="y holds one class only") as raised:
+        LinearClassifier().fit([[1.0], [2.0]], ["x" * 10_000] * 2)
+    assert len(str(raised.value)) < 200

@@ -83,7 +83,7 @@ def encode_known(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.integer[A
         raise ValueError(f"the labels in y are of kinds that cannot be compared with the classes ({error})") from error
     if unknown:
         shown = ", ".join(repr(label) for label in classes.tolist())
-        raise ValueError(f"y holds the label {unknown[0]!r}, which is not one of the classes ({shown})")
+        raise ValueError(f"y holds the label {shortened(unknown[0])}, which is not one of the classes ({shown})")
     return np.searchsorted(classes, y)
 
 
@@ -96,7 +96,7 @@ def check_classes(classes: NDArray[Any], numbers: NDArray[np.integer[Any]], weig
     """Raise a ValueError for a single class in the labels or among the rows of positive weight."""
     if classes.size < 2:
         raise ValueError(
-            f"y holds one class only ({classes.tolist()[0]!r}): a classifier needs rows of two classes or more"
+            f"y holds one class only ({shortened(classes.tolist()[0])}): a classifier needs rows of two classes or more"
         )
     if weight is not None:
         present = np.bincount(numbers, weights=weight > 0, minlength=classes.size) > 0

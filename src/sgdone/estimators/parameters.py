@@ -140,7 +140,7 @@ def as_verbose(verbose: Any) -> bool:
 def as_random_state(random_state: Any) -> np.random.RandomState:
     """Random numbers from a seed, or as scikit-learn's ``check_random_state``."""
     if isinstance(random_state, Integral):
-        if not 0 <= random_state < 2**32:
+        if not 0 <= int(random_state) < 2**32:
             raise ValueError(f"random_state must be from 0 to 2**32 - 1; got {shortened(random_state)}")
         return np.random.RandomState(int(random_state))
     from sklearn.utils import check_random_state
