@@ -200,3 +200,14 @@ def test_nothing_is_half_written(rows, tmp_path):
         sgdone.save(model, path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.slow
+def test_a_fit_that_ends_between_two_comparisons_of_its_candidates(tmp_path):
+    """The last comparison dropped candidates that the sums of progressive losses still had."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60_000, 30))
+    y = (X @ rng.standard_normal((30, 7)) + rng.gumbel(size=(60_000, 7))).argmax(axis=1)
+    model = LinearClassifier(random_state=0, stop=stopping.MaxSamples(14_500)).fit(X, y)
+    sgdone.save(model, tmp_path / "m")
+    assert np.array_equal(sgdone.load(tmp_path / "m").coef_, model.coef_)

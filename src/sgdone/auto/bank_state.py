@@ -439,6 +439,7 @@ class BankState:
     def _keep(self, candidates: list[Candidate]) -> None:
         if len(candidates) < len(self.models.alive):
             self.models.keep(candidates)
+            self.progressive.clear()  # its sums have a column for each candidate
 
     def _set_step_sizes(self, block: Block, window: NDArray[np.uint64]) -> None:
         """Measure the typical row of a window, unless it has only a few rows of a stream that is known already."""
