@@ -5,13 +5,16 @@ from sklearn.linear_model import LogisticRegression
 
 from sgdone.data import ArraySource
 from sgdone.data.rows import Scaling
-from sgdone.sums.pieces import Pieces
+from sgdone.newton import Followed
+from sgdone.sums.pieces import BlockPieces
+from sgdone.sums.row_sum import MemoryRows
+from sgdone.sums.system import System
 
 
 def pieces_of(X, y, weights=None, scaling=None, frequency=1.0, threads=1):
     """Rows in other units; as they are by default."""
     block = next(ArraySource(X, y, weights, shuffle=False).blocks(np.random.default_rng(0)))
-    return Pieces(block, scaling or Scaling(np.ones(X.shape[1])), frequency, threads)
+    return BlockPieces(block, scaling or Scaling(np.ones(X.shape[1])), frequency, threads)
 
 
 def classes(n_classes, n_rows=40, n_features=3, seed=0):
@@ -28,10 +31,16 @@ def numbers(n_rows=40, n_features=3, seed=0):
     return X, X @ np.arange(1.0, n_features + 1.0) + 2.0 + rng.standard_normal(n_rows)
 
 
+def system_of(objective, pieces):
+    """An objective in the units of pieces."""
+    return System(objective, pieces.scaling)
+
+
 def found_by(path):
     """The optimum at the end of a path."""
-    for _ in path.evaluations():
-        pass
+    readings = Followed(MemoryRows(path.pieces.block, path.pieces.frequency), path.evaluations())
+    while not readings.done:
+        readings.read()
     return path.best
 
 

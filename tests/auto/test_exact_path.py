@@ -5,13 +5,16 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from exact_problems import classes, found_by, log_losses, logistic, numbers, pieces_of
+from exact_problems import classes, found_by, log_losses, logistic, numbers, pieces_of, system_of
 from running import objective_of
 from sgdone.auto import exact_path
 from sgdone.auto.exact_path import EXACT, ExactPath
 from sgdone.data.rows import Scaling
 from sgdone.losses import Huber, Logistic, SquaredHinge
-from sgdone.sums.second_order import contrasts, second_order
+from sgdone.newton import Followed
+from sgdone.sums.row_sum import MemoryRows
+from sgdone.sums.second_order import second_order
+from sgdone.sums.system import contrasts
 
 TASKS = pytest.mark.parametrize("n_classes", [2, 3])
 #: Whether the curvature is evaluated at each point, or conjugate gradients use an earlier one.
@@ -25,7 +28,7 @@ def branch(cheap, monkeypatch):
 
 
 def path_of(objective, pieces):
-    return ExactPath(objective, pieces, np.zeros((pieces.width, objective.n_free_outputs)))
+    return ExactPath(system_of(objective, pieces), pieces, np.zeros((pieces.width, objective.n_free_outputs)))
 
 
 def outputs(objective, model):
@@ -201,14 +204,18 @@ def test_the_model_so_far_is_known_at_any_time():
     objective = objective_of(Logistic(), 3)
     path = path_of(objective, pieces_of(X, y))
     assert path.best is None
-    for _ in path.evaluations():
-        assert path.best is None or np.isfinite(path.best.model).all()
+    readings, known = Followed(MemoryRows(path.pieces.block), path.evaluations()), []
+    while not readings.done:
+        readings.read()
+        known.append(path.best is not None and np.isfinite(path.best.model).all())
+    assert known == sorted(known)
+    assert known[1]
 
 
 def test_a_start_does_not_change_the_optimum():
     X, y = classes(2, 60)
     objective, pieces = objective_of(Logistic()), pieces_of(X, y)
     near = found_by(path_of(objective, pieces))
-    far = found_by(ExactPath(objective, pieces, np.array([[30.0], [-30.0], [10.0], [5.0]])))
+    far = found_by(ExactPath(system_of(objective, pieces), pieces, np.array([[30.0], [-30.0], [10.0], [5.0]])))
     assert far.penalty == near.penalty
     np.testing.assert_allclose(far.model, near.model, atol=1e-4)

@@ -13,10 +13,10 @@ from sgdone.data.rows import Scaling
 from sgdone.data.validation_rows import ValidationRows
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic, Squared
-from sgdone.solvers.minimisation import EXACT
+from sgdone.newton import EXACT
 from sgdone.sums.derivatives import derivatives
-from sgdone.sums.pieces import Pieces
-from sgdone.sums.second_order import contrasts
+from sgdone.sums.pieces import BlockPieces
+from sgdone.sums.system import contrasts
 from tiers import interpreted
 
 
@@ -36,7 +36,7 @@ def found(X, y, objective, weights=None, given_units=False, folds=True):
     units = Units.of_all_rows(block, centred=objective.fit_intercept)
     scaling = Scaling(np.where(np.isfinite(units.scaling.scale), 1.0, np.inf)) if given_units else units.scaling
     validation = ValidationRows.drawn(block, block.all_used(), rng) if folds else ValidationRows()
-    pieces = Pieces(block, scaling)
+    pieces = BlockPieces(block, scaling)
     start = np.zeros((X.shape[1] + 1, objective.n_free_outputs))
     path = FoldPath(objective, pieces, start, validation)
     assert sum(1 for _ in path.evaluations()) > 3
@@ -130,7 +130,7 @@ def test_the_given_units_compete_if_all_rows_have_norm_1(favoured):
     losses = derivatives(objective, X @ model + intercept, y)
     gradient = X.T @ losses.slopes + path.best.penalty * model * scale**2
     assert np.abs(gradient).max() < 1e-3
-    assert not has_unit_norms(Pieces(next(ArraySource(sparse.csr_array(2.0 * X), y).blocks(rng)), path.pieces.scaling))
+    assert not has_unit_norms(next(ArraySource(sparse.csr_array(2.0 * X), y).blocks(rng)))
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
-from exact_problems import classes, found_by, log_losses, logistic, numbers, pieces_of
+from exact_problems import classes, found_by, log_losses, logistic, numbers, pieces_of, system_of
 from running import objective_of
 from sgdone.auto.exact_path import ExactPath
 from sgdone.auto.leave_one_out import leave_one_out
 from sgdone.losses import Logistic, Squared
-from sgdone.solvers.newton_step import Factors
+from sgdone.newton.direction import Factors
 from sgdone.sums.second_order import second_order
 
 WEIGHTS = np.tile([0.5, 1.0, 2.0, 3.0], 15)
@@ -26,7 +26,7 @@ def approximate(n_classes, X, y, weights, strength=3.0):
     pieces = pieces_of(X, y, weights)
     loss = Squared() if n_classes is None else Logistic()
     objective = objective_of(loss, n_classes, alpha=strength / weights.sum())
-    model = found_by(ExactPath(objective, pieces, np.zeros((4, objective.n_free_outputs)))).model
+    model = found_by(ExactPath(system_of(objective, pieces), pieces, np.zeros((4, objective.n_free_outputs)))).model
     penalties = np.array([strength, strength, strength, 0.0])
     curvature = second_order(objective, pieces, model).curvature
     inverse = Factors.of(curvature, penalties, model.shape[1]).inverse()

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import Ridge, RidgeCV
 
-from exact_problems import found_by, numbers, pieces_of
+from exact_problems import found_by, numbers, pieces_of, system_of
 from running import objective_of
 from sgdone.auto.ridge_path import RidgePath
 from sgdone.data.rows import Scaling
@@ -19,7 +19,8 @@ WEIGHTS = np.tile([0.5, 1.0, 2.0, 3.0], 10)
 
 def path_of(X, y, weights=None, alpha=None, fit_intercept=True, scaling=None, **options):
     objective = objective_of(Squared(), None, fit_intercept, alpha)
-    return RidgePath(objective, pieces_of(X, y, weights, scaling), **options)
+    pieces = pieces_of(X, y, weights, scaling)
+    return RidgePath(system_of(objective, pieces), pieces, **options)
 
 
 def ridge(X, y, strength, weights=None, fit_intercept=True):

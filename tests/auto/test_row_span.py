@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from exact_problems import classes, found_by, numbers, pieces_of
+from exact_problems import classes, found_by, numbers, pieces_of, system_of
 from running import objective_of
 from sgdone.auto.exact_path import ExactPath
 from sgdone.auto.ridge_path import RidgePath
-from sgdone.auto.row_span import RowSpan, is_smaller
 from sgdone.data.rows import Scaling
 from sgdone.losses import Logistic, Squared
 from sgdone.sums.pieces import PIECE
+from sgdone.sums.row_span import RowSpan, is_smaller
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 TASKS = pytest.mark.parametrize("n_classes", [2, 3, None])
@@ -20,8 +20,8 @@ TASKS = pytest.mark.parametrize("n_classes", [2, 3, None])
 def path_of(n_classes, pieces, alpha=None):
     objective = objective_of(Squared() if n_classes is None else Logistic(), n_classes, alpha=alpha)
     if n_classes is None:
-        return RidgePath(objective, pieces)
-    return ExactPath(objective, pieces, np.zeros((pieces.width, objective.n_free_outputs)))
+        return RidgePath(system_of(objective, pieces), pieces)
+    return ExactPath(system_of(objective, pieces), pieces, np.zeros((pieces.width, objective.n_free_outputs)))
 
 
 def wide(n_classes, form=np.asarray):

@@ -9,8 +9,9 @@ from sgdone.auto.block_finish import best_strength
 from sgdone.data import ArraySource, Scaling
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Squared
-from sgdone.sums.pieces import Pieces
-from sgdone.sums.second_order import second_order
+from sgdone.sums.row_sum import MemoryRows
+from sgdone.sums.second_order import SecondOrderAt
+from sgdone.sums.system import System
 
 pytestmark = pytest.mark.usefixtures("own_cache_folder")
 
@@ -73,8 +74,8 @@ def test_the_penalty_of_least_expected_loss():
         y -= y.mean()
         block = next(iter(ArraySource(X, y, shuffle=False).blocks(rng)))
         model = np.append(np.linalg.lstsq(X, y)[0], 0.0)[:, None]
-        sums = second_order(objective, Pieces(block, Scaling(np.ones(20))), model)
-        return best_strength(objective, sums, model, lambda own: np.append(np.full(20, own), 0.0))
+        system = System(objective, Scaling(np.ones(20)))
+        return best_strength(system, MemoryRows(block).sum(SecondOrderAt(system, model)), model)
 
     # Ridge: the best penalty is about the variance of the noise over that of the coefficients.
     assert strength(1.0) < 5 < 100 < strength(0.02)

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from inference.summary_problems import groups_of, kinds
 from sgdone import LinearClassifier, LinearRegressor
-from sgdone.inference import estimate, large
+from sgdone.inference import estimate, large, sample
 from tiers import fast_first, slow
 
 N_ROWS, N_FEATURES = 3000, 24
@@ -21,7 +21,7 @@ def iterative(monkeypatch):
 
     def patch():
         monkeypatch.setattr(estimate, "MOST_FACTORISED", 1)
-        monkeypatch.setattr(large, "_FREQUENT", 5)
+        monkeypatch.setattr(sample, "_FREQUENT", 5)
 
     return patch
 

@@ -11,7 +11,7 @@ from sgdone.data.rows import Scaling
 from sgdone.losses import Logistic, Squared, SquaredHinge
 from sgdone.sums.pieces import PIECE
 from sgdone.sums.score_products import _GROUPS, group_score_products, score_products
-from sgdone.sums.second_order import contrasts
+from sgdone.sums.system import contrasts
 
 OBJECTIVES = {
     "two classes": objective_of(Logistic(), 2),

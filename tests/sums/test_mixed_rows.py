@@ -12,7 +12,7 @@ from sgdone.sums.columns import column_moments
 from sgdone.sums.fold_rows import Outputs, fold_rows
 from sgdone.sums.gram import gram
 from sgdone.sums.mixed_rows import MixedRows, rows_in_units
-from sgdone.sums.pieces import Pieces, in_units
+from sgdone.sums.pieces import BlockPieces, in_units
 from sgdone.sums.second_order import second_order
 from tiers import slow
 
@@ -79,11 +79,11 @@ def test_moments_and_products_of_columns(centred, weighted, rng):
 def test_pieces_and_their_sums(rng):
     X, weights = rows_of(9000), rng.integers(0, 3, 9000).astype(np.float64)
     objective, model = objective_of(Logistic(), 2), rng.standard_normal((6, 1))
-    found, expected = (second_order(objective, Pieces(block_of(X, d, weights), SCALING), model) for d in (2, 5))
+    found, expected = (second_order(objective, BlockPieces(block_of(X, d, weights), SCALING), model) for d in (2, 5))
     for name in ("weight", "loss", "misses", "gradient", "curvature"):
         close(getattr(found, name), getattr(expected, name))
     some = [np.array([8999, 3, 5]), np.array([0, 1, 2])]
-    for mixed, dense in zip(*(Pieces(block_of(X, d), SCALING).of_rows(some) for d in (2, 5)), strict=True):
+    for mixed, dense in zip(*(BlockPieces(block_of(X, d), SCALING).of_rows(some) for d in (2, 5)), strict=True):
         close(mixed.rows.times(model), dense.rows.times(model))
 
 
@@ -97,7 +97,7 @@ def test_a_copy_in_other_units():
 @pytest.mark.parametrize(("per_model", "coupled"), [(1, False), pytest.param(3, True, marks=slow)])
 def test_rows_of_folds(per_model, coupled, rng):
     X, weights = rows_of(5000), rng.integers(0, 2, 5000).astype(np.float64)
-    found, expected = (fold_rows(Pieces(block_of(X, d, weights), SCALING)) for d in (2, 5))
+    found, expected = (fold_rows(BlockPieces(block_of(X, d, weights), SCALING)) for d in (2, 5))
     models, n_columns = 2, 2 * per_model
     width = found.width(n_columns)
     columns, intercepts, values = np.zeros((5, width)), np.zeros(width), np.zeros((found.n_rows, width))

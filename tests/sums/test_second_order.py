@@ -8,7 +8,7 @@ from running import objective_of
 from sgdone.data import ArraySource
 from sgdone.data.rows import Scaling
 from sgdone.losses import Exponential, Huber, Logistic, Squared, SquaredHinge
-from sgdone.sums.pieces import PIECE, Pieces
+from sgdone.sums.pieces import PIECE, BlockPieces
 from sgdone.sums.second_order import curvature_products, second_order
 
 OBJECTIVES = {
@@ -37,7 +37,7 @@ def problem(name, n_rows=50, seed=0):
 
 
 def pieces_of(X, y, weights, scaling):
-    return Pieces(next(ArraySource(X, y, weights).blocks(np.random.default_rng(0))), scaling)
+    return BlockPieces(next(ArraySource(X, y, weights).blocks(np.random.default_rng(0))), scaling)
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)

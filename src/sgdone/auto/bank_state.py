@@ -165,11 +165,8 @@ class BankState:
         if start is None:
             coef, intercept = _no_coef(objective, rows.n_features), initial_intercept(objective, labels)
         else:
-            coef, intercept = start.coef.astype(np.float64), start.intercept
-            scaling = units.scaling
-            if scaling.shift is not None:
-                intercept = intercept + coef @ scaling.shift
-            coef = coef * np.where(np.isfinite(scaling.scale), scaling.scale, 0.0)
+            scaled, intercept = units.scaling.from_user(start.coef.astype(np.float64), start.intercept)
+            coef = scaled.T
         models = Models.at(objective, candidates, rows.dtype, coef, intercept)
         middle, smoothness = candidates[len(candidates) // 2], curvature(objective, labels)
         state = cls(objective, units, models, middle, smoothness=smoothness)

@@ -1,8 +1,7 @@
 """The finish of a fit from files: Newton's method in passes over the blocks."""
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,23 +9,23 @@ from numpy.typing import NDArray
 from sgdone.auto import work
 from sgdone.auto.bank_state import BankState
 from sgdone.auto.exact_rule import can_be_exact, exact_rule
-from sgdone.data.rows import Scaling
+from sgdone.auto.penalty_path import Evaluated, Readings
 from sgdone.data.source import Block, Source
 from sgdone.data.stream import Stream
-from sgdone.data.threads import blas_threads, mapped, single_thread
+from sgdone.data.threads import single_thread
 from sgdone.interfaces.method import Finish, Method, Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Judgement, Model
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
-from sgdone.solvers.minimisation import EXACT, Minimisation, dispersion
-from sgdone.solvers.newton_step import Factors, Penalised
+from sgdone.newton import EXACT, Followed, Minimum, Position, Problem, minimise
+from sgdone.newton.direction import ByFactors, Factors, Point
 from sgdone.steps.step_size import StepSize
-from sgdone.sums.pieces import PIECE, Piece, Pieces
-from sgdone.sums.second_order import SecondOrder, contrasts, free_model
+from sgdone.sums.row_sum import DiskRows
+from sgdone.sums.second_order import SecondOrder, SecondOrderAt
+from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
-Found = TypeVar("Found")
 
 #: Largest number of coefficients: their curvature is a small matrix, and its products take no longer than reading.
 _MOST_COEFFICIENTS = 1024
@@ -36,89 +35,54 @@ STRENGTHS = 10.0 ** (np.arange(-6, 9) / 2.0)
 ROWS_PER_COEFFICIENT = 50
 
 
-@final
-class BlockPieces:
-    """The rows of a source in the units of the sums, as `sgdone.sums.pieces.Pieces` has those of a matrix.
-
-    Pieces are cut by the number of the row in its source, so that the size of blocks does not matter.
-    """
-
-    def __init__(self, source: Source, scaling: Scaling, n_features: int) -> None:
-        self._source, self.scaling, self.n_features = source, scaling, n_features
-        self.n_rows, self.width, self.frequency = source.n_rows or 0, n_features + 1, 1.0
-        self.threads = blas_threads()
-
-    def map(self, function: Callable[[Piece], Found]) -> Iterable[Found]:
-        """Apply a function to each piece, in order; reads all blocks once."""
-        return mapped(function, self._pieces(), self.threads)
-
-    def __iter__(self) -> Iterator[Piece]:
-        return self._pieces()
-
-    def _pieces(self) -> Iterator[Piece]:
-        for block in self._source.blocks_in_order(self.n_features):
-            used = block.all_used()
-            numbers = used // np.uint64(PIECE)
-            ends = np.flatnonzero(np.diff(numbers)) + 1
-            chosen = [part.astype(np.intp) for part in np.split(used, ends) if part.size]
-            yield from Pieces(block, self.scaling).of_rows(chosen)
-
-
 @dataclass
 class BlockFinishState:
     """Where Newton's method is."""
 
-    objective: Objective
-    pieces: Any
+    system: System
+    rows: DiskRows
     weight: float
     dtype: Any
-    #: What the method before it said of its model.
+    #: Validation loss of the previous method.
     before: Judgement | None
     #: Whether the penalty is chosen again.
     chooses: bool
-    search: Minimisation = field(init=False)
-    evaluations: Iterator[None] = field(init=False)
+    start: Array
+    readings: Followed = field(init=False)
+    position: Position = field(default_factory=Position)
+    found: Minimum | None = None
+    evaluated: Evaluated = field(default_factory=Evaluated)
     steps: int = 0
     done: bool = False
     judgement: Judgement | None = None
 
-    def at_penalty(self, model: Array) -> Minimisation:
-        """A search for the optimum at the present penalty, from a model."""
-        penalties = self._penalties(self.objective.penalty * self.weight)
-        return Minimisation(self.objective, self.pieces, penalties, model, None, cheap=True)
-
-    def evaluate(self, model: Array) -> Iterator[None]:
-        """Find the optimum; stops before each reading of the rows. The first one also tells the penalty."""
-        yield from self.search.first_evaluation()
-        sums = self.search.sums
+    def evaluate(self) -> Readings:
+        """Find the optimum. The first reading also tells the penalty."""
+        sums: SecondOrder = yield SecondOrderAt(self.system, self.start)
+        system = self.system
         if self.chooses:
-            strength = best_strength(self.objective, sums, model, self._penalties)
-            self.objective = replace(self.objective, alpha=strength / self.weight)
-            known = self.search.evaluated
-            self.search = self.at_penalty(model)
-            self.search.evaluated = known
-        yield from self.search.evaluations(EXACT, sums)
-
-    def _penalties(self, strength: float) -> Array:
-        found = np.full(self.pieces.width, strength)
-        found[:-1][~np.isfinite(self.pieces.scaling.scale)] = np.inf
-        found[-1] = 0.0 if self.objective.fit_intercept else np.inf
-        return found
+            strength = best_strength(system, sums, self.start)
+            self.system = replace(system, objective=replace(system.objective, alpha=strength / self.weight))
+        penalties = system.penalties(self.system.objective.penalty * self.weight)
+        problem = Problem(system, penalties, self.rows.n_rows)
+        self.found = yield from minimise(
+            problem, self.start, EXACT, ByFactors(system), known=sums, position=self.position
+        )
 
 
-def best_strength(objective: Objective, sums: SecondOrder, model: Array, penalties: Callable[[float], Array]) -> float:
+def best_strength(system: System, sums: SecondOrder, model: Array) -> float:
     """The penalty with the least expected loss of new rows, from the sums at a model near the optima.
 
     To second order the loss at the optimum of a penalty λ is L + gᵀd + dᵀHd/2 with d = −(H + Λ)⁻¹(g + Λw), and new rows
     have a loss that is larger by its effective degrees of freedom tr (H + Λ)⁻¹H, times the variance of the residuals in
     a regression (Akaike 1974; Hastie, Tibshirani & Friedman 2009, section 7.6).
     """
-    unit = dispersion(objective, sums)
+    unit = sums.dispersion(system.objective)
     best, least = 0.0, np.inf
     for strength in unit * STRENGTHS:
-        own = penalties(float(strength))
+        own = system.penalties(float(strength))
         factors = Factors.of(sums.curvature, own, model.shape[1])
-        step = factors.solve(-Penalised.of(sums, model, own).gradient)
+        step = factors.solve(-Point.of(sums, model, own).gradient)
         flat = step.T.ravel()
         change = float(np.vdot(sums.gradient, step)) + 0.5 * float(flat @ (sums.curvature @ flat))
         inverse = factors.inverse()
@@ -201,18 +165,17 @@ class BlockFinish(Finish):
 
     def begin(self, objective: Objective, stream: Stream, method: Method, state: BankState, start: Any) -> Any:
         """At the model, the penalty and the units of the method."""
-        pieces: Any = BlockPieces(stream.source, state.units.scaling, state.units.n_features)
-        at = free_model(objective, pieces.scaling, start.coef.astype(np.float64), start.intercept)
+        system = System(method.objective(state), state.units.scaling)
         found = BlockFinishState(
-            method.objective(state),
-            pieces,
+            system,
+            DiskRows(stream.source),
             stream.source.total_weight,
             start.coef.dtype,
             state.run.evaluations.judgement,
-            chooses=objective.alpha is None and has_likelihood(objective),
+            objective.alpha is None and has_likelihood(objective),
+            system.from_user(start.coef, start.intercept),
         )
-        found.search = found.at_penalty(at)
-        found.evaluations = found.evaluate(at)
+        found.readings = Followed(found.rows, found.evaluate())
         return found
 
     def resume(self, state: BlockFinishState, stream: Stream) -> BlockFinishState:
@@ -225,18 +188,16 @@ class BlockFinish(Finish):
         """Evaluate the objective once."""
         if not updates or first >= last:
             return Report(first)
-        if not state.steps:
-            next(state.evaluations)  # it stops before each evaluation
-        try:
-            with single_thread(), np.errstate(over="ignore", invalid="ignore"):
-                next(state.evaluations)
-        except StopIteration:
-            state.done = True
+        with single_thread(), np.errstate(over="ignore", invalid="ignore"):
+            request, value = state.readings.read()
+        state.done = state.readings.done
         state.steps += 1
-        found = state.search.evaluated
+        if request is not None and request.is_evaluation:
+            state.evaluated = Evaluated.of(value, state.rows.n_rows)
+        found = state.evaluated
         return Report(
             first,
-            further_reads=state.pieces.n_rows,
+            further_reads=state.rows.n_rows,
             finished=self._unless_exact(state) if state.done else None,
             passes=1,
             updates=1,
@@ -248,7 +209,8 @@ class BlockFinish(Finish):
     def between(self, state: BlockFinishState, stream: Stream) -> Judgement | None:
         """What the method before it said, and the decrement, once the optimum is reached."""
         if state.done and state.judgement is None:
-            unknown, decrement = float("nan"), state.search.decrement / state.search.dispersion
+            assert state.found is not None
+            unknown, decrement = float("nan"), state.found.decrement
             before = state.before or Judgement(unknown, unknown, 0.0, 0.0, unknown, unknown)
             state.judgement = replace(before, gain=0.0, gain_error=0.0, decrement=decrement)
         return state.judgement
@@ -263,16 +225,13 @@ class BlockFinish(Finish):
 
     def solution(self, state: BlockFinishState) -> Model:
         """The model so far, in the user's units."""
-        model, scaling, basis = state.search.model, state.pieces.scaling, contrasts(state.objective)
-        if basis is not None:
-            model = model @ basis.T
-        coef = model[:-1] / scaling.scale[:, None]
-        intercept = model[-1] - (0.0 if scaling.shift is None else scaling.shift @ coef)
-        return Model(coef.T.astype(state.dtype), np.ascontiguousarray(intercept))
+        at = state.position.model
+        found = state.found.model if state.found is not None else state.start if at is None else at
+        return state.system.to_user(found, state.dtype)
 
     def objective(self, state: BlockFinishState) -> Objective:
         """That of the method before it."""
-        return state.objective
+        return state.system.objective
 
     def summary(self, state: BlockFinishState) -> str:
         """The validation loss."""
@@ -281,7 +240,7 @@ class BlockFinish(Finish):
     def evidence(self, state: BlockFinishState) -> dict[str, Any]:
         """The judgement."""
         judgement = state.judgement
-        found: dict[str, Any] = {"alpha": state.objective.alpha}
+        found: dict[str, Any] = {"alpha": state.system.objective.alpha}
         if judgement is None:
             return found
         return found | {
@@ -297,8 +256,8 @@ class BlockFinish(Finish):
 
     def _unless_exact(self, state: BlockFinishState) -> Stop | None:
         """Why the optimum was not reached; None if it was."""
-        search = state.search
-        if search.decrement / search.dispersion <= EXACT:
+        found = state.found
+        if found is None or found.decrement <= EXACT:
             return None
-        reason = f"the exact optimum was not reached: Newton's decrement is {search.decrement:.2g}"
-        return Stop("", Status.STALLED, reason, {"decrement": search.decrement})
+        reason = f"the exact optimum was not reached: Newton's decrement is {found.decrement:.2g}"
+        return Stop("", Status.STALLED, reason, {"decrement": found.decrement})

@@ -1,6 +1,6 @@
 """Two paths of penalties, in the units of the default fit and in the given ones: the better is used."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import final
 
@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.penalty_grid import PenaltyGrid
-from sgdone.auto.penalty_path import Optimum, PenaltyPath
+from sgdone.auto.penalty_path import Evaluated, Optimum, PenaltyPath, Readings
 from sgdone.auto.units import Units
-from sgdone.solvers.minimisation import Evaluated
 
 Array = NDArray[np.float64]
 
@@ -34,7 +33,7 @@ class BothUnits(PenaltyPath):
         self, ours: PenaltyPath, given: PenaltyPath, to_ours: tuple[Callable[[Array], Array], Callable[[Array], Array]]
     ) -> None:
         self._paths, self._to_ours = (ours, given), to_ours
-        self._chosen = self._running = 0
+        self._chosen, self._running = 0, ours
 
     @property
     def grid(self) -> PenaltyGrid:
@@ -52,17 +51,21 @@ class BothUnits(PenaltyPath):
         """The estimated loss of new rows of the better path."""
         return self._paths[self._chosen].loss
 
+    def evaluations(self) -> Readings:
+        """Follow one path, then the other."""
+        for path in self._paths:
+            self._running = path
+            yield from path.evaluations()
+        self._chosen = int(self._paths[1].loss < self._paths[0].loss)
+
     @property
     def evaluated(self) -> Evaluated:
         """What the last reading of the rows found."""
-        return self._paths[self._running].evaluated
+        return self._running.evaluated
 
-    def evaluations(self) -> Iterator[None]:
-        """Follow one path, then the other."""
-        yield from self._paths[0].evaluations()
-        self._running = 1
-        yield from self._paths[1].evaluations()
-        self._chosen = int(self._paths[1].loss < self._paths[0].loss)
+    @evaluated.setter
+    def evaluated(self, found: Evaluated) -> None:
+        self._running.evaluated = found
 
     def has_finite_optimum(self) -> bool:
         """Whether that was proved in our units."""

@@ -1,7 +1,6 @@
 """Optima along a path of penalties by Newton's method, and the penalty by approximate leave-one-out."""
 
 import math
-from collections.abc import Iterator
 from functools import cached_property
 from typing import final
 
@@ -9,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.first_penalty import best_of_least_squares
-from sgdone.auto.leave_one_out import leave_one_out, losses_of_constant
+from sgdone.auto.leave_one_out import LeaveOneOut, RowLosses, losses_of_constant
 from sgdone.auto.penalty_grid import PenaltyGrid, penalty
-from sgdone.auto.penalty_path import Optimum, PenaltyPath
+from sgdone.auto.penalty_path import Optimum, PenaltyPath, Readings
 from sgdone.interfaces.measured import mean
-from sgdone.interfaces.objective import Objective
-from sgdone.solvers.minimisation import EXACT, Evaluated, Minimisation
-from sgdone.solvers.newton_step import Factors
-from sgdone.sums.pieces import Pieces
-from sgdone.sums.second_order import SecondOrder
+from sgdone.newton import EXACT, Minimum, Position, Problem, minimise
+from sgdone.newton.direction import ByFactors, Factors
+from sgdone.sums.pieces import BlockPieces
+from sgdone.sums.second_order import SecondOrder, SecondOrderAt
+from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
 
@@ -27,6 +26,9 @@ _NEAR = 1e-4
 _MOST_KEPT = 1000
 #: Products of a curvature that cost no more than calling NumPy does: it is then evaluated at each point.
 _CHEAP = 4e7
+#: Penalty per row from which single precision is enough for curvatures: their largest eigenvalue is at most about the
+#: number of columns times as large as the number of rows.
+_SINGLE = 1e-5
 #: See `ExactPath.has_finite_optimum`.
 _FINITE = 0.5
 #: Coefficients of a model that is as good as constant: √(wᵀCw) for the curvature C of the loss, so that each of them is
@@ -43,17 +45,17 @@ class ExactPath(PenaltyPath):
 
     Parameters
     ----------
-    objective : Objective
-        The loss, and the penalty if it is given.
-    pieces : Pieces
-        Rows in the units in which the penalty acts.
+    system : System
+        The loss, the penalty if it is given, and the units in which it acts.
+    pieces : BlockPieces
+        Rows in these units.
     start : ndarray
         The model to start from.
     """
 
-    def __init__(self, objective: Objective, pieces: Pieces, start: Array) -> None:
-        self.objective, self.pieces = objective, pieces
-        pairs = objective.n_free_outputs * (objective.n_free_outputs + 1) // 2
+    def __init__(self, system: System, pieces: BlockPieces, start: Array) -> None:
+        self.system, self.objective, self.pieces = system, system.objective, pieces
+        pairs = self.objective.n_free_outputs * (self.objective.n_free_outputs + 1) // 2
         self._cheap = pieces.n_rows * pieces.width**2 * pairs <= _CHEAP
         self._grid = PenaltyGrid()
         self.optima = dict[int, Optimum]()
@@ -61,8 +63,7 @@ class ExactPath(PenaltyPath):
         self._factors: Factors | None = None
         self._least: tuple[Array, Array] | None = None
         self._known = dict[int, tuple[Array, SecondOrder]]()
-        self._search: Minimisation | None = None
-        self._strength = math.nan
+        self._position, self._strength = Position(), math.nan
 
     @property
     def grid(self) -> PenaltyGrid:
@@ -75,19 +76,15 @@ class ExactPath(PenaltyPath):
         return self.grid.losses[self.grid.best]
 
     @property
-    def evaluated(self) -> Evaluated:
-        """What the last reading of the rows found."""
-        return Evaluated(math.nan, math.nan) if self._search is None else self._search.evaluated
-
-    @property
     def best(self) -> Optimum | None:
         """The optimum of the best penalty so far; before the first, where the search is."""
         if self.grid.losses:
             return self.optima[self.grid.best]
-        return None if self._search is None else Optimum(self._search.model, self._strength, np.empty(0), math.nan)
+        found = self._position.model
+        return None if found is None else Optimum(found, self._strength, np.empty(0), math.nan)
 
-    def evaluations(self) -> Iterator[None]:
-        """Find the optima; stops before each reading of the rows."""
+    def evaluations(self) -> Readings:
+        """Find the optima; yields before each reading of the rows."""
         given = self.objective.alpha
         if given is None:
             yield from self._choose_first()
@@ -109,14 +106,14 @@ class ExactPath(PenaltyPath):
         if self._least is None or not self._cheap or self.objective.predicts != "two_classes":
             return False
         curvature, gradient = self._least
-        factors = Factors.of(curvature, self._penalties(0.0), gradient.shape[1])
+        factors = Factors.of(curvature, self.system.penalties(0.0), gradient.shape[1])
         if factors.cholesky is None:
             return False
         inverse = factors.inverse()
         largest = max(float(piece.rows.quadratic_forms(inverse[None]).max()) for piece in self.pieces)
         return float(np.vdot(gradient, factors.solve(gradient))) * largest <= _FINITE**2
 
-    def _choose_first(self) -> Iterator[None]:
+    def _choose_first(self) -> Readings:
         """Begin the search at the penalty that is best for least squares, if the start is a constant prediction.
 
         There the working responses of a logistic loss have the variance 1 and the curvature M ⊗ G, M that of the
@@ -124,48 +121,46 @@ class ExactPath(PenaltyPath):
         """
         if self._start[:-1].any() or not self.objective.loss.probabilistic or self.pieces.n_features > _MOST_KEPT:
             return
-        search = self._minimisation(penalty(self.grid.first), self._start)
-        yield from search.first_evaluation()
-        self.grid.first = best_of_least_squares(search.sums, self._start.shape)
-        self._known[self.grid.first] = search.at, search.sums
+        kind = self._directions_at(penalty(self.grid.first)).first_curvature
+        sums: SecondOrder = yield SecondOrderAt(self.system, self._start, kind)
+        if not np.isfinite(sums.loss):
+            raise OverflowError("the loss of the start is too large")
+        self.grid.first = best_of_least_squares(sums, self._start.shape)
+        self._known[self.grid.first] = self._start, sums
 
-    def _near_optimum(self, k: int, strength: float) -> Iterator[None]:
+    def _near_optimum(self, k: int, strength: float) -> Readings:
         """Come close to the optimum, and estimate the loss of new rows there."""
         nearest = min(self._known, key=lambda other: (abs(other - k), other), default=None)
-        known = None if nearest is None else self._known[nearest]
-        search = self._minimisation(strength, self._start if known is None else known[0])
-        yield from search.evaluations(_NEAR, None if known is None else known[1])
-        self._factors = search.factors
-        if search.model.size > _MOST_KEPT:
+        start, known = (self._start, None) if nearest is None else self._known[nearest]
+        directions, problem, at = self._directions_at(strength), self._problem(strength), self._position
+        found: Minimum = yield from minimise(problem, start, _NEAR, directions, known=known, position=at)
+        self._factors, curved = directions.factors, directions.curved
+        if found.model.size > _MOST_KEPT:
             self._known.clear()
-        self._known[k] = search.at, search.sums
-        inverse = search.factors.inverse()
-        yield
-        losses = leave_one_out(self.objective, self.pieces, search.model, inverse, single=search.single)
-        self.optima[k] = Optimum(search.model, strength, losses, math.nan)
-        self.grid.record(k, mean(losses, self._weights))
+        self._known[k] = curved.model, curved.sums
+        inverse = directions.factors.inverse()
+        left: RowLosses = yield LeaveOneOut(self.system, found.model, inverse, directions.single)
+        self.optima[k] = Optimum(found.model, strength, left.losses, math.nan)
+        self.grid.record(k, mean(left.losses, self._weights))
         if k == min(self.optima):
-            self._least = search.sums.curvature, search.sums.gradient
-        self._set_ends(k, search)
+            self._least = curved.sums.curvature, curved.sums.gradient
+        self._set_ends(k, found.model, curved.sums, problem.dispersion(found.at.sums))
 
-    def _optimum(self, k: int, strength: float, model: Array, losses: Array) -> Iterator[None]:
+    def _optimum(self, k: int, strength: float, model: Array, losses: Array) -> Readings:
         """The exact optimum."""
-        search = self._minimisation(strength, model)
-        yield from search.evaluations(EXACT)
-        self.optima[k] = Optimum(search.model, strength, losses, search.decrement / search.dispersion)
+        directions = self._directions_at(strength)
+        found: Minimum = yield from minimise(self._problem(strength), model, EXACT, directions, position=self._position)
+        self.optima[k] = Optimum(found.model, strength, losses, found.decrement)
 
-    def _minimisation(self, strength: float, model: Array) -> Minimisation:
-        known = self.evaluated
-        search = Minimisation(self.objective, self.pieces, self._penalties(strength), model, self._factors, self._cheap)
-        search.evaluated = known
-        self._search, self._strength = search, strength
-        return search
+    def _problem(self, strength: float) -> Problem:
+        return Problem(self.system, self.system.penalties(strength), self.pieces.n_rows)
 
-    def _penalties(self, strength: float) -> Array:
-        found = np.full(self.pieces.width, strength)
-        found[:-1][~np.isfinite(self.pieces.scaling.scale)] = np.inf
-        found[-1] = 0.0 if self.objective.fit_intercept else np.inf
-        return found
+    def _directions_at(self, strength: float) -> ByFactors:
+        """Expensive curvatures only precondition: beside the penalty, single precision is enough for them."""
+        single = not self._cheap and strength >= _SINGLE * self.pieces.n_rows
+        made = ByFactors(self.system, cheap=self._cheap, factors=self._factors, single=single)
+        self._position, self._strength = Position(), strength
+        return made
 
     @cached_property
     def _weights(self) -> Array:
@@ -178,17 +173,17 @@ class ExactPath(PenaltyPath):
         losses = losses_of_constant(self.objective, labels, self._weights, left_out=False)
         return float(losses @ self._weights)
 
-    def _set_ends(self, k: int, search: Minimisation) -> None:
+    def _set_ends(self, k: int, model: Array, sums: SecondOrder, unit: float) -> None:
         """No larger penalty makes a difference to a model that is as good as constant; nor does a tiny one."""
         if self.grid.lowest == -math.inf:
-            largest = max(_largest_eigenvalue(search.sums.curvature), np.finfo(np.float64).tiny)
+            largest = max(_largest_eigenvalue(sums.curvature), np.finfo(np.float64).tiny)
             self.grid.lowest = 2.0 * math.log10(_NO_PENALTY * largest)
-        coef = search.model.copy()
+        coef = model.copy()
         coef[-1] = 0.0
         flat = coef.T.ravel()
-        vanished = flat @ (search.sums.curvature @ flat) <= _NO_COEFFICIENT**2 * search.dispersion
+        vanished = flat @ (sums.curvature @ flat) <= _NO_COEFFICIENT**2 * unit
         # Where rows are separated there is no curvature either.
-        if vanished and search.sums.loss >= _AS_GOOD * self._constant_loss:
+        if vanished and sums.loss >= _AS_GOOD * self._constant_loss:
             self.grid.highest = min(self.grid.highest, k)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import StopRule
-from sgdone.solvers.minimisation import EXACT
+from sgdone.newton import EXACT
 from sgdone.stopping import Decrement
 
 

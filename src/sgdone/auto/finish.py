@@ -11,6 +11,7 @@ from sgdone.auto.constants import FIT_VARIANCE
 from sgdone.auto.exact_rule import can_be_exact, exact_rule
 from sgdone.auto.finish_state import FinishState, start_path
 from sgdone.auto.leave_one_out import losses_of_constant
+from sgdone.auto.penalty_path import Evaluated
 from sgdone.auto.units import Units
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.source import Block, Source
@@ -23,11 +24,10 @@ from sgdone.interfaces.progress import NEVER, Estimate, Judgement, Model
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.message_text import RowError
+from sgdone.newton import EXACT
 from sgdone.run.constant_prediction import is_worse_than_constant
-from sgdone.solvers.minimisation import EXACT
 from sgdone.steps.step_size import StepSize
 from sgdone.sums.derivatives import derivatives
-from sgdone.sums.second_order import contrasts
 
 Array = NDArray[np.float64]
 
@@ -125,12 +125,13 @@ class ExactFinish(Finish):
             return Report(first)
         try:
             with single_thread(), np.errstate(over="ignore", invalid="ignore"):
-                next(state.evaluations)
-        except StopIteration:
-            state.done = True
+                request, value = state.readings.read()
         except OverflowError:
             _raise_for_bad_row(state)
+        state.done = state.readings.done
         state.steps += 1
+        if request is not None and request.is_evaluation:
+            state.path.evaluated = Evaluated.of(value, state.rows.n_rows)
         found = state.path.evaluated
         return Report(
             first,
@@ -158,14 +159,7 @@ class ExactFinish(Finish):
     def solution(self, state: FinishState) -> Model:
         """The optimum of the best penalty so far."""
         best = state.path.best
-        found = state.start if best is None else best.model
-        model = found if state.span is None else state.span.model(found)
-        scaling, basis = state.units.scaling, contrasts(state.objective)
-        if basis is not None:
-            model = model @ basis.T
-        coef = model[:-1] / scaling.scale[:, None]
-        intercept = model[-1] - (0.0 if scaling.shift is None else scaling.shift @ coef)
-        return Model(coef.T.astype(state.block.rows.dtype), np.ascontiguousarray(intercept))
+        return state.system.to_user(state.start if best is None else best.model, state.block.rows.dtype)
 
     def objective(self, state: FinishState) -> Objective:
         """The objective with the penalty that was chosen."""
@@ -220,7 +214,7 @@ class ExactFinish(Finish):
             kind, used = "cross-validation", used[best.rows]
         places = np.arange(0, used.size, -(-used.size // _JUDGED))
         rows, total = used[places], state.weight
-        labels, weights = block.labels[rows], state.pieces.frequency * block.weights_of(rows)
+        labels, weights = block.labels[rows], state.rows.frequency * block.weights_of(rows)
         if best.losses.size:
             losses, of_constant = best.losses[places], losses_of_constant(objective, labels, weights, left_out=True)
         else:

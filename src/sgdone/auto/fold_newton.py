@@ -4,28 +4,26 @@ The rows are read once for all models. Scores of the directions are kept, so tha
 """
 
 import math
-from collections.abc import Iterator
 from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.auto.penalty_path import Evaluated, Readings
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.conjugate_vectors import make_add_scaled, make_advance, make_turn
-from sgdone.solvers.minimisation import Evaluated
+from sgdone.newton.search import ENOUGH, MOST_STEPS, ROUNDING, SHARES
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.fold_rows import FoldRows, Outputs
 
 Array = NDArray[np.float64]
 
-#: Products of a step, and steps at one penalty, after which it is left as it is.
-_MOST_PRODUCTS, _MOST_STEPS = 200, 60
+#: Products of a step, after which it is left as it is.
+_MOST_PRODUCTS = 200
 #: Residual of conjugate gradients, relative to the gradient, in the norm of the preconditioner: at most the first
 #: number, and the second times the root of the decrement, because the error of Newton's method is of that order. Nor is
 #: it smaller than it takes for a decrement of this share of ``tol``.
 _RESIDUAL, _ORDER, _SHARE = 0.3, 0.5, 0.1
-#: Share of the decrease that the gradient promises which a step must reach; rounding of the objective; shortest step.
-_ENOUGH, _ROUNDING, _SHORTEST = 1e-4, 1e-13, 1e-10
 _TINY = np.finfo(np.float64).tiny
 
 
@@ -74,7 +72,7 @@ class FoldNewton:
         self._stale, self._measured = True, False
         self.losses = np.zeros((rows.n_rows, self.n_models))
         self.decrements = np.full(self.n_models, math.inf)
-        self.evaluated = Evaluated(math.nan, math.nan)
+        self.evaluated = Evaluated()
         self.reads = self.n_evaluated = 0
 
     def start(self, coef: Array, intercept: Array) -> None:
@@ -110,8 +108,8 @@ class FoldNewton:
             self._move(np.where(worse, -1.0, 0.0))
             self._evaluate()
 
-    def minimise(self, penalty: float, tol: float, *, last_step: bool) -> Iterator[None]:
-        """Minimise until the decrements are at most ``tol``; stops before each reading of the rows.
+    def minimise(self, penalty: float, tol: float, *, last_step: bool) -> Readings:
+        """Minimise until the decrements are at most ``tol``; yields before each reading of the rows.
 
         Parameters
         ----------
@@ -122,12 +120,12 @@ class FoldNewton:
         last_step : bool
             Whether to make the step whose decrement is small enough.
         """
-        for step in range(_MOST_STEPS):
+        for step in range(MOST_STEPS):
             if self._stale:
-                yield
+                yield None
                 self._differentiate()
             if step == 0 or (step == 2 and not self._measured):
-                yield
+                yield None
                 self._measure_curvature()
                 self._measured = step == 2 or self._measured
             yield from self._solve(penalty, tol)
@@ -199,8 +197,8 @@ class FoldNewton:
         self.curvature = np.ascontiguousarray(np.maximum(squares[:, : self.n_outputs], 0.0))
         self.reads += 1
 
-    def _solve(self, penalty: float, tol: float) -> Iterator[None]:
-        """−H⁻¹g with its scores, and the decrements; stops before each product."""
+    def _solve(self, penalty: float, tol: float) -> Readings:
+        """−H⁻¹g with its scores, and the decrements; yields before each product."""
         turn, add_scaled, totals = make_turn(), make_add_scaled(), np.zeros((2, self._width))
         inverse, fit_intercept = self.rows.inverse, self.objective.fit_intercept
         scale = 1.0 / np.maximum(self.curvature + penalty, _TINY)
@@ -228,7 +226,7 @@ class FoldNewton:
             turn(shares, inverse, self._conditioned, self._direction, self._own, squares)
             direction = towards + shares * direction
             scores = self._direction_scores
-            yield
+            yield None
             self.rows.curved(
                 self._own,
                 direction,
@@ -276,11 +274,11 @@ class FoldNewton:
         while True:
             self._evaluate()
             with np.errstate(invalid="ignore"):
-                bound = before - 2.0 * _ENOUGH * share * self.decrements + _ROUNDING * np.abs(before)
+                bound = before - 2.0 * ENOUGH * share * self.decrements + ROUNDING * np.abs(before)
                 worse = ~(self._values(penalty) <= bound) & (share > 0.0)
             if not worse.any():
                 return bool(np.any(share > 0.0))
             shorter = np.where(worse, 0.5 * share, share)
-            shorter[shorter < _SHORTEST] = 0.0
+            shorter[shorter < SHARES[-1]] = 0.0
             self._move(shorter - share)
             share = shorter

@@ -5,7 +5,6 @@ there the given units compete with those of the default fit.
 """
 
 import math
-from collections.abc import Iterator
 from typing import final
 
 import numpy as np
@@ -14,17 +13,17 @@ from numpy.typing import NDArray
 from sgdone.auto.both_units import GIVEN_UNITS, as_given
 from sgdone.auto.fold_newton import FoldNewton, Position
 from sgdone.auto.penalty_grid import FIRST, PenaltyGrid, penalty
-from sgdone.auto.penalty_path import Optimum, PenaltyPath
+from sgdone.auto.penalty_path import Optimum, PenaltyPath, Readings
 from sgdone.auto.units import Units
-from sgdone.data.rows import Scaling
+from sgdone.data.source import Block
 from sgdone.data.validation_rows import ValidationRows
 from sgdone.interfaces.measured import mean, standard_error
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.bank import NO_FOLD
-from sgdone.solvers.minimisation import EXACT, Evaluated
+from sgdone.newton import EXACT
 from sgdone.sums.fold_rows import FoldRows, fold_rows
-from sgdone.sums.pieces import Pieces
-from sgdone.sums.second_order import contrasts
+from sgdone.sums.pieces import BlockPieces
+from sgdone.sums.system import contrasts
 
 Array = NDArray[np.float64]
 
@@ -51,7 +50,7 @@ class FoldPath(PenaltyPath):
     ----------
     objective : Objective
         The loss, and the penalty if it is given.
-    pieces : Pieces
+    pieces : BlockPieces
         Rows in the units in which the penalty acts.
     start : ndarray
         The model to start from: that of a constant prediction.
@@ -59,7 +58,7 @@ class FoldPath(PenaltyPath):
         The folds.
     """
 
-    def __init__(self, objective: Objective, pieces: Pieces, start: Array, validation: ValidationRows) -> None:
+    def __init__(self, objective: Objective, pieces: BlockPieces, start: Array, validation: ValidationRows) -> None:
         self.objective, self.pieces = objective, pieces
         basis, block = contrasts(objective), pieces.block
         self._start = start[-1] if basis is None else basis @ start[-1]
@@ -69,7 +68,7 @@ class FoldPath(PenaltyPath):
         self._held_out = folds[:, None] == np.unique(folds[folds != NO_FOLD])
         self._judged = np.flatnonzero(self._held_out.any(axis=1))
         self._best: Optimum | None = None
-        self._loss, self._evaluated = math.nan, Evaluated(math.nan, math.nan)
+        self._loss = math.nan
         self._chosen: _Search | None = None
 
     @property
@@ -88,15 +87,6 @@ class FoldPath(PenaltyPath):
         return self._loss
 
     @property
-    def evaluated(self) -> Evaluated:
-        """What the last reading of the rows found."""
-        return self._evaluated
-
-    @evaluated.setter
-    def evaluated(self, found: Evaluated) -> None:
-        self._evaluated = found
-
-    @property
     def remark(self) -> str:
         """Which units were better."""
         if not self.uses_given_units:
@@ -108,15 +98,14 @@ class FoldPath(PenaltyPath):
         """Whether the penalty acts on coefficients in the given units, these being better."""
         return self._chosen is not None and self._chosen.in_given_units
 
-    def evaluations(self) -> Iterator[None]:
-        """Find the optima; stops before each reading of the rows."""
+    def evaluations(self) -> Readings:
+        """Find the optima; yields before each reading of the rows."""
         given = self.objective.alpha
         if given is None and not self._judged.size:
             given = penalty(FIRST) / float(self._weights.sum())
         own, other = _Search(self, fold_rows(self.pieces)), None
-        if given is None and has_unit_norms(self.pieces):
-            scale = self.pieces.scaling.scale
-            unscaled = Pieces(self.pieces.block, Scaling(np.where(np.isfinite(scale), 1.0, np.inf)))
+        if given is None and has_unit_norms(self.pieces.block):
+            unscaled = BlockPieces(self.pieces.block, self.pieces.scaling.as_given())
             other = _Search(self, fold_rows(unscaled), in_given_units=True)
             yield from other.evaluations()
         yield from own.evaluations(other, None if given is None else given * float(self._weights.sum()))
@@ -135,7 +124,7 @@ class FoldPath(PenaltyPath):
             return units
         return as_given(units)
 
-    def _optimum(self) -> Iterator[None]:
+    def _optimum(self) -> Readings:
         """The exact optimum of all rows, from the mean of the fold models."""
         chosen = self._chosen
         assert chosen is not None
@@ -143,7 +132,7 @@ class FoldPath(PenaltyPath):
         newton.start(*chosen.mean_model())
         wanted = EXACT * min(1.0, float(self._weights.sum()) / self._weights.size)
         for _ in newton.minimise(chosen.strength, wanted, last_step=False):
-            yield
+            yield None
             self.evaluated = newton.evaluated
         outputs = newton.n_outputs
         decrement = float(newton.decrements[0])
@@ -197,12 +186,12 @@ class _Search:
         coef = self.best.coef[:, :used].reshape(-1, *shape).mean(axis=1)
         return coef, self.best.intercept[:used].reshape(shape).mean(axis=0)
 
-    def evaluations(self, rival: "_Search | None" = None, given: float | None = None) -> Iterator[None]:
+    def evaluations(self, rival: "_Search | None" = None, given: float | None = None) -> Readings:
         """Fold models at the given penalty, or at those around the best.
 
         They are given up if they clearly lose against a rival in other units.
         """
-        yield
+        yield None
         self.means, norm = self._measure()
         self.newton = self.path.new_models(self.rows, self.means)
         if given is not None:
@@ -222,16 +211,16 @@ class _Search:
                 if 2 * nearest - k in known:
                     self.newton.extrapolate(known[2 * nearest - k], penalty(k))
             for _ in self._at(k, penalty(k)):
-                yield
+                yield None
                 if rival is not None and self._clearly_loses(rival):
                     return
             known = {other: known[other] for other in known if other == self.grid.best or abs(other - k) == 1}
             known[k] = self.newton.position() if k != self.grid.best else self.best
 
-    def _at(self, k: int, strength: float) -> Iterator[None]:
+    def _at(self, k: int, strength: float) -> Readings:
         """The fold models at a penalty, and their losses."""
         for _ in self.newton.minimise(strength, _NEAR, last_step=True):
-            yield
+            yield None
             self.path.evaluated = self.newton.evaluated
         if not np.isfinite(self.newton.evaluated.loss):
             raise OverflowError("the loss of the start is too large")
@@ -278,11 +267,11 @@ class _Search:
         return found[0, :, 0] * inverse / total, float((found[1, :, 0] * inverse**2).sum()) / total
 
 
-def has_unit_norms(pieces: Pieces) -> bool:
+def has_unit_norms(block: Block) -> bool:
     """Whether the rows are sparse and all have norm 1, except empty ones."""
-    if not pieces.block.rows.is_sparse:
+    if not block.rows.is_sparse:
         return False
-    matrix = pieces.block.rows.whole()
+    matrix = block.rows.whole()
     values = np.append(matrix.data.astype(np.float64) ** 2, 0.0)
     lengths = np.diff(matrix.indptr)
     norms = np.add.reduceat(values, matrix.indptr[:-1])[lengths > 0]

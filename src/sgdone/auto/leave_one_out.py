@@ -5,22 +5,57 @@ uA(I − uLA)⁻¹s, where A = x̃ᵀH⁻¹x̃, s and L are the first and second
 are square if there are several scores. For the squared loss this is exact.
 """
 
+from dataclasses import dataclass
+from typing import final
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.rows import Rows, Scaling, frozen
 from sgdone.data.source import Block
 from sgdone.interfaces.objective import Objective
+from sgdone.newton.direction import Factors
 from sgdone.run.constant_prediction import best_constant
-from sgdone.solvers.newton_step import Factors
 from sgdone.sums.derivatives import derivatives
-from sgdone.sums.pieces import Piece, Pieces
-from sgdone.sums.second_order import contrasts, own_curvatures, scores, second_order
+from sgdone.sums.pieces import BlockPieces, Piece, Pieces
+from sgdone.sums.row_sum import ReadableRows, RowSum, message
+from sgdone.sums.second_order import own_curvatures, scores, second_order
+from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]
 
 #: 1 − uLA below which the other rows do not determine the prediction of a row; it is then that of the intercept alone.
 ALONE = 1e-13
+
+
+@final
+@message
+@dataclass(frozen=True)
+class RowLosses:
+    """Losses of rows, in their order."""
+
+    losses: Array
+
+    def merge(self, other: "RowLosses") -> "RowLosses":
+        """The losses of the rows of both."""
+        return RowLosses(np.concatenate([self.losses, other.losses]))
+
+
+@final
+@message
+@dataclass(frozen=True)
+class LeaveOneOut(RowSum):
+    """Losses of rows as if each had been left out; ``inverse`` and ``single`` as in `leave_one_out`."""
+
+    system: System
+    model: Array
+    inverse: Array
+    single: bool = False
+
+    def of(self, rows: ReadableRows) -> RowLosses:
+        """The losses of these rows."""
+        objective, pieces = self.system.objective, rows.pieces(self.system)
+        return RowLosses(leave_one_out(objective, pieces, self.model, self.inverse, single=self.single))
 
 
 def leave_one_out(objective: Objective, pieces: Pieces, model: Array, inverse: Array, *, single: bool = False) -> Array:
@@ -57,7 +92,7 @@ def losses_of_constant(objective: Objective, labels: Array, weights: Array, *, l
         return np.asarray(np.log(weights.sum() - removed) - np.log(left))
     order = np.arange(labels.size, dtype=np.uint64)
     block = Block(Rows.of(np.empty((labels.size, 0))), frozen(labels), frozen(weights), order, order)
-    pieces = Pieces(block, Scaling(np.empty(0)))
+    pieces = BlockPieces(block, Scaling(np.empty(0)))
     curvature = second_order(objective, pieces, model).curvature
     return leave_one_out(objective, pieces, model, Factors.of(curvature, np.zeros(1), model.shape[1]).inverse())
 

@@ -186,13 +186,9 @@ class Models:
         outputs = self.objective.n_outputs
         begin = model * outputs
         averages = self.n_models * outputs + begin
-        for rows in _pieces(len(self.weights)):
-            scale = scaling.scale[rows]
-            columns = (coef[:, rows] * np.where(np.isfinite(scale), scale, 0.0)).T
-            self.weights[rows, begin : begin + outputs] = self.weights[rows, averages : averages + outputs] = columns
+        scaled, self.intercepts[:, begin : begin + outputs] = scaling.from_user(coef, intercept)
+        self.weights[:, begin : begin + outputs] = self.weights[:, averages : averages + outputs] = scaled
         self.numbers[model, [SCALE, OWN, SHARE]] = 1.0, 1.0, 0.0
-        moved = 0.0 if scaling.shift is None else coef @ scaling.shift
-        self.intercepts[:, begin : begin + outputs] = intercept + moved
 
     def change_units(self, old: Scaling, new: Scaling) -> None:
         """Convert the weights to other units: no prediction changes."""
@@ -290,10 +286,8 @@ class Models:
     def _solution(self, models: Sequence[int], scaling: Scaling) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         coef, intercept = np.empty((len(self.weights), self.objective.n_outputs)), self._intercept(models)
         for rows in _pieces(len(self.weights)):
-            coef[rows] = self._average(models, rows) / scaling.scale[rows, None]
-        if scaling.shift is not None:
-            intercept -= scaling.shift @ coef
-        return np.ascontiguousarray(coef.T), intercept
+            coef[rows] = self._average(models, rows)
+        return scaling.to_user(coef, intercept, out=coef)
 
     def _average(self, models: Sequence[int], rows: slice) -> NDArray[np.float64]:
         """The mean of the averages of some models in the units of training, of some features: features × outputs."""

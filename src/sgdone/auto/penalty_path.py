@@ -1,18 +1,33 @@
 """A path of penalties: the optimum at one penalty after the other, and the best of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.penalty_grid import PenaltyGrid
 from sgdone.auto.units import Units
-from sgdone.solvers.minimisation import Evaluated
+from sgdone.sums.row_sum import RowSum
+from sgdone.sums.second_order import SecondOrder
 
 Array = NDArray[np.float64]
+#: The readings of a path: sums that are asked for, or None for a reading that the path makes itself.
+Readings = Generator[RowSum | None, Any, None]
+
+
+class Evaluated(NamedTuple):
+    """What one reading of all rows found at a model: mean loss, and share of errors or mean squared error."""
+
+    loss: float = float("nan")
+    error: float = float("nan")
+
+    @classmethod
+    def of(cls, sums: SecondOrder, n_rows: int) -> "Evaluated":
+        """What sums at a model say."""
+        return cls(sums.loss / sums.weight, sums.misses / n_rows)
 
 
 @final
@@ -42,7 +57,15 @@ class Optimum:
 
 
 class PenaltyPath(ABC):
-    """The optima along a path of penalties. Of the attributes, ``best`` and ``loss`` are those of the best penalty."""
+    """The optima along a path of penalties.
+
+    Attributes
+    ----------
+    evaluated : Evaluated
+        What the last reading of the rows found.
+    """
+
+    evaluated: Evaluated = Evaluated()
 
     @property
     @abstractmethod
@@ -59,14 +82,9 @@ class PenaltyPath(ABC):
     def loss(self) -> float:
         """The estimated loss of new rows at the best penalty."""
 
-    @property
     @abstractmethod
-    def evaluated(self) -> Evaluated:
-        """What the last reading of the rows found."""
-
-    @abstractmethod
-    def evaluations(self) -> Iterator[None]:
-        """Find the optima; stops before each reading of the rows."""
+    def evaluations(self) -> Readings:
+        """Find the optima; yields before each reading of the rows."""
 
     def has_finite_optimum(self) -> bool:
         """Whether a finite optimum without a penalty was proved to exist."""

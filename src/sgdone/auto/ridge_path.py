@@ -5,7 +5,6 @@ target, the coefficients at a penalty λ are U(c/(s + λ)).
 """
 
 import math
-from collections.abc import Iterator
 from typing import final
 
 import numpy as np
@@ -14,13 +13,12 @@ from scipy.linalg import eigh
 
 from sgdone.auto.leave_one_out import ALONE
 from sgdone.auto.penalty_grid import FIRST, LARGEST, PenaltyGrid, penalty
-from sgdone.auto.penalty_path import Optimum, PenaltyPath
+from sgdone.auto.penalty_path import Evaluated, Optimum, PenaltyPath, Readings
 from sgdone.data.rows import Scaling
 from sgdone.interfaces.measured import means
-from sgdone.interfaces.objective import Objective
-from sgdone.solvers.minimisation import Evaluated
 from sgdone.sums.gram import Gram, gram, in_units
-from sgdone.sums.pieces import PIECE, Pieces
+from sgdone.sums.pieces import PIECE, BlockPieces
+from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
 
@@ -39,10 +37,10 @@ class RidgePath(PenaltyPath):
 
     Parameters
     ----------
-    objective : Objective
-        The squared loss, and the penalty if it is given.
-    pieces : Pieces
-        Rows in the units in which the penalty acts.
+    system : System
+        The squared loss, the penalty if it is given, and the units in which it acts.
+    pieces : BlockPieces
+        Rows in these units.
     sums : Gram, optional
         Their sums in the user's units, if they are known.
     one_pass : bool
@@ -50,12 +48,12 @@ class RidgePath(PenaltyPath):
     """
 
     def __init__(
-        self, objective: Objective, pieces: Pieces, sums: Gram | None = None, *, one_pass: bool = False
+        self, system: System, pieces: BlockPieces, sums: Gram | None = None, *, one_pass: bool = False
     ) -> None:
-        self.objective, self.pieces, self._sums, self._one_pass = objective, pieces, sums, one_pass
+        self.system, self.objective, self.pieces = system, system.objective, pieces
+        self._sums, self._one_pass = sums, one_pass
         self._grid = PenaltyGrid()
         self._best: Optimum | None = None
-        self._evaluated = Evaluated(math.nan, math.nan)
         self._loss = math.nan
 
     @property
@@ -73,14 +71,9 @@ class RidgePath(PenaltyPath):
         """The estimated loss of new rows at the best penalty."""
         return self._loss
 
-    @property
-    def evaluated(self) -> Evaluated:
-        """What the last reading of the rows found."""
-        return self._evaluated
-
-    def evaluations(self) -> Iterator[None]:
-        """One pass for the sums; a second one for leaving out rows, if that pays. Stops before each."""
-        yield
+    def evaluations(self) -> Readings:
+        """One pass for the sums; a second one for leaving out rows, if that pays. The path makes them itself."""
+        yield None
         rows, objective = self.pieces, self.objective
         found = self._sums or gram(rows.block, centred=objective.fit_intercept, frequency=rows.frequency)
         if not np.all(np.isfinite(found.products)):
@@ -98,12 +91,12 @@ class RidgePath(PenaltyPath):
         losses = None
         if not self._one_pass and (rows.n_rows <= PIECE or rows.n_rows < _ROWS_PER_COLUMN * rows.n_features):
             self._choose(spectrum, found, strengths, spectrum.generalised(strengths, rss), None)
-            self._evaluated = _evaluated(float(rss.min()) / found.weight)
-            yield
+            self.evaluated = _evaluated(float(rss.min()) / found.weight)
+            yield None
             losses = self._leave_one_out(spectrum, strengths)
         scores = spectrum.generalised(strengths, rss) if losses is None else self._means(losses)
         place = self._choose(spectrum, found, strengths, scores, losses)
-        self._evaluated = _evaluated(float(rss[place]) / found.weight)
+        self.evaluated = _evaluated(float(rss[place]) / found.weight)
 
     def _choose(self, spectrum: "_Spectrum", sums: Gram, strengths: Array, scores: Array, losses: Array | None) -> int:
         """The place of the penalty with the least score."""

@@ -6,7 +6,7 @@ measures both beside what is counted here.
 
 from sgdone.data.source import Block
 from sgdone.interfaces.objective import Objective
-from sgdone.solvers.newton_step import MOST_FACTORISED
+from sgdone.newton.direction import MOST_FACTORISED
 
 #: Nanoseconds for each product of a curvature or a leverage (dense, one or several outputs, sparse, and of a dense with
 #: a sparse entry), and for each product of a factorisation.

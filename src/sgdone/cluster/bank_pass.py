@@ -12,7 +12,6 @@ from sgdone.auto.candidates import CANDIDATES, Candidate
 from sgdone.auto.models import Models
 from sgdone.auto.progressive_losses import ProgressiveLosses
 from sgdone.auto.units import Units
-from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.problem import Problem
 from sgdone.cluster.requests import Request
@@ -23,6 +22,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.run.constant_prediction import initial_intercept
+from sgdone.sums.row_sum import message
 
 Array = NDArray[np.float64]
 #: Models that an answer has: one a candidate, their mean, or none.

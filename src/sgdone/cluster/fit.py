@@ -21,7 +21,7 @@ from sgdone.cluster.problem import ClassWeights, Problem
 from sgdone.cluster.round_log import RoundLog, written_on_errors
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.row_sums import SummedRows
-from sgdone.cluster.search import Minimum, minimise, separates
+from sgdone.cluster.search import minimise, separates, unknown_minimum
 from sgdone.cluster.statistics import LabelSums, RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
 from sgdone.cluster.verdict import verdict_of
@@ -30,15 +30,14 @@ from sgdone.data.threads import single_thread
 from sgdone.estimators.sample_weights import class_weight_values
 from sgdone.interfaces.composition import AllOf
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses import Logistic, Squared
 from sgdone.losses.loss import Loss
+from sgdone.newton import EXACT, Minimum
 from sgdone.run import Hook
-from sgdone.solvers.minimisation import EXACT
 from sgdone.stopping import Decrement, Gain, MaxPasses, MaxSeconds
 from sgdone.sums.columns import ColumnMoments
-from sgdone.sums.second_order import contrasts, free_model
+from sgdone.sums.system import contrasts
 
 Array = NDArray[np.float64]
 
@@ -130,7 +129,7 @@ def fit_partitions(
     found = search.found
     fitted = replace(objective, alpha=search.strength / statistics.weight)
     verdict = verdict_of(found, fitted, rows, averaged, course, separated=separated)
-    model, smoothness = _in_users_units(found.model, problem), smoothness_of(objective, statistics.labels)
+    model, smoothness = rows.system.to_user(found.model), smoothness_of(objective, statistics.labels)
     weight = statistics.weight / statistics.rows
     state = BankState.at_model(objective, fitted.penalty, model, units, statistics.rows, weight, smoothness)
     course.trace.verdict = verdict
@@ -166,7 +165,7 @@ class _Search:
         self._rows, self._weight = rows, statistics.weight
         start, self._unit, lead = _start(rows, statistics, averaged)
         self.strength = lead.penalty
-        self.found = Minimum.at_start(rows, start)
+        self.found = unknown_minimum(rows, start)
         self._first = lead.penalty
 
     def run(self, alpha: float | None) -> None:
@@ -282,18 +281,10 @@ def _start(rows: SummedRows, statistics: RowStatistics, averaged: Averaged) -> t
     models = np.array(
         [
             constant,
-            free_model(objective, problem.scaling, averaged.model.coef.astype(np.float64), averaged.model.intercept),
+            rows.system.from_user(averaged.model.coef, averaged.model.intercept),
         ]
     )
     losses, weight = rows.losses(models)
     best = 1 if losses[1] < losses[0] else 0
     unit = 2.0 * float(losses[best]) / weight if objective.is_regression else 1.0
     return models[best], max(unit, float(np.finfo(np.float64).tiny)), averaged.lead if best else PLAIN[0]
-
-
-def _in_users_units(model: Array, problem: Problem) -> Model:
-    scaling, basis = problem.scaling, contrasts(problem.objective)
-    whole = model if basis is None else model @ basis.T
-    coef = whole[:-1] / scaling.scale[:, None]
-    intercept = whole[-1] - (0.0 if scaling.shift is None else scaling.shift @ coef)
-    return Model(np.ascontiguousarray(coef.T), np.ascontiguousarray(intercept))

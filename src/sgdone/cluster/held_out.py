@@ -6,10 +6,10 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.requests import Request
 from sgdone.cluster.rounds import Rounds
+from sgdone.sums.row_sum import message
 
 Array = NDArray[np.float64]
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, final
 
-from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.requests import Request
 from sgdone.cluster.rounds import Asks, Rounds
-from sgdone.cluster.tree_sum import merged_pair
 from sgdone.interfaces.stop import Stop
+from sgdone.sums.merging import merged_pair
+from sgdone.sums.row_sum import message
 
 Found = TypeVar("Found")
 

@@ -6,13 +6,13 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.problem import ClassWeights, Problem
 from sgdone.cluster.requests import Request
 from sgdone.data.rows import Scaling
 from sgdone.inference.level_facts import LevelFacts, LevelMap, LevelsOfRows
 from sgdone.interfaces.objective import Objective
+from sgdone.sums.row_sum import message
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

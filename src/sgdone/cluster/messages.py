@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from safetensors import numpy as safetensors
@@ -10,17 +10,10 @@ from safetensors import numpy as safetensors
 from sgdone.state_file.codec import Decoder, Encoder
 from sgdone.state_file.file_bytes import header_of
 from sgdone.sums.columns import ColumnMoments, EntryMoments
-from sgdone.sums.second_order import SecondOrder
+from sgdone.sums.row_sum import MESSAGES, message
 
-Kind = TypeVar("Kind", bound=type)
-
-_KNOWN: dict[str, type[Any]] = {kind.__name__: kind for kind in (ColumnMoments, EntryMoments, SecondOrder)}
-
-
-def message(kind: Kind) -> Kind:
-    """Let a dataclass travel. Its fields are messages, or values that `sgdone.state_file.codec` can store."""
-    _KNOWN[kind.__name__] = kind
-    return kind
+for _kind in (ColumnMoments, EntryMoments):
+    message(_kind)
 
 
 def to_bytes(value: Any) -> bytes:
@@ -52,7 +45,7 @@ def _plain(value: Any) -> Any:
     """A message as a dict of its name and fields, also in a tuple; other values as they are."""
     if type(value) is tuple:
         return tuple(map(_plain, value))
-    if _KNOWN.get(type(value).__name__) is not type(value):
+    if MESSAGES.get(type(value).__name__) is not type(value):
         return value
     return {"message": type(value).__name__} | {own.name: _plain(getattr(value, own.name)) for own in fields(value)}
 
@@ -62,5 +55,5 @@ def _message(value: Any) -> Any:
         return tuple(map(_message, value))
     if not isinstance(value, dict) or "message" not in value:
         return value
-    kind = _KNOWN[value["message"]]
+    kind = MESSAGES[value["message"]]
     return kind(**{name: _message(part) for name, part in value.items() if name != "message"})

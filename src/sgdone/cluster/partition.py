@@ -21,7 +21,7 @@ from sgdone.data.rows import aligned
 from sgdone.data.source import Block
 from sgdone.data.table import errors_located, shortened
 from sgdone.estimators.labels import plain_labels
-from sgdone.sums.pieces import Pieces
+from sgdone.sums.pieces import BlockPieces, Pieces
 from sgdone.sums.second_order import curvature_products
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
 
@@ -196,7 +196,7 @@ class Partition:
             keep = chosen if rows == "validation" else ~chosen
             weights = np.where(keep, np.broadcast_to(block.sample_weight, keep.shape), 0.0)
             block = replace(block, sample_weight=weights)
-        made = Pieces(block, problem.scaling)
+        made = BlockPieces(block, problem.scaling)
         self._pieces[rows] = problem, made
         return made
 

@@ -2,15 +2,12 @@
 
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
-from types import SimpleNamespace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.cluster.rounds import Rounds
-from sgdone.cluster.row_sums import ArraySum
 from sgdone.cluster.sample_facts import FactsOfRows, SampleFacts
 from sgdone.cluster.score_sums import (
     CurvatureAt,
@@ -28,17 +25,15 @@ from sgdone.inference.column_variation import comparable_scaling, rows_of_powers
 from sgdone.inference.sample import whole_rows
 from sgdone.inference.sample_sums import SampleSums, Weights
 from sgdone.run.constant_prediction import initial_intercept
-from sgdone.solvers.minimisation import Minimisation
-from sgdone.solvers.newton_step import Factors, Penalised
 from sgdone.sums.derivatives import derivatives
-from sgdone.sums.second_order import Curvature, SecondOrder, contrasts
+from sgdone.sums.row_sum import ArraySum, RowSum
+from sgdone.sums.second_order import Curvature, SecondOrder, SecondOrderAt
+from sgdone.sums.system import contrasts
 
 Array = NDArray[np.float64]
 
 #: The sum of sample weights that can be numbers of rows, as in `sgdone.estimators.sample_weights.Frequencies`.
 _LEAST_ROWS, _MOST_ROWS = 1.0, 1e15
-#: Evaluations after which a search ends: one that has not converged by then halves its steps because of rounding.
-_MOST_EVALUATIONS = 80
 
 
 @final
@@ -154,16 +149,20 @@ class PartitionSample(SampleSums):
     def _constant_scores(self) -> Array:
         return initial_intercept(self.objective, self._codes, self.facts.classes)
 
-    def minimise(
-        self, penalties: Array, start: Array, known: SecondOrder, factors: Factors, tol: float, most_steps: int
-    ) -> tuple[Array, int]:
-        """Newton's method on the summed loss; each evaluation is a round. Least squares needs one step."""
-        if self.objective.loss.quadratic:
-            return start - factors.solve(Penalised.of(known, start, penalties).gradient), 1
-        counted: Any = SimpleNamespace(n_rows=self.facts.rows)  # of the rows, a search uses only their number
-        search = Minimisation(self.objective, counted, penalties, start, None, cheap=True, sums=self.second_order)
-        evaluations = sum(1 for _ in islice(search.evaluations(tol, known, most_steps, factors), _MOST_EVALUATIONS))
-        return search.model, evaluations
+    @property
+    def n_used(self) -> int:
+        """Number of rows of positive weight."""
+        return self.facts.rows
+
+    @property
+    def has_cheap_curvature(self) -> bool:
+        """A round takes longer than the curvature."""
+        return True
+
+    def sum(self, request: RowSum) -> Any:
+        """Loss, gradient and curvature at a model; those of the last model are kept."""
+        assert isinstance(request, SecondOrderAt)
+        return self.second_order(request.model, request.curvature)
 
     def second_order(self, model: Array, curvature: Curvature = "full") -> SecondOrder:
         """Loss, gradient and curvature at a model; those of the last model are kept."""

@@ -58,10 +58,10 @@ def choose(rows: SummedRows, first: float, unit: float, start: Array) -> Chosen:
 
 def _by_degrees_of_freedom(rows: SummedRows, first: float, start: Array) -> Chosen:
     """The penalty that `best_strength` finds at its own optimum."""
-    problem, chosen = rows.problem, Chosen(first, start)
+    chosen = Chosen(first, start)
     for _ in range(_MOST_CHOICES):
         found = minimise(rows, chosen.strength, chosen.model, _ROUGH)
-        strength = best_strength(problem.objective, found.sums, found.at, problem.penalties)
+        strength = best_strength(rows.system, found.at.sums, found.at.model)
         settled = strength == chosen.strength
         chosen = Chosen(strength, found.model)
         if settled or rows.rounds.ended is not None:

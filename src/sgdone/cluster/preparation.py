@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
 from sgdone.data.label_kinds import as_classes
 from sgdone.data.learning_task import Task
 from sgdone.data.row_block import widened
 from sgdone.data.row_hash import row_hashes
 from sgdone.data.row_places import places_among
+from sgdone.sums.row_sum import message
 
 
 @final

@@ -6,10 +6,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.cluster.messages import message
 from sgdone.data.rows import Scaling
 from sgdone.estimators.labels import encode_known, signs
 from sgdone.interfaces.objective import Objective
+from sgdone.sums.row_sum import message
 
 Array = NDArray[np.float64]
 
@@ -70,13 +70,6 @@ class Problem:
             return np.ascontiguousarray(y, dtype=np.float64)
         numbers = encode_known(y, self.classes)
         return signs(numbers, 1) if self.classes.size == 2 else numbers.astype(np.float64)
-
-    def penalties(self, strength: float) -> Array:
-        """λ of each row of a model: infinite for constant columns, 0 for the intercept."""
-        found = np.full(self.n_features + 1, strength)
-        found[:-1][~np.isfinite(self.scaling.scale)] = np.inf
-        found[-1] = 0.0 if self.objective.fit_intercept else np.inf
-        return found
 
     def has_same_labels(self, other: "Problem") -> bool:
         """Whether rows have the same labels and weights in both."""

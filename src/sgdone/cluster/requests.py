@@ -8,11 +8,12 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from sgdone.cluster.messages import from_bytes, message, to_bytes
+from sgdone.cluster.messages import from_bytes, to_bytes
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.tree_sum import TreeSum
 from sgdone.data.table import errors_located
 from sgdone.data.threads import single_thread
+from sgdone.sums.row_sum import message
 
 #: A request, and what several rounds share: an engine may keep parts at its workers that it has sent before.
 Parts = tuple[bytes, ...]

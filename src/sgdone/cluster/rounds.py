@@ -11,8 +11,9 @@ from sgdone.cluster.engine import Engine
 from sgdone.cluster.messages import from_bytes, to_bytes
 from sgdone.cluster.requests import Answer, PartitionError, Parts, Request
 from sgdone.cluster.round_log import RoundLog
-from sgdone.cluster.tree_sum import TreeSum, merged_pair
+from sgdone.cluster.tree_sum import TreeSum
 from sgdone.interfaces.stop import Stop
+from sgdone.sums.merging import merged_pair
 
 
 @final

@@ -6,12 +6,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.requests import PartitionError, Request
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import LabelSums
 from sgdone.data.label_kinds import check_labels
+from sgdone.sums.row_sum import message
 
 #: Distinct numbers among the labels that are kept: more are targets, or more classes than can be listed.
 _MOST_NUMBERS = 10_000

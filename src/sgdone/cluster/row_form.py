@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, final
 
-from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.requests import PartitionError, Request
 from sgdone.cluster.rounds import Rounds
 from sgdone.estimators.summarised import Summarised
+from sgdone.sums.row_sum import message
 
 
 @final

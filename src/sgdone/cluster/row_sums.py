@@ -8,7 +8,6 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition, RowSet
 from sgdone.cluster.problem import Problem
 from sgdone.cluster.requests import Request
@@ -17,22 +16,13 @@ from sgdone.interfaces.objective import Objective
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.merging import merged
 from sgdone.sums.pieces import Piece
-from sgdone.sums.second_order import Curvature, SecondOrder, contrasts, scores, second_order
+from sgdone.sums.row_sum import ArraySum, RowSum, message
+from sgdone.sums.second_order import Curvature, SecondOrder, scores, second_order
+from sgdone.sums.second_order import CurvatureProduct as ProductSum
+from sgdone.sums.second_order import SecondOrderAt as SecondOrderSum
+from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]
-
-
-@final
-@message
-@dataclass(frozen=True)
-class ArraySum:
-    """A sum of arrays."""
-
-    values: Array
-
-    def merge(self, other: "ArraySum") -> "ArraySum":
-        """The sum of both."""
-        return ArraySum(self.values + other.values)
 
 
 @final
@@ -122,6 +112,18 @@ class SummedRows:
     rows: RowSet
     key: int
     least_unit: float = 0.0
+
+    @property
+    def system(self) -> System:
+        """The objective in the units of training."""
+        return System(self.problem.objective, self.problem.scaling)
+
+    def sum(self, request: RowSum) -> Any:
+        """The value of a sum that Newton's method asks for."""
+        if isinstance(request, SecondOrderSum):
+            return self.second_order(request.model, request.curvature)
+        assert isinstance(request, ProductSum)
+        return ArraySum(self.products(request.model)(request.direction))
 
     def second_order(self, model: Array, curvature: Curvature) -> SecondOrder:
         """Loss, gradient and curvature at a model, in one round."""

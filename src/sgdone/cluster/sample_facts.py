@@ -6,7 +6,6 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.requests import PartitionError, Request
 from sgdone.cluster.summary_problem import SummaryProblem, rows_of_partition
@@ -15,6 +14,7 @@ from sgdone.data.source import Block
 from sgdone.inference.sample import are_whole
 from sgdone.sums.columns import ColumnMoments, column_moments, moments_of
 from sgdone.sums.pieces import pieces_of
+from sgdone.sums.row_sum import message
 
 Array = NDArray[np.float64]
 

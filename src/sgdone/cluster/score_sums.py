@@ -7,10 +7,8 @@ from typing import Any, Final, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.requests import Request
-from sgdone.cluster.row_sums import ArraySum
 from sgdone.cluster.sample_facts import joined_labels
 from sgdone.cluster.separation_margins import margin_signs
 from sgdone.cluster.summary_problem import SummaryProblem, SummaryRows, rows_of_partition
@@ -18,6 +16,7 @@ from sgdone.inference.bias import bias_sums
 from sgdone.inference.column_variation import power_sums
 from sgdone.inference.sums_at_model import column_products, information, largest_change, slope_sums
 from sgdone.sums.pieces import Pieces
+from sgdone.sums.row_sum import ArraySum, message
 from sgdone.sums.score_products import score_products, slopes_of
 from sgdone.sums.second_order import Curvature, SecondOrder, second_order
 

@@ -5,9 +5,9 @@ from typing import Any, final
 
 import numpy as np
 
-from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
 from sgdone.sums.columns import ColumnMoments, moments_of
+from sgdone.sums.row_sum import message
 
 
 @final

@@ -17,7 +17,7 @@ from sgdone.inference.layout import Layout
 from sgdone.inference.optimum import NoOptimumError
 from sgdone.inference.refusals import Refusal
 from sgdone.inference.sample_sums import SampleSums
-from sgdone.sums.second_order import contrasts
+from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
 
@@ -74,11 +74,9 @@ def _candidates(sample: PartitionSample, model: Array) -> list[Array]:
 
 def _in_units(sample: PartitionSample, model: Array) -> Array:
     """A model as a direction in the units of the sample, all outputs; scores of several classes less the first."""
-    scaling, basis = sample.scaling, contrasts(sample.objective)
-    whole = model if basis is None else model @ (basis - basis[0]).T
-    coef = whole[:-1] / scaling.scale[:, None]
-    shift = 0.0 if scaling.shift is None else scaling.shift @ coef
-    return np.vstack([coef, whole[-1] - shift])
+    coef, intercept = System(sample.objective, sample.scaling).to_user(model)
+    whole = np.vstack([coef.T, intercept])
+    return whole if sample.objective.predicts != "softmax" else whole - whole[:, :1]
 
 
 def _rounded(sample: PartitionSample, direction: Array) -> list[Array]:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.units import Units, roles_of
-from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.problem import ClassWeights
 from sgdone.cluster.requests import PartitionError, Request
@@ -20,6 +19,7 @@ from sgdone.data.source import Block
 from sgdone.data.table import reads_as_number
 from sgdone.message_text import RowError, shortened
 from sgdone.sums.columns import ColumnMoments, EntryMoments, column_moments, entry_moments, moments_of
+from sgdone.sums.row_sum import message
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.cluster.messages import message, to_bytes
+from sgdone.cluster.messages import to_bytes
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.problem import ClassWeights, Problem
 from sgdone.cluster.separation_margins import separated_rows
@@ -17,7 +17,8 @@ from sgdone.data.rows import Rows, Scaling, frozen
 from sgdone.data.source import Block
 from sgdone.inference.feature_choice import FeatureChoice
 from sgdone.interfaces.objective import Objective
-from sgdone.sums.pieces import Pieces, in_units
+from sgdone.sums.pieces import BlockPieces, Pieces, in_units
+from sgdone.sums.row_sum import message
 
 Array = NDArray[np.float64]
 
@@ -140,7 +141,7 @@ class SummaryRows:
     @cached_property
     def pieces(self) -> Pieces:
         """The rows in comparable units."""
-        return Pieces(self.block, self._problem.scaling, self._problem.frequency)
+        return BlockPieces(self.block, self._problem.scaling, self._problem.frequency)
 
 
 #: The rows of the last problem of each partition. What is kept never changes a result.

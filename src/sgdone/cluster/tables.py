@@ -6,10 +6,10 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from sgdone.cluster.messages import message
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.requests import PartitionError, Request
 from sgdone.cluster.rounds import Rounds
+from sgdone.sums.row_sum import message
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.kinds import Column, Kind, settle
 from sgdone.tables.merged_encoders import merge_encoders

@@ -2,6 +2,8 @@
 
 from typing import Any, final
 
+from sgdone.sums.merging import merged_pair
+
 
 @final
 class TreeSum:
@@ -51,10 +53,3 @@ class TreeSum:
         for key in sorted(self._waiting, key=lambda key: key[1] << key[0], reverse=True):
             total = merged_pair(self._waiting[key], total)
         return total
-
-
-def merged_pair(first: Any, second: Any) -> Any:
-    """The sum of two parts, either of which may be None."""
-    if first is None or second is None:
-        return second if first is None else first
-    return first.merge(second)

@@ -7,12 +7,11 @@ import numpy as np
 from sgdone.cluster.bank_pass import Averaged
 from sgdone.cluster.course import Course
 from sgdone.cluster.row_sums import SummedRows
-from sgdone.cluster.search import Minimum
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Judgement, Progress
 from sgdone.interfaces.stop import Status, Stop
+from sgdone.newton import EXACT, Minimum
 from sgdone.run.verdict import Verdict
-from sgdone.solvers.minimisation import EXACT, dispersion
 from sgdone.stopping import Decrement
 
 
@@ -21,14 +20,14 @@ def verdict_of(
 ) -> Verdict:
     """Why the fit ended, and what is left to gain, also in units of the estimation noise p/(2n)."""
     rounds, evaluations = rows.rounds, course.evaluations
-    made, weight = len(course.trace), found.sums.weight
-    unit = max(dispersion(objective, found.sums), rows.least_unit)
+    made, weight = len(course.trace), found.at.sums.weight
+    unit = max(found.at.sums.dispersion(objective), rows.least_unit)
     gain, noise = found.decrement * unit / weight, rows.problem.n_coefficients / (2.0 * weight) * unit
-    value, unknown = found.value / weight, float("nan")
+    value, unknown = found.at.value / weight, float("nan")
     judgement = Judgement(
         value, unknown, gain, 0.0, unknown, unknown, estimated_by="training", decrement=found.decrement
     )
-    loss, exact = found.sums.loss / weight, Decrement(EXACT)
+    loss, exact = found.at.sums.loss / weight, Decrement(EXACT)
     progress = Progress(evaluations, made * rows.n_rows, rows.n_rows, made, True, loss, 0.0, judgement=judgement)
     ended = exact.observe(exact.start(rows.n_rows), progress)
     if ended is not None:

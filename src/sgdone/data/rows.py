@@ -42,6 +42,38 @@ class Scaling:
         shift = None if self.shift is None or not self.shift[columns].any() else self.shift[columns]
         return Scaling(self.scale[columns], shift)
 
+    def as_given(self) -> "Scaling":
+        """Units of rows that are scaled already; constant columns stay as they are."""
+        return Scaling(np.where(np.isfinite(self.scale), 1.0, np.inf))
+
+    def is_same(self, other: "Scaling") -> bool:
+        """Whether the units are the same."""
+        if self is other:
+            return True
+        if (self.shift is None) != (other.shift is None) or not np.array_equal(self.scale, other.scale):
+            return False
+        return self.shift is None or other.shift is None or np.array_equal(self.shift, other.shift)
+
+    def from_user(
+        self, coef: NDArray[np.float64], intercept: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A model of the user's, outputs × features, in these units: coefficients, features × outputs, and intercepts.
+
+        Columns with infinite units have the coefficient 0.
+        """
+        moved = intercept if self.shift is None else intercept + coef @ self.shift
+        return (coef * np.where(np.isfinite(self.scale), self.scale, 0.0)).T, moved
+
+    def to_user(
+        self, coef: NDArray[np.float64], intercept: NDArray[np.float64], out: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """A model in these units, features × outputs, in the user's: coefficients, outputs × features, and intercepts.
+
+        ``out`` is an array for the coefficients, features × outputs.
+        """
+        own = np.divide(coef, self.scale[:, None], out=out)
+        return np.ascontiguousarray(own.T), intercept if self.shift is None else intercept - self.shift @ own
+
 
 @final
 @dataclass(frozen=True)

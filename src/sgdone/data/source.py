@@ -87,6 +87,8 @@ class Source(ABC):
     shuffle: bool = True
     #: Whether all blocks are of one matrix in memory, so that any row can be read at any time.
     in_memory: bool = False
+    #: Whether other processes have the rows, and `sum` asks them.
+    is_remote: bool = False
     #: Whether more rows will come in other calls: then a run ends after one pass.
     part_of_stream: bool = False
     #: Whether the rows may never end: then a run may end within its first pass.
@@ -106,6 +108,10 @@ class Source(ABC):
     @property
     def total_weight(self) -> float:
         """Sum of the weights of the rows read in the first pass."""
+        raise NotImplementedError
+
+    def sum(self, request: Any) -> Any:
+        """The value of a `sgdone.sums.row_sum.RowSum` over all rows, if other processes have them."""
         raise NotImplementedError
 
     def blocks_in_order(self, n_features: int) -> Iterator[Block]:

@@ -9,7 +9,8 @@ from sgdone.inference.sample_sums import SampleSums
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.pieces import Piece, Pieces
-from sgdone.sums.second_order import contrasts, scores
+from sgdone.sums.second_order import scores
+from sgdone.sums.system import contrasts
 
 if TYPE_CHECKING:
     from sgdone.inference.optimum import Optimum

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sgdone.inference.covariance import SandwichCovariance
 from sgdone.inference.optimum import Optimum
 from sgdone.inference.sample_sums import SampleSums
-from sgdone.solvers.newton_step import Factors
+from sgdone.newton.direction import Factors
 
 Array = NDArray[np.float64]
 Cov = Literal["classical", "robust", "cluster"]

@@ -29,7 +29,7 @@ from sgdone.inference.sample_sums import SampleSums
 from sgdone.inference.separated import Separated, separated
 from sgdone.inference.separated_classes import FinitePart, find_finite_part
 from sgdone.inference.undetermined import Infinite, constant_refusals, structural_refusals
-from sgdone.solvers.newton_step import MOST_FACTORISED
+from sgdone.newton.direction import MOST_FACTORISED
 
 Array = NDArray[np.float64]
 

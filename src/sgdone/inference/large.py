@@ -2,25 +2,31 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from sgdone.data.mixed_matrix import in_one_storage
 from sgdone.data.rows import Scaling
-from sgdone.diagnose.data_summary.column_summary import summarise_columns
 from sgdone.inference.identification import Identification, repeated_columns
 from sgdone.inference.optimum import NoOptimumError
 from sgdone.inference.sample import Sample
 from sgdone.losses import Squared
-from sgdone.run.constant_prediction import constant_model
-from sgdone.solvers.minimisation import dispersion
-from sgdone.solvers.newton_step import Penalised, conjugate_gradients
+from sgdone.newton import Minimum, Problem, answered, minimise
+from sgdone.newton.direction import Directions, Found, Point, conjugate_gradients
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.mixed_rows import rows_in_units
-from sgdone.sums.second_order import SecondOrder, contrasts, curvature_products, own_curvatures, scores, second_order
+from sgdone.sums.row_sum import ArraySum, MemoryRows, RowSum, message
+from sgdone.sums.second_order import (
+    CurvatureProduct,
+    LossesAt,
+    SecondOrder,
+    SecondOrderAt,
+    own_curvatures,
+    scores,
+)
+from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]
 #: Several vectors: (features + 1) × free outputs × vectors.
@@ -30,10 +36,6 @@ Product = Callable[[Array], Array]
 _STEP = 0.01
 #: Steps of Newton's method, products of a step, and their residual relative to the gradient.
 _MOST_STEPS, MOST_PRODUCTS, _RESIDUAL = 50, 500, 0.03
-#: Share of the decrease that the gradient promises which a step must reach; rounding of the loss; shortest step.
-_ENOUGH, _ROUNDING, _SHORTEST = 1e-4, 1e-13, 1e-6
-#: Columns with most entries, whose curvature is factorised to precondition.
-_FREQUENT = 512
 #: Residual of the solutions for columns relative to their right sides: classical variances are right to its square,
 #: sandwiches to itself.
 _SOLVED = 1e-3
@@ -75,63 +77,83 @@ class LargeOptimum:
 
 def find_large_optimum(sample: Sample, start: Array) -> LargeOptimum:
     """Minimise the loss until a step is below 0.01 standard errors of every combination of coefficients."""
-    objective, pieces = sample.objective, sample.pieces
-    penalties = np.where(np.append(sample.varies, objective.fit_intercept), 0.0, np.inf)
-    repeated = repeated_columns(_duplicates(sample), pieces.width)
+    objective, system = sample.objective, sample.system
+    penalties = system.penalties(0.0)
+    repeated = repeated_columns(sample.repeated_columns(), system.shape[0])
     if repeated is not None:
         penalties[repeated.dropped] = np.inf
-    free = np.isfinite(penalties)[:, None]
-    model = np.where(free, start, 0.0)
-    sums = second_order(objective, pieces, model, curvature="diagonal")
-    constant = constant_model(objective, sample.block, pieces.width)
-    if not sums.loss <= second_order(objective, pieces, constant, curvature="none").loss:
-        model, sums = constant, second_order(objective, pieces, constant, curvature="diagonal")
-    for step in range(1, _MOST_STEPS + 1):
-        at = Penalised.of(sums, model, penalties)
-        product = _several(curvature_products(objective, pieces, model), model.shape[1])
-        precondition = _preconditioner(sample, model, sums, penalties)
-        direction, solved = conjugate_gradients(
-            at,
-            lambda one, times=product: times(one[:, :, None])[:, :, 0],  # type: ignore[misc]  # a default has no type
-            lambda one, times=precondition: times(one[:, :, None])[:, :, 0],  # type: ignore[misc]
-            _RESIDUAL,
-            MOST_PRODUCTS,
+    model, constant = np.where(np.isfinite(penalties)[:, None], start, 0.0), sample.constant_model()
+    losses = sample.sum(LossesAt(system, np.array([model, constant]))).values
+    directions = _ByFrequentColumns(sample, system)
+    search = minimise(
+        Problem(system, penalties, sample.n_used),
+        model if losses[0] <= losses[1] else constant,
+        0.5 * _STEP**2,
+        directions,
+        most_steps=_MOST_STEPS,
+    )
+    ended: Minimum = answered(sample, search)
+    if ended.stalled:
+        left = float(np.sqrt(2.0 * ended.decrement))
+        raise NoOptimumError(
+            f"after {ended.steps} steps of Newton's method the next is {left:.2g} standard errors long"
         )
+    change = sample.largest_change(ended.model - ended.at.model)
+    if not objective.is_regression and change > 0.5:
+        raise NoOptimumError(f"steps of less than {_STEP:.2g} standard errors still change scores by {change:.2g}")
+    return _at_optimum(sample, system, ended.model, penalties, repeated)
+
+
+def _at_optimum(
+    sample: Sample, system: System, model: Array, penalties: Array, repeated: Identification | None
+) -> LargeOptimum:
+    """The products at an optimum, and its sums."""
+    sums: SecondOrder = sample.sum(SecondOrderAt(system, model, "diagonal"))
+
+    def product(vectors: Array) -> Array:
+        found: ArraySum = sample.sum(CurvatureProduct(system, model, vectors))
+        return found.values
+
+    columns = sample.frequent_columns(np.isfinite(penalties))
+    blocks: ArraySum = sample.sum(FrequentCurvature(system, model, columns))
+    precondition = _preconditioner(blocks.values, columns, sums, penalties)
+    return LargeOptimum(model, sums, penalties, product, precondition, repeated)
+
+
+@final
+class _ByFrequentColumns(Directions):
+    """By conjugate gradients, preconditioned by the diagonal, and by the block of the columns with most entries."""
+
+    curvature = "diagonal"
+
+    def __init__(self, sample: Sample, system: System) -> None:
+        self._sample, self.system, self._steps = sample, system, 0
+
+    def at(self, at: Point) -> Found:
+        """The products at the point; raise if they do not lead to a direction."""
+        self._steps += 1
+        columns = self._sample.frequent_columns(np.isfinite(at.penalties))
+        blocks: ArraySum = yield FrequentCurvature(self.system, at.model, columns)
+        times = _preconditioner(blocks.values, columns, at.sums, at.penalties)
+
+        def precondition(one: Array) -> Array:
+            return times(one[:, :, None])[:, :, 0]
+
+        search = conjugate_gradients(self.system, at, precondition, _RESIDUAL, MOST_PRODUCTS)
+        direction, solved = yield from search
         if not solved:
             raise NoOptimumError(
-                f"conjugate gradients did not converge in {MOST_PRODUCTS} products at step {step} of Newton's method"
+                f"conjugate gradients did not converge in {MOST_PRODUCTS} products at step {self._steps} of Newton's "
+                "method"
             )
-        left = float(np.sqrt(2.0 * at.decrement(direction) / dispersion(objective, sums)))
-        share = 1.0
-        while True:
-            tried = model + share * direction
-            after = second_order(objective, pieces, tried, curvature="diagonal")
-            bound = at.value - 2.0 * _ENOUGH * share * at.decrement(direction) + _ROUNDING * abs(at.value)
-            if after.loss <= bound or left <= _STEP:
-                break
-            share /= 2.0
-            if share < _SHORTEST:
-                raise NoOptimumError(f"no step of Newton's method lowers the loss after {step} of them")
-        model, sums = tried, after
-        if left <= _STEP:
-            basis = contrasts(objective)
-            change = max(float(np.abs(scores(piece.rows, direction, basis)).max()) for piece in pieces)
-            if not objective.is_regression and change > 0.5:
-                raise NoOptimumError(f"steps of {left:.2g} standard errors still change scores by {change:.2g}")
-            product = _several(curvature_products(objective, pieces, model), model.shape[1])
-            precondition = _preconditioner(sample, model, sums, penalties)
-            return LargeOptimum(model, sums, penalties, product, precondition, repeated)
-    raise NoOptimumError(f"after {_MOST_STEPS} steps of Newton's method the next is {left:.2g} standard errors long")
+        return at, direction
 
 
 def with_products_of_columns(sample: Sample, optimum: LargeOptimum) -> tuple[Sample, LargeOptimum]:
     """The same optimum with products of XᵀX, the curvature of the squared loss, in place of its own curvature."""
     squared = replace(sample, objective=replace(sample.objective, loss=Squared()))
-    model, pieces = optimum.model, squared.pieces
-    sums = second_order(squared.objective, pieces, model, curvature="diagonal")
-    product = _several(curvature_products(squared.objective, pieces, model), model.shape[1])
-    precondition = _preconditioner(squared, model, sums, optimum.penalties)
-    return squared, replace(optimum, product=product, precondition=precondition)
+    found = _at_optimum(squared, squared.system, optimum.model, optimum.penalties, optimum.identification)
+    return squared, replace(found, sums=optimum.sums)
 
 
 def solve(optimum: LargeOptimum, right: Array) -> tuple[Array, NDArray[np.bool_]]:
@@ -172,42 +194,46 @@ def solve(optimum: LargeOptimum, right: Array) -> tuple[Array, NDArray[np.bool_]
     return solution, reduced <= wanted
 
 
-def _duplicates(sample: Sample) -> list[tuple[int, ...]]:
-    """Columns that are equal in all rows used, and not constant."""
-    used = sample.block.all_used().astype(np.intp)
-    matrix = in_one_storage(sample.block.rows.whole())
-    found = summarise_columns(matrix if used.size == matrix.shape[0] else matrix[used]).duplicates
-    return [group for group in found if sample.varies[list(group)].all()]
+@final
+@message
+@dataclass(frozen=True)
+class FrequentCurvature(RowSum):
+    """The block of the curvature of some columns and the intercept, of each output: outputs × columns × columns."""
+
+    is_pass: ClassVar[bool] = False
+
+    system: System
+    model: Array
+    columns: NDArray[np.intp]
+
+    def of(self, rows: MemoryRows) -> ArraySum | None:
+        """The sum over these rows."""
+        objective, basis = self.system.objective, contrasts(self.system.objective)
+        pieces, used, first = rows.pieces(self.system), rows.block.all_used().astype(np.intp), 0
+        if not used.size:
+            return None
+        matrix, scaling = rows.block.rows.whole()[:, self.columns], self.system.scaling
+        own_scaling = Scaling(
+            scaling.scale[self.columns], None if scaling.shift is None else scaling.shift[self.columns]
+        )
+        size = self.columns.size + 1
+        blocks = np.zeros((self.model.shape[1], size, size))
+        for own_rows, labels, weights in pieces:
+            found = derivatives(objective, scores(own_rows, self.model, basis), labels)
+            pairs, values = own_curvatures(objective, found)
+            own = [k for k, (a, b) in enumerate(pairs) if a == b]
+            part = rows_in_units(matrix[used[first : first + labels.size]], own_scaling)
+            blocks += part.products(weights[:, None] * values[:, own])
+            first += labels.size
+        return ArraySum(blocks)
 
 
-def _several(product: Callable[[Array], Array], outputs: int) -> Product:
-    """Products of several vectors: at once if there is one output."""
-    if outputs == 1:
-        return lambda vectors: product(vectors[:, 0, :])[:, None, :]
-    return lambda vectors: np.stack([product(vectors[:, :, k]) for k in range(vectors.shape[2])], axis=2)
-
-
-def _preconditioner(sample: Sample, model: Array, sums: SecondOrder, penalties: Array) -> Product:
+def _preconditioner(blocks: Array, columns: NDArray[np.intp], sums: SecondOrder, penalties: Array) -> Product:
     """The inverse of the curvature's diagonal; of the intercept and the columns with most entries, of their block."""
-    free, pieces = np.isfinite(penalties), sample.pieces
+    free = np.isfinite(penalties)
     inverse = np.divide(1.0, sums.diagonal, out=np.zeros_like(sums.diagonal), where=free[:, None] & (sums.diagonal > 0))
-    columns = np.flatnonzero(free[:-1])
-    columns = np.sort(columns[np.argsort(-sample.entries[columns], kind="stable")[:_FREQUENT]])
-    matrix = sample.block.rows.whole()[:, columns]
-    shift = sample.scaling.shift
-    scaling = Scaling(sample.scaling.scale[columns], None if shift is None else shift[columns])
-    blocks, first = np.zeros((model.shape[1], columns.size + 1, columns.size + 1)), 0
-    basis, used = contrasts(sample.objective), sample.block.all_used().astype(np.intp)
-    for rows, labels, weights in pieces:
-        found = derivatives(sample.objective, scores(rows, model, basis), labels)
-        pairs, values = own_curvatures(sample.objective, found)
-        own = [k for k, (a, b) in enumerate(pairs) if a == b]
-        part = rows_in_units(matrix[used[first : first + labels.size]], scaling)
-        blocks += part.products(weights[:, None] * values[:, own])
-        first += labels.size
-    chosen = np.append(columns, model.shape[0] - 1) if free[-1] else columns
-    blocks = blocks[:, : chosen.size, : chosen.size]
-    factors = [_factor(block) for block in blocks]
+    chosen = np.append(columns, penalties.size - 1) if free[-1] else columns
+    factors = [_factor(block) for block in blocks[:, : chosen.size, : chosen.size]]
 
     def precondition(vectors: Array) -> Array:
         found = inverse[:, :, None] * vectors

@@ -12,7 +12,7 @@ from sgdone.inference.covariance import combinations
 from sgdone.inference.sample_sums import SampleSums
 from sgdone.inference.summary import INTERCEPT
 from sgdone.interfaces.objective import Objective
-from sgdone.sums.second_order import contrasts
+from sgdone.sums.system import contrasts
 
 Array = NDArray[np.float64]
 

@@ -8,16 +8,14 @@ from numpy.typing import NDArray
 
 from sgdone.inference.identification import DOUBTFUL, Identification, identification
 from sgdone.inference.sample_sums import SampleSums
-from sgdone.solvers.minimisation import dispersion
-from sgdone.solvers.newton_step import Factors, Penalised
-from sgdone.sums.second_order import SecondOrder
+from sgdone.newton import Minimum, Problem, answered, minimise
+from sgdone.newton.direction import ByFactors, Factors, Point
+from sgdone.sums.second_order import SecondOrder, SecondOrderAt
 
 Array = NDArray[np.float64]
 
 #: Largest step at an optimum, in standard errors of any combination of coefficients, and the most steps to it.
-_STEP, _MOST_STEPS = 1e-8, 46
-#: Steps with the curvature of each point after these.
-_LAST_STEPS = 4
+_STEP, _MOST_STEPS = 1e-8, 50
 #: Largest change of a row's score by the last step: along a direction without an optimum each step changes some by
 #: about 1, however little loss is left.
 _SCORE_CHANGE = 1e-3
@@ -58,8 +56,6 @@ class Optimum:
         Whether the coefficients of each feature, and the intercepts, were estimated.
     identification : Identification or None
         Directions that the rows do not determine; None if there are none.
-    steps : int
-        Evaluations of Newton's method.
     """
 
     model: Array
@@ -67,7 +63,6 @@ class Optimum:
     factors: Factors
     estimated: NDArray[np.bool_]
     identification: Identification | None
-    steps: int
 
 
 def find_optimum(sample: SampleSums, start: Array) -> Optimum:
@@ -78,46 +73,53 @@ def find_optimum(sample: SampleSums, start: Array) -> Optimum:
     NoOptimumError
         After 50 steps, or where steps go on to change scores although hardly any loss is left.
     """
-    objective = sample.objective
-    free = np.append(sample.varies, objective.fit_intercept)
-    penalties = np.where(free, 0.0, np.inf)
+    objective, system = sample.objective, sample.system
+    penalties = system.penalties(0.0)
     with np.errstate(over="ignore", invalid="ignore"):
-        start = np.where(free[:, None], start, 0.0)
-        known = sample.second_order(start)
+        start = np.where(np.isfinite(penalties)[:, None], start, 0.0)
+        known: SecondOrder = sample.sum(SecondOrderAt(system, start))
         constant = sample.constant_model()
-        if not np.isfinite(known.loss) or known.loss > sample.second_order(constant, "none").loss:
-            start, known = constant, sample.second_order(constant)
+        if not np.isfinite(known.loss) or known.loss > sample.sum(SecondOrderAt(system, constant, "none")).loss:
+            start, known = constant, sample.sum(SecondOrderAt(system, constant))
         if not np.all(np.isfinite(known.curvature)):
             raise NoOptimumError("the loss of the start is too large")
-        factors = Factors.of(known.curvature, penalties, start.shape[1])
-        doubtful = factors.smallest_pivot(known.curvature) <= DOUBTFUL
-        found = identification(free, sample.column_products()) if doubtful else None
+        pivot = Factors.of(known.curvature, penalties, start.shape[1]).smallest_pivot(known.curvature)
+        found = identification(np.isfinite(penalties), sample.column_products()) if pivot <= DOUBTFUL else None
         if found is not None:
             penalties[found.dropped] = np.inf
             start = np.where(np.isfinite(penalties)[:, None], start, 0.0)
-            known = sample.second_order(start)
-            factors = Factors.of(known.curvature, penalties, start.shape[1])
-        model, steps = sample.minimise(penalties, start, known, factors, 0.5 * _STEP**2, _MOST_STEPS)
-        for last in range(_LAST_STEPS + 1):
-            if objective.loss.quadratic:
-                # The curvature is the same everywhere.
-                sums = replace(sample.second_order(model, "none"), curvature=known.curvature)
-            else:
-                sums = sample.second_order(model)
-                factors = Factors.of(sums.curvature, penalties, start.shape[1])
-            if factors.cholesky is None:
-                raise NoOptimumError(f"after {steps} steps of Newton's method the curvature is singular", model)
-            gradient = Penalised.of(sums, model, penalties).gradient
-            step = factors.solve(-gradient)
-            left = _left(sample, sums, gradient, step)
-            if left.is_optimum:
-                return Optimum(model, sums, factors, np.isfinite(penalties), found, steps + last)
-            model = model + step
+            known = sample.sum(SecondOrderAt(system, start))
+        directions = ByFactors(system, cheap=sample.has_cheap_curvature, constant=objective.loss.quadratic)
+        problem = Problem(system, penalties, sample.n_used, _rounding(sample, known.weight))
+        search = minimise(problem, start, 0.5 * _STEP**2, directions, known=known, most_steps=_MOST_STEPS)
+        ended: Minimum = answered(sample, search)
+        model, sums = ended.model, ended.at.sums
+        if objective.loss.quadratic:
+            # The curvature is the same everywhere.
+            sums = replace(sums, curvature=known.curvature)
+        elif not sums.curvature.size:
+            sums = sample.sum(SecondOrderAt(system, model))
+        factors = directions.factors
+        if not objective.loss.quadratic and directions.curved is not ended.at:
+            factors = Factors.of(sums.curvature, penalties, start.shape[1])
+        if factors.cholesky is None:
+            raise NoOptimumError(f"after {ended.steps} steps of Newton's method the curvature is singular", model)
+        gradient = Point.of(sums, model, penalties).gradient
+        left = _left(sample, sums, gradient, factors.solve(-gradient))
+        if left.is_optimum:
+            return Optimum(model, sums, factors, np.isfinite(penalties), found)
     raise NoOptimumError(
-        f"after {steps + _LAST_STEPS} steps of Newton's method the next one is {left.errors:.2g} standard errors long "
-        f"and changes the score of a row by {left.change:.2g}",
+        f"after {ended.steps} steps of Newton's method the next one is {left.errors:.2g} standard errors long and "
+        f"changes the score of a row by {left.change:.2g}",
         model,
     )
+
+
+def _rounding(sample: SampleSums, weight: float) -> float:
+    """The variance of the targets of a regression about their predictions that is rounding."""
+    if not sample.objective.is_regression:
+        return 0.0
+    return ROUNDING**2 * max(sample.target_squares / weight, sample.target_spread)
 
 
 class _Left(NamedTuple):
@@ -130,11 +132,10 @@ class _Left(NamedTuple):
 
 def _left(sample: SampleSums, sums: SecondOrder, gradient: Array, step: Array) -> _Left:
     objective = sample.objective
-    errors = float(np.sqrt(max(0.0, -float(np.vdot(gradient, step))) / dispersion(objective, sums)))
+    errors = float(np.sqrt(max(0.0, -float(np.vdot(gradient, step))) / sums.dispersion(objective)))
     change = sample.largest_change(step)
     is_exact = False
     if objective.is_regression:
-        spread = sample.target_spread
-        change = change / float(np.sqrt(max(spread, float(np.finfo(np.float64).tiny))))
-        is_exact = sums.loss <= 0.5 * ROUNDING**2 * max(sample.target_squares, spread * sums.weight)
+        change = change / float(np.sqrt(max(sample.target_spread, float(np.finfo(np.float64).tiny))))
+        is_exact = sums.dispersion(objective) <= _rounding(sample, sums.weight)
     return _Left(errors, change, is_exact or (errors <= _STEP and change <= _SCORE_CHANGE))

@@ -18,7 +18,7 @@ from sgdone.inference.sample_sums import SampleSums
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.mixed_rows import rows_in_units
 from sgdone.sums.scaled_rows import DenseRows
-from sgdone.sums.second_order import contrasts
+from sgdone.sums.system import contrasts
 
 Array = NDArray[np.float64]
 

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.bad_rows import check_rows
+from sgdone.data.mixed_matrix import in_one_storage
 from sgdone.data.rows import Rows, Scaling, frozen
 from sgdone.data.source import Block
 from sgdone.data.threads import blas_threads
+from sgdone.diagnose.data_summary.column_summary import summarise_columns
 from sgdone.inference.bias import bias_sums
 from sgdone.inference.column_variation import (
     comparable_scaling,
@@ -24,16 +26,16 @@ from sgdone.inference.sample_sums import SampleSums, Weights
 from sgdone.inference.sums_at_model import column_products, information, largest_change, slope_sums
 from sgdone.interfaces.objective import Objective
 from sgdone.run.constant_prediction import best_constant, constant_model
-from sgdone.solvers.minimisation import Minimisation
-from sgdone.solvers.newton_step import Factors
 from sgdone.sums.columns import column_moments
 from sgdone.sums.derivatives import derivatives
-from sgdone.sums.pieces import Pieces, in_units
+from sgdone.sums.pieces import BlockPieces, in_units
+from sgdone.sums.row_sum import MemoryRows, RowSum
 from sgdone.sums.score_products import group_score_products, score_products
-from sgdone.sums.second_order import Curvature, SecondOrder, second_order
 
 Array = NDArray[np.float64]
 
+#: Columns with most entries, whose curvature is factorised to precondition conjugate gradients.
+_FREQUENT = 512
 #: Relative error of a sum of weights.
 _SUM_ROUNDING = 1e-12
 #: Products of a curvature up to which it is evaluated at each step; beyond, steps use an earlier one.
@@ -142,9 +144,14 @@ class Sample(SampleSums):
         return bool(np.all(values == values[0]))
 
     @cached_property
-    def pieces(self) -> Pieces:
+    def rows(self) -> MemoryRows:
+        """The rows, to be added up."""
+        return MemoryRows(self.block, self.frequency, blas_threads())
+
+    @property
+    def pieces(self) -> BlockPieces:
         """The rows in comparable units."""
-        return Pieces(self.block, self.scaling, self.frequency, blas_threads())
+        return self.rows.pieces(self.system)
 
     @cached_property
     def rows_of_columns(self) -> Array:
@@ -153,6 +160,18 @@ class Sample(SampleSums):
         means = column_moments(self.block, weighted=True).means if self.objective.fit_intercept else None
         powers = power_sums(self.block, self.scaling, means, sampling=sampling)
         return rows_of_powers(powers, self.varies, 1.0 if sampling else self.frequency)
+
+    def repeated_columns(self) -> list[tuple[int, ...]]:
+        """Columns that are equal in all rows used, and not constant."""
+        used = self.block.all_used().astype(np.intp)
+        matrix = in_one_storage(self.block.rows.whole())
+        found = summarise_columns(matrix if used.size == matrix.shape[0] else matrix[used]).duplicates
+        return [group for group in found if self.varies[list(group)].all()]
+
+    def frequent_columns(self, free: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """The columns with most entries among those whose coefficients are estimated."""
+        columns = np.flatnonzero(free[:-1])
+        return np.sort(columns[np.argsort(-self.entries[columns], kind="stable")[:_FREQUENT]])
 
     @cached_property
     def entries(self) -> Array:
@@ -202,20 +221,20 @@ class Sample(SampleSums):
         """A model that predicts the same for all rows, to start from."""
         return constant_model(self.objective, self.block, self.pieces.width)
 
-    def minimise(
-        self, penalties: Array, start: Array, known: SecondOrder, factors: Factors, tol: float, most_steps: int
-    ) -> tuple[Array, int]:
-        """Newton's method on the summed loss; where the curvature is expensive, with that of earlier points."""
-        pieces, outputs = self.pieces, start.shape[1]
-        products = pieces.n_rows * pieces.width**2 * outputs * (outputs + 1) / 2
-        cheap = products <= _CHEAP and not self.objective.loss.quadratic
-        search = Minimisation(self.objective, pieces, penalties, start, None, cheap)
-        evaluations = sum(1 for _ in search.evaluations(tol, known, most_steps, factors))
-        return search.model, evaluations
+    @property
+    def n_used(self) -> int:
+        """Number of rows of positive weight."""
+        return self.block.n_used
 
-    def second_order(self, model: Array, curvature: Curvature = "full") -> SecondOrder:
-        """Loss, gradient and curvature at a model."""
-        return second_order(self.objective, self.pieces, model, curvature=curvature)
+    @property
+    def has_cheap_curvature(self) -> bool:
+        """Where the curvature is expensive, steps use that of earlier points."""
+        outputs = self.objective.n_free_outputs
+        return self.n_used * (self.n_features + 1) ** 2 * outputs * (outputs + 1) / 2 <= _CHEAP
+
+    def sum(self, request: RowSum) -> Any:
+        """A sum over the rows."""
+        return self.rows.sum(request)
 
     def column_products(self) -> Array:
         """Σv·(x̃, 1)(x̃, 1)ᵀ."""

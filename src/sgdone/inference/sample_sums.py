@@ -1,15 +1,15 @@
 """What a summary is computed from: facts about rows, and sums over them, wherever the rows are."""
 
 from abc import ABC, abstractmethod
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.rows import Scaling
 from sgdone.interfaces.objective import Objective
-from sgdone.solvers.newton_step import Factors
-from sgdone.sums.second_order import Curvature, SecondOrder, free_model
+from sgdone.sums.row_sum import RowSum
+from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
 Weights = Literal["frequency", "sampling"]
@@ -91,31 +91,19 @@ class SampleSums(ABC):
     def constant_model(self) -> Array:
         """A model that predicts the same for all rows, to start from."""
 
+    @property
     @abstractmethod
-    def minimise(
-        self, penalties: Array, start: Array, known: SecondOrder, factors: Factors, tol: float, most_steps: int
-    ) -> tuple[Array, int]:
-        """Newton's method on the summed loss, until the decrement is at most ``tol`` or no step lowers the loss.
+    def n_used(self) -> int:
+        """Number of rows of positive weight."""
 
-        Parameters
-        ----------
-        penalties : ndarray
-            0, or infinity for coefficients that stay 0.
-        start : ndarray
-            The model to start from.
-        known, factors : SecondOrder, Factors
-            Sums at the start, and factors of their curvature.
-        tol, most_steps : float, int
-            When to end.
-
-        Returns
-        -------
-        model, evaluations : ndarray, int
-        """
+    @property
+    @abstractmethod
+    def has_cheap_curvature(self) -> bool:
+        """Whether Newton's method evaluates the curvature at each point."""
 
     @abstractmethod
-    def second_order(self, model: Array, curvature: Curvature = "full") -> SecondOrder:
-        """Loss, gradient and curvature at a model."""
+    def sum(self, request: RowSum) -> Any:
+        """A sum over the rows, in the units of `system`."""
 
     @abstractmethod
     def column_products(self) -> Array:
@@ -146,6 +134,11 @@ class SampleSums(ABC):
         """Σv·(x̃, 1) ⊗ t, as in `sgdone.inference.bias`."""
 
     @property
+    def system(self) -> System:
+        """The loss in comparable units."""
+        return System(self.objective, self.scaling)
+
+    @property
     def n_features(self) -> int:
         """Number of features."""
         return int(self.units.size)
@@ -157,7 +150,7 @@ class SampleSums(ABC):
 
     def model_in_units(self, coef: Array, intercept: Array) -> Array:
         """A model of the user's as the sums need it: (features + 1) × free outputs, in comparable units."""
-        return free_model(self.objective, self.scaling, coef * self.units, intercept - self.origin)
+        return self.system.from_user(coef * self.units, intercept - self.origin)
 
     def rarest_share(self, chosen: NDArray[np.bool_]) -> float:
         """The smallest share of rows inside or outside one of the classes of the chosen outputs; 1 of a regression."""

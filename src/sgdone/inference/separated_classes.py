@@ -16,7 +16,7 @@ from scipy import linalg, sparse
 from sgdone.diagnose import separation
 from sgdone.inference.optimum import NoOptimumError
 from sgdone.inference.sample import Sample
-from sgdone.sums.second_order import contrasts
+from sgdone.sums.system import contrasts
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,8 @@ from sgdone.interfaces.objective import Objective
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.pieces import Pieces
 from sgdone.sums.score_products import slopes_of
-from sgdone.sums.second_order import contrasts, scores
+from sgdone.sums.second_order import scores
+from sgdone.sums.system import contrasts
 
 Array = NDArray[np.float64]
 

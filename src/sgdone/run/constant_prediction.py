@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sgdone.data.source import Block
 from sgdone.interfaces.measured import mean, standard_error
 from sgdone.interfaces.objective import Objective
-from sgdone.sums.second_order import contrasts
+from sgdone.sums.system import contrasts
 
 #: Standard errors of the difference at which a model is worse than a constant prediction: a fit that is worse has not
 #: converged, and a model to start from that is worse is not used.

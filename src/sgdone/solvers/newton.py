@@ -13,36 +13,38 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Judgement
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
+from sgdone.newton import Followed, Position, Problem, minimise
+from sgdone.newton.direction import MOST_FACTORISED, ByFactors, ByProducts
 from sgdone.solvers.batch import BatchSolver, Descended
-from sgdone.solvers.newton_step import MOST_FACTORISED, Factors, Penalised, direction_by_products
 from sgdone.solvers.state import State
 from sgdone.steps import Constant
 from sgdone.steps.step_size import StepSize
 from sgdone.sums.columns import comparable_units
-from sgdone.sums.pieces import Pieces
-from sgdone.sums.second_order import SecondOrder, curvature_products, second_order
+from sgdone.sums.row_sum import MemoryRows
+from sgdone.sums.second_order import SecondOrder
+from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
 
-#: Share of the decrease that the gradient promises which a step must reach, and rounding of the objective.
-_ENOUGH, _ROUNDING = 1e-4, 1e-13
-
 
 @dataclass
-class LineSearch:
-    """Where Newton's method is: the last point accepted, the direction from there, and how far to try next."""
+class NewtonSearch:
+    """Where Newton's method is: units in which columns are comparable, and the objective at the last point accepted.
 
-    #: Units in which columns are comparable.
+    The search itself is not kept: it begins again at the iterate.
+    """
+
     scale: Array = field(default_factory=lambda: np.empty(0))
     shift: Array = field(default_factory=lambda: np.empty(0))
-    #: Coefficients and intercept in these units, the direction, and the share of it to try.
-    model: Array = field(default_factory=lambda: np.empty(0))
-    direction: Array = field(default_factory=lambda: np.empty(0))
-    share: float = 0.0
-    #: Objective there, and by how much it exceeds its minimum, to second order: sums over ``rows`` rows.
+    #: Objective, and by how much it exceeds its minimum, to second order: sums over ``rows`` rows.
     value: float = 0.0
     decrement: float = 0.0
     rows: int = 0
+    position: Position = field(default_factory=Position, init=False, repr=False, compare=False)
+    followed: Followed | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __deepcopy__(self, memo: Any) -> "NewtonSearch":
+        return NewtonSearch(self.scale.copy(), self.shift.copy(), self.value, self.decrement, self.rows)
 
 
 @final
@@ -82,25 +84,22 @@ class Newton(BatchSolver):
         if objective.center:
             raise ValueError("newton finds the intercept together with the coefficients: use center=False")
         state = super().begin(objective, rows, step, coef, intercept)
-        state.extra = LineSearch()
+        state.extra = NewtonSearch()
         return state
 
     def descend(self, state: State, block: Block, sizes: Array) -> Descended:
         """Evaluate the objective as many times; each point that is low enough is the next to start from."""
-        search: LineSearch = state.extra
+        search: NewtonSearch = state.extra
         predictions, slopes = np.zeros(sizes.size), np.zeros(sizes.size)
         for made in range(sizes.size):
-            if not search.model.size:
-                _begin_search(state, search, block)
             with np.errstate(over="ignore", invalid="ignore"):
-                sound = self._update(state, search, block)
-            if not sound:
-                return Descended(made, NOT_FINITE, -1, predictions, slopes)
+                if not self._update(state, search, block):
+                    return Descended(made, NOT_FINITE, -1, predictions, slopes)
         return Descended(sizes.size, CONTINUE, -1, predictions, slopes)
 
     def between(self, state: State, stream: Stream) -> Judgement | None:
         """The objective, and what is left to gain."""
-        search: LineSearch = state.extra
+        search: NewtonSearch = state.extra
         if not search.rows:
             return None
         mean, left, unknown = search.value / search.rows, search.decrement / search.rows, float("nan")
@@ -111,56 +110,44 @@ class Newton(BatchSolver):
     def check_memory(self, state: State) -> None:
         """Shapes of what it keeps."""
         search = state.extra
-        if not isinstance(search, LineSearch):
+        if not isinstance(search, NewtonSearch):
             raise ValueError(f"the state of {self.name} is a {type(search).__name__}")
         width = state.n_features + 1
-        for name, size in (("scale", width - 1), ("shift", width - 1), ("model", width), ("direction", width)):
+        for name, size in (("scale", width - 1), ("shift", width - 1)):
             array = getattr(search, name)
             if array.shape not in ((0,), (size,)) or array.dtype != np.float64:
                 raise ValueError(f"the state of {self.name} has a {name} of shape {array.shape}")
 
-    def _update(self, state: State, search: LineSearch, block: Block) -> bool:
+    def _update(self, state: State, search: NewtonSearch, block: Block) -> bool:
         """Evaluate one point; returns whether it is finite, or another may be."""
-        objective, tried = state.objective, search.model + search.share * search.direction
-        scaling = Scaling(search.scale, search.shift if search.shift.size else None)
-        factorise = tried.size <= MOST_FACTORISED
-        pieces = Pieces(block, scaling)
-        sums = second_order(objective, pieces, tried[:, None], curvature="full" if factorise else "diagonal")
-        own = 0.0 if objective.fit_intercept else np.inf
-        penalties = np.append(objective.penalty * block.n_used / search.scale**2, own)
-        penalties[:-1][~np.isfinite(search.scale)] = np.inf
-        at = Penalised.of(sums, tried[:, None], penalties)
-        _count(state, sums, block)
-        first = not search.rows
-        wanted = search.value - _ENOUGH * search.share * 2.0 * search.decrement + _ROUNDING * abs(search.value)
-        if not first and not at.value <= wanted:
-            search.share /= 2.0
-            return True
-        if not (np.isfinite(at.value) and np.all(np.isfinite(at.gradient))):
+        if not search.scale.size:
+            scaling = comparable_units(block, centred=state.objective.fit_intercept)
+            search.scale, search.shift = scaling.scale, np.empty(0) if scaling.shift is None else scaling.shift
+        system = System(state.objective, Scaling(search.scale, search.shift if search.shift.size else None))
+        if search.followed is None or search.followed.done:
+            search.followed = _begun(system, state, search, block)
+        try:
+            _, sums = search.followed.read()
+        except OverflowError:
             return False
-        if factorise:
-            direction = -Factors.of(sums.curvature, penalties, 1).solve(at.gradient)
-        else:
-            product = curvature_products(objective, pieces, tried[:, None])
-            direction = direction_by_products(at, product, sums.diagonal)
-        search.model, search.value, search.rows = tried, at.value, block.n_used
-        search.direction, search.share, search.decrement = direction[:, 0], 1.0, at.decrement(direction)
-        coef = tried[:-1] / search.scale
-        intercept = tried[-1] - (coef @ search.shift if search.shift.size else 0.0)
-        state.set_running(coef, float(intercept))
-        return True
+        _count(state, sums, block)
+        at = search.position
+        if at.model is not None:
+            search.value, search.decrement, search.rows = at.value, at.decrement, block.n_used
+            found = system.to_user(at.model)
+            state.set_running(found.coef[0], float(found.intercept[0]))
+        return bool(np.isfinite(sums.loss)) or at.model is not None
 
 
-def _begin_search(state: State, search: LineSearch, block: Block) -> None:
-    """Measure the columns, and start from the state's iterate."""
-    scaling = comparable_units(block, centred=state.objective.fit_intercept)
-    search.scale = scaling.scale
-    search.shift = np.empty(0) if scaling.shift is None else scaling.shift
+def _begun(system: System, state: State, search: NewtonSearch, block: Block) -> Followed:
+    """A search from the state's iterate. The penalty acts on coefficients in the user's units."""
     coef, intercept = state.running()
-    known = np.isfinite(search.scale)
-    moved = coef @ search.shift if search.shift.size else 0.0
-    search.model = np.append(coef * np.where(known, search.scale, 0.0), intercept + moved)
-    search.direction = np.zeros_like(search.model)
+    start = system.from_user(coef[None, :], np.array([intercept]))
+    penalties = system.penalties(state.objective.penalty * block.n_used / search.scale**2)
+    problem, search.position = Problem(system, penalties, block.n_used), Position()
+    directions = ByFactors(system, refuses_flat=False) if start.size <= MOST_FACTORISED else ByProducts(system)
+    # A stopping rule ends it.
+    return Followed(MemoryRows(block), minimise(problem, start, 0.0, directions, position=search.position))
 
 
 def _count(state: State, sums: SecondOrder, block: Block) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.data.source import Block
 from sgdone.kernels.csr_columns import lanes_of, make_adds, make_curved, make_dots, padded
-from sgdone.sums.pieces import PIECE, Pieces
+from sgdone.sums.pieces import PIECE, BlockPieces, Pieces
 
 Array = NDArray[np.float64]
 
@@ -199,12 +199,12 @@ def _bend(shares: Array, weights: Array, outputs: Outputs, scores: Array, change
     changes[:, used:] = 0.0
 
 
-def fold_rows(pieces: Pieces) -> FoldRows:
+def fold_rows(pieces: BlockPieces) -> FoldRows:
     """Rows in the units of pieces."""
     if pieces.block.rows.is_dense:
         return DenseFoldRows(pieces)
     if pieces.block.rows.is_sparse:
         return SparseFoldRows(pieces.block, pieces.scaling.scale)
     (dense, numbers), (others, entries) = pieces.block.parts
-    scaled = Pieces(numbers, pieces.scaling.of(dense), pieces.frequency, pieces.threads)
+    scaled = BlockPieces(numbers, pieces.scaling.of(dense), pieces.frequency, pieces.threads)
     return MixedFoldRows(DenseFoldRows(scaled), SparseFoldRows(entries, pieces.scaling.of(others).scale))

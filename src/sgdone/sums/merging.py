@@ -1,7 +1,7 @@
 """Adding up in a fixed tree, so that the result does not depend on who computed which part when."""
 
 from collections.abc import Iterable
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 
 class Mergeable(Protocol):
@@ -39,3 +39,10 @@ def merged(parts: Iterable[S]) -> S:
     while waiting:
         total = waiting.pop()[1].merge(total)
     return total
+
+
+def merged_pair(first: Any, second: Any) -> Any:
+    """The sum of two parts, either of which may be None."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first.merge(second)

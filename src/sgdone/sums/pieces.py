@@ -1,5 +1,6 @@
 """Fixed numbers of rows at a time, in other units."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar, final
@@ -10,7 +11,7 @@ from scipy import sparse
 
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.data.rows import Rows, Scaling
-from sgdone.data.source import Block
+from sgdone.data.source import Block, Source
 from sgdone.data.threads import mapped
 from sgdone.sums.mixed_rows import rows_in_units
 from sgdone.sums.scaled_rows import ScaledRows
@@ -43,9 +44,44 @@ class Piece(NamedTuple):
     weights: Array
 
 
+class Pieces(ABC):
+    """Rows of positive weight in other units, some at a time, as often as needed.
+
+    Attributes
+    ----------
+    scaling : Scaling
+        Units of the rows.
+    frequency : float
+        How many rows a row of weight 1 stands for.
+    n_rows, n_features : int
+        Number of rows, and of features.
+    threads : int
+        Threads of the sums. They never change a result.
+    """
+
+    scaling: Scaling
+    frequency: float
+    n_rows: int
+    n_features: int
+    threads: int
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Piece]:
+        """The pieces, in the order of the rows."""
+
+    def map(self, function: Callable[[Piece], Found]) -> Iterable[Found]:
+        """Apply a function to each piece, in order."""
+        return mapped(function, self, self.threads)
+
+    @property
+    def width(self) -> int:
+        """Features and the intercept."""
+        return self.n_features + 1
+
+
 @final
-class Pieces:
-    """Rows of positive weight in other units, `PIECE` rows at a time, as often as needed.
+class BlockPieces(Pieces):
+    """The rows of a block, `PIECE` at a time.
 
     Parameters
     ----------
@@ -54,9 +90,9 @@ class Pieces:
     scaling : Scaling
         Their units in the sums.
     frequency : float
-        What a sample weight of 1 stands for.
+        How many rows a row of weight 1 stands for.
     threads : int
-        Threads of the sums. They never change a result.
+        Threads of the sums.
     """
 
     def __init__(self, block: Block, scaling: Scaling, frequency: float = 1.0, threads: int = 1) -> None:
@@ -71,14 +107,12 @@ class Pieces:
         threads = threads if self.width >= _WIDE else 1
         self.threads, self._inner = (threads, 1) if self.n_rows > PIECE else (1, threads)
 
-    def map(self, function: Callable[[Piece], Found]) -> Iterable[Found]:
-        """Apply a function to each piece, in order."""
-        return mapped(function, self, self.threads)
-
-    @property
-    def width(self) -> int:
-        """Features and the intercept."""
-        return self.n_features + 1
+    @classmethod
+    def safely(cls, block: Block, scaling: Scaling, frequency: float = 1.0, threads: int = 1) -> "BlockPieces":
+        """The same; rows whose products would overflow or underflow are copied in their units first."""
+        if not is_extreme(scaling):
+            return cls(block, scaling, frequency, threads)
+        return cls(in_units(block, scaling), scaling.as_given(), frequency, threads)
 
     def __iter__(self) -> Iterator[Piece]:
         if self._kept is not None:
@@ -101,6 +135,35 @@ class Pieces:
         """Pieces of the given rows, in this order."""
         for part, labels, weights in parts_of(self.block, chosen):
             yield Piece(rows_in_units(part, self.scaling), labels, weights * self.frequency)
+
+
+@final
+class SourcePieces(Pieces):
+    """The rows of a source that is read block by block.
+
+    Pieces are cut by the number of the row in its source, so that the size of blocks does not matter.
+
+    Parameters
+    ----------
+    source : Source
+        Rows in the user's units.
+    scaling : Scaling
+        Their units in the sums.
+    threads : int
+        Threads of the sums.
+    """
+
+    def __init__(self, source: Source, scaling: Scaling, threads: int = 1) -> None:
+        self._source, self.scaling, self.threads = source, scaling, threads
+        self.n_rows, self.n_features, self.frequency = source.n_rows or 0, scaling.scale.size, 1.0
+
+    def __iter__(self) -> Iterator[Piece]:
+        for block in self._source.blocks_in_order(self.n_features):
+            used = block.all_used()
+            numbers = used // np.uint64(PIECE)
+            ends = np.flatnonzero(np.diff(numbers)) + 1
+            chosen = [part.astype(np.intp) for part in np.split(used, ends) if part.size]
+            yield from BlockPieces.safely(block, self.scaling).of_rows(chosen)
 
 
 def _is_mild(scaling: Scaling) -> bool:

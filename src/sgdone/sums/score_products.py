@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.merging import merged
-from sgdone.sums.pieces import PIECE, Piece, Pieces
-from sgdone.sums.second_order import assembled, contrasts, scores
+from sgdone.sums.pieces import PIECE, BlockPieces, Piece, Pieces
+from sgdone.sums.second_order import assembled, scores
+from sgdone.sums.system import contrasts
 
 Array = NDArray[np.float64]
 
@@ -63,7 +64,7 @@ def score_products(objective: Objective, pieces: Pieces, model: Array, *, power:
     return merged(pieces.map(one)).matrix
 
 
-def group_score_products(objective: Objective, pieces: Pieces, model: Array, groups: NDArray[np.intp]) -> Array:
+def group_score_products(objective: Objective, pieces: BlockPieces, model: Array, groups: NDArray[np.intp]) -> Array:
     """Σ over groups of (Σvg)(Σvg)ᵀ, the inner sums over the rows of a group.
 
     ``groups`` has the number of the group of each row. Rows are read in the order of their groups, so that few sums are
@@ -89,7 +90,7 @@ def group_score_products(objective: Objective, pieces: Pieces, model: Array, gro
     return total + np.outer(carried, carried)
 
 
-def _by_group(pieces: Pieces, groups: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+def _by_group(pieces: BlockPieces, groups: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
     """Rows of positive weight, sorted by group, in parts of at most `PIECE` rows and `_GROUPS` groups."""
     used = pieces.block.all_used().astype(np.intp)
     rows = used[np.argsort(groups[used], kind="stable")]

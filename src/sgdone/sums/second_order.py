@@ -1,33 +1,31 @@
 """Objective, gradient and curvature of a loss at a model, in scaled units, added up over blocks of rows.
 
 With z = x̃ᵀw + b for a row x̃ = (x − shift)/scale and a weight v, the sums are Σvℓ(z), Σv·ℓ′(z)·(x̃, 1) and
-Σv·(x̃, 1)ℓ″(z)(x̃, 1)ᵀ. A model has one column of coefficients per output, the intercepts last. A softmax of K scores
-does not depend on a constant added to all of them: its models have K − 1 columns u, with scores zQᵀ for an orthonormal
-basis Q of the contrasts. Coefficients and intercepts of the K classes then sum to 0, and their norm is that of u.
+Σv·(x̃, 1)ℓ″(z)(x̃, 1)ᵀ. Models are those of `sgdone.sums.system.System`.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import helmert
 
-from sgdone.data.rows import Scaling
 from sgdone.data.threads import mapped
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.derivatives import Derivatives, derivatives
 from sgdone.sums.merging import merged
 from sgdone.sums.pieces import Piece, Pieces
+from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, message
 from sgdone.sums.scaled_rows import ScaledRows
+from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]
 Curvature = Literal["full", "single", "diagonal", "none"]
 
 
 @final
+@message
 @dataclass(frozen=True)
 class SecondOrder:
     """Sums over rows at a model.
@@ -56,6 +54,12 @@ class SecondOrder:
     curvature: Array
     diagonal: Array
 
+    def dispersion(self, objective: Objective) -> float:
+        """The variance of the targets about the model, the unit of decrements of a regression; otherwise 1."""
+        if not objective.is_regression:
+            return 1.0
+        return max(2.0 * self.loss / self.weight, float(np.finfo(np.float64).tiny))
+
     def merge(self, other: "SecondOrder") -> "SecondOrder":
         """The sums over the rows of both."""
         return SecondOrder(
@@ -68,26 +72,73 @@ class SecondOrder:
         )
 
 
-@lru_cache(maxsize=16)
-def contrasts(objective: Objective) -> Array | None:
-    """Q, classes × (classes − 1), whose columns are orthonormal and sum to 0; None unless the loss is a softmax.
+@final
+@message
+@dataclass(frozen=True)
+class SecondOrderAt(RowSum):
+    """Loss, gradient and curvature at a model: `SecondOrder`."""
 
-    Examples
-    --------
-    >>> from sgdone.losses import Logistic
-    >>> contrasts(Objective.of_classes(Logistic(), 3)).round(3).T
-    array([[ 0.707, -0.707,  0.   ],
-           [ 0.408,  0.408, -0.816]])
-    """
-    return np.ascontiguousarray(helmert(objective.n_outputs).T) if objective.predicts == "softmax" else None
+    is_evaluation: ClassVar[bool] = True
+
+    system: System
+    model: Array
+    curvature: Curvature = "full"
+
+    def of(self, rows: ReadableRows) -> SecondOrder | None:
+        """The sums over these rows."""
+        pieces = rows.pieces(self.system)
+        if not pieces.n_rows:
+            return None
+        return second_order(self.system.objective, pieces, self.model, curvature=self.curvature)
 
 
-def free_model(objective: Objective, scaling: Scaling, coef: Array, intercept: Array) -> Array:
-    """A model in the user's units, outputs × features, as the sums need it: (features + 1) × free outputs, scaled."""
-    shift = 0.0 if scaling.shift is None else coef @ scaling.shift
-    scaled = coef * np.where(np.isfinite(scaling.scale), scaling.scale, 0.0)
-    model, basis = np.vstack([scaled.T, (intercept + shift)[None, :]]), contrasts(objective)
-    return model if basis is None else model @ basis
+@final
+@message
+@dataclass(frozen=True)
+class CurvatureProduct(RowSum):
+    """The product of the curvature at a model with a direction, or with several of them along a third axis."""
+
+    is_pass: ClassVar[bool] = False
+
+    system: System
+    model: Array
+    direction: Array
+
+    def of(self, rows: ReadableRows) -> ArraySum | None:
+        """The product over these rows."""
+        objective, pieces = self.system.objective, rows.pieces(self.system)
+        if not pieces.n_rows:
+            return None
+        if not rows.keeps:
+            return merged(pieces.map(self._of_piece))
+        product = rows.kept(pieces, self.model, lambda: curvature_products(objective, pieces, self.model))
+        return ArraySum(_of_each(product, self.direction))
+
+    def _of_piece(self, piece: Piece) -> ArraySum:
+        objective, basis = self.system.objective, contrasts(self.system.objective)
+        shares = derivatives(objective, scores(piece.rows, self.model, basis), piece.labels).shares
+        return ArraySum(_of_each(lambda direction: _curved(shares, piece, direction, basis), self.direction))
+
+
+@final
+@message
+@dataclass(frozen=True)
+class LossesAt(RowSum):
+    """Summed losses of several models (the first axis), and the weight of the rows, which comes last."""
+
+    system: System
+    models: Array
+
+    def of(self, rows: ReadableRows) -> ArraySum | None:
+        """The losses of these rows."""
+        pieces = rows.pieces(self.system)
+        return merged(pieces.map(self._of_piece)) if pieces.n_rows else None
+
+    def _of_piece(self, piece: Piece) -> ArraySum:
+        objective, basis = self.system.objective, contrasts(self.system.objective)
+        found = [derivatives(objective, scores(piece.rows, model, basis), piece.labels) for model in self.models]
+        sums = [float(piece.weights @ own.losses) for own in found]
+        return ArraySum(np.array([*sums, float(piece.weights.sum())]))
 
 
 def second_order(objective: Objective, pieces: Pieces, model: Array, *, curvature: Curvature = "full") -> SecondOrder:
@@ -118,20 +169,31 @@ def curvature_products(objective: Objective, pieces: Pieces, model: Array) -> Ca
         pieces.map(lambda piece: derivatives(objective, scores(piece.rows, model, basis), piece.labels).shares)
     )
 
-    def of_piece(shares: Array, piece: Piece, direction: Array) -> Array:
-        change = shares * scores(piece.rows, direction, basis)
-        if basis is not None:
-            change = (change - shares * change.sum(axis=1, keepdims=True)) @ basis
-        return piece.rows.transposed_times(piece.weights[:, None] * change)
-
     def product(direction: Array) -> Array:
         total = np.zeros_like(direction)
         pairs = zip(known, pieces, strict=True)
-        for part in mapped(lambda pair: of_piece(*pair, direction), pairs, pieces.threads):
+        for part in mapped(lambda pair: _curved(*pair, direction, basis), pairs, pieces.threads):
             total += part
         return total
 
     return product
+
+
+def _of_each(product: Callable[[Array], Array], directions: Array) -> Array:
+    """Products with one direction, or with several along a third axis: at once if there is one output."""
+    if directions.ndim == 2:
+        return product(directions)
+    if directions.shape[1] == 1:
+        return product(directions[:, 0, :])[:, None, :]
+    return np.stack([product(directions[:, :, k]) for k in range(directions.shape[2])], axis=2)
+
+
+def _curved(shares: Array, piece: Piece, direction: Array, basis: Array | None) -> Array:
+    """The product of the curvature of a piece with a direction, given the derivatives of its losses."""
+    change = shares * scores(piece.rows, direction, basis)
+    if basis is not None:
+        change = (change - shares * change.sum(axis=1, keepdims=True)) @ basis
+    return piece.rows.transposed_times(piece.weights[:, None] * change)
 
 
 def scores(rows: ScaledRows, model: Array, basis: Array | None) -> Array:

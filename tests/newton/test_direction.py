@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from sgdone.solvers.newton_step import Factors, Penalised, conjugate_gradients, direction_by_products
+from sgdone.newton.direction import ByProducts, Factors, Point, conjugate_gradients
+from sgdone.sums.row_sum import ArraySum
+from sgdone.sums.second_order import SecondOrder
 
 
 def problem(columns=2, seed=0):
@@ -61,19 +63,29 @@ def test_the_curvature_is_not_changed():
     assert np.array_equal(curvature, before)
 
 
-def at_gradient(gradient, penalties):
-    return Penalised(0.0, np.where(np.isfinite(penalties)[:, None], gradient, 0.0), penalties)
+def at_gradient(gradient, penalties, curvature):
+    gradient = np.where(np.isfinite(penalties)[:, None], gradient, 0.0)
+    diagonal = np.diag(curvature).reshape(2, 4).T
+    sums = SecondOrder(1.0, 0.0, 0.0, gradient, np.empty(0), diagonal)
+    return Point(np.zeros((4, 2)), sums, 0.0, gradient, penalties)
+
+
+def solved(search, curvature):
+    """What a search finds that asks for products of a curvature, and how many it asked for."""
+    count, value = 0, None
+    while True:
+        try:
+            request = search.send(value)
+        except StopIteration as done:
+            return done.value, count
+        count, value = count + 1, ArraySum((curvature @ flat(request.direction)).reshape(2, 4).T)
 
 
 def test_conjugate_gradients_solve_the_same_equations():
     curvature, gradient, penalties = problem()
-    at = at_gradient(gradient, penalties)
-
-    def product(model):
-        return (curvature @ flat(model)).reshape(2, 4).T
-
+    at = at_gradient(gradient, penalties, curvature)
     exact = -Factors.of(curvature, penalties, 2).solve(at.gradient)
-    found = direction_by_products(at, product, np.diag(curvature).reshape(2, 4).T)
+    (_, found), _ = solved(ByProducts(None).at(at), curvature)
     np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-6)
     assert not found[1].any()
     assert at.decrement(found) == pytest.approx(at.decrement(exact), rel=1e-9)
@@ -81,23 +93,17 @@ def test_conjugate_gradients_solve_the_same_equations():
 
 def test_conjugate_gradients_with_the_exact_factors_take_one_product():
     curvature, gradient, penalties = problem()
-    at, calls = at_gradient(gradient, penalties), []
-
-    def product(model):
-        calls.append(model)
-        return (curvature @ flat(model)).reshape(2, 4).T
-
-    factors = Factors.of(curvature, penalties, 2)
-    found, converged = conjugate_gradients(at, product, factors.solve, 1e-8, 5)
-    assert (converged, len(calls)) == (True, 1)
+    at, factors = at_gradient(gradient, penalties, curvature), Factors.of(curvature, penalties, 2)
+    (found, converged), count = solved(conjugate_gradients(None, at, factors.solve, 1e-8, 5), curvature)
+    assert (converged, count) == (True, 1)
     np.testing.assert_allclose(found, -factors.solve(at.gradient), rtol=1e-9)
 
 
 def test_conjugate_gradients_say_that_they_were_too_few():
     curvature, gradient, penalties = problem()
-    at = at_gradient(gradient, penalties)
-    product = lambda model: (curvature @ flat(model)).reshape(2, 4).T  # noqa: E731
-    assert not conjugate_gradients(at, product, lambda residual: residual, 1e-8, 2)[1]
+    at = at_gradient(gradient, penalties, curvature)
+    (_, converged), _ = solved(conjugate_gradients(None, at, lambda residual: residual, 1e-8, 2), curvature)
+    assert not converged
 
 
 def test_coefficients_that_stay_0_have_none_in_the_inverse():

@@ -13,7 +13,7 @@ from scipy.linalg import eigh
 
 from sgdone.data.rows import Rows, Scaling, frozen
 from sgdone.data.source import Block
-from sgdone.sums.pieces import PIECE, Pieces
+from sgdone.sums.pieces import PIECE, BlockPieces, Pieces
 
 Array = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class RowSpan:
         Us⁻¹, rows × coordinates.
     """
 
-    pieces: Pieces
+    pieces: BlockPieces
     original: Pieces
     back: Array
 
@@ -52,7 +52,7 @@ class RowSpan:
         order = np.arange(len(matrix), dtype=np.uint64)
         block = Block(Rows.of(matrix), frozen(piece.labels), frozen(piece.weights), order, order)
         return cls(
-            Pieces(block, Scaling(np.ones(matrix.shape[1]))),
+            BlockPieces(block, Scaling(np.ones(matrix.shape[1]))),
             original,
             vectors[:, known] * np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0),
         )

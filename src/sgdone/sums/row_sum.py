@@ -1,0 +1,198 @@
+"""Sums over rows: what is added up, and the rows that this process can add up.
+
+A `RowSum` is a pure function of rows, and its values merge: rows in memory, in files and in the partitions of a cluster
+answer the same requests.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.rows import Scaling
+from sgdone.data.source import Block, Source
+from sgdone.data.stream import Stream
+from sgdone.data.threads import blas_threads
+from sgdone.sums.merging import merged_pair
+from sgdone.sums.pieces import BlockPieces, Pieces, SourcePieces
+from sgdone.sums.system import System
+
+Array = NDArray[np.float64]
+Kind = TypeVar("Kind", bound=type)
+Found = TypeVar("Found")
+
+#: Units whose pieces are kept, because two sets of them are compared; and models, because several searches share a
+#: reading.
+_KEPT_UNITS, _KEPT_MODELS = 2, 4
+
+#: Messages by their names: dataclasses that travel between processes.
+MESSAGES: dict[str, type[Any]] = {}
+
+
+def message(kind: Kind) -> Kind:
+    """Let a dataclass travel to other processes. Its fields are messages, or values that model files can store."""
+    MESSAGES[kind.__name__] = kind
+    return kind
+
+
+class RowSum(ABC):
+    """What is added up over rows: a dataclass, and a `message`."""
+
+    #: Whether parts are merged one after the other, in the order of the rows, instead of in a tree.
+    in_order: ClassVar[bool] = False
+    #: Whether the value shows that rows have changed: a fit that is resumed asks for it again.
+    identifies_rows: ClassVar[bool] = False
+    #: Whether a reading for it counts as a pass over rows that this process reads.
+    is_pass: ClassVar[bool] = True
+    #: Whether the value is the loss of a model, a `sgdone.sums.second_order.SecondOrder`: the trace keeps it.
+    is_evaluation: ClassVar[bool] = False
+
+    @abstractmethod
+    def of(self, rows: Any) -> Any:
+        """The value for some rows, with a method `merge`; None if there are no rows."""
+
+
+class RowSource(Protocol):
+    """Rows that are added up, wherever they are."""
+
+    def sum(self, request: RowSum) -> Any:
+        """The sum over all rows of positive weight."""
+
+
+class ReadableRows(ABC):
+    """Rows that this process can read as often as needed."""
+
+    #: Whether what was computed at a model is kept for the next sum.
+    keeps: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of rows of positive weight."""
+
+    @abstractmethod
+    def pieces(self, system: System) -> Pieces:
+        """The rows in the units of a system."""
+
+    def kept(self, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
+        """What was computed from pieces at a model; only if `keeps`."""
+        raise NotImplementedError
+
+    def sum(self, request: RowSum) -> Any:
+        """The sum over all rows: pieces are added up in threads and in a fixed tree."""
+        return request.of(self)
+
+
+@final
+class MemoryRows(ReadableRows):
+    """The rows of a block, with what is kept of them from one sum to the next; it never changes a result.
+
+    Parameters
+    ----------
+    block : Block
+        Rows in the user's units.
+    frequency : float
+        How many rows a row of weight 1 stands for.
+    threads : int
+        Threads of the sums.
+    """
+
+    keeps: ClassVar[bool] = True
+
+    def __init__(self, block: Block, frequency: float = 1.0, threads: int = 1) -> None:
+        self.block, self.frequency, self.threads = block, frequency, threads
+        self._pieces: list[tuple[Scaling, BlockPieces]] = []
+        self._at_models: list[tuple[Pieces, Array, Any]] = []
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of positive weight."""
+        return self.block.n_used
+
+    def pieces(self, system: System) -> BlockPieces:
+        """Those made last are kept."""
+        if system.span is not None:
+            return system.span.pieces
+        for scaling, known in self._pieces:
+            if scaling.is_same(system.scaling):
+                return known
+        made = BlockPieces.safely(self.block, system.scaling, self.frequency, self.threads)
+        self._pieces = [(system.scaling, made), *self._pieces][:_KEPT_UNITS]
+        return made
+
+    def kept(self, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
+        """That of the last models is kept."""
+        for known, at, value in self._at_models:
+            if known is pieces and np.array_equal(at, model):
+                found: Found = value
+                return found
+        made = make()
+        self._at_models = [(pieces, model, made), *self._at_models][:_KEPT_MODELS]
+        return made
+
+
+@final
+@dataclass(frozen=True)
+class DiskRows(ReadableRows):
+    """The rows of a source that is read block by block, in the order of the rows."""
+
+    source: Source
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.source.n_rows or 0
+
+    def pieces(self, system: System) -> Pieces:
+        """Pieces are made while the blocks are read."""
+        return SourcePieces(self.source, system.scaling, blas_threads())
+
+
+def rows_of(stream: Stream) -> RowSource:
+    """The rows of a stream, to be added up: in memory, or where the source has them."""
+    source = stream.source
+    if source.is_remote:
+        return source
+    return MemoryRows(stream.block, source.frequency, blas_threads()) if source.in_memory else DiskRows(source)
+
+
+@final
+@message
+@dataclass(frozen=True)
+class ArraySum:
+    """A sum of arrays."""
+
+    values: Array
+
+    def merge(self, other: "ArraySum") -> "ArraySum":
+        """The sum of both."""
+        return ArraySum(self.values + other.values)
+
+
+@final
+@message
+@dataclass(frozen=True)
+class SeveralValues:
+    """The values of several sums; None for those without rows."""
+
+    values: tuple[Any, ...]
+
+    def merge(self, other: "SeveralValues") -> "SeveralValues":
+        """Each value over the rows of both."""
+        return SeveralValues(tuple(map(merged_pair, self.values, other.values)))
+
+
+@final
+@message
+@dataclass(frozen=True)
+class SeveralSums(RowSum):
+    """Several sums in one reading of the rows."""
+
+    requests: tuple[Any, ...]
+
+    def of(self, rows: Any) -> SeveralValues:
+        """The values of all of them."""
+        return SeveralValues(tuple(request.of(rows) for request in self.requests))
