@@ -19,8 +19,8 @@ from rich.table import Table
 
 #: Largest change of a coefficient, in standard errors or as a share of the largest one.
 MOST = 1e-3
-#: Texts and changes that are printed.
-_SHOWN = 40
+#: Texts and changes that are printed, and characters of a text, from somewhat before the first that differs.
+_SHOWN, _LENGTH = 40, 280
 #: What is neither a coefficient nor compared by its bits.
 _COUNTS = ("trace rows", "passes", "step")
 
@@ -55,10 +55,17 @@ def compare(before: str, after: str) -> int:
     console.print(table)
     changed = {fit: change for fit, change in changes.items() if change is not None}
     for fit, (in_errors, share) in sorted(changed.items(), key=lambda item: -max(item[1]))[:_SHOWN]:
-        console.print(f"{' | '.join(fit)}: {in_errors:.1e} standard errors, {share:.1e} of the largest", markup=False)
+        alphas = [f"{found[fit].get('alpha', np.nan):.3g}" for found in (one, two) if fit in found]
+        alpha = f", alpha {' → '.join(alphas)}" if len(set(alphas)) > 1 else ""
+        size = f"{in_errors:.1e} standard errors, {share:.1e} of the largest{alpha}"
+        console.print(f"{' | '.join(fit)}: {size}", markup=False)
     texts = [fit for fit in one if _differs(one[fit], two.get(fit), ["text"])]
     for fit in texts[:_SHOWN]:
-        console.print(f"\n{' | '.join(fit)}\n  - {one[fit]['text']}\n  + {two.get(fit, {}).get('text')}", markup=False)
+        old, new = str(one[fit]["text"]), str(two.get(fit, {}).get("text"))
+        differing = next((k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), 0)
+        first = max(differing - _LENGTH // 4, 0)
+        shown = [("… " if first else "") + text[first : first + _LENGTH] for text in (old, new)]
+        console.print(f"\n{' | '.join(fit)}\n  - {shown[0]}\n  + {shown[1]}", markup=False)
     only = [" | ".join(fit) for fit in two if fit not in one]
     console.print(f"\n{len(only)} fits of {after} only: {only[:_SHOWN]}" if only else "", markup=False)
     return int(any(max(change) > MOST for change in changed.values()))

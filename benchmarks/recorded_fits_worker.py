@@ -14,10 +14,7 @@ from sklearn.datasets import dump_svmlight_file
 
 import sgdone
 from recorded_fits_data import PROBLEMS, Problem, problem
-from sgdone.cluster import Partition, Rounds, engine, fit_model, summarise_partitions
 
-#: The engine of this process, by its newer or older name.
-LocalEngine: Any = getattr(engine, "LocalEngine", None) or engine.Here
 #: Bytes with which files are read block by block, and the most columns whose standard errors are recorded.
 MEMORY, MOST_COLUMNS = 1 << 20, 150
 
@@ -67,24 +64,30 @@ def _frame(given: Problem) -> pd.DataFrame:
     return frame.assign(y=given.y) if given.weight is None else frame.assign(y=given.y, w=given.weight)
 
 
-def partitions(given: Problem, groups: Any = None) -> list[Partition]:
-    """The rows in four partitions."""
+def partitions(given: Problem, groups: Any = None) -> Any:
+    """The engine of this process, with the rows in four partitions."""
+    # Imported here, so that a version without these names still records the other ways.
+    from sgdone.cluster import Partition, engine
+
+    local = engine.LocalEngine if hasattr(engine, "LocalEngine") else engine.Here
     parts = np.array_split(np.arange(len(given.y)), 4)
     X = given.X.iloc if isinstance(given.X, pd.DataFrame) else given.X
 
     def of_rows(values: Any, rows: Any) -> Any:
         return None if values is None else values[rows]
 
-    return [
+    return local(
         Partition(number, X[rows], given.y[rows], of_rows(given.weight, rows), groups=of_rows(groups, rows))
         for number, rows in enumerate(parts)
-    ]
+    )
 
 
 def cluster(given: Problem) -> Any:
     """Fit partitions."""
+    from sgdone.cluster.model_fit import fit_model
+
     model = default(given)
-    fit_model(model, LocalEngine(partitions(given)))
+    fit_model(model, partitions(given))
     return model
 
 
@@ -103,8 +106,10 @@ def cluster_summary(cov: Any = "robust") -> Callable[[Problem], Any]:
     """A summary of partitions."""
 
     def summarise(given: Problem) -> Any:
-        parts = partitions(given, _groups(given))
-        return summarise_partitions(Rounds(LocalEngine(parts)), in_memory(given), cov=cov)
+        from sgdone.cluster.rounds import Rounds
+        from sgdone.cluster.summary import summarise_partitions
+
+        return summarise_partitions(Rounds(partitions(given, _groups(given))), in_memory(given), cov=cov)
 
     return summarise
 
@@ -198,8 +203,7 @@ WAYS: dict[str, tuple[Callable[[Problem], Any], list[str]]] = {
 def recorded(found: Any) -> dict[str, Any]:
     """The numbers and texts of a fitted model, or of a summary."""
     if hasattr(found, "std_err"):
-        refused = {place: refusal.reason for place, refusal in found.refused.items()}
-        return {"coef": found.coef, "std_err": found.std_err, "text": f"{found.head}\n{refused}"}
+        return {"coef": found.coef, "std_err": found.std_err, "text": text_of_summary(found)}
     verdict = found.verdict_
     return {
         "coef": np.atleast_2d(found.coef_),
@@ -210,6 +214,15 @@ def recorded(found: Any) -> dict[str, Any]:
         "passes": verdict.passes,
         "step": verdict.step,
     }
+
+
+def text_of_summary(found: Any) -> str:
+    """The head with numbers of eight digits, and the coefficients that each reason refuses."""
+    parts = [f"{value:.8g}" if isinstance(value, float) else str(value) for value in vars(found.head).values()]
+    refused: dict[str, list[int]] = {}
+    for place, refusal in sorted(found.refused.items()):
+        refused.setdefault(refusal.reason, []).append(place)
+    return " | ".join([*parts, *(f"{places}: {reason}" for reason, places in refused.items())])
 
 
 def standard_errors(given: Problem) -> Any:
