@@ -2,7 +2,8 @@
 
 Run as ``python benchmarks/two_versions.py BEFORE AFTER`` with two folders that contain ``sgdone`` (``src`` of two
 checkouts). Each version is a process of its own that stays alive; fits alternate between them, after a first one that
-compiles. The ratio of BEFORE to itself stands beside the others: it is the noise. ``--cold`` adds the first fit ever,
+compiles. They are default fits to data sets, a raw table, a file and partitions of Dask, passes of a named method, and
+summaries. The ratio of BEFORE to itself stands beside the others: it is the noise. ``--cold`` adds the first fit ever,
 with an empty compile cache.
 """
 
@@ -12,51 +13,19 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+#: Data sets of the default fit, and jobs of `two_versions_worker`.
 SETS = ["a9a", "covertype-2-vs-rest", "mnist-7-vs-9", "reuters-money-fx", "breast-cancer", "digits"]
-SETS += ["asgd-dense", "asgd-sparse"]
+SETS += ["asgd-dense", "asgd-sparse", "adult-table", "file", "dask", "summary"]
 
-WORKER = r"""
-import json, sys, time, warnings
-import numpy as np
-import sgdone
-from sgdone import datasets
-warnings.simplefilter("ignore")
-named = getattr(sgdone, "SGDClassifier", sgdone.LinearClassifier)
-
-
-def load(name):
-    if name in ("asgd-dense", "asgd-sparse"):
-        rng = np.random.default_rng(0)
-        if name == "asgd-dense":
-            X = rng.standard_normal((200_000, 54))
-        else:
-            from scipy import sparse
-            X = sparse.random_array((60_000, 47_000), density=70 / 47_000, format="csr", rng=rng)
-        return X, (np.asarray(X[:, [0]].sum(axis=1)).ravel() + rng.standard_normal(X.shape[0]) > 0).astype(int)
-    data = datasets.load(name)
-    return data.X, data.y
-
-
-sets = {}
-for line in sys.stdin:
-    name, seed = json.loads(line)
-    if name not in sets:
-        sets[name] = load(name)
-    X, y = sets[name]
-    if name.startswith("asgd"):
-        model = named(solver="asgd", stop=1, random_state=seed)
-    else:
-        model = sgdone.LinearClassifier(random_state=seed)
-    start = time.perf_counter()
-    model.fit(X, y)
-    print(json.dumps(time.perf_counter() - start), flush=True)
-"""
+#: Rows and columns of ``big.csv``.
+BIG = 200_000, 20
 
 COLD = """
 import time
@@ -73,10 +42,10 @@ print(time.perf_counter() - start)
 class Version:
     """A process that fits with one version."""
 
-    def __init__(self, path: str) -> None:
-        self.environment = os.environ | {"PYTHONPATH": os.path.abspath(path)}  # noqa: PTH100
+    def __init__(self, path: str, folder: str) -> None:
+        self.environment = os.environ | {"PYTHONPATH": str(Path(path).resolve())}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", WORKER],
+            [sys.executable, str(Path(__file__).resolve().with_name("two_versions_worker.py")), folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -85,12 +54,15 @@ class Version:
         )
 
     def seconds(self, name: str, seed: int) -> float:
-        """Time of a fit of a data set."""
+        """Time of a job."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([name, seed]) + "\n")
         self.process.stdin.flush()
-        return float(json.loads(self.process.stdout.readline()))
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"{name} has failed with {self.environment['PYTHONPATH']}")
+        return float(json.loads(answer))
 
     def cold_seconds(self) -> float:
         """Time of a first fit ever, import included."""
@@ -122,13 +94,25 @@ def main() -> None:
     parser.add_argument("after")
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--cold", type=int, default=0, metavar="N", help="pairs of first fits ever")
-    parser.add_argument(
-        "--sets",
-        nargs="*",
-        default=SETS,
-    )
+    parser.add_argument("--sets", nargs="*", default=SETS, help="data sets and jobs; all by default")
     options = parser.parse_args()
-    before, after = Version(options.before), Version(options.after)
+    with tempfile.TemporaryDirectory() as folder:
+        if "file" in options.sets:
+            write_big(Path(folder) / "big.csv")
+        Console(width=110).print(measured(options, Version(options.before, folder), Version(options.after, folder)))
+
+
+def write_big(path: Path) -> None:
+    """A file that both versions read."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(BIG)
+    y = (X @ rng.standard_normal(BIG[1]) / 3 + rng.logistic(size=BIG[0]) > 0).astype(int)
+    header = ",".join([*(f"x{number}" for number in range(BIG[1])), "y"])
+    np.savetxt(path, np.column_stack([X, y]), fmt=["%.6g"] * BIG[1] + ["%d"], delimiter=",", header=header, comments="")
+
+
+def measured(options: argparse.Namespace, before: Version, after: Version) -> Table:
+    """A row for each job."""
     table = Table(title=f"time after over time before, {options.pairs} alternating pairs; each pair has its own seed")
     for column in ("set", "before, s", "median", "quartiles", "of sums", "before over itself"):
         table.add_column(column, justify="right")
@@ -140,7 +124,7 @@ def main() -> None:
     if options.cold:
         times = [[v.cold_seconds() for v in (before, after, before)] for _ in range(options.cold)]
         table.add_row(*row("first fit ever", times))
-    Console(width=110).print(table)
+    return table
 
 
 def _three(before: Version, after: Version, name: str, seed: int) -> list[float]:
