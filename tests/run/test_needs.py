@@ -8,6 +8,7 @@ import pytest
 from sgdone import losses, solvers, steps, stopping
 from sgdone.auto import Bank
 from sgdone.data import ArraySource
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.run import run
 
@@ -35,7 +36,7 @@ MISMATCHES = {
     ),
     "no step for an L1 penalty": (
         (Objective(losses.Logistic(), 0.1, l1_ratio=1.0), solvers.SGD(), ONE_PASS),
-        'sgd has no step for an L1 penalty: use solver="sgd", that is Truncated(SGD())',
+        'SGD() does not support an L1 penalty: use Truncated(SGD()), or SGDClassifier(solver="sgd", penalty="l1")',
     ),
     "no penalty": (
         (Objective(losses.Logistic()), solvers.SGD(), ONE_PASS),
@@ -118,6 +119,19 @@ def test_rules_say_what_their_parts_need():
         ONE_PASS | stopping.MarginTest(),
         stopping.MarginTest().then(2),
     )
-    assert all(rule.needs_classes and rule.needs_iterate for rule in (both, either, then))
-    assert both.needs_judgement
-    assert not either.needs_judgement
+    watches_margins = Needs(classes=True, iterate=True)
+    assert either.needs == then.needs == watches_margins
+    assert both.needs == watches_margins | Needs(judgement=True)
+    assert ONE_PASS.needs == Needs()
+
+
+def test_the_first_reason_for_a_penalty_is_kept():
+    assert (Needs(all_rows=True) | Needs(penalty="a") | Needs(penalty="b")) == Needs(all_rows=True, penalty="a")
+
+
+def test_a_method_around_another_needs_what_that_one_does():
+    margins = solvers.Halving(solvers.ISGD(), stopping.MarginTest())
+    assert solvers.Averaged(solvers.ISGD()).needs == solvers.ISGD().needs == Needs(convex_loss=True)
+    assert margins.needs == Needs(convex_loss=True, classes=True, iterate=True)
+    with pytest.raises(ValueError, match="is for two classes, whose rows have margins: use another solver"):
+        run(source(), REGRESSION, margins, ONE_PASS)

@@ -36,6 +36,7 @@ from sgdone.data.source import Block
 from sgdone.data.stream import Stream
 from sgdone.data.validation_rows import FEWEST, USUAL, ValidationRows
 from sgdone.interfaces.method import Method, Report
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Judgement, Model, Pause
 from sgdone.interfaces.stop import Status, Stop
@@ -80,20 +81,12 @@ class Bank(Method):
     """
 
     tol: float = 0.2
-    takes_mixed_rows: ClassVar[bool] = True
-    needs_comparable_scales: ClassVar[bool] = False
-    trains_all_outputs: ClassVar[bool] = True
-    chooses_alpha: ClassVar[bool] = True
-    has_iterate: ClassVar[bool] = False
-    gives_judgement: ClassVar[bool] = True
-    takes_step: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs(convex_loss=True)
+    offers: ClassVar[Needs] = Needs(
+        mixed_rows=True, any_scales=True, several_outputs=True, choice_of_alpha=True, judgement=True
+    )
     cost_per_pass: ClassVar[float] = 10.0
     can_diverge: ClassVar[bool] = False
-
-    @property
-    def is_implicit(self) -> bool:
-        """Always."""
-        return True
 
     @property
     def n_vectors(self) -> int:

@@ -14,6 +14,7 @@ from sgdone.data.source import Block, Source
 from sgdone.data.stream import Stream
 from sgdone.data.threads import single_thread
 from sgdone.interfaces.method import Finish, Method, Report
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Judgement, Model
 from sgdone.interfaces.stop import Status, Stop
@@ -113,15 +114,10 @@ class BlockFinish(Finish):
         As in `sgdone.auto.Bank`.
     """
 
-    takes_mixed_rows: ClassVar[bool] = True
-    needs_comparable_scales: ClassVar[bool] = False
-    needs_smooth_loss: ClassVar[bool] = True
-    trains_all_outputs: ClassVar[bool] = True
-    chooses_alpha: ClassVar[bool] = True
-    has_iterate: ClassVar[bool] = False
-    gives_judgement: ClassVar[bool] = True
-    gives_decrement: ClassVar[bool] = True
-    takes_step: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs(smooth_loss=True)
+    offers: ClassVar[Needs] = Needs(
+        mixed_rows=True, any_scales=True, several_outputs=True, choice_of_alpha=True, judgement=True, decrement=True
+    )
     whole_passes: ClassVar[bool] = True
     takes_blocks: ClassVar[bool] = False
     can_diverge: ClassVar[bool] = False

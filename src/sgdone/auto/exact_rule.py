@@ -1,7 +1,5 @@
 """What the finishes share: which fits they end, and what ends them."""
 
-import numpy as np
-
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.newton import EXACT
@@ -10,10 +8,8 @@ from sgdone.stopping import Decrement
 
 def can_be_exact(objective: Objective, stop: StopRule) -> bool:
     """Whether the loss is smooth and convex with an L2 penalty, and `Gain` would end the fit."""
-    loss = objective.loss
-    smooth = loss.convex and (bool(np.isfinite(loss.smoothness)) or bool(np.isinf(loss.lipschitz)))
     default = stop.tolerance is not None or any(leaf.tolerance is not None for leaf in stop.leaves)
-    return smooth and default and objective.l1_ratio == 0
+    return objective.loss.smooth_and_convex and default and objective.l1_ratio == 0
 
 
 def exact_rule(stop: StopRule) -> StopRule:

@@ -19,6 +19,7 @@ from sgdone.data.stream import Stream
 from sgdone.data.threads import blas_threads, single_thread
 from sgdone.interfaces.measured import mean
 from sgdone.interfaces.method import Finish, Method, Report
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import NEVER, Estimate, Judgement, Model
 from sgdone.interfaces.stop import Status, Stop
@@ -57,16 +58,10 @@ class ExactFinish(Finish):
         Whether the rows can be read only once: enough for least squares.
     """
 
-    takes_mixed_rows: ClassVar[bool] = True
-    needs_all_rows: ClassVar[bool] = True
-    needs_comparable_scales: ClassVar[bool] = False
-    needs_smooth_loss: ClassVar[bool] = True
-    trains_all_outputs: ClassVar[bool] = True
-    chooses_alpha: ClassVar[bool] = True
-    has_iterate: ClassVar[bool] = False
-    gives_judgement: ClassVar[bool] = True
-    gives_decrement: ClassVar[bool] = True
-    takes_step: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs(all_rows=True, smooth_loss=True)
+    offers: ClassVar[Needs] = Needs(
+        mixed_rows=True, any_scales=True, several_outputs=True, choice_of_alpha=True, judgement=True, decrement=True
+    )
     whole_passes: ClassVar[bool] = True
     can_diverge: ClassVar[bool] = False
 

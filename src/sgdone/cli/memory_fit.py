@@ -121,7 +121,7 @@ class _Fits:
         model = self._options.estimator(self._task, self._train.labels)
         n_classes = len(np.unique(rows.labels)) if isinstance(model, Classification) else 2
         method = model._method()
-        one_model = n_classes == 2 or method.trains_all_outputs
+        one_model = n_classes == 2 or method.offers.several_outputs
         self._line.now(doing, models=1 if one_model else n_classes, counts=method.counts)
         is_table = isinstance(rows.X, pa.Table)
         model._progress_hook = self._line.hook

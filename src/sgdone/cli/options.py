@@ -70,7 +70,7 @@ class Options:
                 if given:
                     raise ValueError("it needs a named solver: add --solver asgd, for example")
         with usage("--stop"):
-            if as_rule(_number_or_name(self.stop)).needs_iterate:
+            if as_rule(_number_or_name(self.stop)).needs.iterate:
                 raise ValueError(f"{self.stop} needs a named solver: add --solver asgd, for example")
         with usage("--tol"):
             rule_with_gain(self._rule(), self.tol)

@@ -144,8 +144,8 @@ class Classification(Summarised):
 
     def _starts(self, start: Model | None) -> list[Start]:
         """One start for all classes if the method trains them together, else one per class."""
-        if start is None or self._method().trains_all_outputs:
-            return [Start(start)] * (1 if self._method().trains_all_outputs else self._n_outputs)
+        if start is None or self._method().offers.several_outputs:
+            return [Start(start)] * (1 if self._method().offers.several_outputs else self._n_outputs)
         return [Start(Model(start.coef[k : k + 1], start.intercept[k : k + 1])) for k in range(self._n_outputs)]
 
     @interruption.remembered()

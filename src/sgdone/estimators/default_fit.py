@@ -75,6 +75,6 @@ def rule_with_gain(stop: Any, tol: Any) -> StopRule:
     if rule.is_budget:
         return gain | rule
     if tol is not None:
-        use = f"give the tolerance to Gain, as Gain(tol={tol!r})" if rule.needs_judgement else "remove tol"
+        use = f"give the tolerance to Gain, as Gain(tol={tol!r})" if rule.needs.judgement else "remove tol"
         raise ValueError(f"tol={tol!r} has no effect with stop={rule!r}: {use}")
     return rule

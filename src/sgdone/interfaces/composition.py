@@ -1,7 +1,7 @@
 """Rules made of rules. A part that has fired stays fired."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,41 +22,12 @@ class _Parts:
 
 class _Composite(StopRule):
     rules: tuple[StopRule, ...]
+    label: ClassVar[str] = ""  # the parts have their own
 
     @property
-    def hold_out(self) -> int:
-        """Rows enough for every part."""
-        return max(rule.hold_out for rule in self.rules)
-
-    @property
-    def needs_classes(self) -> bool:
-        """Whether one part needs two classes."""
-        return any(rule.needs_classes for rule in self.rules)
-
-    @property
-    def needs_judgement(self) -> bool:
-        """Whether one part needs a judgement."""
-        return any(rule.needs_judgement for rule in self.rules)
-
-    @property
-    def needs_decrement(self) -> bool:
-        """Whether one part needs a decrement."""
-        return any(rule.needs_decrement for rule in self.rules)
-
-    @property
-    def needs_iterate(self) -> bool:
-        """Whether one part needs the iterate."""
-        return any(rule.needs_iterate for rule in self.rules)
-
-    @property
-    def is_budget(self) -> bool:
-        """Whether all parts are budgets."""
-        return all(rule.is_budget for rule in self.rules)
-
-    @property
-    def leaves(self) -> tuple[StopRule, ...]:
-        """The leaves of the parts."""
-        return tuple(leaf for rule in self.rules for leaf in rule.leaves)
+    def parts(self) -> tuple[StopRule, ...]:
+        """The rules composed."""
+        return self.rules
 
     def check(self, state: _Parts, n_features: int) -> None:
         """Each part its own."""
@@ -97,11 +68,6 @@ class _Composite(StopRule):
         words = {k: rule.describe(state.states[k], progress) for k, rule in self._waiting(state)}
         words |= {k: f"fired ({stop.reason})" for k, stop in state.fired.items()}
         return "; ".join(f"{rule.label} {words[k]}".strip() for k, rule in enumerate(self.rules))
-
-    @property
-    def label(self) -> str:
-        """Empty: the parts have their own labels."""
-        return ""
 
     def _waiting(self, state: _Parts) -> list[tuple[int, StopRule]]:
         """The parts that have not fired, with their places."""

@@ -11,6 +11,7 @@ from sgdone.data.memory import check_training_memory
 from sgdone.data.source import Block, Source
 from sgdone.data.stream import Stream
 from sgdone.interfaces.margin_statistics import MarginStatistics
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Judgement, Model, Pause
 from sgdone.interfaces.stop import Stop
@@ -79,39 +80,15 @@ class Report:
 class Method(ABC):
     """A method: a frozen dataclass. All that changes during a run is in the state that `start` makes.
 
-    The class attributes declare what a method needs and gives; `sgdone.run.needs` checks them in one place.
+    What it needs of the other parts of a fit, and offers to them, is checked by `sgdone.run.needs`. A method around
+    another needs what that one does: ``self.inner.needs``.
     """
 
-    #: Whether it trains on rows whose columns are part dense, part sparse.
-    takes_mixed_rows: ClassVar[bool] = False
-    #: Whether it must be able to read all rows at any time: a stream is not enough.
-    needs_all_rows: ClassVar[bool] = False
-    #: Whether the loss must stay the same during a run, because slopes of it are stored.
-    needs_fixed_loss: ClassVar[bool] = False
-    #: Whether columns of very different scales keep it from making progress.
-    needs_comparable_scales: ClassVar[bool] = True
-    #: Why it needs a positive penalty; empty if it does not.
-    needs_penalty: ClassVar[str] = ""
+    offers: ClassVar[Needs] = Needs()
     #: The losses that it can minimise; None for any.
     losses: ClassVar[tuple[type[Loss], ...] | None] = None
-    #: Whether it can take steps on an L1 penalty.
-    has_l1_step: ClassVar[bool] = False
-    #: Whether it minimises a sum over several outputs at once; others train one model a class.
-    trains_all_outputs: ClassVar[bool] = False
-    #: Whether it chooses the penalty if none is given.
-    chooses_alpha: ClassVar[bool] = False
-    #: Whether it has a single running iterate, which rules can watch row by row.
-    has_iterate: ClassVar[bool] = True
-    #: Whether it gives a `Judgement`.
-    gives_judgement: ClassVar[bool] = False
-    #: Whether its judgement has a decrement.
-    gives_decrement: ClassVar[bool] = False
-    #: Whether the loss must have second derivatives, and be convex.
-    needs_smooth_loss: ClassVar[bool] = False
     #: The name of the rule that ends it if none is given.
     default_rule: ClassVar[str] = "auto"
-    #: Whether it takes a step size.
-    takes_step: ClassVar[bool] = True
     #: Whether each update reads all rows, so that it ends a pass.
     whole_passes: ClassVar[bool] = False
     #: Whether the driver moves on to the next block when one is used up; otherwise the method reads the source itself.
@@ -122,14 +99,14 @@ class Method(ABC):
     can_diverge: ClassVar[bool] = True
 
     @property
+    def needs(self) -> Needs:
+        """What it needs of the rows and the objective."""
+        return Needs()
+
+    @property
     def counts(self) -> Literal["sample", "update"]:
         """What `steps` counts, in messages: an update that uses one row is called a sample."""
         return "update" if self.whole_passes else "sample"
-
-    @property
-    def is_implicit(self) -> bool:
-        """Whether its steps are implicit: stable at any size, and made for convex losses."""
-        return False
 
     @property
     def n_vectors(self) -> int:

@@ -2,12 +2,15 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.rows import Rows
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.progress import Pause, Progress
 from sgdone.interfaces.stop import Stop
 from sgdone.kernels.probes import FIRED, ProbeMaker
@@ -44,39 +47,34 @@ class StopRule(ABC):
     name: ClassVar[str]
 
     @property
-    def needs_classes(self) -> bool:
-        """Whether it needs two classes."""
-        return False
+    def parts(self) -> "tuple[StopRule, ...]":
+        """The rules that it is made of. What they need and hold out is what it needs and holds out."""
+        return ()
 
     @property
-    def needs_judgement(self) -> bool:
-        """Whether it needs a method that evaluates its model on validation rows."""
-        return False
+    def leaves(self) -> "tuple[StopRule, ...]":
+        """The rules at the ends of a composition; a rule without parts is its own."""
+        return tuple(leaf for part in self.parts for leaf in part.leaves) or (self,)
 
     @property
-    def needs_decrement(self) -> bool:
-        """Whether it needs a method that knows how far it is from the minimum of the objective."""
-        return False
+    def needs(self) -> Needs:
+        """What it needs of the method and the labels."""
+        return reduce(or_, (part.needs for part in self.parts), Needs())
 
     @property
-    def needs_iterate(self) -> bool:
-        """Whether it needs the running iterate of a single model."""
-        return False
+    def hold_out(self) -> int:
+        """Number of rows at the beginning of the stream that the rule keeps from training."""
+        return max((part.hold_out for part in self.parts), default=0)
 
     @property
     def is_budget(self) -> bool:
         """Whether it limits passes, samples or seconds and depends on nothing else."""
-        return False
+        return bool(self.parts) and all(part.is_budget for part in self.parts)
 
     @property
     def bounded(self) -> bool:
         """Whether it is certain to fire; the driver adds a budget of 100 passes to a rule that is not."""
         return False
-
-    @property
-    def hold_out(self) -> int:
-        """Number of rows at the beginning of the stream that the rule keeps from training."""
-        return 0
 
     @property
     def tolerance(self) -> float | None:
@@ -92,11 +90,6 @@ class StopRule(ABC):
     def state_key(self) -> str:
         """Names what the state belongs to: a run that is resumed with a rule of another key starts that rule."""
         return repr(self)
-
-    @property
-    def leaves(self) -> "tuple[StopRule, ...]":
-        """The rules that a composition is made of."""
-        return (self,)
 
     @abstractmethod
     def start(self, n_rows: int | None) -> Any:

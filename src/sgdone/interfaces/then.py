@@ -47,44 +47,14 @@ class Then(StopRule):
             raise ValueError(f"then({factor!r}): the factor must be a number, at least 1")
 
     @property
-    def hold_out(self) -> int:
-        """As the rule."""
-        return self.rule.hold_out
+    def parts(self) -> tuple[StopRule, ...]:
+        """The rule."""
+        return (self.rule,)
 
     @property
     def bounded(self) -> bool:
         """As the rule."""
         return self.rule.bounded
-
-    @property
-    def needs_classes(self) -> bool:
-        """As the rule."""
-        return self.rule.needs_classes
-
-    @property
-    def needs_judgement(self) -> bool:
-        """As the rule."""
-        return self.rule.needs_judgement
-
-    @property
-    def needs_decrement(self) -> bool:
-        """As the rule."""
-        return self.rule.needs_decrement
-
-    @property
-    def needs_iterate(self) -> bool:
-        """As the rule."""
-        return self.rule.needs_iterate
-
-    @property
-    def is_budget(self) -> bool:
-        """As the rule."""
-        return self.rule.is_budget
-
-    @property
-    def leaves(self) -> tuple[StopRule, ...]:
-        """Those of the rule."""
-        return self.rule.leaves
 
     def check(self, state: _Going, n_features: int) -> None:
         """As the rule; the sample to continue to is known once the rule has fired."""

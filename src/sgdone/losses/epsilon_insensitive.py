@@ -63,6 +63,9 @@ class EpsilonInsensitive(Loss):
 
     name: ClassVar[str] = "epsilon_insensitive"
     task: ClassVar[LossTask] = "regression"
+    kernel: ClassVar[LossKernel] = _KERNEL
+    smoothness: ClassVar[float] = inf  # the slope jumps at the edges of the tube
+    lipschitz: ClassVar[float] = 1.0
 
     epsilon: float = 0.1
 
@@ -72,18 +75,3 @@ class EpsilonInsensitive(Loss):
                 f"epsilon={self.epsilon!r} of EpsilonInsensitive is not a non-negative number: give half the width "
                 "of the tube in which the loss is 0"
             )
-
-    @property
-    def kernel(self) -> LossKernel:
-        """The scalar functions for the compiled loops."""
-        return _KERNEL
-
-    @property
-    def smoothness(self) -> float:
-        """Infinite: the slope jumps at the edges of the tube."""
-        return inf
-
-    @property
-    def lipschitz(self) -> float:
-        """One."""
-        return 1.0

@@ -86,18 +86,6 @@ class Exponential(Loss):
     name: ClassVar[str] = "exponential"
     fades: ClassVar[bool] = True
     task: ClassVar[LossTask] = "classification"
-
-    @property
-    def kernel(self) -> LossKernel:
-        """The scalar functions for the compiled loops."""
-        return _KERNEL
-
-    @property
-    def smoothness(self) -> float:
-        """Infinite: the curvature is unbounded for negative margins."""
-        return inf
-
-    @property
-    def lipschitz(self) -> float:
-        """Infinite: the slope is unbounded for negative margins."""
-        return inf
+    kernel: ClassVar[LossKernel] = _KERNEL
+    smoothness: ClassVar[float] = inf  # the curvature is unbounded for negative margins
+    lipschitz: ClassVar[float] = inf  # the slope is unbounded for negative margins

@@ -56,18 +56,6 @@ class Hinge(Loss):
 
     name: ClassVar[str] = "hinge"
     task: ClassVar[LossTask] = "classification"
-
-    @property
-    def kernel(self) -> LossKernel:
-        """The scalar functions for the compiled loops."""
-        return _KERNEL
-
-    @property
-    def smoothness(self) -> float:
-        """Infinite: the slope jumps at the margin 1."""
-        return inf
-
-    @property
-    def lipschitz(self) -> float:
-        """One."""
-        return 1.0
+    kernel: ClassVar[LossKernel] = _KERNEL
+    smoothness: ClassVar[float] = inf  # the slope jumps at the margin 1
+    lipschitz: ClassVar[float] = 1.0

@@ -62,6 +62,8 @@ class Huber(Loss):
 
     name: ClassVar[str] = "huber"
     task: ClassVar[LossTask] = "regression"
+    kernel: ClassVar[LossKernel] = _KERNEL
+    smoothness: ClassVar[float] = 1.0  # the curvature for small residuals
 
     delta: float = 1.35
 
@@ -71,16 +73,6 @@ class Huber(Loss):
                 f"delta={self.delta!r} of Huber is not a positive number: give the residual beyond which the loss is "
                 "linear"
             )
-
-    @property
-    def kernel(self) -> LossKernel:
-        """The scalar functions for the compiled loops."""
-        return _KERNEL
-
-    @property
-    def smoothness(self) -> float:
-        """One: the curvature for small residuals."""
-        return 1.0
 
     @property
     def lipschitz(self) -> float:

@@ -116,18 +116,6 @@ class Logistic(Loss):
     task: ClassVar[LossTask] = "classification"
     probabilistic: ClassVar[bool] = True
     multinomial: ClassVar[bool] = True
-
-    @property
-    def kernel(self) -> LossKernel:
-        """The scalar functions for the compiled loops."""
-        return _KERNEL
-
-    @property
-    def smoothness(self) -> float:
-        """A quarter: the curvature at the margin 0."""
-        return 0.25
-
-    @property
-    def lipschitz(self) -> float:
-        """One: the absolute slope as the margin tends to −∞."""
-        return 1.0
+    kernel: ClassVar[LossKernel] = _KERNEL
+    smoothness: ClassVar[float] = 0.25  # the curvature at the margin 0
+    lipschitz: ClassVar[float] = 1.0  # the absolute slope as the margin tends to −∞

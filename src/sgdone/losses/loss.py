@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from math import inf, nan
+from math import inf, isfinite, isinf, nan
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -71,6 +71,11 @@ class Loss(ABC):
     @abstractmethod
     def lipschitz(self) -> float:
         """Largest absolute slope; infinite if the slope is unbounded."""
+
+    @property
+    def smooth_and_convex(self) -> bool:
+        """Whether it is convex and has second derivatives, as Newton's method needs."""
+        return self.convex and (isfinite(self.smoothness) or isinf(self.lipschitz))
 
     @property
     def is_open(self) -> bool:

@@ -159,6 +159,9 @@ class MarginDistribution(Loss):
     name: ClassVar[str] = "margin_distribution"
     task: ClassVar[LossTask] = "classification"
     convex: ClassVar[bool] = False
+    kernel: ClassVar[LossKernel] = _KERNEL
+    smoothness: ClassVar[float] = inf  # the slope jumps at the margin 0
+    lipschitz: ClassVar[float] = inf  # the slope is unbounded for negative margins
 
     alpha: float = 1.0
     beta: float = 1.0
@@ -170,18 +173,3 @@ class MarginDistribution(Loss):
                     f"{field}={getattr(self, field)!r} of MarginDistribution is not a positive number: give the rate "
                     f"of the loss for {rows} rows"
                 )
-
-    @property
-    def kernel(self) -> LossKernel:
-        """The scalar functions for the compiled loops."""
-        return _KERNEL
-
-    @property
-    def smoothness(self) -> float:
-        """Infinite: the slope jumps at the margin 0."""
-        return inf
-
-    @property
-    def lipschitz(self) -> float:
-        """Infinite: the slope is unbounded for negative margins."""
-        return inf

@@ -110,6 +110,8 @@ class MarginPursuit(Loss):
 
     name: ClassVar[str] = "margin_pursuit"
     task: ClassVar[LossTask] = "classification"
+    kernel: ClassVar[LossKernel] = _KERNEL
+    smoothness: ClassVar[float] = 1.0  # the curvature at the margin γ, for every scale
 
     gamma: float = 1.0
     scale: float | str | ScaleRule = 1.0
@@ -148,19 +150,9 @@ class MarginPursuit(Loss):
         return self.scale if isinstance(self.scale, ScaleRule) else None
 
     @property
-    def kernel(self) -> LossKernel:
-        """The scalar functions for the compiled loops."""
-        return _KERNEL
-
-    @property
     def parameters(self) -> Parameters:
         """γ and s. Raises if the scale is not yet a number."""
         return np.array([float(self.gamma), self._scale()])
-
-    @property
-    def smoothness(self) -> float:
-        """One: the curvature at the margin γ, for every scale."""
-        return 1.0
 
     @property
     def lipschitz(self) -> float:

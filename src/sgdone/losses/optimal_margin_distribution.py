@@ -74,6 +74,8 @@ class OptimalMarginDistribution(Loss):
 
     name: ClassVar[str] = "optimal_margin_distribution"
     task: ClassVar[LossTask] = "classification"
+    kernel: ClassVar[LossKernel] = _KERNEL
+    lipschitz: ClassVar[float] = inf  # the slope grows with the distance from the margin 1
 
     theta: float = 0.2
     upsilon: float = 0.5
@@ -91,16 +93,6 @@ class OptimalMarginDistribution(Loss):
             )
 
     @property
-    def kernel(self) -> LossKernel:
-        """The scalar functions for the compiled loops."""
-        return _KERNEL
-
-    @property
     def smoothness(self) -> float:
         """1/(1 − θ)²: the curvature below the tolerance."""
         return 1.0 / (1.0 - self.theta) ** 2
-
-    @property
-    def lipschitz(self) -> float:
-        """Infinite: the slope grows with the distance from the margin 1."""
-        return inf

@@ -66,6 +66,8 @@ class Quantile(Loss):
 
     name: ClassVar[str] = "quantile"
     task: ClassVar[LossTask] = "regression"
+    kernel: ClassVar[LossKernel] = _KERNEL
+    smoothness: ClassVar[float] = inf  # the slope jumps at the label
 
     level: float = 0.5
 
@@ -75,16 +77,6 @@ class Quantile(Loss):
                 f"level={self.level!r} of Quantile is not in (0, 1): give the quantile to estimate "
                 "(0.9 for the 90th percentile)"
             )
-
-    @property
-    def kernel(self) -> LossKernel:
-        """The scalar functions for the compiled loops."""
-        return _KERNEL
-
-    @property
-    def smoothness(self) -> float:
-        """Infinite: the slope jumps at the label."""
-        return inf
 
     @property
     def lipschitz(self) -> float:

@@ -51,18 +51,6 @@ class Squared(Loss):
     name: ClassVar[str] = "squared"
     task: ClassVar[LossTask] = "both"
     quadratic: ClassVar[bool] = True
-
-    @property
-    def kernel(self) -> LossKernel:
-        """The scalar functions for the compiled loops."""
-        return _KERNEL
-
-    @property
-    def smoothness(self) -> float:
-        """One."""
-        return 1.0
-
-    @property
-    def lipschitz(self) -> float:
-        """Infinite: the slope is the residual."""
-        return inf
+    kernel: ClassVar[LossKernel] = _KERNEL
+    smoothness: ClassVar[float] = 1.0
+    lipschitz: ClassVar[float] = inf  # the slope is the residual

@@ -50,18 +50,6 @@ class SquaredHinge(Loss):
 
     name: ClassVar[str] = "squared_hinge"
     task: ClassVar[LossTask] = "classification"
-
-    @property
-    def kernel(self) -> LossKernel:
-        """The scalar functions for the compiled loops."""
-        return _KERNEL
-
-    @property
-    def smoothness(self) -> float:
-        """One: the curvature below the margin 1."""
-        return 1.0
-
-    @property
-    def lipschitz(self) -> float:
-        """Infinite: the slope grows with the distance from the margin 1."""
-        return inf
+    kernel: ClassVar[LossKernel] = _KERNEL
+    smoothness: ClassVar[float] = 1.0  # the curvature below the margin 1
+    lipschitz: ClassVar[float] = inf  # the slope grows with the distance from the margin 1

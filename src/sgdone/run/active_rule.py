@@ -1,7 +1,7 @@
 """A stopping rule during a run: its state, the rows it holds out, and a budget if it may never fire."""
 
-from dataclasses import dataclass, field
-from typing import Any, final
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
 
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.rows import Rows
@@ -69,17 +69,10 @@ class ActiveRule:
 class _Safeguard(StopRule):
     """A budget that the user did not give: it is mentioned only when it is spent."""
 
-    budget: MaxPasses = field(default_factory=lambda: MaxPasses(100))
-
-    @property
-    def bounded(self) -> bool:
-        """As the budget."""
-        return True
-
-    @property
-    def is_budget(self) -> bool:
-        """As the budget."""
-        return True
+    budget: ClassVar[MaxPasses] = MaxPasses(100)
+    label: ClassVar[str] = ""
+    bounded: ClassVar[bool] = True
+    is_budget: ClassVar[bool] = True
 
     def start(self, n_rows: int | None) -> int | None:
         """As the budget."""
@@ -95,9 +88,4 @@ class _Safeguard(StopRule):
 
     def describe(self, state: int | None, progress: Progress) -> str:
         """Empty: the user did not give it."""
-        return ""
-
-    @property
-    def label(self) -> str:
-        """Empty."""
         return ""

@@ -37,9 +37,9 @@ def with_advice(
         return replace(ended, advice=_smaller_steps(method, stream, automatic_step))
     if ended.status in (Status.INTERRUPTED, Status.STOPPED):
         again = "fit again with warm_start=True."
-        go_on = f"F{again[1:]}" if method.needs_all_rows else f"Continue with partial_fit, or {again}"
+        go_on = f"F{again[1:]}" if method.needs.all_rows else f"Continue with partial_fit, or {again}"
         return replace(ended, advice=ended.advice or go_on)
-    if not method.needs_comparable_scales or not len(trace):
+    if method.offers.any_scales or not len(trace):
         return ended
     first_pass = trace[-1].passes < 1
     if first_pass and ended.status is not Status.CONVERGED:
@@ -65,7 +65,7 @@ def with_advice(
 
 def _spread(method: Method, stream: Stream, far: float = FAR) -> str:
     """Which columns differ in scale from the others by a factor; empty for a method that can cope with it."""
-    if not method.needs_comparable_scales:
+    if method.offers.any_scales:
         return ""
     block = stream.block
     spread = Spread.of(block.rows, block.used(0, block.order.size)[:PRELIMINARY_ROWS], far)
@@ -76,7 +76,8 @@ def _smaller_steps(method: Method, stream: Stream, automatic_step: bool) -> str:
     """What keeps a method from diverging, of what was not tried."""
     spread = _spread(method, stream)
     options = [] if automatic_step else ['step="auto"', "a smaller step"]
-    options += [] if method.is_implicit else ['solver="aisgd" (stable at any step size)']
+    # Only implicit steps need a loss that is convex.
+    options += [] if method.needs.convex_loss else ['solver="aisgd" (stable at any step size)']
     use = f"use {', '.join(options)}, or " if options else ""
     cause = f" ({spread})" if spread else ""
     return f"The steps are too large for rows of this size{cause}: {use}scale the features."

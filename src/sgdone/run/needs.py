@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from sgdone.data.source import Source
 from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Objective
@@ -20,23 +18,25 @@ def check_needs(
     monitors: Sequence[str] = (),
 ) -> None:
     """Raise a ValueError that names the first mismatch, and what to use instead."""
-    loss = objective.loss
-    if source.is_mixed and not method.takes_mixed_rows:
+    loss, needs, offers = objective.loss, method.needs, method.offers
+    if source.is_mixed and not offers.mixed_rows:
         raise ValueError(
             f"X is part dense, part sparse, and {method} takes matrices of one storage: use X.tocsr() or X.toarray(), "
             "or LinearClassifier or LinearRegressor"
         )
-    if method.is_implicit and not loss.convex:
+    if needs.convex_loss and not loss.convex:
         raise ValueError(
             f"{method} makes implicit steps, which need a convex loss, and {loss.name!r} is not convex: "
             'use solver="sgd", solver="asgd" or solver="gd" (of SGDClassifier)'
         )
-    if method.needs_fixed_loss and loss.changes_during_fit:
+    if needs.classes and objective.task != "classification":
+        raise ValueError(f"{method} is for two classes, whose rows have margins: use another solver")
+    if needs.fixed_loss and loss.changes_during_fit:
         raise ValueError(
             f"scale='adaptive' changes the loss during the fit, but {method} stores slopes of it: "
             "use another solver, or a fixed scale"
         )
-    if loss.is_open and not method.has_iterate:
+    if loss.is_open and not offers.iterate:
         raise ValueError(
             f"the scale of the loss {loss.name!r} is found by methods with a single model: give it as a number, or use "
             "SGDClassifier"
@@ -47,53 +47,57 @@ def check_needs(
         raise ValueError(
             f"{method} cannot do the loss {loss.name!r}: it can do {known}. Use one of them, or another solver"
         )
-    if method.needs_smooth_loss and (not loss.convex or (np.isinf(loss.smoothness) and np.isfinite(loss.lipschitz))):
+    if needs.smooth_loss and not loss.smooth_and_convex:
         raise ValueError(
             f"{method} needs second derivatives of a convex loss, and {loss.name!r} has kinks or is not convex: "
             'use another loss, or solver="aisgd"'
         )
-    if method.needs_penalty and objective.alpha == 0:
-        raise ValueError(f"{method} needs a positive alpha: {method.needs_penalty}")
-    if objective.l1_ratio > 0 and not method.has_l1_step:
-        raise ValueError(f'{method} has no step for an L1 penalty: use solver="sgd", that is Truncated(SGD())')
-    if objective.alpha is None and not method.chooses_alpha:
+    if needs.penalty and objective.alpha == 0:
+        raise ValueError(f"{method} needs a positive alpha: {needs.penalty}")
+    if objective.l1_ratio > 0 and not offers.l1_penalty:
+        raise ValueError(
+            f"{method!r} does not support an L1 penalty: use Truncated(SGD()), or "
+            'SGDClassifier(solver="sgd", penalty="l1")'
+        )
+    if objective.alpha is None and not offers.choice_of_alpha:
         raise ValueError(f"{method} does not choose the penalty: give alpha")
-    if objective.n_outputs > 1 and not method.trains_all_outputs:
+    if objective.n_outputs > 1 and not offers.several_outputs:
         raise ValueError(
             f"{method} trains one model with one score; for {objective.n_outputs} classes train one model a class"
         )
-    if objective.center and not method.has_iterate:
+    if objective.center and not offers.iterate:
         raise ValueError(f"center=True is for methods with a single model, not for {method}: use SGDClassifier")
-    if method.needs_all_rows and (source.part_of_stream or not source.in_memory):
+    if needs.all_rows and (source.part_of_stream or not source.in_memory):
         raise ValueError(
             f"{method} must be able to read all rows at any time: a stream is not enough. Use fit, not partial_fit"
         )
-    if step is not None and not method.takes_step:
+    if step is not None and not offers.step_size:
         raise ValueError(f"{method} has no step size: remove step={step!r}")
     _check_rule(method, objective, stop)
-    if monitors and (objective.task != "classification" or not method.has_iterate):
+    if monitors and (objective.task != "classification" or not offers.iterate):
         raise ValueError(f"monitors={list(monitors)} need classes and a method with a single model: use SGDClassifier")
 
 
 def _check_rule(method: Method, objective: Objective, stop: StopRule) -> None:
-    if stop.needs_classes and objective.task != "classification":
+    needs, offers = stop.needs, method.offers
+    if needs.classes and objective.task != "classification":
         raise ValueError(f"{stop!r} needs two classes, and this is a regression: use another rule")
-    if stop.needs_judgement and stop.needs_iterate:
+    if needs.judgement and needs.iterate:
         raise ValueError(
             f"{stop!r} combines Gain, which is for LinearClassifier and LinearRegressor, with a rule that watches a "
             "single model, which is for SGDClassifier and SGDRegressor: use one of them"
         )
-    if stop.needs_judgement and not method.gives_judgement:
+    if needs.judgement and not offers.judgement:
         raise ValueError(
             f"{stop!r} needs a method that evaluates its model on validation rows, and {method} does not: "
             "use LinearClassifier or LinearRegressor, or another rule, for example ProgressiveLoss()"
         )
-    if stop.needs_decrement and not method.gives_decrement:
+    if needs.decrement and not offers.decrement:
         raise ValueError(
             f"{stop!r} needs a method that knows how far it is from the minimum, and {method} does not: use "
             'SGDClassifier(solver="newton") or SGDRegressor(solver="newton"), or another rule'
         )
-    if stop.needs_iterate and not method.has_iterate:
+    if needs.iterate and not offers.iterate:
         raise ValueError(
             f"{stop!r} watches the iterate of a single model, and this fit trains several side by side: "
             "use SGDClassifier or SGDRegressor, for example with solver='asgd'"

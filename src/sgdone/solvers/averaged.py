@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sgdone.data.rows import Rows
 from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.losses.loss import real_or_nan
@@ -67,9 +68,9 @@ class Averaged(SingleModel):
         return replace(self, after=after)
 
     @property
-    def is_implicit(self) -> bool:
-        """Whether the inner method's steps are."""
-        return self.inner.is_implicit
+    def needs(self) -> Needs:
+        """As the inner method."""
+        return self.inner.needs
 
     @property
     def default_step(self) -> StepSize:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sgdone.data.rows import Rows
 from sgdone.data.source import Block
 from sgdone.interfaces.method import Report, ending_of
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.solvers.single_model import SingleModel
@@ -40,7 +41,7 @@ class BatchSolver(SingleModel):
     The order of the rows does not matter. Rules that check every sample cannot be used.
     """
 
-    needs_all_rows: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(all_rows=True)
     whole_passes: ClassVar[bool] = True
     #: How often an update reads each row.
     passes_per_update: ClassVar[int] = 1

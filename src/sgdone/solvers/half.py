@@ -10,6 +10,7 @@ from sgdone.data.rows import Rows
 from sgdone.data.source import Block
 from sgdone.data.stream import Stream
 from sgdone.interfaces.method import Report
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import NEVER, Model, Progress
 from sgdone.interfaces.stop import Status, Stop
@@ -84,7 +85,7 @@ class Halving(SingleModel):
             raise TypeError(f"detector={self.detector!r} is no stopping rule: give one, as Pflug() or Distance()")
         if self.detector.hold_out:
             raise ValueError(f"{self.detector!r} holds rows out, which a detector cannot: use Pflug() or Distance()")
-        if self.detector.needs_judgement:
+        if self.detector.needs.judgement:
             raise ValueError(f"{self.detector!r} evaluates on validation rows, which a detector cannot: use Pflug()")
         if any(isinstance(leaf, MaxSeconds) for leaf in self.detector.leaves):
             raise ValueError(
@@ -94,9 +95,9 @@ class Halving(SingleModel):
             raise ValueError(f"smallest={self.smallest!r}: give the step size below which to end, 0 or more")
 
     @property
-    def is_implicit(self) -> bool:
-        """Whether the inner method's steps are."""
-        return self.inner.is_implicit
+    def needs(self) -> Needs:
+        """What the inner method and the detector need."""
+        return self.inner.needs | self.detector.needs
 
     @property
     def default_step(self) -> StepSize:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
+from sgdone.interfaces.needs import Needs
 from sgdone.kernels.updates import make_implicit
 from sgdone.losses.loss import Loss, ScalarFunction
 from sgdone.solvers.row_solver import RowSolver
@@ -26,11 +27,7 @@ class ISGD(RowSolver):
     """
 
     name: ClassVar[str] = "isgd"
-
-    @property
-    def is_implicit(self) -> bool:
-        """Always."""
-        return True
+    needs: ClassVar[Needs] = Needs(convex_loss=True)
 
     @property
     def make_update(self) -> Callable[..., Any]:

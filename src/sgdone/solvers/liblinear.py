@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sgdone.data.rows import Rows
 from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import Watch
@@ -69,12 +70,10 @@ class Liblinear(SingleModel):
     max_iter: int = 100_000
     seed: int = 0
     name: ClassVar[str] = "liblinear"
-    needs_all_rows: ClassVar[bool] = True
-    needs_comparable_scales: ClassVar[bool] = False
-    takes_step: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs(all_rows=True, penalty="its C is 1/(alpha·rows)")
+    offers: ClassVar[Needs] = Needs(iterate=True, any_scales=True)
     takes_stop: ClassVar[bool] = False
     losses: ClassVar[tuple[type[Loss], ...]] = (Hinge, SquaredHinge, Logistic)
-    needs_penalty: ClassVar[str] = "its C is 1/(alpha·rows)"
 
     def __post_init__(self) -> None:
         dual, tol = self.dual, self.tol

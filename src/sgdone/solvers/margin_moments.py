@@ -7,8 +7,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
-from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.needs import Needs
 from sgdone.losses.loss import real_or_nan
 from sgdone.solvers.state import State
 from sgdone.solvers.weighing import Seen, WeighingSolver
@@ -44,6 +43,7 @@ class MarginMoments(WeighingSolver):
     variance: float = 1.0
     mean: float = 0.5
     name: ClassVar[str] = "margin_moments"
+    needs: ClassVar[Needs] = WeighingSolver.needs | Needs(classes=True)
 
     def __post_init__(self) -> None:
         for name in ("variance", "mean"):
@@ -55,12 +55,6 @@ class MarginMoments(WeighingSolver):
     def default_step(self) -> StepSize:
         """That of gradient descent, with the curvature 2a of the variance in it."""
         return Descent(curvature=2.0 * float(self.variance))
-
-    def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
-        """One vector of weights."""
-        if objective.task != "classification":
-            raise ValueError("margin_moments is for two classes, whose rows have margins: use another solver")
-        return super().begin(objective, rows, step, coef, intercept)
 
     def coefficients(self, state: State, seen: Seen) -> NDArray[np.float64]:
         """v(ℓ′ + y(2a(m − m̄) − b))/n."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sgdone.data.rows import Rows, Scaling
 from sgdone.data.source import Block
 from sgdone.data.stream import Stream
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Judgement
 from sgdone.kernels.model import Numbers
@@ -68,10 +69,8 @@ class Newton(BatchSolver):
     """
 
     name: ClassVar[str] = "newton"
-    needs_comparable_scales: ClassVar[bool] = False
-    needs_smooth_loss: ClassVar[bool] = True
-    takes_step: ClassVar[bool] = False
-    gives_decrement: ClassVar[bool] = True
+    needs: ClassVar[Needs] = BatchSolver.needs | Needs(smooth_loss=True)
+    offers: ClassVar[Needs] = Needs(iterate=True, decrement=True, any_scales=True)
     default_rule: ClassVar[str] = "decrement"
 
     @property

@@ -11,6 +11,7 @@ from sgdone.data.rows import Rows
 from sgdone.data.source import Block
 from sgdone.data.stream import Stream
 from sgdone.interfaces.method import Report
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
 from sgdone.interfaces.stop_rule import Watch
@@ -69,7 +70,7 @@ class Pegasos(SingleModel):
     projection: bool = True
     radius: float | Literal["auto"] = "auto"
     name: ClassVar[str] = "pegasos"
-    needs_penalty: ClassVar[str] = "its steps are 1/(alpha·t), its ball has the radius 1/√alpha"
+    needs: ClassVar[Needs] = Needs(penalty="its steps are 1/(alpha·t), its ball has the radius 1/√alpha")
 
     def __post_init__(self) -> None:
         check_minibatch(self.minibatch)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sgdone.data.rows import Rows
 from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.rows_rescaled import rescaled
@@ -58,7 +59,7 @@ class SGDQN(SingleModel):
     skip: int | Literal["auto"] = "auto"
     name: ClassVar[str] = "sgdqn"
     vectors: ClassVar[int] = 2
-    needs_penalty: ClassVar[str] = "it keeps its steps between 1/(100·alpha·t) and 1/(alpha·t)"
+    needs: ClassVar[Needs] = Needs(penalty="it keeps its steps between 1/(100·alpha·t) and 1/(alpha·t)")
 
     def __post_init__(self) -> None:
         check_skip(self.skip)

@@ -15,6 +15,7 @@ from sgdone.data.source import Block
 from sgdone.data.stream import Stream
 from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.interfaces.method import Method, Report
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model, Pause
 from sgdone.interfaces.registry import names
@@ -49,6 +50,7 @@ class SingleModel(Method):
     def __str__(self) -> str:
         return shown_method(repr(self))
 
+    offers: ClassVar[Needs] = Needs(iterate=True, step_size=True)
     #: Whether only the ratios of sample weights matter to it.
     weights_are_relative: ClassVar[bool] = False
     #: Whether the solution is an average of iterates.
@@ -75,7 +77,7 @@ class SingleModel(Method):
 
     def with_l1_step(self) -> "SingleModel":
         """The method with steps for an L1 penalty."""
-        if self.has_l1_step:
+        if self.offers.l1_penalty:
             return self
         raise ValueError(
             f'penalty="l1" and "elasticnet" make weights exactly 0, which {self} does not: use solver="sgd" '
@@ -192,7 +194,7 @@ class SingleModel(Method):
         energy = state.step.energy_limit
         if ended.status is not Status.BUDGET_SPENT or ended.advice or not np.isfinite(energy):
             return ended
-        if not self.needs_comparable_scales or energy < _LARGE * (state.n_features + 1):
+        if self.offers.any_scales or energy < _LARGE * (state.n_features + 1):
             return ended
         advice = (
             f"The largest ‖x‖² is {energy:.2g}, which makes the steps small: "

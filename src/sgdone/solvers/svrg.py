@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sgdone.data.rows import Rows
 from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import Watch
@@ -88,8 +89,7 @@ class SVRG(SingleModel):
         """An update reads rows for the anchor too."""
         return "update"
 
-    needs_all_rows: ClassVar[bool] = True
-    needs_fixed_loss: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs(all_rows=True, fixed_loss=True)
     phases: ClassVar[tuple[Phase, ...]] = ("anchored",)
     vectors: ClassVar[int] = 2
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sgdone.data.rows import Rows
 from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.rows import CSR_SHIFTED
@@ -56,7 +57,7 @@ class Truncated(SingleModel):
     array([3, 7])
     """
 
-    has_l1_step: ClassVar[bool] = True
+    offers: ClassVar[Needs] = SingleModel.offers | Needs(l1_penalty=True)
     phases: ClassVar[tuple[Phase, ...]] = ("truncated",)
     vectors: ClassVar[int] = 2
     inner: SGD = field(default_factory=SGD)

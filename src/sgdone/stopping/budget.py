@@ -43,6 +43,7 @@ class MaxPasses(StopRule):
 
     passes: float = 1
     name: ClassVar[str] = "one_pass"
+    is_budget: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check("passes", self.passes)
@@ -51,11 +52,6 @@ class MaxPasses(StopRule):
     def bounded(self) -> bool:
         """Unless endless passes are allowed."""
         return not math.isinf(self.passes)
-
-    @property
-    def is_budget(self) -> bool:
-        """It is one."""
-        return True
 
     @property
     def max_passes(self) -> int | None:
@@ -100,21 +96,13 @@ class MaxSamples(StopRule):
     """Stop after a number of updates."""
 
     samples: int
+    is_budget: ClassVar[bool] = True
+    bounded: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check("samples", self.samples)
         if self.samples != self.samples // 1:
             raise ValueError(f"samples={self.samples!r} is not a whole number")
-
-    @property
-    def bounded(self) -> bool:
-        """Samples run out."""
-        return True
-
-    @property
-    def is_budget(self) -> bool:
-        """It is one."""
-        return True
 
     def start(self, n_rows: int | None) -> None:
         """Nothing to remember: the run counts."""
@@ -145,6 +133,7 @@ class MaxSeconds(StopRule):
     """
 
     seconds: float
+    is_budget: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _check("seconds", self.seconds)
@@ -153,11 +142,6 @@ class MaxSeconds(StopRule):
     def bounded(self) -> bool:
         """Unless endless seconds are allowed."""
         return not math.isinf(self.seconds)
-
-    @property
-    def is_budget(self) -> bool:
-        """It is one."""
-        return True
 
     def start(self, n_rows: int | None) -> "_Clock":
         """Nothing used yet."""

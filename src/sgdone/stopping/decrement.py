@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.progress import Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
@@ -43,15 +44,11 @@ class Decrement(StopRule):
 
     tol: float = 5e-9
     name: ClassVar[str] = "decrement"
+    needs: ClassVar[Needs] = Needs(decrement=True)
 
     def __post_init__(self) -> None:
         if not 0 <= real_or_nan(self.tol) < math.inf:
             raise ValueError(f"tol must be a non-negative number; got {self.tol!r}")
-
-    @property
-    def needs_decrement(self) -> bool:
-        """It reads nothing else."""
-        return True
 
     def start(self, n_rows: int | None) -> DecrementState:
         """No decrement yet."""

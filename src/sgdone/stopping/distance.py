@@ -8,6 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.progress import NEVER, Pause, Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
@@ -62,6 +63,7 @@ class Distance(StopRule):
     threshold: float = 0.6
     first: int = 5
     name: ClassVar[str] = "distance"
+    needs: ClassVar[Needs] = Needs(iterate=True)
 
     def __post_init__(self) -> None:
         first: Any = self.first
@@ -73,11 +75,6 @@ class Distance(StopRule):
             )
         if isinstance(first, bool) or not isinstance(first, Integral) or int(first) < 0:
             raise ValueError(f"first={self.first!r}: give a whole number of 0 or more")
-
-    @property
-    def needs_iterate(self) -> bool:
-        """It measures distances of the running iterate."""
-        return True
 
     def start(self, n_rows: int | None) -> _Way:
         """No origin yet: the rule is called before the first row."""

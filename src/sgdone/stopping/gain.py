@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.progress import Judgement, Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
@@ -51,16 +52,12 @@ class Gain(StopRule):
 
     tol: float = 0.2
     name: ClassVar[str] = "gain"
+    needs: ClassVar[Needs] = Needs(judgement=True)
 
     def __post_init__(self) -> None:
         tol: Any = self.tol
         if not 0 <= real_or_nan(tol) < math.inf:
             raise ValueError(f"tol must be a non-negative number; got {tol!r}")
-
-    @property
-    def needs_judgement(self) -> bool:
-        """It reads nothing else."""
-        return True
 
     @property
     def tolerance(self) -> float:

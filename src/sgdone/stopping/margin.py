@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.rows import Rows
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.progress import Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
@@ -54,6 +55,7 @@ class MarginTest(StopRule):
     threshold: float = 1.0
     fresh: bool = False
     name: ClassVar[str] = "margin"
+    needs: ClassVar[Needs] = Needs(classes=True, iterate=True)
 
     def __post_init__(self) -> None:
         threshold: Any = self.threshold
@@ -62,16 +64,6 @@ class MarginTest(StopRule):
                 f"threshold={threshold!r} is not a positive number: margins start at 0, so that the test would end "
                 "every run at its first sample. 1 is the paper's"
             )
-
-    @property
-    def needs_classes(self) -> bool:
-        """Margins need classes."""
-        return True
-
-    @property
-    def needs_iterate(self) -> bool:
-        """It tests the running iterate."""
-        return True
 
     def check(self, state: Any, n_features: int) -> None:
         """Four numbers."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.rows import Rows
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.progress import Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
@@ -63,6 +64,7 @@ class Pflug(StopRule):
 
     burn_in: int | Literal["auto"] = "auto"
     name: ClassVar[str] = "pflug"
+    needs: ClassVar[Needs] = Needs(iterate=True)
 
     def __post_init__(self) -> None:
         burn_in: Any = self.burn_in
@@ -70,11 +72,6 @@ class Pflug(StopRule):
             raise ValueError(
                 f'burn_in={burn_in!r}: give the number of samples (1 or more) before which not to fire, or "auto"'
             )
-
-    @property
-    def needs_iterate(self) -> bool:
-        """It sums gradients of the running iterate."""
-        return True
 
     def check(self, state: Any, n_features: int) -> None:
         """Five numbers, and room for a row."""

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from sgdone.data.csr_validation import check_csr
 from sgdone.data.rows import Rows
+from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.progress import Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
@@ -70,6 +71,8 @@ class SmallValidationSet(StopRule):
     size: int = 32
     every: int | None = None
     name: ClassVar[str] = "small_validation_set"
+    needs: ClassVar[Needs] = Needs(classes=True, iterate=True)
+    bounded: ClassVar[bool] = True  # the number of right answers cannot rise for ever
 
     def __post_init__(self) -> None:
         for what, value in (("size", self.size), ("every", 1 if self.every is None else self.every)):
@@ -81,21 +84,6 @@ class SmallValidationSet(StopRule):
     def hold_out(self) -> int:
         """The size of the validation set."""
         return int(self.size)
-
-    @property
-    def bounded(self) -> bool:
-        """The number of right answers cannot rise for ever."""
-        return True
-
-    @property
-    def needs_classes(self) -> bool:
-        """Right and wrong answers are those of classes."""
-        return True
-
-    @property
-    def needs_iterate(self) -> bool:
-        """It evaluates the running iterate."""
-        return True
 
     def check(self, state: Any, n_features: int) -> None:
         """Five numbers, and as many rows and labels as the size."""

@@ -143,7 +143,7 @@ def _rows_for(model: Any) -> Any:
 
 def _fitted(model: Any, X: Any, y: Any) -> None:
     """A fit; of rules that do not let ``partial_fit`` continue after it, the rows as a part of a stream."""
-    if model.get_params()["stop"] == "auto" or not isinstance(model, SGDClassifier) or model._method().needs_all_rows:
+    if model.get_params()["stop"] == "auto" or not isinstance(model, SGDClassifier) or model._method().needs.all_rows:
         model.fit(X, y)
     else:
         model.partial_fit(X, y, classes=np.unique(y))
