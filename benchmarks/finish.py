@@ -1,4 +1,4 @@
-"""The exact finish of the default fit: distances to other exact solvers, changes with the seed, and seconds.
+"""The exact phase of the default fit: distances to other exact solvers, changes with the seed, and seconds.
 
 Run as ``python benchmarks/finish.py``. Its tables: the decrement of the default fit and the distance of its
 coefficients to those of ``LogisticRegression(solver="newton-cholesky", tol=1e-12)`` on the same scaled features with

@@ -1,4 +1,4 @@
-"""What the exact finish costs beside the bank: the rates of `sgdone.auto.work` and `sgdone.auto.fold_work`.
+"""What the exact phase costs beside the bank: the rates of `sgdone.auto.work` and `sgdone.auto.fold_work`.
 
 ``python benchmarks/finish_cost.py`` prints, for generated tables and texts, seconds of the bank and of the finish from
 nothing and what is expected of each; for texts also nanoseconds of a product for each entry and column. Only ratios
@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from sgdone.auto import Bank, fold_work, work
-from sgdone.auto.finish import ExactFinish
+from sgdone.auto.exact_phase import ExactInMemory, default_phases
 from sgdone.data import ArraySource
 from sgdone.data.rows import Rows
 from sgdone.interfaces.objective import Objective
@@ -90,9 +90,9 @@ def compare(source: ArraySource, objective: Objective) -> tuple[float, float]:
         return run(source, objective, Bank(), Gain(), rng=np.random.default_rng(0))
 
     def finish() -> object:
-        return run(source, objective, Bank(), Gain(), finish=ExactFinish(), rng=np.random.default_rng(0))
+        return run(source, objective, default_phases(Bank(), ExactInMemory()), Gain(), rng=np.random.default_rng(0))
 
-    with mock.patch.object(ExactFinish, "comes_first", return_value=True):
+    with mock.patch.object(ExactInMemory, "comes_first", return_value=True):
         return seconds(bank), seconds(finish)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from sgdone.auto import ExactFinish
+from sgdone.auto import ExactInMemory
 from sgdone.kernels.jit import CompiledLater
 from tiers import NIGHTLY, slow
 
@@ -39,7 +39,7 @@ def rng():
 @pytest.fixture
 def without_finish(monkeypatch):
     """The default fit by the bank alone, as on large data."""
-    monkeypatch.setattr(ExactFinish, "suits", lambda *arguments: False)
+    monkeypatch.setattr(ExactInMemory, "is_worthwhile", lambda *arguments: False)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -11,7 +11,7 @@ from scipy import optimize, sparse
 
 import reference_bank as slow
 from running import objective_of
-from sgdone.auto import Bank, ExactFinish
+from sgdone.auto import Bank, ExactInMemory, default_phases
 from sgdone.auto import work as counted
 from sgdone.auto.label_order import drift_advice
 from sgdone.auto.units import LIFT, Units
@@ -195,18 +195,18 @@ def source_of(X, labels, **options):
     return ArraySource(X, labels, **options)
 
 
-def fit(X, labels, finish=None, objective=None, **options):
+def fit(X, labels, exact=None, objective=None, **options):
     objective = objective_of(Logistic(), 2) if objective is None else objective
-    rng = np.random.default_rng(0)
-    return run(source_of(X, labels), objective, Bank(), Gain(), finish=finish, rng=rng, **options)
+    rng, phases = np.random.default_rng(0), Bank() if exact is None else default_phases(Bank(), exact)
+    return run(source_of(X, labels), objective, phases, Gain(), rng=rng, **options)
 
 
-@pytest.mark.parametrize("finish", [None, ExactFinish()])
+@pytest.mark.parametrize("exact", [None, ExactInMemory()])
 @pytest.mark.parametrize("n_dense", [0, 7])
-def test_without_one_part_it_is_the_other(n_dense, finish):
+def test_without_one_part_it_is_the_other(n_dense, exact):
     X, labels = table(5)
     mixed = MixedMatrix(np.ascontiguousarray(X[:, :n_dense]), sparse.csr_array(X[:, n_dense:]))
-    found, expected = fit(mixed, labels, finish), fit(with_dense_columns(X, n_dense), labels, finish)
+    found, expected = fit(mixed, labels, exact), fit(with_dense_columns(X, n_dense), labels, exact)
     assert np.array_equal(found.model.coef, expected.model.coef)
     assert np.array_equal(found.model.intercept, expected.model.intercept)
 
@@ -236,9 +236,9 @@ def test_the_order_of_columns_within_a_part_hardly_matters():
 def test_rows_that_are_not_finite_are_named(column):
     X, labels = table(9)
     X[33, column] = np.nan
-    for finish in (None, ExactFinish()):
+    for exact in (None, ExactInMemory()):
         with pytest.raises(BadRowError, match=f"row 33 of X holds NaN in column {column}"):
-            fit(with_dense_columns(X, 3), labels, finish)
+            fit(with_dense_columns(X, 3), labels, exact)
 
 
 def test_named_methods_refuse():
@@ -290,7 +290,7 @@ def minimum(X, labels, scaling, alpha, loss):
 def test_the_finish_is_the_minimum(n_rows, n_sparse, loss):
     X, labels = table(11, n_rows, n_sparse=n_sparse)
     objective = replace(objective_of(loss, 2 if loss == Logistic() else None), alpha=0.02)
-    result = fit(with_dense_columns(X, 3), labels, ExactFinish(), objective)
+    result = fit(with_dense_columns(X, 3), labels, ExactInMemory(), objective)
     assert result.verdict.finish_passes > 0
     scaling = Units.of_all_rows(block_of(X, 3), centred=True).scaling
     coef, intercept = minimum(X[:, np.isfinite(scaling.scale)], labels, scaling, 0.02, loss)
@@ -303,8 +303,8 @@ def test_the_finish_by_folds_is_the_minimum(monkeypatch):
     """Where the curvature is too large to be factorised."""
     X, labels = table(12, 300)
     monkeypatch.setattr(counted, "factorises", lambda *arguments: False)
-    monkeypatch.setattr(ExactFinish, "comes_first", lambda *arguments: True)
-    result = fit(with_dense_columns(X, 3), labels, ExactFinish())
+    monkeypatch.setattr(ExactInMemory, "comes_first", lambda *arguments: True)
+    result = fit(with_dense_columns(X, 3), labels, ExactInMemory())
     scaling = Units.of_all_rows(block_of(X, 3), centred=True).scaling
     coef, intercept = minimum(X, labels, scaling, result.objective.alpha, Logistic())
     np.testing.assert_allclose(result.model.coef[0], coef, rtol=1e-4, atol=1e-5 * np.abs(coef).max())
@@ -316,6 +316,6 @@ def test_columns_whose_products_would_overflow(column):
     X, labels = table(13)
     large = X.copy()
     large[:, column] *= 1e100
-    found, expected = (fit(with_dense_columns(rows, 3), labels, ExactFinish()).model.coef[0] for rows in (large, X))
+    found, expected = (fit(with_dense_columns(rows, 3), labels, ExactInMemory()).model.coef[0] for rows in (large, X))
     found[column] *= 1e100
     np.testing.assert_allclose(found, expected, rtol=1e-5)

@@ -9,7 +9,7 @@ import pytest
 import sgdone as package
 from cli.files import write_csv, write_svmlight
 from sgdone import load
-from sgdone.auto import BlockFinish
+from sgdone.auto import ExactFromDisk
 from sgdone.cli import streamed_fit
 from sgdone.cli.progress import ProgressLine, reading_text
 from sgdone.data import line_blocks, text_blocks
@@ -152,19 +152,19 @@ def test_resume_gives_the_same_model(sgdone, folder, tmp_path, interrupted, monk
 def test_a_signal_in_the_exact_finish(sgdone, folder, tmp_path, monkeypatch):
     options = ("fit", folder, *SMALL, "--model", tmp_path / "m")
     sgdone(*options, "--quiet")
-    expected, advance = coefficients(tmp_path / "m"), BlockFinish.advance
+    expected, advance = coefficients(tmp_path / "m"), ExactFromDisk.advance
     assert load(tmp_path / "m").verdict_.finish_passes > 1
 
     def sending(*arguments):
         os.kill(os.getpid(), signal.SIGTERM)
         return advance(*arguments)
 
-    monkeypatch.setattr(BlockFinish, "advance", sending)
+    monkeypatch.setattr(ExactFromDisk, "advance", sending)
     result = sgdone(*options, "--checkpoint", tmp_path / "c", code=130)
     assert "SIGTERM ended it; the model so far is kept, and a checkpoint to resume from" in result.stdout
     assert result.stdout.endswith("To go on where it ended, give the same command with --resume.\n")
     assert load(tmp_path / "m").verdict_.status == "interrupted"
-    monkeypatch.setattr(BlockFinish, "advance", advance)
+    monkeypatch.setattr(ExactFromDisk, "advance", advance)
     sgdone(*options, "--checkpoint", tmp_path / "c", "--resume", "--quiet")
     np.testing.assert_array_equal(coefficients(tmp_path / "m"), expected)
 

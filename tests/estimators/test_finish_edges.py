@@ -1,4 +1,4 @@
-"""Edges of the exact finish that estimators meet."""
+"""Edges of the exact phase that estimators meet."""
 
 import numpy as np
 import pytest

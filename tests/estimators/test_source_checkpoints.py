@@ -12,7 +12,7 @@ import pytest
 from source_problems import bits, fitted, from_batches, from_files, numbers, table_of, write
 
 from sgdone import LinearClassifier, LinearRegressor
-from sgdone.auto import Bank, BlockFinish
+from sgdone.auto import Bank, ExactFromDisk
 from sgdone.data.stream import Stream
 from sgdone.estimators import fit_checkpoints
 from sgdone.interfaces.stop import Status
@@ -195,8 +195,8 @@ def test_a_disk_that_is_full_leaves_the_last_checkpoint(paths, tmp_path, snapsho
 
 @pytest.fixture
 def sent_in_finish(monkeypatch):
-    """Send a signal during the second evaluation of the exact finish."""
-    advance = BlockFinish.advance
+    """Send a signal during the second evaluation of the exact phase."""
+    advance = ExactFromDisk.advance
 
     def arm(number):
         def sending(self, state, *arguments):
@@ -204,7 +204,7 @@ def sent_in_finish(monkeypatch):
                 signal.raise_signal(number)
             return advance(self, state, *arguments)
 
-        monkeypatch.setattr(BlockFinish, "advance", sending)
+        monkeypatch.setattr(ExactFromDisk, "advance", sending)
 
     return arm
 

@@ -150,8 +150,8 @@ class Cases:
         for phase, moment in times:
             marks.setdefault("ended" if phase.startswith("ended") else phase, moment)
         began["first pass"] = marks["later pass"] - marks["first pass"]
-        began["later pass"] = marks["exact finish"] - marks["later pass"]
-        began["exact finish"] = marks["ended"] - marks["exact finish"]
+        began["later pass"] = marks["exact phase"] - marks["later pass"]
+        began["exact phase"] = marks["ended"] - marks["exact phase"]
         (self._folder / "state").unlink()
         return began
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from sgdone import LinearClassifier, files
-from sgdone.auto import Bank, BlockFinish
+from sgdone.auto import Bank, ExactFromDisk
 from sgdone.data.block_source import BlockSource
 from sgdone.estimators import fit_checkpoints, source_fit
 
 #: Phases of a fit, in their order; checkpoints are written between and within them.
-PHASES = ("reading", "first pass", "later pass", "checkpoint", "exact finish")
+PHASES = ("reading", "first pass", "later pass", "checkpoint", "exact phase")
 #: Blocks of 4,096 rows; the rows do not fit into memory.
 _MEMORY = 2_000_000
 
@@ -41,7 +41,7 @@ def main() -> None:
     _announce(Bank, "start", "first pass")
     _announce(BlockSource, "_again", "later pass")
     _announce(fit_checkpoints, "write_checkpoint", "checkpoint", back=True)
-    _announce(BlockFinish, "begin", "exact finish")
+    _announce(ExactFromDisk, "start_after", "exact phase")
     try:
         model = fitted(Path(arguments["folder"]), arguments["cache"], every=arguments["every"])
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the fit has ended

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sgdone import LinearClassifier, SGDClassifier
-from sgdone.auto import ExactFinish
+from sgdone.auto import ExactInMemory
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.run import driver
 from sgdone.stopping import MaxPasses, MaxSeconds
@@ -24,7 +24,7 @@ def ticking(monkeypatch):
 @pytest.fixture
 def stalls(monkeypatch):
     """The finish comes first, and stalls at its third evaluation."""
-    advance = ExactFinish.advance
+    advance = ExactInMemory.advance
 
     def stalling(self, state, *arguments):
         report = advance(self, state, *arguments)
@@ -32,8 +32,8 @@ def stalls(monkeypatch):
             return report
         return replace(report, finished=Stop("", Status.STALLED, "it does not go on"))
 
-    monkeypatch.setattr(ExactFinish, "comes_first", lambda *arguments: True)
-    monkeypatch.setattr(ExactFinish, "advance", stalling)
+    monkeypatch.setattr(ExactInMemory, "comes_first", lambda *arguments: True)
+    monkeypatch.setattr(ExactInMemory, "advance", stalling)
 
 
 def problem(rng, n_classes):

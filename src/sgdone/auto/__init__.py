@@ -2,8 +2,7 @@
 
 from sgdone.auto.bank import Bank
 from sgdone.auto.bank_state import BankState
-from sgdone.auto.block_finish import BlockFinish
 from sgdone.auto.candidates import CANDIDATES, Candidate
-from sgdone.auto.finish import ExactFinish
+from sgdone.auto.exact_phase import ExactFromDisk, ExactInMemory, default_phases
 
-__all__ = ["CANDIDATES", "Bank", "BankState", "BlockFinish", "Candidate", "ExactFinish"]
+__all__ = ["CANDIDATES", "Bank", "BankState", "Candidate", "ExactFromDisk", "ExactInMemory", "default_phases"]

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto.penalty_grid import PenaltyGrid
 from sgdone.auto.penalty_path import Evaluated, Optimum, PenaltyPath, Readings
 from sgdone.auto.units import Units
 
@@ -36,9 +35,9 @@ class BothUnits(PenaltyPath):
         self._chosen, self._running = 0, ours
 
     @property
-    def grid(self) -> PenaltyGrid:
-        """The penalties that were tried in the better units."""
-        return self._paths[self._chosen].grid
+    def end(self) -> Literal["", "smallest", "largest"]:
+        """Whether the best penalty is at an end of those that make a difference."""
+        return self._paths[self._chosen].end
 
     @property
     def best(self) -> Optimum | None:

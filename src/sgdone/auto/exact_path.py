@@ -2,7 +2,7 @@
 
 import math
 from functools import cached_property
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,11 @@ class ExactPath(PenaltyPath):
     def loss(self) -> float:
         """The estimated loss of new rows at the best penalty."""
         return self.grid.losses[self.grid.best]
+
+    @property
+    def end(self) -> Literal["", "smallest", "largest"]:
+        """Whether the best penalty is at an end of those that make a difference."""
+        return self.grid.end
 
     @property
     def best(self) -> Optimum | None:

@@ -5,7 +5,7 @@ there the given units compete with those of the default fit.
 """
 
 import math
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +75,11 @@ class FoldPath(PenaltyPath):
     def grid(self) -> PenaltyGrid:
         """The penalties that were tried in the better units."""
         return PenaltyGrid() if self._chosen is None else self._chosen.grid
+
+    @property
+    def end(self) -> Literal["", "smallest", "largest"]:
+        """Whether the best penalty is at an end of those that make a difference."""
+        return self.grid.end
 
     @property
     def best(self) -> Optimum | None:

@@ -3,12 +3,11 @@
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto.penalty_grid import PenaltyGrid
 from sgdone.auto.units import Units
 from sgdone.sums.row_sum import RowSum
 from sgdone.sums.second_order import SecondOrder
@@ -69,11 +68,6 @@ class PenaltyPath(ABC):
 
     @property
     @abstractmethod
-    def grid(self) -> PenaltyGrid:
-        """The penalties that were tried."""
-
-    @property
-    @abstractmethod
     def best(self) -> Optimum | None:
         """The optimum of the best penalty so far; None if there is no model yet."""
 
@@ -85,6 +79,11 @@ class PenaltyPath(ABC):
     @abstractmethod
     def evaluations(self) -> Readings:
         """Find the optima; yields before each reading of the rows."""
+
+    @property
+    def end(self) -> Literal["", "smallest", "largest"]:
+        """Whether the best penalty is the smallest or the largest that makes a difference; empty if it is inside."""
+        return ""
 
     def has_finite_optimum(self) -> bool:
         """Whether a finite optimum without a penalty was proved to exist."""

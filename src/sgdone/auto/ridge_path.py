@@ -5,7 +5,7 @@ target, the coefficients at a penalty λ are U(c/(s + λ)).
 """
 
 import math
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,11 @@ class RidgePath(PenaltyPath):
     def grid(self) -> PenaltyGrid:
         """The penalties that were tried."""
         return self._grid
+
+    @property
+    def end(self) -> Literal["", "smallest", "largest"]:
+        """Whether the best penalty is at an end of those that make a difference."""
+        return self.grid.end
 
     @property
     def best(self) -> Optimum | None:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from sgdone import losses
-from sgdone.auto.exact_rule import can_be_exact
+from sgdone.auto.exact_phase import can_be_exact
 from sgdone.cli.errors import usage
 from sgdone.cli.file_options import FileOptions
 from sgdone.cli.input_data import is_dataset

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sgdone.auto.bank_state import BankState
 from sgdone.auto.candidates import PLAIN, Candidate
-from sgdone.auto.exact_rule import can_be_exact
+from sgdone.auto.exact_phase import can_be_exact
 from sgdone.cluster.bank_pass import Averaged, average, smoothness_of, start_intercept
 from sgdone.cluster.course import Course, interrupted
 from sgdone.cluster.engine import Engine

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto.block_finish import ROWS_PER_COEFFICIENT, best_strength, has_likelihood
+from sgdone.auto.near_path import ROWS_PER_COEFFICIENT, best_strength, has_likelihood
 from sgdone.cluster.in_step import in_step
 from sgdone.cluster.rounds import Asks
 from sgdone.cluster.row_sums import SummedRows

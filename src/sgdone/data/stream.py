@@ -147,6 +147,10 @@ class Stream:
         self.rows_read = rows_read
         self.block, self.position = (self._next(), 0) if position is None else (block, position)
 
+    def count_readings(self) -> None:
+        """Count the passes that a method makes by itself from now on beside those begun so far."""
+        self._uncounted = 0
+
     def remember_unread(self) -> None:
         """Keep track of which rows were read, so that validation rows can be drawn among the others."""
         if self.source.in_memory:

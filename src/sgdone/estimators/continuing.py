@@ -92,6 +92,6 @@ def _why_ended(result: Result, rule: StopRule, rule_state: Any, same_rule: bool)
     stop = rule.observe(copy.deepcopy(rule_state), now)
     if stop is not None:
         return stop.reason
-    # An exact finish has a rule of its own.
+    # An exact phase has a rule of its own.
     by_rule = same_rule and result.verdict.rule and not result.verdict.finish_passes
     return result.verdict.reason if by_rule else None

@@ -1,15 +1,16 @@
 """Parameters of the estimators without knobs: `LinearClassifier` and `LinearRegressor`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto import Bank, BlockFinish, ExactFinish
+from sgdone.auto import Bank, ExactFromDisk, ExactInMemory, default_phases
 from sgdone.estimators.linear_model import LinearModel
 from sgdone.estimators.parameters import as_alpha, as_bool, as_rule, is_auto
 from sgdone.estimators.sample_weights import Frequencies
+from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.stopping import Gain
@@ -40,11 +41,10 @@ class DefaultFit(LinearModel):
     def _rule(self) -> StopRule:
         return rule_with_gain(self.stop, self.tol)
 
-    def _run_options(self) -> dict[str, Any]:
-        return {"finish": ExactFinish(self._method().tol, one_pass=self._rule().max_passes == 1)}
-
-    def _block_options(self) -> dict[str, Any]:
-        return {"finish": BlockFinish(self._method().tol)}
+    def _phases(self, *, in_memory: bool = True) -> Sequence[Method]:
+        bank, one_pass = self._method(), self._rule().max_passes == 1
+        exact = ExactInMemory(bank.tol, one_pass=one_pass) if in_memory else ExactFromDisk(bank.tol)
+        return default_phases(bank, exact)
 
     def _frequencies(self, weight: NDArray[np.float64] | None) -> Frequencies:
         # Of rows that are read block by block the mean weight is not known before the last one.

@@ -84,12 +84,12 @@ class LinearModel(ReadRows, NamedFeatures):
         """Sample weights as a fit uses them; a named method uses them as they are."""
         return Frequencies(weight)
 
+    def _phases(self, *, in_memory: bool = True) -> Sequence[Method]:
+        """The phases of a fit, in memory or block by block."""
+        return (self._method(),)
+
     def _run_options(self) -> dict[str, Any]:
         """Further options of `sgdone.run.run`."""
-        return {}
-
-    def _block_options(self) -> dict[str, Any]:
-        """The same for rows that are read block by block."""
         return {}
 
     @abstractmethod
@@ -167,8 +167,8 @@ class LinearModel(ReadRows, NamedFeatures):
 
         sources = [lambda make=make, own=own: source(make(), own) for make, own in zip(labels, numbers, strict=True)]
         with memory_errors_explained(training_text(X.shape[1], max(len(labels), objective.n_outputs)), FEWER_COLUMNS):
-            finish = self._block_options() if by_blocks else {}
-            results = self._run(sources, objective, stop, starts, names, task=task, snapshot_of=snapshot, **finish)
+            phases = self._phases(in_memory=not by_blocks)
+            results = self._run(sources, objective, phases, stop, starts, names, task=task, snapshot_of=snapshot)
         results = [with_all_columns(result, own) for result, own in zip(results, numbers, strict=True)]
         return [_with_note(result, frequencies.note) for result in results]
 
@@ -186,6 +186,7 @@ class LinearModel(ReadRows, NamedFeatures):
         self,
         sources: Sequence[Callable[[], Source]],
         objective: Objective,
+        phases: Sequence[Method],
         stop: StopRule,
         starts: Sequence[Start],
         names: Sequence[str],
@@ -205,7 +206,7 @@ class LinearModel(ReadRows, NamedFeatures):
         results = train(
             sources,
             objective,
-            self._method(),
+            phases,
             stop,
             starts,
             seed=self._seed(),

@@ -164,7 +164,7 @@ class _BlockFit:
         stored: dict[str, Any] | None,
     ) -> Any:
         """Train, and make the model a fitted one."""
-        model, options = self.model, self.model._block_options()
+        model, options = self.model, dict[str, Any]()
         model._n_outputs = 1 if classes is None or classes.size == 2 else classes.size
         if self.checkpoints is not None:
             options["checkpoints"] = self.checkpoints.writer(self.identity, source.seed, classes)
@@ -172,7 +172,8 @@ class _BlockFit:
             options["snapshot"] = snapshot_of(stored)
         objective = model._objective(1, None if classes is None else classes.size)
         try:
-            (found,) = model._run([lambda: source], objective, _rule(model, source), [Start()], [""], **options)
+            phases, rule = model._phases(in_memory=False), _rule(model, source)
+            (found,) = model._run([lambda: source], objective, phases, rule, [Start()], [""], **options)
         finally:
             source.close()
         results = [with_all_columns(found, numbers)]

@@ -31,7 +31,7 @@ class Start:
 def train(
     sources: Sequence[Callable[[], Source]],
     objective: Objective,
-    method: Method,
+    phases: Sequence[Method],
     stop: StopRule,
     starts: Sequence[Start],
     *,
@@ -69,7 +69,7 @@ def train(
         result = run(
             sources[k](),
             objective,
-            method,
+            phases,
             stop,
             rng=rng,
             start=start.model,

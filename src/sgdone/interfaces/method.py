@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.memory import check_training_memory
-from sgdone.data.source import Block, Source
+from sgdone.data.source import Block
 from sgdone.data.stream import Stream
 from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.interfaces.needs import Needs
@@ -77,8 +77,31 @@ class Report:
     pass_loss: float = np.nan
 
 
+@final
+@dataclass(frozen=True)
+class Trained:
+    """A phase that has ended.
+
+    Parameters
+    ----------
+    method, state : Method, object
+        What was trained, and where it ended.
+    model : Model
+        What it found.
+    ended : Stop
+        Why it ended.
+    """
+
+    method: "Method"
+    state: Any
+    model: Model
+    ended: Stop
+
+
 class Method(ABC):
-    """A method: a frozen dataclass. All that changes during a run is in the state that `start` makes.
+    """A method, which is a phase of a run or all of it.
+
+    It is a frozen dataclass; all that changes during a run is in the state that `start` makes.
 
     What it needs of the other parts of a fit, and offers to them, is checked by `sgdone.run.needs`. A method around
     another needs what that one does: ``self.inner.needs``.
@@ -97,6 +120,8 @@ class Method(ABC):
     cost_per_pass: ClassVar[float] = 1.0
     #: Whether its weights can grow without bound.
     can_diverge: ClassVar[bool] = True
+    #: Whether a run goes on without it where it cannot be used, is not worthwhile or does not reach its end.
+    is_optional: ClassVar[bool] = False
 
     @property
     def needs(self) -> Needs:
@@ -117,9 +142,21 @@ class Method(ABC):
         """Raise a `NotEnoughMemoryError` if a run on ``n_features`` columns does not fit into memory."""
         check_training_memory(8.0 * self.n_vectors * n_features * n_outputs, n_features, n_outputs)
 
+    def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: Trained | None) -> bool:
+        """Whether it is expected to gain more than it costs, by counted work, after the phase before it."""
+        return before is None
+
+    def rule(self, stop: StopRule) -> StopRule:
+        """The rule that ends it, given that of the run."""
+        return stop
+
     @abstractmethod
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> Any:
         """State before the first update; ``start`` is the model to start from."""
+
+    def start_after(self, objective: Objective, stream: Stream, before: Trained) -> Any:
+        """State before the first update, after another phase."""
+        return self.start(objective, stream, before.model, None)
 
     @abstractmethod
     def resume(self, state: Any, stream: Stream) -> Any:
@@ -158,7 +195,7 @@ class Method(ABC):
         """The run ends: do what is left to do with the rows, without passing the rule's limit."""
 
     def work(self, state: Any) -> float:
-        """Work done so far, as `Finish.pays` counts it."""
+        """Work done so far, as `is_worthwhile` of other phases counts it."""
         return 0.0
 
     def expects_gain(self, state: Any, tol: float) -> bool:
@@ -169,9 +206,17 @@ class Method(ABC):
         """The loss of new rows as far as the method knows; NaN if it does not."""
         return float("nan")
 
+    def is_better(self, state: Any, ended: Stop, before: Trained) -> bool:
+        """Whether its model is to be returned instead of that of the phase before it."""
+        return True
+
+    def state_after(self, state: Any, main: "Method", before: Any, stream: Stream) -> Any:
+        """The state to continue from: that of the main method, ``before`` this phase, at the model that was found."""
+        return state
+
     def state_at(self, model: Model, objective: Objective, alpha: float, stream: Stream, units: Any) -> Any:
-        """The state of a run that has ended at a model that a finish found, with the penalty ``alpha``."""
-        raise TypeError(f"{self!r} cannot be followed by a finish")
+        """The state of a run that has ended at a model that another phase found, with the penalty ``alpha``."""
+        raise TypeError(f"{self!r} cannot be continued from another phase")
 
     @abstractmethod
     def solution(self, state: Any) -> Model:
@@ -211,41 +256,3 @@ class Method(ABC):
     def evidence(self, state: Any) -> dict[str, Any]:
         """The numbers behind it."""
         return {}
-
-
-class Finish(Method):
-    """A method that can end a run that another method began, or take its place."""
-
-    @abstractmethod
-    def suits(self, objective: Objective, source: Source, stop: StopRule) -> bool:
-        """Whether it can be used at all."""
-
-    @abstractmethod
-    def comes_first(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
-        """Whether it costs less than the method that it would follow, which is then not needed."""
-
-    @abstractmethod
-    def pays(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
-        """Whether it gains more than it costs after a method has ended."""
-
-    def begin(self, objective: Objective, stream: Stream, method: Method, state: Any, start: Model | None) -> Any:
-        """State before the first evaluation; ``method`` ended in ``state`` at the model ``start``, or is None."""
-        return self.start(objective, stream, start, None)
-
-    def state_after(
-        self, own: Any, method: Method, state: Any, model: Model, objective: Objective, stream: Stream
-    ) -> Any:
-        """The state to continue from: that of the method, at the model that was found."""
-        return method.state_at(model, objective, self.objective(own).penalty, stream, self.units(own))
-
-    def is_better(self, state: Any, loss: float) -> bool:
-        """Whether the model is to be returned instead of one with this estimated loss."""
-        return True
-
-    @abstractmethod
-    def rule(self, stop: StopRule) -> StopRule:
-        """What ends it: its own rule, and the budgets of the run."""
-
-    @abstractmethod
-    def units(self, state: Any) -> Any:
-        """The units that it measured, for the method to continue in."""

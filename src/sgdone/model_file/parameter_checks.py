@@ -20,6 +20,7 @@ def check_parameters(model: Model) -> None:
     model._rule()
     model._objective(1, None if classes is None else classes.size)
     model._run_options()
+    model._phases()
     as_bool("shuffle", model.shuffle)
     as_random_state(model.random_state)
     if isinstance(model, Classification):

@@ -11,7 +11,7 @@ from sgdone import interruption
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.source import Block, Source
 from sgdone.data.stream import Stream
-from sgdone.interfaces.method import Finish, Method, Report
+from sgdone.interfaces.method import Method, Report, Trained
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model, Pause, Progress, Turn
 from sgdone.interfaces.stop import Status, Stop
@@ -87,10 +87,9 @@ class Result:
 def run(
     source: Source,
     objective: Objective,
-    method: Method,
+    phases: Method | Sequence[Method],
     stop: StopRule,
     *,
-    finish: Finish | None = None,
     step: StepSize | None = None,
     rng: np.random.Generator | None = None,
     start: Model | None = None,
@@ -111,11 +110,12 @@ def run(
     ----------
     source : Source
         Where the rows come from.
-    objective, method, stop, step : Objective, Method, StopRule, StepSize
-        What to minimise, how, until when, and with which step sizes (by default the method's own). A rule that may
-        never fire gets a budget of 100 passes.
-    finish : Finish, optional
-        A second method that ends the run, or takes the place of the first, where that costs less than it gains.
+    objective, stop, step : Objective, StopRule, StepSize
+        What to minimise, until when, and with which step sizes (by default the method's own). A rule that may never
+        fire gets a budget of 100 passes.
+    phases : Method or sequence of Method
+        The method, or methods that are trained in turn, each where it is worthwhile after those before it. One of them,
+        the main method, is not optional: a run can be continued with it.
     rng : numpy.random.Generator
         Source of all randomness.
     start : Model, optional
@@ -130,7 +130,7 @@ def run(
     block_size : int, optional
         Rows between two calls of the rules; it never changes a result.
     checkpoints : Checkpoints, optional
-        Writes snapshots of the run between blocks of rows, and before the finish.
+        Writes snapshots of the run between blocks of rows, and between phases.
     snapshot : Snapshot, optional
         A snapshot of the same run, to go on from, bit for bit.
     clock : Clock, optional
@@ -151,151 +151,170 @@ def run(
     Budget spent after 10,000 samples (50 passes): 50 passes allowed and made.
     """
     rng = np.random.default_rng(0) if rng is None else rng
-    clock = clock or Clock()
+    phases = (phases,) if isinstance(phases, Method) else tuple(phases)
+    (main,) = (phase for phase in phases if not phase.is_optional)
+    if resume is not None or snapshot is not None:
+        phases = (main,) if resume is not None else phases[phases.index(main) :]
     with interruption.interruptible():  # the first rows may be long in coming
-        check_needs(method, objective, stop, source, step, monitors)
-        method.check_fits_in_memory(source.n_features, objective.n_outputs)
+        check_needs(main, objective, stop, source, step, monitors)
+        main.check_fits_in_memory(source.n_features, objective.n_outputs)
         stream = Stream(source, rng) if resume is None else Stream(source, rng, resume.passes_begun, resume.rows_read)
         if snapshot is not None:
             place = snapshot.passes_begun, snapshot.blocks_taken, snapshot.rows_read, snapshot.rows, snapshot.position
             stream.go_to(*place)
         elif resume is None:
             stream.skip_unused()
-    same_rule = resume is not None and resume.rule in ("", stop.state_key)
-    rule = ActiveRule(stop, stream, resume.rule_state if resume is not None and same_rule else None)
-    course = _Course(source, stream, Trace(task=objective.task), hooks, monitors, block_size, checkpoints, clock)
-    finish = finish if resume is None and finish is not None and finish.suits(objective, source, stop) else None
-    if finish is not None and finish.comes_first(objective, stream, stop):
-        found = _finished(finish, objective, method, None, course, rule, stop, None)
-        if isinstance(found, Result):
-            return found
-        # It did not reach an optimum: the method begins with the rows in another order.
-        finish, stream = None, Stream(source, rng)
-        stream.skip_unused()
-        course.go_on_with(stream)
-        rule = ActiveRule(stop, stream)
-    if snapshot is not None:
-        state = method.restored(snapshot.state, stream)
-        course.restore(snapshot, rule)
-        if snapshot.phase == "method" and stream.position == 0 and stream.blocks_taken == 1:
-            method.begin_pass(state)
-    else:
-        state = method.start(objective, stream, start, step) if resume is None else method.resume(resume.state, stream)
-        method.begin_pass(state)
-    beginning = state.copy() if method.can_diverge else None
-    if snapshot is None or snapshot.ended is None:
-        ended = course.follow(method, state, rule)
-        method.end(state, stream, course.pause)
-        # A budget that the user did not give may have ended a run that has not converged.
-        spent = ended.status is Status.BUDGET_SPENT and not stop.bounded
-        may_finish = ended.status is Status.CONVERGED or spent
-        if not (finish is not None and may_finish and finish.pays(objective, stream, method, state)):
-            finish = None
-    else:
-        ended = snapshot.ended
-    if finish is not None:
-        course.begin_finish(method, state, rule, ended)
-        found = _finished(finish, objective, method, state, course, rule, stop, method.solution(state))
-        if isinstance(found, Result):
-            return found
-        ended = found if found.status is Status.INTERRUPTED else ended
-    updates = method.steps(state)
-    with np.errstate(over="ignore", invalid="ignore"):
-        model = method.solution(state)
-    if beginning is not None and not (np.all(np.isfinite(model.coef)) and np.all(np.isfinite(model.intercept))):
-        state = beginning
-        model = method.solution(state)
-        ended = Stop("", Status.DIVERGED, "weights exceeded the largest float; those of the start are kept")
-    ended = method.review(state, ended, source.feature_names)
-    ended = with_advice(ended, method, state, course.trace, stream, course.pass_loss, step is None)
-    verdict = course.verdict(ended, method, state, updates)
-    return course.result(model, verdict, method.objective(state), state, rule, stop)
-
-
-def _finished(
-    finish: Finish,
-    objective: Objective,
-    method: Method,
-    state: Any,
-    course: "_Course",
-    rule: ActiveRule,
-    stop: StopRule,
-    start: Model | None,
-) -> Result | Stop:
-    """Run the finish, after a method or instead of it; the state to continue from is that of the method.
-
-    Only why it ended if it did not reach an optimum or, after a method, if a budget or a person ended it early, or if
-    its model is worse: then the model of the method stands.
-    """
-    stream = course.stream
-    updates, passes = (0, 0.0) if state is None else (method.steps(state), stream.passes)
-    if state is not None and stream.source.in_memory:
-        stream.next_block()
-    own_rule = ActiveRule(finish.rule(stop), stream, bounded=True)
-    try:
-        with interruption.interruptible():
-            own = finish.begin(objective, stream, method, state, start)
-            ended = course.follow(finish, own, own_rule)
-    except KeyboardInterrupt:
-        if state is None:
-            raise
-        ended = course.interrupted()
-    if ended.status is Status.STALLED and course.progress is not None:
-        # Nothing is left for the method.
-        ended = own_rule.observe(course.progress) or ended
-    if ended.status is Status.BUDGET_SPENT and course.progress is not None:
-        rule.observe(course.progress)  # a budget that is spent stays spent
-    if ended.status is Status.STALLED or (state is not None and ended.status is not Status.CONVERGED):
-        return ended
-    finish.end(own, stream, course.pause)
-    if state is not None and not finish.is_better(own, method.estimated_loss(state)):
-        return ended
-    model, done = finish.solution(own), finish.objective(own)
-    ended = finish.review(own, ended, stream.source.feature_names)
-    ended = with_advice(ended, finish, own, course.trace, stream, course.pass_loss, automatic_step=True)
-    verdict = course.verdict(ended, finish, own, updates + finish.steps(own))
-    verdict = replace(verdict, counts=method.counts if updates else finish.counts, finish_passes=stream.passes - passes)
-    state = finish.state_after(own, method, state, model, objective, stream)
-    return course.result(model, verdict, done, state, rule, stop)
+    loop = TrainingLoop(
+        stream, rng, main, objective, stop, resume, hooks, monitors, block_size, checkpoints, clock or Clock()
+    )
+    best, trained = None, list[Method]()
+    for phase in phases:
+        if phase in trained or not loop.may_continue(best):
+            continue
+        if phase is main and best is None:
+            best = loop.train_main(start, step, resume, snapshot)
+        elif phase is not main and phase.is_worthwhile(objective, loop.stream, stop, best):
+            best = loop.train_optional(phase, best)
+            trained.append(phase)
+    assert best is not None
+    return loop.result(best, automatic_step=step is None)
 
 
 @final
-class _Course:
-    """The loop of a run, and what outlives a change of method: the stream, the trace and the clock."""
+class TrainingLoop:
+    """The loop of a run, and what outlives a change of phase: the stream, the trace, the rule and the clock."""
 
     def __init__(
         self,
-        source: Source,
         stream: Stream,
-        trace: Trace,
+        rng: np.random.Generator,
+        main: Method,
+        objective: Objective,
+        stop: StopRule,
+        resume: Result | None,
         hooks: Sequence[Hook],
         monitors: Sequence[Monitor],
         block_size: int | None,
         checkpoints: Checkpoints | None,
         clock: Clock,
     ) -> None:
-        self.source, self.stream, self.trace = source, stream, trace
+        self.source, self.stream, self._rng = stream.source, stream, rng
+        self._main, self._objective, self._stop = main, objective, stop
+        same_rule = resume is not None and resume.rule in ("", stop.state_key)
+        self._rule = ActiveRule(stop, stream, resume.rule_state if resume is not None and same_rule else None)
+        self.trace = Trace(task=objective.task)
         self._hooks, self._monitors, self._checkpoints = hooks, monitors, checkpoints
         self._began = clock.began
         self._turn = Turn(self._seconds, clock.turn, clock.turns)
-        #: Rows read and passes begun before the stream.
+        #: Rows read and passes begun before the stream, and passes of optional phases.
         self._rows_before = self._passes_before = 0
-        #: The snapshot before the finish, and whether the last snapshot could be written.
-        self._before_finish: Snapshot | None = None
+        self._optional_passes = 0.0
+        #: Updates beside those of the method whose model is returned.
+        self._further_updates = 0
+        self._main_state: Any = None
+        #: What is said of phases whose models are not used.
+        self._remarks: list[str] = []
+        #: The snapshot between two phases, and whether the last snapshot could be written.
+        self._between_phases: Snapshot | None = None
         self._is_written = False
         self._stretch = block_size or max(1, _ENTRIES_IN_STRETCH // max(1, stream.block.rows.typical_length))
-        self.pass_loss, self.pause = float("nan"), Pause()
-        self.progress: Progress | None = None
+        self._pass_loss, self._pause = float("nan"), Pause()
+        self._progress: Progress | None = None
 
-    def restore(self, snapshot: Snapshot, rule: ActiveRule) -> None:
-        """Go on from a snapshot."""
-        self.trace, self.pass_loss, rule.state = snapshot.trace, snapshot.pass_loss, snapshot.rule_state
-        self._began -= snapshot.seconds
+    def may_continue(self, best: Trained | None) -> bool:
+        """Whether another phase may follow: not once a person or a budget that the user gave has ended the run."""
+        if best is None:
+            return True
+        spent = best.ended.status is Status.BUDGET_SPENT and not self._stop.bounded
+        return best.ended.status is Status.CONVERGED or spent
 
-    def go_on_with(self, stream: Stream) -> None:
-        """Read the rows from the beginning; clock, trace and budgets go on."""
+    def train_main(
+        self,
+        start: Model | None,
+        step: StepSize | None,
+        resume: Result | None,
+        snapshot: Snapshot | None,
+    ) -> Trained:
+        """Train the main method, or continue it."""
+        main = self._main
+        if self._optional_passes:
+            self._begin_again()
+        if snapshot is not None:
+            state = main.restored(snapshot.state, self.stream)
+            self.trace, self._pass_loss, self._rule.state = snapshot.trace, snapshot.pass_loss, snapshot.rule_state
+            self._began -= snapshot.seconds
+            if snapshot.phase == "method" and self.stream.position == 0 and self.stream.blocks_taken == 1:
+                main.begin_pass(state)
+        else:
+            if resume is None:
+                state = main.start(self._objective, self.stream, start, step)
+            else:
+                state = main.resume(resume.state, self.stream)
+            main.begin_pass(state)
+        beginning = state.copy() if main.can_diverge else None
+        if snapshot is not None and snapshot.ended is not None:
+            ended = snapshot.ended
+        else:
+            ended = self._follow(main, state, self._rule)
+            main.end(state, self.stream, self._pause)
+        with np.errstate(over="ignore", invalid="ignore"):
+            model = main.solution(state)
+        if beginning is not None and not (np.all(np.isfinite(model.coef)) and np.all(np.isfinite(model.intercept))):
+            self._further_updates += main.steps(state) - main.steps(beginning)
+            state, model = beginning, main.solution(beginning)
+            ended = Stop("", Status.DIVERGED, "weights exceeded the largest float; those of the start are kept")
+        self._main_state = state
+        return Trained(main, state, model, ended)
+
+    def _begin_again(self) -> None:
+        """Read the rows from the beginning, in another order, after an optional phase; clock and budgets go on."""
         self._rows_before, self._passes_before = self.stream.rows_read, self.stream.begun
-        self.stream = stream
+        self.stream = Stream(self.source, self._rng)
+        self.stream.skip_unused()
+        self._rule = ActiveRule(self._stop, self.stream)
+
+    def train_optional(self, phase: Method, before: Trained | None) -> Trained | None:
+        """Train a phase; what was found before it if it did not reach its end, or found nothing better."""
+        if before is not None:
+            self._write_between_phases(before)
+            self.stream.count_readings()
+        stream, passes = self.stream, self.stream.passes
+        rule = ActiveRule(phase.rule(self._stop), stream, bounded=True)
+        state: Any = None
+        try:
+            with interruption.interruptible():
+                if before is None:
+                    state = phase.start(self._objective, stream, None, None)
+                else:
+                    state = phase.start_after(self._objective, stream, before)
+                ended = self._follow(phase, state, rule)
+        except KeyboardInterrupt:
+            if before is None:
+                raise
+            ended = self._interrupted()
+        if ended.status is Status.STALLED and self._progress is not None:
+            ended = rule.observe(self._progress) or ended  # no budget may be left for other phases
+        if ended.status is Status.BUDGET_SPENT and self._progress is not None:
+            self._rule.observe(self._progress)  # a budget that is spent stays spent
+        made = stream.passes - passes
+        self._optional_passes += made
+        if ended.status is Status.STALLED or state is None:
+            return self._unused(phase, made, ended, before)
+        phase.end(state, stream, self._pause)
+        if before is not None and not phase.is_better(state, ended, before):
+            return self._unused(phase, made, ended, before)
+        self._further_updates += 0 if before is None else before.method.steps(before.state)
+        return Trained(phase, state, phase.solution(state), ended)
+
+    def _unused(self, phase: Method, passes: float, ended: Stop, before: Trained | None) -> Trained | None:
+        """What was found before a phase whose model is not used, which the verdict mentions."""
+        if ended.status is Status.INTERRUPTED:
+            return None if before is None else replace(before, ended=ended)
+        count = f"{passes:.3g} pass{'' if passes == 1 else 'es'}" if passes < 100 else f"{passes:,.0f} passes"
+        better = f"found no better model in {count}"
+        early = f"ended after {count} without an optimum: {ended.reason}"
+        self._remarks.append(f"{phase} {better if ended.status is Status.CONVERGED else early}")
+        return before
 
     @property
     def _seconds(self) -> float:
@@ -310,7 +329,7 @@ class _Course:
     def _snapshot(self, method: Method, state: Any, rule: ActiveRule) -> Snapshot:
         stream, rows = self.stream, self.source.rows_so_far
         place = stream.begun, stream.blocks_taken, stream.rows_read
-        return Snapshot(method.stored(state), rule.state, self.trace, *place, self._seconds, self.pass_loss, rows)
+        return Snapshot(method.stored(state), rule.state, self.trace, *place, self._seconds, self._pass_loss, rows)
 
     def _write(self, snapshot: Snapshot) -> None:
         if self._checkpoints is not None:
@@ -321,27 +340,28 @@ class _Course:
         if self._checkpoints is None or not self._checkpoints.is_due:
             return None
         self._write(self._snapshot(method, state, rule))
-        return self.interrupted() if interruption.received() else None
+        return self._interrupted() if interruption.received() else None
 
-    def begin_finish(self, method: Method, state: Any, rule: ActiveRule, ended: Stop) -> None:
-        """Write a checkpoint from which the finish can begin."""
+    def _write_between_phases(self, before: Trained) -> None:
+        """Write a checkpoint from which the next phase can begin."""
         if self._checkpoints is not None:
-            own = replace(self._snapshot(method, state, rule), phase="finish", position=self.stream.position)
-            trace = Trace(list(self.trace), task=self.trace.task)  # the finish appends to it
-            self._before_finish = replace(own, ended=ended, trace=trace)
-            self._write(self._before_finish)
+            own = self._snapshot(before.method, before.state, self._rule)
+            trace = Trace(list(own.trace), task=own.trace.task)  # the next phase appends to it
+            position = self.stream.position
+            self._between_phases = replace(own, phase="finish", position=position, ended=before.ended, trace=trace)
+            self._write(self._between_phases)
 
-    def interrupted(self) -> Stop:
+    def _interrupted(self) -> Stop:
         """The end by a signal or by Ctrl-C."""
-        if self._before_finish is not None and not self._is_written:
-            self._write(self._before_finish)
+        if self._between_phases is not None and not self._is_written:
+            self._write(self._between_phases)
         name = interruption.received()
         by = f"{name} ended it; " if name else ""
         kept = ", and a checkpoint to resume from" if self._is_written else ""
         advice = "Fit again with resume=True to go on from the checkpoint." if self._is_written else ""
         return Stop("", Status.INTERRUPTED, f"{by}the model so far is kept{kept}", advice=advice)
 
-    def follow(self, method: Method, state: Any, rule: ActiveRule) -> Stop:
+    def _follow(self, method: Method, state: Any, rule: ActiveRule) -> Stop:
         """Train until the rule stops it."""
         source, stream, stretch = self.source, self.stream, self._stretch
         ended: Stop | None = None
@@ -349,7 +369,7 @@ class _Course:
             while ended is None:
                 block, first = method.prepare(state, stream.block), stream.position
                 pause, own_pause = self._next_pause(rule), method.next_pause(state)
-                self.pause = pause
+                self._pause = pause
                 # A method that reads all rows in each update makes several of them between two calls, if the rule
                 # allows.
                 ahead = block.order.size - first if not method.whole_passes else stretch if rule.rule.is_budget else 1
@@ -357,9 +377,9 @@ class _Course:
                 allowed = max(0, min(pause.step, own_pause.step) - method.steps(state))
                 report = method.advance(state, block, first, last, allowed, rule.watches(block.rows))
                 stream.advance(report.position, report.further_reads, report.passes)
-                self.pass_loss = report.pass_loss
+                self._pass_loss = report.pass_loss
                 judgement = method.between(state, stream) if report.ending == "used" else None
-                progress = self.progress = Progress(
+                progress = self._progress = Progress(
                     method.steps(state),
                     self._rows_before + stream.rows_read,
                     source.n_rows,
@@ -382,9 +402,9 @@ class _Course:
                 fired = rule.observe(progress)
                 # A method that has ended by itself says why: a budget spent on the way does not matter.
                 ended = report.finished or fired
-                wishes = [hook(progress) for hook in self._hooks]
+                requests = [hook(progress) for hook in self._hooks]
                 if ended is None:
-                    ended = _stop_from_outside(wishes, source, progress)
+                    ended = _requested_stop(requests, source, progress)
                 moved = report.position > first or report.fired or report.further_reads
                 if (
                     ended is None
@@ -400,9 +420,9 @@ class _Course:
                 # Checkpoints are written between blocks: the one in progress is used up first.
                 waits = self._checkpoints is not None and method.takes_blocks
                 if ended is None and interruption.received() and not waits:
-                    ended = self.interrupted()
+                    ended = self._interrupted()
         except KeyboardInterrupt:
-            ended = self.interrupted()
+            ended = self._interrupted()
         return ended
 
     def _next_pause(self, rule: ActiveRule) -> Pause:
@@ -418,35 +438,34 @@ class _Course:
                 self.stream.next_block()
         except KeyboardInterrupt:
             self._write(snapshot)
-            return self.interrupted()
+            return self._interrupted()
         if pass_ended:
             method.begin_pass(state)
         return None
 
-    def verdict(self, ended: Stop, method: Method, state: Any, updates: int) -> Verdict:
-        """Why and where the run ended, with what the method adds."""
+    def result(self, best: Trained, *, automatic_step: bool) -> Result:
+        """All that the run leaves."""
+        method, state, stream, main = best.method, best.state, self.stream, self._main
+        ended = method.review(state, best.ended, self.source.feature_names)
+        ended = with_advice(ended, method, state, self.trace, stream, self._pass_loss, automatic_step)
         streamed = self.source.part_of_stream
-        return Verdict(
+        verdict = self.trace.verdict = Verdict(
             ended.status,
             ended.rule,
-            updates,
+            method.steps(state) + self._further_updates,
             1.0 if streamed else self._passes,
-            "; ".join(filter(None, (ended.reason, method.summary(state)))),
+            "; ".join(filter(None, (ended.reason, method.summary(state), *self._remarks))),
             ended.evidence | method.evidence(state),
             ended.advice,
-            counts=method.counts,
+            counts=main.counts if self._further_updates else method.counts,
             streamed=streamed,
+            finish_passes=0.0 if method is main else self._optional_passes,
         )
-
-    def result(
-        self, model: Model, verdict: Verdict, objective: Objective, state: Any, rule: ActiveRule, stop: StopRule
-    ) -> Result:
-        """All that the run leaves."""
-        self.trace.verdict = verdict
-        stream = self.stream
-        return Result(
-            model, self.trace, verdict, objective, state, rule.own_state, stream.rows_read, stream.begun, stop.state_key
-        )
+        found = method.objective(state)
+        state = state if method is main else method.state_after(state, main, self._main_state, stream)
+        rows_read, begun = stream.rows_read, stream.begun
+        rule_state, key = self._rule.own_state, self._stop.state_key
+        return Result(best.model, self.trace, verdict, found, state, rule_state, rows_read, begun, key)
 
     def _append(self, method: Method, state: Any, block: Block, report: Report, first: int, progress: Progress) -> None:
         row = TraceRow(progress.step, progress.passes, report.loss, report.error, report.step_size, progress.seconds)
@@ -455,11 +474,11 @@ class _Course:
         self.trace.append(row)
 
 
-def _stop_from_outside(wishes: list[str | None], source: Source, progress: Progress) -> Stop | None:
+def _requested_stop(requests: list[str | None], source: Source, progress: Progress) -> Stop | None:
     """The end that a callback requests, or that a part of a stream has."""
-    wish = next((wish for wish in wishes if wish is not None), None)
-    if wish is not None:
-        return Stop("", Status.STOPPED, wish)
+    request = next((request for request in requests if request is not None), None)
+    if request is not None:
+        return Stop("", Status.STOPPED, request)
     if source.part_of_stream and progress.pass_ended:
         return Stop("", Status.IN_PROGRESS, "all rows given to partial_fit are used")
     return None

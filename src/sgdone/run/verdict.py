@@ -38,7 +38,7 @@ class Verdict:
     streamed : bool
         Whether the rows came by ``partial_fit``.
     finish_passes : float
-        Passes of the exact finish, which ``passes`` includes.
+        Passes of the exact phase, which ``passes`` includes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""When the exact finish runs, and what it leaves."""
+"""When the exact phase runs, and what it leaves."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from scipy import sparse
 
 from exact_problems import classes, numbers
 from running import objective_of
-from sgdone.auto import Bank, ExactFinish, work
+from sgdone.auto import Bank, ExactInMemory, default_phases, work
 from sgdone.data import ArraySource
 from sgdone.data.stream import Stream
 from sgdone.interfaces.progress import Model
@@ -28,23 +28,23 @@ def stream_of(X, y, weights=None, **options):
 def test_it_suits_smooth_losses(loss):
     X, y = numbers() if loss.task == "regression" else classes(2)
     objective = objective_of(loss, None if loss.task == "regression" else 2)
-    assert ExactFinish().suits(objective, ArraySource(X, y), Gain()) == (loss in SMOOTH)
+    assert ExactInMemory().is_worthwhile(objective, stream_of(X, y), Gain(), None) == (loss in SMOOTH)
 
 
 def test_it_suits_default_fits_on_rows_in_memory_with_an_l2_penalty():
     X, y = classes(2)
-    objective, finish = objective_of(Logistic()), ExactFinish()
-    assert finish.suits(objective, ArraySource(X, y), Gain() | MaxSeconds(60))
-    assert not finish.suits(objective, ArraySource(X, y), MaxPasses(3))
-    assert not finish.suits(objective, ArraySource(X, y, part_of_stream=True), Gain())
-    assert not finish.suits(replace(objective, l1_ratio=0.5), ArraySource(X, y), Gain())
+    objective, phase = objective_of(Logistic()), ExactInMemory()
+    assert phase.is_worthwhile(objective, stream_of(X, y), Gain() | MaxSeconds(60), None)
+    assert not phase.is_worthwhile(objective, stream_of(X, y), MaxPasses(300), None)
+    assert not phase.is_worthwhile(objective, stream_of(X, y, part_of_stream=True), Gain(), None)
+    assert not phase.is_worthwhile(replace(objective, l1_ratio=0.5), stream_of(X, y), Gain(), None)
 
 
 def test_it_comes_first_on_small_data_only():
-    finish, objective = ExactFinish(), objective_of(Logistic())
-    assert finish.comes_first(objective, stream_of(*classes(2)), Gain())
+    phase, objective = ExactInMemory(), objective_of(Logistic())
+    assert phase.comes_first(objective, stream_of(*classes(2)), Gain())
     large = np.zeros((100_000, 60))
-    assert not finish.comes_first(objective, stream_of(large, np.tile([-1.0, 1.0], 50_000)), Gain())
+    assert not phase.comes_first(objective, stream_of(large, np.tile([-1.0, 1.0], 50_000)), Gain())
 
 
 def test_of_rows_and_columns_the_fewer_are_factorised():
@@ -65,14 +65,14 @@ def test_of_rows_and_columns_the_fewer_are_factorised():
 )
 def test_a_budget_of_few_passes_is_left_to_the_bank(stop, first):
     X, y = classes(2)
-    assert ExactFinish().comes_first(objective_of(Logistic()), stream_of(X, y), stop) is first
+    assert ExactInMemory().comes_first(objective_of(Logistic()), stream_of(X, y), stop) is first
 
 
 def test_least_squares_need_one_pass():
     X, y = numbers()
     objective = objective_of(Squared(), None)
-    assert ExactFinish().comes_first(objective, stream_of(X, y), Gain() | MaxPasses(1))
-    assert not ExactFinish().comes_first(objective, stream_of(X, y), Gain() | MaxSamples(39))
+    assert ExactInMemory().comes_first(objective, stream_of(X, y), Gain() | MaxPasses(1))
+    assert not ExactInMemory().comes_first(objective, stream_of(X, y), Gain() | MaxSamples(39))
 
 
 class Spent:
@@ -96,7 +96,7 @@ def test_it_pays_if_it_costs_less_than_was_spent_or_a_gain_is_expected(share, ga
     X, y = classes(2)
     objective, stream = objective_of(Logistic()), stream_of(X, y)
     cost = work.of_finish(objective, stream.block, warm=True)
-    assert ExactFinish().pays(objective, stream, Spent(share * cost, gain), None) is pays
+    assert ExactInMemory().pays(objective, stream, Spent(share * cost, gain), None) is pays
 
 
 def test_the_cost_grows_with_rows_columns_and_classes():
@@ -108,7 +108,7 @@ def test_the_cost_grows_with_rows_columns_and_classes():
 
 
 def finished(X, y, objective, weights=None, **options):
-    return run(ArraySource(X, y, weights, **options), objective, Bank(), Gain(), finish=ExactFinish())
+    return run(ArraySource(X, y, weights, **options), objective, default_phases(Bank(), ExactInMemory()), Gain())
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, None])
@@ -141,8 +141,8 @@ def test_it_starts_at_the_model_given(n_classes):
     if n_classes == 3:
         coef -= coef.mean(axis=0)
     start = Model(coef, np.array([1.0]) if n_classes == 2 else np.array([-1.0, 0.0, 1.0]))
-    finish = ExactFinish()
-    found = finish.solution(finish.start(objective, stream_of(X * [1.0, 10.0, 0.1] + 5.0, y), start, None))
+    phase = ExactInMemory()
+    found = phase.solution(phase.start(objective, stream_of(X * [1.0, 10.0, 0.1] + 5.0, y), start, None))
     np.testing.assert_allclose(found.coef, start.coef, rtol=1e-10)
     np.testing.assert_allclose(found.intercept, start.intercept, rtol=1e-10, atol=1e-12)
 

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from exact_problems import logistic
 from sgdone import LinearClassifier, LinearRegressor, diagnose, load, save
-from sgdone.auto import BankState, ExactFinish
+from sgdone.auto import BankState, ExactInMemory
 from sgdone.interfaces.stop import Status
 from sgdone.stopping import MaxPasses, MaxSeconds
 
@@ -311,8 +311,8 @@ def test_copies_predict_and_continue_with_the_same_bits(duplicate, tmp_path, sam
 
 @pytest.fixture
 def bank_first(monkeypatch):
-    monkeypatch.setattr(ExactFinish, "comes_first", lambda *arguments: False)
-    monkeypatch.setattr(ExactFinish, "pays", lambda *arguments: True)
+    monkeypatch.setattr(ExactInMemory, "comes_first", lambda *arguments: False)
+    monkeypatch.setattr(ExactInMemory, "pays", lambda *arguments: True)
 
 
 @pytest.mark.usefixtures("bank_first")
@@ -332,7 +332,7 @@ def test_a_budget_that_ends_the_finish_keeps_the_model_of_the_bank(monkeypatch, 
     passes = LinearClassifier(random_state=0).fit(X, y).verdict_
     allowed = int(passes.passes - passes.finish_passes) + 2
     model = LinearClassifier(stop=allowed, random_state=0).fit(X, y)
-    monkeypatch.setattr(ExactFinish, "suits", lambda *arguments: False)
+    monkeypatch.setattr(ExactInMemory, "is_worthwhile", lambda *arguments: False)
     same_model(model, LinearClassifier(stop=allowed, random_state=0).fit(X, y))
     assert model.verdict_.finish_passes == 0
 
@@ -340,8 +340,8 @@ def test_a_budget_that_ends_the_finish_keeps_the_model_of_the_bank(monkeypatch, 
 @pytest.mark.usefixtures("bank_first")
 def test_so_does_an_interrupt(monkeypatch, same_model):
     X, y = problem("two", 600)
-    begun, start = [], ExactFinish.start
-    monkeypatch.setattr(ExactFinish, "start", lambda *arguments: begun.append(True) or start(*arguments))
+    begun, start = [], ExactInMemory.start
+    monkeypatch.setattr(ExactInMemory, "start", lambda *arguments: begun.append(True) or start(*arguments))
 
     def hook(progress):
         if begun:
@@ -352,7 +352,7 @@ def test_so_does_an_interrupt(monkeypatch, same_model):
     model.fit(X, y)
     assert begun
     assert (model.verdict_.status, model.verdict_.finish_passes) == (Status.INTERRUPTED, 0)
-    monkeypatch.setattr(ExactFinish, "suits", lambda *arguments: False)
+    monkeypatch.setattr(ExactInMemory, "is_worthwhile", lambda *arguments: False)
     same_model(model, LinearClassifier(random_state=0).fit(X, y))
 
 
@@ -369,9 +369,9 @@ def test_a_real_signal_after_the_first_phase(place, monkeypatch):
         return send
 
     if place == "finish":  # after the bank
-        monkeypatch.setattr(ExactFinish, "comes_first", lambda *arguments: False)
-        monkeypatch.setattr(ExactFinish, "pays", lambda *arguments: True)
-        monkeypatch.setattr(ExactFinish, "advance", sending(ExactFinish.advance))
+        monkeypatch.setattr(ExactInMemory, "comes_first", lambda *arguments: False)
+        monkeypatch.setattr(ExactInMemory, "pays", lambda *arguments: True)
+        monkeypatch.setattr(ExactInMemory, "advance", sending(ExactInMemory.advance))
     elif place == "check":
         monkeypatch.setattr(diagnose, "separation", sending(diagnose.separation))
     else:

@@ -1,6 +1,7 @@
-"""The state of the exact finish, and how it begins."""
+"""The path of penalties for rows in memory: least squares, factors of the curvature, or conjugate gradients."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,9 @@ from sgdone.auto.penalty_path import PenaltyPath
 from sgdone.auto.ridge_path import RidgePath
 from sgdone.auto.units import Units
 from sgdone.data.source import Block
-from sgdone.data.stream import Stream
 from sgdone.data.validation_rows import ValidationRows
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Judgement, Model
-from sgdone.newton import Followed
+from sgdone.interfaces.progress import Model
 from sgdone.run.constant_prediction import constant_model
 from sgdone.sums.gram import Gram, gram
 from sgdone.sums.pieces import BlockPieces, is_extreme
@@ -28,59 +27,51 @@ from sgdone.sums.system import System
 Array = NDArray[np.float64]
 
 
-@dataclass
-class FinishState:
-    """Where the path of penalties is."""
+class Begun(NamedTuple):
+    """A path, the units of the model that it finds, where it begins, and the units of the columns."""
 
-    system: System
-    rows: MemoryRows
-    units: Units
     path: PenaltyPath
-    readings: Followed
+    system: System
     start: Array
-    steps: int = 0
-    done: bool = False
-    judgement: Judgement | None = None
-
-    @property
-    def objective(self) -> Objective:
-        """The objective, with the penalty if it is given."""
-        return self.system.objective
-
-    @property
-    def block(self) -> Block:
-        """The rows."""
-        return self.rows.block
-
-    @property
-    def weight(self) -> float:
-        """Sum of the frequencies of all rows."""
-        return self.rows.frequency * self.block.total_weight
+    units: Units
 
 
-def start_path(
-    objective: Objective, stream: Stream, start: Model | None, threads: int, *, one_pass: bool
-) -> FinishState:
-    """Measure the columns, and choose the path: least squares, factors or conjugate gradients."""
-    rows = MemoryRows(stream.block, stream.source.frequency, threads)
+def path_in_memory(
+    objective: Objective, rows: MemoryRows, start: Model | None, draws: np.random.Generator, *, one_pass: bool
+) -> Begun:
+    """Measure the columns, and choose the path.
+
+    Parameters
+    ----------
+    objective : Objective
+        The loss, and the penalty if it is given.
+    rows : MemoryRows
+        The rows.
+    start : Model or None
+        The model to start from.
+    draws : numpy.random.Generator
+        Draws folds.
+    one_pass : bool
+        Whether the rows cannot be read again.
+    """
     block, frequency = rows.block, rows.frequency
     block.rows.check_indices()
     if not work.factorises(objective, block):
-        return _start_folds(objective, stream, rows)
+        return _folds(objective, rows, draws)
     sums = None
     if work.is_least_squares(objective) and not is_smaller(block.n_used, block.rows.n_features):
-        units, sums = _units_and_sums(objective, block, frequency, threads)
+        units, sums = _units_and_sums(objective, block, frequency, rows.threads)
     else:
         units = Units.of_all_rows(block, centred=objective.fit_intercept, frequency=frequency)
     block.rows.in_units(units.scaling)  # raises for columns too small for their coefficients
     system = System(objective, units.scaling)
     path, begin = _path(system, rows, None if is_extreme(units.scaling) else sums, start, one_pass)
     if objective.alpha is not None or not has_unit_norms(rows.block):
-        return _state(path.system, rows, units, path, begin)
+        return Begun(path, path.system, begin, units)
     other, _ = _path(System(objective, units.scaling.as_given()), rows, None, None, one_pass)
     scale = np.append(np.where(np.isfinite(units.scaling.scale), units.scaling.scale, 0.0), 1.0)[:, None]
     both = BothUnits(path, other, (path.system.of_features, lambda model: scale * other.system.of_features(model)))
-    return _state(system, rows, units, both, constant_model(objective, block, system.shape[0]))
+    return Begun(both, system, constant_model(objective, block, system.shape[0]), units)
 
 
 def _path(
@@ -98,20 +89,15 @@ def _path(
     return ExactPath(system, rows.pieces(system), begin), begin
 
 
-def _start_folds(objective: Objective, stream: Stream, rows: MemoryRows) -> FinishState:
+def _folds(objective: Objective, rows: MemoryRows, draws: np.random.Generator) -> Begun:
     block = rows.block
     units = Units.of_all_rows(block, centred=objective.fit_intercept, frequency=rows.frequency)
-    system = System(objective, units.scaling)
     scaled = replace(block, rows=block.rows.in_units(units.scaling))
-    folds = replace(ValidationRows.drawn(scaled, block.all_used(), stream.draws), block=block)
+    folds = replace(ValidationRows.drawn(scaled, block.all_used(), draws), block=block)
+    system = System(objective, units.scaling)
     begin = constant_model(objective, block, system.shape[0])
     path = FoldPath(objective, BlockPieces(block, units.scaling, rows.frequency, rows.threads), begin, folds)
-    return _state(system, rows, units, path, begin)
-
-
-def _state(system: System, rows: MemoryRows, units: Units, path: PenaltyPath, begin: Array) -> FinishState:
-    """A state before the first evaluation."""
-    return FinishState(system, rows, units, path, Followed(rows, path.evaluations()), begin)
+    return Begun(path, system, begin, units)
 
 
 def _units_and_sums(objective: Objective, block: Block, frequency: float, threads: int) -> tuple[Units, Gram | None]:
