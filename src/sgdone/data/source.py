@@ -30,6 +30,12 @@ class Block:
     #: The fold of each row of the matrix, if the source chooses validation rows; `NO_FOLD` for training rows.
     folds: NDArray[np.uint8] | None = None
 
+    @classmethod
+    def without_rows(cls, n_features: int) -> "Block":
+        """A block of no rows, where other processes have them."""
+        nothing, order = np.empty(0), np.empty(0, np.uint64)
+        return cls(Rows.of(np.empty((0, n_features))), nothing, np.ones(1), order, order)
+
     @property
     def parts(self) -> "tuple[tuple[slice, Block], ...]":
         """The dense and the sparse columns: which they are, and a block of them alone."""
@@ -113,6 +119,15 @@ class Source(ABC):
     def sum(self, request: Any) -> Any:
         """The value of a `sgdone.sums.row_sum.RowSum` over all rows, if other processes have them."""
         raise NotImplementedError
+
+    @property
+    def traffic(self) -> Any:
+        """The `sgdone.run.trace.Traffic` of the last sum, if other processes have the rows."""
+        return None
+
+    def keep_sums(self) -> bool:
+        """Write the sums so far, so that another run need not ask for them again; returns whether that was possible."""
+        return False
 
     def blocks_in_order(self, n_features: int) -> Iterator[Block]:
         """All rows again, in their order, with ``n_features`` features."""

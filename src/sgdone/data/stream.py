@@ -46,7 +46,7 @@ class Stream:
         #: Blocks taken of the current pass.
         self.blocks_taken = 0
         self._unread = np.ones(0, dtype=bool)
-        self.block = self._next()
+        self.block = Block.without_rows(source.n_features) if source.is_remote else self._next()
 
     @property
     def n_rows(self) -> int | None:
@@ -86,7 +86,7 @@ class Stream:
 
     def skip_unused(self) -> None:
         """Move to the first block that has a row of positive weight."""
-        while not self.block.used(0, self.block.order.size).size:
+        while not self.source.is_remote and not self.block.used(0, self.block.order.size).size:
             if self._waiting is None:
                 raise ValueError("no row has a positive weight: there is nothing to learn from")
             self.rows_read += self.block.order.size

@@ -196,6 +196,9 @@ class Followed:
         Who answers.
     search : generator
         Yields sums, or None for a reading that it makes itself. It begins at once.
+    each_counts : bool
+        Whether each sum is a reading of its own; otherwise those that are no passes are answered with the one before
+        them.
 
     Attributes
     ----------
@@ -203,20 +206,19 @@ class Followed:
         Whether the search has ended.
     """
 
-    def __init__(self, rows: RowSource, search: Generator[RowSum | None, Any, Any]) -> None:
-        self._rows, self._search, self.done = rows, search, False
+    def __init__(
+        self, rows: RowSource, search: Generator[RowSum | None, Any, Any], *, each_counts: bool = False
+    ) -> None:
+        self._rows, self._search, self._each_counts, self.done = rows, search, each_counts, False
         self._wanted: RowSum | None = None
         self._go_on(None)
 
     def read(self) -> tuple[RowSum | None, Any]:
-        """Answer the sum that the search waits for; returns it with its value.
-
-        Sums that do not count as passes are answered with the one before them.
-        """
+        """Answer the sum that the search waits for; returns it with its value."""
         request = self._wanted
         value = None if request is None else self._rows.sum(request)
         self._go_on(value)
-        while not self.done and self._wanted is not None and not self._wanted.is_pass:
+        while not (self.done or self._each_counts or self._wanted is None or self._wanted.is_pass):
             self._go_on(self._rows.sum(self._wanted))
         return request, value
 

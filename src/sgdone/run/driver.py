@@ -45,11 +45,14 @@ class Clock:
         When the fit began, by ``time.perf_counter``.
     turn, turns : int
         Runs that follow each other: the number of this one, from 0, and how many there are.
+    trace : tuple of TraceRow
+        Readings of all rows before the run, which are part of it.
     """
 
     began: float = field(default_factory=lambda: time.perf_counter())
     turn: int = 0
     turns: int = 1
+    trace: "tuple[TraceRow, ...]" = ()
 
 
 @final
@@ -202,12 +205,13 @@ class TrainingLoop:
         self._main, self._objective, self._stop = main, objective, stop
         same_rule = resume is not None and resume.rule in ("", stop.state_key)
         self._rule = ActiveRule(stop, stream, resume.rule_state if resume is not None and same_rule else None)
-        self.trace = Trace(task=objective.task)
+        self.trace = Trace(list(clock.trace), task=objective.task)
         self._hooks, self._monitors, self._checkpoints = hooks, monitors, checkpoints
         self._began = clock.began
         self._turn = Turn(self._seconds, clock.turn, clock.turns)
         #: Rows read and passes begun before the stream, and passes of optional phases.
-        self._rows_before = self._passes_before = 0
+        self._passes_before = len(clock.trace)
+        self._rows_before = self._passes_before * (stream.n_rows or 0)
         self._optional_passes = 0.0
         #: Updates beside those of the method whose model is returned.
         self._further_updates = 0
@@ -268,7 +272,8 @@ class TrainingLoop:
 
     def _begin_again(self) -> None:
         """Read the rows from the beginning, in another order, after an optional phase; clock and budgets go on."""
-        self._rows_before, self._passes_before = self.stream.rows_read, self.stream.begun
+        self._rows_before += self.stream.rows_read
+        self._passes_before += self.stream.begun
         self.stream = Stream(self.source, self._rng)
         self.stream.skip_unused()
         self._rule = ActiveRule(self._stop, self.stream)
@@ -298,7 +303,7 @@ class TrainingLoop:
             self._rule.observe(self._progress)  # a budget that is spent stays spent
         made = stream.passes - passes
         self._optional_passes += made
-        if ended.status is Status.STALLED or state is None:
+        if state is None or (before is None and ended.status is Status.STALLED):
             return self._unused(phase, made, ended, before)
         phase.end(state, stream, self._pause)
         if before is not None and not phase.is_better(state, ended, before):
@@ -355,6 +360,7 @@ class TrainingLoop:
         """The end by a signal or by Ctrl-C."""
         if self._between_phases is not None and not self._is_written:
             self._write(self._between_phases)
+        self._is_written = self._is_written or self.source.keep_sums()
         name = interruption.received()
         by = f"{name} ended it; " if name else ""
         kept = ", and a checkpoint to resume from" if self._is_written else ""
@@ -462,13 +468,15 @@ class TrainingLoop:
             finish_passes=0.0 if method is main else self._optional_passes,
         )
         found = method.objective(state)
-        state = state if method is main else method.state_after(state, main, self._main_state, stream)
+        state = method.state_after(state, main, self._main_state, stream)
         rows_read, begun = stream.rows_read, stream.begun
         rule_state, key = self._rule.own_state, self._stop.state_key
         return Result(best.model, self.trace, verdict, found, state, rule_state, rows_read, begun, key)
 
     def _append(self, method: Method, state: Any, block: Block, report: Report, first: int, progress: Progress) -> None:
         row = TraceRow(progress.step, progress.passes, report.loss, report.error, report.step_size, progress.seconds)
+        if self.source.is_remote:
+            row = replace(row, traffic=self.source.traffic)
         if "margins" in self._monitors:
             row = replace(row, margins=method.margins(state, block, report, first))
         self.trace.append(row)
