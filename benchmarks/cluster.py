@@ -24,7 +24,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from sgdone import LinearClassifier
-from sgdone.cluster import ClusterFit, Here, Partition, fit_partitions
+from sgdone.cluster import ClusterFit, LocalEngine, Partition, fit_partitions
 
 ORDERS = ("random", "by class", "by a feature")
 TEST_ROWS = 50_000
@@ -126,7 +126,7 @@ def compare(data: Data, partitions: list[int], console: Console) -> None:
         for name in ORDERS:
             parts = [Partition(k, data.X[i], data.y[i]) for k, i in enumerate(np.array_split(data.order(name), count))]
             began = time.perf_counter()
-            fit = fit_partitions(Here(parts))
+            fit = fit_partitions(LocalEngine(parts))
             elapsed = time.perf_counter() - began
             del parts
             minima = minima or Minima(data, fit)

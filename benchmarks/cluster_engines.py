@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sgdone
-from sgdone.cluster import Here, Partition, fit_partitions
+from sgdone.cluster import LocalEngine, Partition, fit_partitions
 
 Fit = Callable[[], tuple[np.ndarray, float]]
 
@@ -170,7 +170,7 @@ def main() -> None:
         return model.coef_[0], float(model.intercept_[0])
 
     pieces = zip(np.array_split(X, given.partitions), np.array_split(y, given.partitions), strict=True)
-    engine = Here([Partition(number, *rows) for number, rows in enumerate(pieces)])
+    engine = LocalEngine([Partition(number, *rows) for number, rows in enumerate(pieces)])
     alpha = fit_partitions(engine).objective.penalty
 
     def without_engine() -> tuple[np.ndarray, float]:

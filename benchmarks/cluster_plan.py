@@ -19,10 +19,10 @@ from rich.console import Console
 from rich.table import Table
 from scipy import sparse
 
-from sgdone.cluster import ClusterFit, Here, Partition, fit_partitions
+from sgdone.cluster import ClusterFit, LocalEngine, Partition, fit_partitions
 from sgdone.cluster.messages import from_bytes, to_bytes
-from sgdone.cluster.row_sums import ArraySum
 from sgdone.stopping import Gain, MaxPasses
+from sgdone.sums.row_sum import ArraySum
 
 #: Entries of a row, and of the plan: rows, features, machines, cores a machine and bytes a second of their network.
 LENGTH, ROWS, FEATURES, MACHINES, CORES, NETWORK = 30, 1e9, 1e6, 100, 8, 1.25e9
@@ -44,7 +44,7 @@ def partition(number: int, n_rows: int, n_features: int) -> Partition:
 
 def fit(n_partitions: int, n_rows: int, n_features: int, stop: Any = None) -> tuple[ClusterFit, int]:
     parts = [partition(k, n_rows, n_features) for k in range(n_partitions)]
-    return fit_partitions(Here(parts, merges=True), stop=stop), sum(part.X.nnz for part in parts)
+    return fit_partitions(LocalEngine(parts, merges=True), stop=stop), sum(part.X.nnz for part in parts)
 
 
 def bytes_of_rounds(n_features: int, console: Console) -> None:

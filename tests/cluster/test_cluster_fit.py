@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
-from sgdone.cluster import Engine, Here, Partition, PartitionError, fit_partitions, partition_work
+from sgdone.cluster import Engine, LocalEngine, Partition, PartitionError, fit_partitions, partition_work
 from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.interfaces.stop import Status
 from sgdone.losses import Hinge, Huber, Logistic, SquaredHinge
@@ -51,7 +51,7 @@ def excess(fit, X, y):
 def test_the_model_is_the_optimum_of_all_rows_however_they_are_divided(n_partitions, order):
     X, y = logistic_problem()
     parts = split(X, y, n_partitions, order=ORDERS[order](X, y))
-    fit = fit_partitions(Here(parts))
+    fit = fit_partitions(LocalEngine(parts))
     assert fit.verdict.status is Status.CONVERGED
     assert fit.verdict.rule == "Decrement"
     assert abs(excess(fit, X, y)) <= 1e-3 * X.shape[1] / (2 * len(y))
@@ -60,7 +60,7 @@ def test_the_model_is_the_optimum_of_all_rows_however_they_are_divided(n_partiti
 def test_the_penalty_does_not_depend_on_the_partitions():
     X, y = logistic_problem(3_000)
     alphas = {
-        fit_partitions(Here(split(X, y, k, order=order(X, y)))).objective.alpha
+        fit_partitions(LocalEngine(split(X, y, k, order=order(X, y)))).objective.alpha
         for k in (1, 16)
         for order in ORDERS.values()
     }
@@ -72,12 +72,24 @@ def test_averaging_alone_is_not_the_answer():
     """One round of averaging leaves more than the noise; the verdict says what is left to gain."""
     X, y = logistic_problem()
     parts = split(X, y, 64)
-    early = fit_partitions(Here(parts), alpha=1e-5, stop=Gain() | MaxPasses(5))
-    fit = fit_partitions(Here(parts), alpha=1e-5)
+    early = fit_partitions(LocalEngine(parts), alpha=1e-5, stop=Gain() | MaxPasses(5))
+    fit = fit_partitions(LocalEngine(parts), alpha=1e-5)
     assert early.verdict.status is Status.BUDGET_SPENT
     assert early.verdict.evidence["gain"] > early.verdict.evidence["noise"]
     assert early.verdict.evidence["gain"] == pytest.approx(excess(early, X, y), rel=0.5)
     assert fit.verdict.evidence["gain"] < 1e-6 * fit.verdict.evidence["noise"]
+
+
+def test_a_budget_leaves_the_model_so_far():
+    """Also where penalties are being compared, on the rows without the validation rows."""
+    X, y = logistic_problem(400)
+    losses = []
+    for allowed in (4, 6):
+        fit = fit_partitions(LocalEngine(split(X, y, 3)), stop=MaxPasses(allowed))
+        assert fit.verdict.status is Status.BUDGET_SPENT
+        assert len(fit.rounds) == allowed + 1
+        losses.append(fit.verdict.evidence["loss"])
+    assert losses[1] < losses[0]
 
 
 class AskedBy(Engine):
@@ -96,7 +108,7 @@ class AskedBy(Engine):
 def test_the_same_bits_whatever_the_order_of_answers():
     X, y = logistic_problem(4_000, 5)
     parts = split(X, y, 37)
-    expected = fit_partitions(Here(parts))
+    expected = fit_partitions(LocalEngine(parts))
     shuffled = random.Random(0)
 
     def in_threads(request):
@@ -109,7 +121,7 @@ def test_the_same_bits_whatever_the_order_of_answers():
         fresh = split(X, y, 37)
         return [partition_work(request, part) for part in reversed(fresh)]
 
-    for engine in (AskedBy(in_threads), AskedBy(without_memory), Here(parts, merges=True)):
+    for engine in (AskedBy(in_threads), AskedBy(without_memory), LocalEngine(parts, merges=True)):
         fit = fit_partitions(engine)
         assert fit.model.coef.tobytes() == expected.model.coef.tobytes()
         assert fit.model.intercept.tobytes() == expected.model.intercept.tobytes()
@@ -121,8 +133,8 @@ def test_empty_and_uneven_partitions_and_missing_classes():
     order = np.argsort(y, kind="stable")
     cuts = [0, 0, 1, 4, 1_500, 1_500, 1_999, 2_000, 2_000]
     parts = [Partition(k, X[order[a:b]], y[order[a:b]]) for k, (a, b) in enumerate(pairwise(cuts))]
-    fit = fit_partitions(Here(parts))
-    whole = fit_partitions(Here(split(X, y, 1)))
+    fit = fit_partitions(LocalEngine(parts))
+    whole = fit_partitions(LocalEngine(split(X, y, 1)))
     assert fit.classes.tolist() == ["no", "yes"]
     np.testing.assert_allclose(scores(fit, X), scores(whole, X), atol=CLOSE)
 
@@ -130,9 +142,9 @@ def test_empty_and_uneven_partitions_and_missing_classes():
 def test_weights_are_frequencies():
     X, y = logistic_problem(1_000, 3)
     weights = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
-    weighted = fit_partitions(Here(split(X, y, 5, weights)))
+    weighted = fit_partitions(LocalEngine(split(X, y, 5, weights)))
     rows = np.repeat(np.arange(len(y)), weights.astype(int))
-    repeated = fit_partitions(Here(split(X, y, 3, order=rows)))
+    repeated = fit_partitions(LocalEngine(split(X, y, 3, order=rows)))
     assert weighted.objective.alpha == pytest.approx(repeated.objective.alpha)
     np.testing.assert_allclose(scores(weighted, X), scores(repeated, X), atol=CLOSE)
 
@@ -141,7 +153,7 @@ def test_several_classes():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3_000, 4))
     y = (X[:, :3] + rng.gumbel(size=(3_000, 3))).argmax(axis=1)
-    fit = fit_partitions(Here(split(X, y, 7, order=np.argsort(y, kind="stable"))), alpha=1e-3)
+    fit = fit_partitions(LocalEngine(split(X, y, 7, order=np.argsort(y, kind="stable"))), alpha=1e-3)
     Z = StandardScaler().fit_transform(X)
     exact = LogisticRegression(C=1 / (1e-3 * len(y)), tol=1e-10).fit(Z, y)
     expected = exact.decision_function(Z)
@@ -153,7 +165,7 @@ def test_regression():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2_000, 6)) + 10.0
     y = X @ rng.standard_normal(6) + 3.0 * rng.standard_normal(2_000)
-    fit = fit_partitions(Here(split(X, y, 9, order=np.argsort(y))), task="regression")
+    fit = fit_partitions(LocalEngine(split(X, y, 9, order=np.argsort(y))), task="regression")
     Z = StandardScaler().fit_transform(X)
     exact = Ridge(alpha=fit.objective.alpha * len(y)).fit(Z, y)
     np.testing.assert_allclose(scores(fit, X)[:, 0], exact.predict(Z), atol=CLOSE)
@@ -167,7 +179,7 @@ def test_other_losses_choose_the_penalty_by_validation_rows(loss):
     targets = X[:, 0] + 0.5 * rng.standard_normal(1_200)
     task = "regression" if loss.task == "regression" else "classification"
     y = targets if task == "regression" else (targets > 0).astype(int)
-    fits = [fit_partitions(Here(split(X, y, k)), task=task, loss=loss) for k in (1, 6)]
+    fits = [fit_partitions(LocalEngine(split(X, y, k)), task=task, loss=loss) for k in (1, 6)]
     assert fits[0].verdict.status is fits[1].verdict.status is Status.CONVERGED
     np.testing.assert_allclose(scores(fits[0], X), scores(fits[1], X), atol=CLOSE)
 
@@ -178,7 +190,7 @@ def test_sparse_and_mixed_rows_are_those_of_one_partition():
     S = sparse.random_array((1_500, 40), density=0.1, format="csr", rng=rng)
     y = (D[:, 0] - 2.0 + S @ rng.standard_normal(40) + rng.logistic(size=1_500) > 0).astype(int)
     for X in (S, MixedMatrix(D, S)):
-        fits = [fit_partitions(Here(split(X, y, k)), alpha=0.01) for k in (1, 8)]
+        fits = [fit_partitions(LocalEngine(split(X, y, k)), alpha=0.01) for k in (1, 8)]
         np.testing.assert_allclose(scores(fits[0], X), scores(fits[1], X), atol=CLOSE)
 
 
@@ -186,17 +198,17 @@ def test_many_features_take_rounds_of_products():
     rng = np.random.default_rng(0)
     X = sparse.random_array((3_000, 1_500), density=0.01, format="csr", rng=rng)
     y = (X @ rng.standard_normal(1_500) * 2.0 + rng.logistic(size=3_000) > 0).astype(int)
-    fit = fit_partitions(Here(split(X, y, 5, order=np.argsort(y, kind="stable"))))
+    fit = fit_partitions(LocalEngine(split(X, y, 5, order=np.argsort(y, kind="stable"))))
     kinds = {record.request for record in fit.rounds}
     assert {"CurvatureProduct", "LossesAt"} <= kinds
     assert fit.verdict.status is Status.CONVERGED
-    one = fit_partitions(Here(split(X, y, 1)), alpha=fit.objective.alpha)
+    one = fit_partitions(LocalEngine(split(X, y, 1)), alpha=fit.objective.alpha)
     np.testing.assert_allclose(scores(fit, X), scores(one, X), atol=CLOSE)
 
 
 def test_a_separable_problem_without_a_penalty_ends_with_what_is_left():
     X = np.linspace(-1.0, 1.0, 100)[:, None]
-    fit = fit_partitions(Here(split(X, (X[:, 0] > 0).astype(int), 4)), alpha=0.0, stop=Gain() | MaxPasses(20))
+    fit = fit_partitions(LocalEngine(split(X, (X[:, 0] > 0).astype(int), 4)), alpha=0.0, stop=Gain() | MaxPasses(20))
     assert fit.verdict.status is not Status.CONVERGED
     assert "objective" in fit.verdict.reason
 
@@ -204,17 +216,17 @@ def test_a_separable_problem_without_a_penalty_ends_with_what_is_left():
 def test_a_regression_without_errors_ends_soon():
     X = np.random.default_rng(0).standard_normal((200, 4))
     for y in (X @ [1.0, -1.0, 0.5, 0.0], np.ones(200)):
-        fit = fit_partitions(Here(split(X, y, 3)), task="regression")
+        fit = fit_partitions(LocalEngine(split(X, y, 3)), task="regression")
         assert fit.verdict.status is Status.CONVERGED
         assert len(fit.rounds) < 60
     with pytest.raises(ValueError, match="the targets are of size"):
-        fit_partitions(Here(split(X, X[:, 0] * 1e-200, 3)), task="regression")
+        fit_partitions(LocalEngine(split(X, X[:, 0] * 1e-200, 3)), task="regression")
 
 
 def test_more_coefficients_than_rows_without_a_penalty():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((40, 100)), rng.standard_normal(40)
-    fit = fit_partitions(Here(split(X, y, 3)), task="regression", alpha=0.0)
+    fit = fit_partitions(LocalEngine(split(X, y, 3)), task="regression", alpha=0.0)
     assert len(fit.rounds) < 60
     np.testing.assert_allclose(scores(fit, X)[:, 0], y, atol=1e-8)
 
@@ -223,7 +235,7 @@ def test_more_coefficients_than_rows_without_a_penalty():
 def test_separation_is_found_behind_a_penalty(alpha):
     """The penalised optimum is wrong about some rows that another direction gets right."""
     X = np.random.default_rng(0).standard_normal((600, 4))
-    fit = fit_partitions(Here(split(X, X[:, 0] > 0, 3)), alpha=alpha)
+    fit = fit_partitions(LocalEngine(split(X, X[:, 0] > 0, 3)), alpha=alpha)
     assert "Complete separation: some direction classifies all 600 rows" in str(fit.verdict)
     assert fit.verdict.status is (Status.CONVERGED if alpha is None else Status.NO_OPTIMUM)
 
@@ -232,41 +244,41 @@ def test_errors_name_the_partition_and_the_row():
     X, y = logistic_problem(400, 3)
     X[317, 1] = np.nan
     with pytest.raises(PartitionError, match=r"partition 3: row 17 of X holds NaN in column 1"):
-        fit_partitions(Here(split(X, y, 4)))
+        fit_partitions(LocalEngine(split(X, y, 4)))
 
 
 def test_columns_and_labels_that_differ_between_partitions():
     X, y = logistic_problem(100, 3)
     half = Partition(0, X[:50], y[:50])
     with pytest.raises(PartitionError, match="partition 1 has 2 columns, partition 0 has 3"):
-        fit_partitions(Here([half, Partition(1, X[50:, :2], y[50:])]))
+        fit_partitions(LocalEngine([half, Partition(1, X[50:, :2], y[50:])]))
     with pytest.raises(PartitionError, match="partition 1 has 0 dense columns"):
-        fit_partitions(Here([half, Partition(1, sparse.csr_array(X[50:]), y[50:])]))
+        fit_partitions(LocalEngine([half, Partition(1, sparse.csr_array(X[50:]), y[50:])]))
     with pytest.raises(PartitionError, match="partition 1 has labels that are numbers, those of partition 0 are text"):
-        fit_partitions(Here([half, Partition(1, X[50:], np.arange(50) % 2)]))
+        fit_partitions(LocalEngine([half, Partition(1, X[50:], np.arange(50) % 2)]))
     named = [Partition(k, X, y, names=names) for k, names in enumerate([["a", "b", "c"], ["a", "c", "b"]])]
     with pytest.raises(PartitionError, match="partition 1 has the column 'c' at place 1, partition 0 has 'b'"):
-        fit_partitions(Here(named))
+        fit_partitions(LocalEngine(named))
 
 
 def test_nothing_to_fit():
     X, y = logistic_problem(100, 3)
     with pytest.raises(ValueError, match="no partitions"):
-        fit_partitions(Here([]))
+        fit_partitions(LocalEngine([]))
     with pytest.raises(ValueError, match="no partition has a row"):
-        fit_partitions(Here([Partition(0, X[:0], y[:0])]))
+        fit_partitions(LocalEngine([Partition(0, X[:0], y[:0])]))
     with pytest.raises(ValueError, match="one class only"):
-        fit_partitions(Here(split(X[y == "yes"], y[y == "yes"], 2)))
+        fit_partitions(LocalEngine(split(X[y == "yes"], y[y == "yes"], 2)))
     with pytest.raises(ValueError, match=r"0\.5, which is no class"):
-        fit_partitions(Here(split(X, np.where(y == "yes", 0.5, 1.0), 2)))
+        fit_partitions(LocalEngine(split(X, np.where(y == "yes", 0.5, 1.0), 2)))
     with pytest.raises(ValueError, match="smooth convex loss"):
-        fit_partitions(Here(split(X, y, 2)), loss=Hinge())
+        fit_partitions(LocalEngine(split(X, y, 2)), loss=Hinge())
     with pytest.raises(ValueError, match="ends at the optimum or at a budget"):
-        fit_partitions(Here(split(X, y, 2)), stop=MarginTest())
+        fit_partitions(LocalEngine(split(X, y, 2)), stop=MarginTest())
     with pytest.raises(ValueError, match="ends at the optimum or at a budget"):
-        fit_partitions(Here(split(X, y, 2)), stop=MaxSamples(100))
+        fit_partitions(LocalEngine(split(X, y, 2)), stop=MaxSamples(100))
     with pytest.raises(ValueError, match=r"joined by \|"):
-        fit_partitions(Here(split(X, y, 2)), stop=Gain() | (MaxPasses(3) & MaxPasses(4)))
+        fit_partitions(LocalEngine(split(X, y, 2)), stop=Gain() | (MaxPasses(3) & MaxPasses(4)))
 
 
 def test_an_engine_that_loses_a_partition():
@@ -281,14 +293,14 @@ def test_an_engine_that_loses_a_partition():
     with pytest.raises(PartitionError, match="partition 3"):
         fit_partitions(AskedBy(loses_one))
     with pytest.raises(PartitionError, match="partition 0: the engine returned two answers"):
-        fit_partitions(Here([parts[0], parts[0]]))
+        fit_partitions(LocalEngine([parts[0], parts[0]]))
 
 
 def test_bytes_do_not_grow_with_rows():
     sizes = []
     for n_rows in (500, 5_000):
         X, y = logistic_problem(n_rows, 6)
-        fit = fit_partitions(Here(split(X, y, 4)), alpha=1e-3, loss=Logistic())
+        fit = fit_partitions(LocalEngine(split(X, y, 4)), alpha=1e-3, loss=Logistic())
         newton = [record for record in fit.rounds if record.request == "SecondOrderAt"]
         sizes.append((newton[0].bytes_sent, newton[0].bytes_received))
     assert np.allclose(*sizes, rtol=0.05)

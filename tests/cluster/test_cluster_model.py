@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import sgdone
 from sgdone import LinearClassifier, LinearRegressor
-from sgdone.cluster import Engine, Here, Partition, fit_model, partition_work
+from sgdone.cluster import Engine, LocalEngine, Partition, fit_model, partition_work
 from sgdone.estimators.fit_checkpoints import FitCheckpoints
 from sgdone.interfaces.stop import Status
 from sgdone.losses import CustomLoss
@@ -43,7 +43,7 @@ def fitted(model, engine, **options):
 
 def test_the_model_is_that_of_one_machine(tmp_path):
     X, y = logistic_problem(3_000, 4)
-    model = fitted(LinearClassifier(random_state=0), Here(split(X, y, 5)))
+    model = fitted(LinearClassifier(random_state=0), LocalEngine(split(X, y, 5)))
     alone = LinearClassifier(alpha=model.alpha_, random_state=0).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-3)
     np.testing.assert_allclose(model.feature_std_, alone.feature_std_, rtol=1e-6)
@@ -66,7 +66,7 @@ def test_tables_become_features_with_names():
     price = 10.0 * area + np.where(city == "Oslo", 300.0, 0.0) + rng.standard_normal(900)
     table = pa.table({"city": city, "area": area})
     parts = [Partition(k, table.slice(300 * k, 300), price[300 * k : 300 * (k + 1)]) for k in range(3)]
-    model = fitted(LinearRegressor(), Here(parts))
+    model = fitted(LinearRegressor(), LocalEngine(parts))
     alone = LinearRegressor(alpha=model.alpha_).fit(table, price)
     np.testing.assert_allclose(model.predict(table), alone.predict(table), rtol=1e-5)
     assert set(model.encoder_.get_feature_names_out()) == {"area", "city=Oslo", "city=Rome", "city=Bern"}
@@ -77,7 +77,7 @@ def test_tables_become_features_with_names():
 def test_class_weights_are_those_of_one_machine(class_weight):
     X, y = logistic_problem(2_000, 3)
     y[:1_000] = "no"
-    model = fitted(LinearClassifier(alpha=0.001, class_weight=class_weight), Here(split(X, y, 4)))
+    model = fitted(LinearClassifier(alpha=0.001, class_weight=class_weight), LocalEngine(split(X, y, 4)))
     weights = class_weight if class_weight == "balanced" else {"no": 1.0, **class_weight}
     scale = 1.0 if class_weight == "balanced" else 1 + 2 * np.mean(y == "yes")
     sizes = (
@@ -91,7 +91,7 @@ def test_class_weights_are_those_of_one_machine(class_weight):
 
 def test_a_driver_that_dies_goes_on_between_rounds(tmp_path):
     X, y = logistic_problem(1_500, 3)
-    expected = fitted(LinearClassifier(random_state=0), Here(split(X, y, 4)))
+    expected = fitted(LinearClassifier(random_state=0), LocalEngine(split(X, y, 4)))
     rounds = len(expected.trace_)
     for last in (1, 2, 4, rounds):
         path = tmp_path / f"fit-{last}"
@@ -104,19 +104,24 @@ def test_a_driver_that_dies_goes_on_between_rounds(tmp_path):
         assert again.coef_.tobytes() == expected.coef_.tobytes()
         # The statistics are asked for again, to see that the rows are the same.
         assert engine.asked == rounds - (last - 1) + (1 if last > 2 else 0)
+    resumed = {"checkpoints": FitCheckpoints(path, 0, resume=True)}
     other = split(X + 1.0, y, 4)
     with pytest.raises(ValueError, match="the checkpoint is of other rows"):
-        fitted(LinearClassifier(random_state=0), Here(other), checkpoints=FitCheckpoints(path, 0, resume=True))
+        fitted(LinearClassifier(random_state=0), LocalEngine(other), **resumed)
     changed = y.copy()
     changed[:300] = y[:300][::-1]  # the same classes, and the same rows without their labels
     for rows in (split(X, changed, 4), split(X, y, 3)):
         with pytest.raises(ValueError, match="the checkpoint is of other rows"):
-            fitted(LinearClassifier(random_state=0), Here(rows), checkpoints=FitCheckpoints(path, 0, resume=True))
+            fitted(LinearClassifier(random_state=0), LocalEngine(rows), **resumed)
     longer = LinearClassifier(random_state=0, stop=MaxPasses(99))  # a budget may change
-    fitted(longer, Here(split(X, y, 4)), checkpoints=FitCheckpoints(path, 0, resume=True))
+    fitted(longer, LocalEngine(split(X, y, 4)), **resumed)
     assert longer.coef_.tobytes() == expected.coef_.tobytes()
     with pytest.raises(CheckpointError, match="alpha"):
-        fitted(LinearClassifier(alpha=1, random_state=0), Here(other), checkpoints=FitCheckpoints(path, 0, resume=True))
+        fitted(
+            LinearClassifier(alpha=1, random_state=0),
+            LocalEngine(other),
+            **resumed,
+        )
 
 
 def test_an_error_leaves_the_rounds_before_it(tmp_path):
@@ -128,7 +133,7 @@ def test_an_error_leaves_the_rounds_before_it(tmp_path):
             fitted(LinearClassifier(random_state=0), Dying(split(X, y, 2), 4, error), checkpoints=FitCheckpoints(path))
         engine = Dying(split(X, y, 2))
         fitted(LinearClassifier(random_state=0), engine, checkpoints=FitCheckpoints(path, resume=True))
-        assert engine.asked < len(fitted(LinearClassifier(random_state=0), Here(split(X, y, 2))).trace_)
+        assert engine.asked < len(fitted(LinearClassifier(random_state=0), LocalEngine(split(X, y, 2))).trace_)
         path.unlink()
 
 
@@ -144,7 +149,7 @@ def test_ctrl_c_keeps_the_model_so_far(tmp_path):
 
 def test_budgets_and_verbose(capsys):
     X, y = logistic_problem(500, 3)
-    model = fitted(LinearClassifier(stop=MaxPasses(4), verbose=1), Here(split(X, y, 2)))
+    model = fitted(LinearClassifier(stop=MaxPasses(4), verbose=1), LocalEngine(split(X, y, 2)))
     assert model.verdict_.status is Status.BUDGET_SPENT
     assert "4 passes allowed and made" in model.verdict_.reason
     assert capsys.readouterr().out.startswith("round 1: ")
@@ -152,7 +157,7 @@ def test_budgets_and_verbose(capsys):
 
 def test_separation_is_part_of_the_verdict():
     X = np.linspace(-1.0, 1.0, 100)[:, None]
-    model = fitted(LinearClassifier(), Here(split(X, (X[:, 0] > 0).astype(int), 4)))
+    model = fitted(LinearClassifier(), LocalEngine(split(X, (X[:, 0] > 0).astype(int), 4)))
     assert "Complete separation" in str(model.verdict_)
 
 
@@ -166,10 +171,10 @@ def test_what_a_cluster_cannot_do():
         (LinearClassifier(class_weight="heavy"), "class_weight"),
     ):
         with pytest.raises(ValueError, match=text):
-            fit_model(model, Here(split(X, y, 2)))
+            fit_model(model, LocalEngine(split(X, y, 2)))
         assert not hasattr(model, "coef_")
     with pytest.raises(ValueError, match=r"sum to 0\.01"):
-        fit_model(LinearClassifier(), Here(split(X, y, 2, np.full(100, 1e-4))))
+        fit_model(LinearClassifier(), LocalEngine(split(X, y, 2, np.full(100, 1e-4))))
 
 
 def test_what_cannot_be_a_partition_is_said_by_its_number():
@@ -181,7 +186,7 @@ def test_what_cannot_be_a_partition_is_said_by_its_number():
         (Partition.of(1, X[:2], [None, "yes"]), r"partition 1: .* label of row 0 is None"),
     ):
         with pytest.raises(ValueError, match=text):
-            fit_model(LinearClassifier(), Here([Partition(0, X, y), bad]))
+            fit_model(LinearClassifier(), LocalEngine([Partition(0, X, y), bad]))
 
 
 def travelled(partition):
@@ -201,7 +206,7 @@ def test_a_partition_that_has_travelled_gives_the_same_bits(form):
     for part in sent:
         arrays = [part.X] if form is np.asarray else [part.X.data, part.X.indices, part.X.indptr]
         assert all(array.flags.aligned for array in (*arrays, part.y, part.sample_weight))
-    expected, found = (fitted(LinearClassifier(alpha=0.01, random_state=0), Here(own)) for own in (parts, sent))
+    expected, found = (fitted(LinearClassifier(alpha=0.01, random_state=0), LocalEngine(own)) for own in (parts, sent))
     assert found.coef_.tobytes() == expected.coef_.tobytes()
 
 

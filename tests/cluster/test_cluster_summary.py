@@ -7,7 +7,7 @@ from scipy import sparse
 
 from inference.summary_problems import assert_within, groups_of, kinds, several_classes, targets, two_classes
 from sgdone import LinearClassifier, LinearRegressor
-from sgdone.cluster import Here, Partition, PartitionError, Rounds, fit_model, summarise_partitions
+from sgdone.cluster import LocalEngine, Partition, PartitionError, Rounds, fit_model, summarise_partitions
 from sgdone.cluster import summary as cluster_summary
 from sgdone.cluster.level_sums import LevelSums
 from sgdone.cluster.partition_sample import PartitionSample
@@ -34,7 +34,7 @@ def rounds_of(X, y, n_partitions=4, sample_weight=None, groups=None):
         )
         for number, rows in enumerate(parts)
     ]
-    return Rounds(Here(made, merges=n_partitions > 4))
+    return Rounds(LocalEngine(made, merges=n_partitions > 4))
 
 
 def both(model, X, y, sample_weight=None, groups=None, n_partitions=4, **options):
@@ -300,7 +300,7 @@ def test_tables_are_compared_with_reference_levels(fit_intercept):
 def test_a_model_of_the_same_partitions():
     """Tables that the fit has encoded, and a column without levels."""
     X, y = table(), np.random.default_rng(1).standard_normal(500)
-    engine = Here([Partition(k, X.slice(100 * k, 100), y[100 * k : 100 * k + 100]) for k in range(5)])
+    engine = LocalEngine([Partition(k, X.slice(100 * k, 100), y[100 * k : 100 * k + 100]) for k in range(5)])
     model = LinearRegressor()
     fit_model(model, engine)
     assert_same(model.summary(X, y), summarise_partitions(Rounds(engine), model))

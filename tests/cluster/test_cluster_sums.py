@@ -7,14 +7,22 @@ from partitions import logistic_problem, split
 from sgdone.auto.candidates import Candidate
 from sgdone.auto.progressive_losses import ProgressiveLosses
 from sgdone.auto.units import Units
-from sgdone.cluster.engine import Here, groups_of
-from sgdone.cluster.messages import from_bytes, to_bytes
+from sgdone.cluster.engine import LocalEngine, groups_of
+from sgdone.cluster.label_coding import LabelCoding
+from sgdone.cluster.labelled_rows import LabelledRows
+from sgdone.cluster.messages import from_bytes, request_from, split_request, to_bytes
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import Statistics
+from sgdone.cluster.tables import KindVotes
 from sgdone.cluster.tree_sum import TreeSum
 from sgdone.data import ArraySource
-from sgdone.losses import CustomLoss
+from sgdone.data.rows import Scaling
+from sgdone.interfaces.objective import Objective
+from sgdone.losses import CustomLoss, Logistic
 from sgdone.sums.merging import merged
+from sgdone.sums.row_sum import SeveralSums
+from sgdone.sums.second_order import CurvatureProduct
+from sgdone.sums.system import System
 
 
 class Text(str):
@@ -51,7 +59,7 @@ def test_sums_of_neighbours_are_subtrees(count):
 def test_units_are_those_of_one_machine():
     X, y = logistic_problem(1_000, 4)
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
-    found = Rounds(Here(split(X, y, 7, weights))).ask(Statistics("classification"))
+    found = Rounds(LocalEngine(split(X, y, 7, weights))).ask(Statistics("classification"))
     block = next(ArraySource(X, np.ones(len(y)), weights, shuffle=False).blocks(np.random.default_rng(0)))
     for fit_intercept in (True, False):
         expected = Units.of_all_rows(block, centred=fit_intercept)
@@ -77,7 +85,10 @@ def test_progressive_losses_add_up():
     assert 2 not in both.tied
 
 
-@pytest.mark.parametrize("value", [0.1, float("inf"), None, (1, "a"), np.array(["x", "y"]), Candidate(1.0, 0.1)])
+VOTES = KindVotes(0, {"message": {"number": 3}})  # a column of this name
+
+
+@pytest.mark.parametrize("value", [0.1, float("inf"), None, (1, "a"), np.array(["x", "y"]), Candidate(1.0, 0.1), VOTES])
 def test_messages_arrive_as_they_were_sent(value):
     found = from_bytes(to_bytes(value))
     assert type(found) is type(value)
@@ -88,3 +99,22 @@ def test_a_loss_of_the_user_cannot_be_sent():
     loss = CustomLoss(lambda z, y: (z - y) ** 2, lambda z, y: 2 * (z - y), task="regression")
     with pytest.raises(ValueError, match="cannot be sent to the workers"):
         to_bytes(loss)
+
+
+def test_values_that_requests_share_are_sent_once():
+    """As bytes, and as one object to all requests of a round."""
+    X, y = logistic_problem(60, 2)
+    system = System(Objective.of_classes(Logistic(), 2), Scaling(np.ones(2)))
+    model, directions = np.zeros(system.shape), np.random.default_rng(0).standard_normal((3, *system.shape))
+    requests = tuple(CurvatureProduct(system, model, direction) for direction in directions)
+    found = request_from(*split_request(SeveralSums(requests))).requests
+    assert all(one.system is system and one.model is model for one in found)
+    np.testing.assert_array_equal([one.direction for one in found], directions)
+    rows = LabelledRows(Rounds(LocalEngine(split(X, y, 3))), LabelCoding(np.array(["no", "yes"])))
+    alone = [rows.sum(request).values for request in requests]
+    together = rows.sum(SeveralSums(requests)).values
+    np.testing.assert_array_equal(alone, [one.values for one in together])
+    records = rows.rounds.records
+    assert [record.request for record in records] == ["CurvatureProduct"] * 3 + ["SeveralSums"]
+    assert records[0].bytes_new == records[0].bytes_sent == records[1].bytes_sent
+    assert 2 * records[1].bytes_new < records[1].bytes_sent

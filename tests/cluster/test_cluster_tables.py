@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sgdone.cluster import Engine, Here, Partition, PartitionError, fit_partitions, partition_work
+from sgdone.cluster import Engine, LocalEngine, Partition, PartitionError, fit_partitions, partition_work
 from sgdone.cluster.file_partition import read_partition
 from sgdone.cluster.preparation import Preparation
 from sgdone.cluster.rounds import Rounds
@@ -65,7 +65,7 @@ def partitions_of(tables, labels=None):
 
 
 def kinds_of(tables, columns=None):
-    return agreed_kinds(Rounds(Here(partitions_of(tables))).ask(KindsOfColumns()), columns)
+    return agreed_kinds(Rounds(LocalEngine(partitions_of(tables))).ask(KindsOfColumns()), columns)
 
 
 def encoder_of(tables, columns=None):
@@ -118,7 +118,7 @@ def test_a_fit_of_tables_is_that_of_one_partition():
     y = np.array(["a" if job.endswith(("1", "4")) else "b" for job in rows["job"].to_pylist()])
     fits = []
     for cuts in ([0, 600], CUTS):
-        fit = fit_partitions(Here(partitions_of(parts_of(rows, cuts), y)), alpha=0.01)
+        fit = fit_partitions(LocalEngine(partitions_of(parts_of(rows, cuts), y)), alpha=0.01)
         names = fit.encoder.get_feature_names_out().tolist()
         fits.append(dict(zip(names, fit.model.coef[0], strict=True)))
     assert fits[0].keys() == fits[1].keys()
@@ -143,7 +143,7 @@ def test_columns_that_differ_between_partitions():
     with pytest.raises(ValueError, match="no partition has a row"):
         encoder_of([pa.table({"x": pa.array([], pa.float64())})])
     with pytest.raises(PartitionError, match="partition 1 is an array, partition 0 is a data frame"):
-        fit_partitions(Here([*partitions_of([first]), Partition(1, [[1.0]], [0.0])]))
+        fit_partitions(LocalEngine([*partitions_of([first]), Partition(1, [[1.0]], [0.0])]))
 
 
 def test_few_cells_that_are_no_numbers_are_counted_over_all_partitions():
@@ -152,7 +152,7 @@ def test_few_cells_that_are_no_numbers_are_counted_over_all_partitions():
     rows = pa.table({"x": cells, "z": pa.array(range(2000))})
     for cuts in ([0, 2000], [0, 600, 900, 2000], [0, 1500, 2000]):
         with pytest.warns(UserWarning, match="column 'x' has 'seven hundred' in row"):
-            encoder = learnt_encoder(Rounds(Here(partitions_of(parts_of(rows, cuts)))))
+            encoder = learnt_encoder(Rounds(LocalEngine(partitions_of(parts_of(rows, cuts)))))
         assert encoder.get_feature_names_out().tolist() == ["x", "z", "x missing"]
     cells[701:703] = "b", "c"
     assert kinds_of(parts_of(rows.set_column(0, "x", [cells]), [0, 600, 2000])) == {"x": "category"}

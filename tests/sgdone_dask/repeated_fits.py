@@ -17,7 +17,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 import sgdone
-from sgdone.cluster import Here, Partition, fit_model
+from sgdone.cluster import LocalEngine, Partition, fit_model
 from sgdone.dask import LinearClassifier
 from sgdone.dask.engine import DaskEngine
 
@@ -40,7 +40,7 @@ def digest(model):
 def fitted_here():
     """The model of the same partitions in this process."""
     model = sgdone.LinearClassifier(random_state=0)
-    fit_model(model, Here(Partition(k, *block(k)) for k in range(N_PARTITIONS)))
+    fit_model(model, LocalEngine(Partition(k, *block(k)) for k in range(N_PARTITIONS)))
     return model
 
 

@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster
 from repeated_fits import digest, fitted_here, fitted_on_workers
 
 import sgdone
-from sgdone.cluster import Here, Partition, PartitionError, fit_model
+from sgdone.cluster import LocalEngine, Partition, PartitionError, fit_model
 from sgdone.dask import LinearClassifier, LinearRegressor, engine
 
 pytestmark = pytest.mark.slow
@@ -46,7 +46,7 @@ def parts(seconds=0.0):
 @pytest.fixture(scope="module")
 def expected():
     model = sgdone.LinearClassifier(random_state=0)
-    fit_model(model, Here(Partition(k, *block(k)) for k in range(N_ROWS // CHUNK)))
+    fit_model(model, LocalEngine(Partition(k, *block(k)) for k in range(N_ROWS // CHUNK)))
     return model
 
 

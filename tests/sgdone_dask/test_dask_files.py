@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("distributed", reason="Dask is not installed")
 
 from sgdone import LinearClassifier
-from sgdone.cluster import Here, PartitionError, Preparation, Rounds, facts_of_rows, fit_model, held_out_rows
+from sgdone.cluster import LocalEngine, PartitionError, Preparation, Rounds, facts_of_rows, fit_model, held_out_rows
 from sgdone.cluster.file_partition import read_partition
 from sgdone.dask.engine import DaskEngine
 from sgdone.dask.files import delayed_files
@@ -50,7 +50,7 @@ def fitted(engine):
 
 
 def here(parts):
-    return Here([read_partition(number, part) for number, part in enumerate(parts)])
+    return LocalEngine([read_partition(number, part) for number, part in enumerate(parts)])
 
 
 def check_same(found, expected):

@@ -18,7 +18,7 @@ import dask.array as da
 import dask.dataframe as dd
 
 import sgdone
-from sgdone.cluster import Here, Partition, PartitionError, fit_model
+from sgdone.cluster import LocalEngine, Partition, PartitionError, fit_model
 from sgdone.dask import LinearClassifier, LinearRegressor
 from sgdone.stopping import MaxPasses
 
@@ -35,7 +35,7 @@ def alone(X, y, cuts, model, weight=None):
     parts = [
         Partition(k, X[a:b], y[a:b], None if weight is None else weight[a:b]) for k, (a, b) in enumerate(pairwise(cuts))
     ]
-    fit_model(model, Here(parts))
+    fit_model(model, LocalEngine(parts))
     return model
 
 

@@ -10,7 +10,7 @@ pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 from pyspark.sql import types as T  # noqa: N812  # as in Spark's documentation
 
-from sgdone.cluster import Here, fit_model
+from sgdone.cluster import LocalEngine, fit_model
 
 #: What PySpark says of itself: of pandas 3, and of sockets that it leaves to the garbage collector.
 spark_warnings = [
@@ -42,7 +42,7 @@ def slices(sizes):
 
 def fitted_here(model, partitions):
     """An estimator without Spark, fitted to the partitions in this process."""
-    fit_model(model, Here(partitions))
+    fit_model(model, LocalEngine(partitions))
     return model
 
 

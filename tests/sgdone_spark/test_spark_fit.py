@@ -21,7 +21,7 @@ from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 from pyspark.sql import types as T  # noqa: N812  # as in Spark's documentation
 
 import sgdone
-from sgdone.cluster import Here, Partition, Rounds
+from sgdone.cluster import LocalEngine, Partition, Rounds
 from sgdone.cluster.messages import to_bytes
 from sgdone.cluster.statistics import Statistics
 from sgdone.spark import LinearClassifier, LinearClassifierModel, LinearRegressor
@@ -139,7 +139,7 @@ def test_answers_merged_by_workers_are_the_same(spark, monkeypatch):
     frame = frame_of(spark, rows, T.StructType().add("features", VectorUDT()).add("label", "string"), sizes)
     columns = RowColumns.of(frame.schema, FeatureColumns("features"), "label", None, "classification")
     request, parts = Statistics("classification"), enumerate(slices(sizes))
-    expected = Rounds(Here([Partition(k, X[own], y[own]) for k, own in parts]))
+    expected = Rounds(LocalEngine([Partition(k, X[own], y[own]) for k, own in parts]))
     with engine_of_spark.SparkEngine(frame, columns, most_collected=1) as engine:
         rounds = Rounds(engine)
         assert to_bytes(rounds.ask(request)) == to_bytes(expected.ask(request))

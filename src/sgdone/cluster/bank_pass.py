@@ -1,8 +1,8 @@
 """One pass of the bank over each partition, from a common start: losses to choose by, and models to average."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, final
+from dataclasses import dataclass, field, replace
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,8 @@ from sgdone.auto.candidates import CANDIDATES, Candidate
 from sgdone.auto.models import Models
 from sgdone.auto.progressive_losses import ProgressiveLosses
 from sgdone.auto.units import Units
+from sgdone.cluster.label_coding import LabelCoding
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.problem import Problem
-from sgdone.cluster.requests import Request
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import LabelSums, RowStatistics
 from sgdone.data.preparation import InUnits
@@ -22,7 +21,8 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.run.constant_prediction import initial_intercept
-from sgdone.sums.row_sum import message
+from sgdone.sums.row_sum import SHARED, RowSum, message
+from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
 #: Models that an answer has: one a candidate, their mean, or none.
@@ -62,11 +62,15 @@ class BankSums:
 @final
 @message
 @dataclass(frozen=True)
-class BankPass(Request):
-    """Ask for one pass of candidates over the rows; the problem is shared.
+class BankPass(RowSum):
+    """Ask for one pass of candidates over the rows.
 
     Parameters
     ----------
+    system : System
+        The objective, and the units of the columns.
+    coding : LabelCoding
+        The labels.
     candidates, alphas : tuple
         Candidates, and the penalty of each.
     smoothness, energy, weight : float
@@ -79,6 +83,8 @@ class BankPass(Request):
         Which models to send back.
     """
 
+    system: System = field(metadata=SHARED)
+    coding: LabelCoding = field(metadata=SHARED)
     candidates: tuple[Candidate, ...]
     alphas: tuple[float, ...]
     smoothness: float
@@ -88,22 +94,21 @@ class BankPass(Request):
     seed: int
     models: Returned
 
-    def work(self, partition: Partition, *shared: Any) -> BankSums:
+    def of(self, partition: Partition) -> BankSums:
         """Train the candidates on the rows in random order."""
-        problem: Problem = shared[0]
-        source = partition.source(problem)
-        start = np.zeros((problem.objective.n_outputs, problem.n_features))
-        models = Models.at(problem.objective, self.candidates, source.rows.dtype, start, self.intercept)
+        objective, scaling, source = self.system.objective, self.system.scaling, partition.source(self.coding)
+        start = np.zeros((objective.n_outputs, self.system.n_features))
+        models = Models.at(objective, self.candidates, source.rows.dtype, start, self.intercept)
         models.set_steps(self.smoothness, self.energy, self.weight, self.alphas)
         folds = np.full(partition.n_rows, NO_FOLD, dtype=np.uint8)
-        in_units, losses = InUnits(problem.scaling), ProgressiveLosses()
+        in_units, losses = InUnits(scaling), ProgressiveLosses()
         for block in source.blocks(np.random.default_rng([self.seed, partition.number])):
             found = models.advance(in_units(block), folds, 0, block.order.size)
             raise_for_bad_row(block, found)
             weights = block.weights_of(block.used(0, block.order.size))
             if weights.size:
                 losses.add(found.losses, weights)
-        solved = [] if self.models == "none" else [models.solution(k, problem.scaling) for k in range(models.n_models)]
+        solved = [] if self.models == "none" else [models.solution(k, scaling) for k in range(models.n_models)]
         coef, intercept = np.array([own[0] for own in solved]), np.array([own[1] for own in solved])
         if self.models == "mean":
             coef, intercept = coef.mean(axis=0, keepdims=True), intercept.mean(axis=0, keepdims=True)
@@ -120,16 +125,20 @@ class Averaged:
     losses: ProgressiveLosses
 
 
-def average(rounds: Rounds, problem: Problem, statistics: RowStatistics, units: Units, seed: int) -> Averaged:
+def average(
+    rounds: Rounds, system: System, coding: LabelCoding, statistics: RowStatistics, units: Units, seed: int
+) -> Averaged:
     """Train the bank on each partition, choose by the summed losses, and average by the weights of the rows."""
-    objective, rows = problem.objective, statistics.rows
+    objective, rows = system.objective, statistics.rows
     smoothness = smoothness_of(objective, statistics.labels)
     mean_weight = statistics.weight / rows
     unit = (smoothness if objective.is_regression else 1.0) / rows
     given = None if objective.alpha is None else objective.alpha * mean_weight
     alphas = tuple(candidate.penalty * unit if given is None else given for candidate in CANDIDATES)
-    size = 8 * len(CANDIDATES) * objective.n_outputs * problem.n_features
+    size = 8 * len(CANDIDATES) * objective.n_outputs * system.n_features
     request = BankPass(
+        system,
+        coding,
         CANDIDATES,
         alphas,
         smoothness,
@@ -139,12 +148,12 @@ def average(rounds: Rounds, problem: Problem, statistics: RowStatistics, units: 
         seed,
         "each" if size <= _MOST_BYTES else "none",
     )
-    sums: BankSums = rounds.ask(request, problem)
+    sums: BankSums = rounds.ask(request)
     chosen, lead = sums.losses.tied, CANDIDATES[sums.losses.lead]
     if request.models == "each":
         return Averaged(sums.mean_of(chosen), lead, sums.losses)
     candidates, own = tuple(CANDIDATES[k] for k in chosen), tuple(alphas[k] for k in chosen)
-    trained: BankSums = rounds.ask(replace(request, candidates=candidates, alphas=own, models="mean"), problem)
+    trained: BankSums = rounds.ask(replace(request, candidates=candidates, alphas=own, models="mean"))
     return Averaged(trained.mean_of([0]), lead, sums.losses)
 
 

@@ -6,16 +6,16 @@ from typing import Any, final
 
 import numpy as np
 
-from sgdone.cluster.requests import Request
+from sgdone.cluster.labelled_rows import OnLabelledRows
 from sgdone.cluster.round_log import RoundLog
 from sgdone.cluster.rounds import RoundRecord
-from sgdone.cluster.row_sums import SecondOrderAt
 from sgdone.data.learning_task import Task
 from sgdone.interfaces.progress import Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.run import Hook, Trace
 from sgdone.run.trace import TraceRow, Traffic
+from sgdone.sums.row_sum import RowSum
 
 
 @final
@@ -50,13 +50,13 @@ class Course:
         self.trace = Trace(task=task)
         self.evaluations, self.n_rows = 0, 0
 
-    def after_round(self, request: Request, record: RoundRecord, value: Any) -> Stop | None:
+    def after_round(self, request: RowSum, record: RoundRecord, value: Any) -> Stop | None:
         """Append to the trace; the reason to end the fit, if there is one.
 
         The trace has the losses of all rows. Those without the validation rows only serve to choose the penalty.
         """
         loss = error = float("nan")
-        if isinstance(request, SecondOrderAt) and request.rows == "all":
+        if isinstance(request, OnLabelledRows) and request.request.is_evaluation:
             self.evaluations += 1
             loss, error = value.loss / value.weight, value.misses / max(1, self.n_rows)
             error = error if self.trace.task == "classification" else float(np.sqrt(error))

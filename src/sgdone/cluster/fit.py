@@ -1,8 +1,9 @@
 """A fit over partitions: statistics, a pass of the bank, and Newton's method, in rounds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from math import nan
 from operator import or_
 from typing import Any, final
 
@@ -16,12 +17,12 @@ from sgdone.cluster.bank_pass import Averaged, average, smoothness_of, start_int
 from sgdone.cluster.course import Course, interrupted
 from sgdone.cluster.engine import Engine
 from sgdone.cluster.fit_result import ClusterFit
-from sgdone.cluster.penalty import choose
-from sgdone.cluster.problem import ClassWeights, Problem
+from sgdone.cluster.label_coding import ClassWeights, LabelCoding
+from sgdone.cluster.labelled_rows import LabelledRows
+from sgdone.cluster.penalty import Chosen, choose
 from sgdone.cluster.round_log import RoundLog, written_on_errors
 from sgdone.cluster.rounds import Rounds
-from sgdone.cluster.row_sums import SummedRows
-from sgdone.cluster.search import minimise, separates, unknown_minimum
+from sgdone.cluster.search import minimise, separates
 from sgdone.cluster.statistics import LabelSums, RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
 from sgdone.cluster.verdict import verdict_of
@@ -33,11 +34,14 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses import Logistic, Squared
 from sgdone.losses.loss import Loss
-from sgdone.newton import EXACT, Minimum
+from sgdone.newton import EXACT, Minimum, Position, Problem
+from sgdone.newton.direction import Point
 from sgdone.run import Hook
 from sgdone.stopping import Decrement, Gain, MaxPasses, MaxSeconds
 from sgdone.sums.columns import ColumnMoments
-from sgdone.sums.system import contrasts
+from sgdone.sums.row_sum import ArraySum, RowSum
+from sgdone.sums.second_order import LossesAt, SecondOrder
+from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]
 
@@ -98,12 +102,12 @@ def fit_partitions(
 
     Examples
     --------
-    >>> from sgdone.cluster import Here, Partition
+    >>> from sgdone.cluster import LocalEngine, Partition
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((300, 2))
     >>> y = X @ [1.0, -2.0] + 3.0
     >>> parts = [Partition(k, X[k::4], y[k::4]) for k in range(4)]
-    >>> fit = fit_partitions(Here(parts), task="regression", alpha=0.0)
+    >>> fit = fit_partitions(LocalEngine(parts), task="regression", alpha=0.0)
     >>> fit.model.coef.round(6), fit.model.intercept.round(6)
     (array([[ 1., -2.]]), array([3.]))
     """
@@ -117,25 +121,26 @@ def fit_partitions(
         course.n_rows = statistics.rows
         objective = _objective(task, loss, alpha, statistics.labels, fit_intercept=fit_intercept)
         units = statistics.units(fit_intercept=fit_intercept)
-        problem = Problem(objective, statistics.labels.classes, units.scaling, class_weights)
-        averaged = average(rounds, problem, statistics, units, random_state)
-        rows = SummedRows(rounds, problem, statistics.rows, "all", random_state, _least_unit(statistics.labels))
-        search = _Search(rows, statistics, averaged)
+        system, coding = System(objective, units.scaling), LabelCoding(statistics.labels.classes, class_weights)
+        averaged = average(rounds, system, coding, statistics, units, random_state)
+        problem = Problem(system, system.penalties(0.0), statistics.rows, _least_dispersion(statistics.labels))
+        search = _Search(LabelledRows(rounds, coding), problem, statistics, averaged)
         try:
-            search.run(alpha)
-            separated = rounds.ended is None and separates(rows, search.found, search.strength)
+            search.run(None if alpha is None else alpha * statistics.weight, random_state)
+            separation = separates(problem, search.found, search.strength)
+            separated = rounds.ended is None and bool(search.follow(separation))
         except KeyboardInterrupt:
             rounds.ended, separated = interrupted(log), False
     found = search.found
     fitted = replace(objective, alpha=search.strength / statistics.weight)
-    verdict = verdict_of(found, fitted, rows, averaged, course, separated=separated)
-    model, smoothness = rows.system.to_user(found.model), smoothness_of(objective, statistics.labels)
+    verdict = verdict_of(found, fitted, problem, rounds.ended, averaged, course, separated=separated)
+    model, smoothness = system.to_user(found.model), smoothness_of(objective, statistics.labels)
     weight = statistics.weight / statistics.rows
     state = BankState.at_model(objective, fitted.penalty, model, units, statistics.rows, weight, smoothness)
     course.trace.verdict = verdict
     return ClusterFit(
         model,
-        problem.classes,
+        coding.classes,
         fitted,
         encoder,
         units,
@@ -150,37 +155,55 @@ def fit_partitions(
 
 @final
 class _Search:
-    """The search for the optimum, and where it is: Ctrl-C leaves the model so far.
+    """The search for the optimum, and where it is: budgets and Ctrl-C leave the model so far."""
 
-    Attributes
-    ----------
-    found, strength : Minimum, float
-        The last model that was evaluated, and its penalty.
-    """
+    def __init__(self, rows: LabelledRows, problem: Problem, statistics: RowStatistics, averaged: Averaged) -> None:
+        self._rows, self._problem, self._position = rows, problem, Position()
+        start, self._unit, lead = _start(rows, problem.system, statistics, averaged)
+        self._chosen = Chosen(lead.penalty, start)
+        self._found: Minimum | None = None
 
-    found: Minimum
-    strength: float
-
-    def __init__(self, rows: SummedRows, statistics: RowStatistics, averaged: Averaged) -> None:
-        self._rows, self._weight = rows, statistics.weight
-        start, self._unit, lead = _start(rows, statistics, averaged)
-        self.strength = lead.penalty
-        self.found = unknown_minimum(rows, start)
-        self._first = lead.penalty
-
-    def run(self, alpha: float | None) -> None:
-        """Choose the penalty if it is not given, and find its optimum."""
-        rows, start = self._rows, self.found.model
-        if alpha is None:
-            chosen = choose(rows, self._first, self._unit, start)
-            self.strength, start = chosen.strength, chosen.model
-            self.found = replace(self.found, model=start)
+    def run(self, strength: float | None, key: int) -> None:
+        """Choose the penalty if it is not given, and find its optimum; a model is always evaluated."""
+        if strength is None:
+            self.follow(choose(self._problem, self._chosen, self._unit, key))
         else:
-            self.strength = alpha * self._weight
-        self.found = minimise(rows, self.strength, start, EXACT)
+            self._chosen.move(strength, self._chosen.start)
+        problem = self._problem.penalised(self.strength)
+        self._found = self.follow(minimise(problem, self._chosen.model, EXACT, self._position), at_least=1)
+
+    def follow(self, search: Generator[RowSum, Any, Any], at_least: int = 0) -> Any:
+        """What a search finds; None if something ended the fit before that: a budget, or a person."""
+        value, answered = None, 0
+        while True:
+            try:
+                request = search.send(value)
+            except StopIteration as done:
+                return done.value
+            if self._rows.rounds.ended is not None and answered >= at_least:
+                return None
+            value = self._rows.sum(request)
+            answered += 1
+
+    @property
+    def strength(self) -> float:
+        """The penalty."""
+        return self._chosen.strength
+
+    @property
+    def found(self) -> Minimum:
+        """The optimum, or the model so far, whose sums may not be known."""
+        at, model = self._position.at, self._chosen.model
+        if self._found is not None:
+            return self._found
+        if at is None:
+            unknown = SecondOrder(float(self._problem.n_rows), nan, nan, *(np.empty((0, 0)) for _ in range(3)))
+            return Minimum(model, Point(model, unknown, nan, np.empty(0), np.empty(0)), nan, 0, stalled=True)
+        decrement = self._position.decrement / self._problem.dispersion(at.sums)
+        return Minimum(at.model, at, decrement, 0, stalled=True)
 
 
-def _least_unit(labels: LabelSums) -> float:
+def _least_dispersion(labels: LabelSums) -> float:
     """Variance of targets about their predictions that is rounding; 0 in classification."""
     return 0.0 if labels.moments is None else _ROUNDING**2 * float(labels.moments.squares[0] / labels.moments.rows)
 
@@ -267,24 +290,20 @@ def _check_classes(classes: NDArray[Any]) -> None:
         raise ValueError(f"the labels hold {wrong:g}, which is no class: use LinearRegressor, or text as labels")
 
 
-def _start(rows: SummedRows, statistics: RowStatistics, averaged: Averaged) -> tuple[Array, float, Candidate]:
+def _start(
+    rows: LabelledRows, system: System, statistics: RowStatistics, averaged: Averaged
+) -> tuple[Array, float, Candidate]:
     """The average of the bank, or a constant prediction if that is better; the variance of targets about it; a penalty.
 
     Where each partition has one class, models of partitions predict that class: neither their average nor their losses
     are of use.
     """
-    problem = rows.problem
-    objective, width = problem.objective, problem.n_features + 1
-    constant = np.zeros((width, objective.n_free_outputs))
+    objective, constant = system.objective, np.zeros(system.shape)
     intercept, basis = start_intercept(objective, statistics.labels), contrasts(objective)
     constant[-1] = intercept if basis is None else intercept @ basis
-    models = np.array(
-        [
-            constant,
-            rows.system.from_user(averaged.model.coef, averaged.model.intercept),
-        ]
-    )
-    losses, weight = rows.losses(models)
+    models = np.array([constant, system.from_user(averaged.model.coef, averaged.model.intercept)])
+    sums: ArraySum = rows.sum(LossesAt(system, models))
+    *losses, weight = sums.values.tolist()
     best = 1 if losses[1] < losses[0] else 0
-    unit = 2.0 * float(losses[best]) / weight if objective.is_regression else 1.0
+    unit = 2.0 * losses[best] / weight if objective.is_regression else 1.0
     return models[best], max(unit, float(np.finfo(np.float64).tiny)), averaged.lead if best else PLAIN[0]

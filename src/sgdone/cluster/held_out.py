@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.requests import Request
 from sgdone.cluster.rounds import Rounds
-from sgdone.sums.row_sum import message
+from sgdone.sums.row_sum import RowSum, message
 
 Array = NDArray[np.float64]
 
@@ -47,7 +46,7 @@ class HeldOutRows:
 @final
 @message
 @dataclass(frozen=True)
-class ScoreHeldOutRows(Request):
+class ScoreHeldOutRows(RowSum):
     """Ask for the scores of a model for the rows that are held out; they come in the order of the partitions."""
 
     in_order: ClassVar[bool] = True
@@ -55,7 +54,7 @@ class ScoreHeldOutRows(Request):
     coef: Array
     intercept: Array
 
-    def work(self, partition: Partition, *shared: Any) -> HeldOutRows | None:
+    def of(self, partition: Partition) -> HeldOutRows | None:
         """The scores of these rows."""
         rows = partition.held_out
         if rows is None:

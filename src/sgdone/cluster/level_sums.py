@@ -6,13 +6,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.cluster.label_coding import ClassWeights, LabelCoding
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.problem import ClassWeights, Problem
-from sgdone.cluster.requests import Request
-from sgdone.data.rows import Scaling
 from sgdone.inference.level_facts import LevelFacts, LevelMap, LevelsOfRows
 from sgdone.interfaces.objective import Objective
-from sgdone.sums.row_sum import message
+from sgdone.sums.row_sum import RowSum, message
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -147,7 +145,7 @@ def _joined(first: Array, second: Array) -> Array | None:
 @final
 @message
 @dataclass(frozen=True)
-class LevelsOfPartition(Request):
+class LevelsOfPartition(RowSum):
     """Ask for facts about the levels of the rows.
 
     Parameters
@@ -167,14 +165,13 @@ class LevelsOfPartition(Request):
     class_weights: ClassWeights | None
     features: list[NDArray[np.int64]]
 
-    def work(self, partition: Partition, *shared: Any) -> LevelSums | None:
+    def of(self, partition: Partition) -> LevelSums | None:
         """The facts about these rows."""
-        problem = Problem(self.objective, self.classes, Scaling(np.empty(0)))
         weight = partition.weights(self.class_weights)
         if weight is not None and not np.any(weight > 0):
             return None
         numbers, count = None, 0
         if self.classes is not None:
-            labels, count = problem.labels(partition.y), self.classes.size
+            labels, count = LabelCoding(self.classes).labels(partition.y), self.classes.size
             numbers = (labels > 0 if count == 2 else labels).astype(np.intp)
         return LevelSums.of(LevelsOfRows(partition.X, self.features, numbers, weight), count)

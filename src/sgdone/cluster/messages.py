@@ -1,6 +1,7 @@
 """Requests and sums as bytes: what travels between the driver of a fit and its partitions."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -10,7 +11,7 @@ from safetensors import numpy as safetensors
 from sgdone.state_file.codec import Decoder, Encoder
 from sgdone.state_file.file_bytes import header_of
 from sgdone.sums.columns import ColumnMoments, EntryMoments
-from sgdone.sums.row_sum import MESSAGES, message
+from sgdone.sums.row_sum import MESSAGES, SHARED, message
 
 for _kind in (ColumnMoments, EntryMoments):
     message(_kind)
@@ -25,8 +26,43 @@ def to_bytes(value: Any) -> bytes:
     >>> from_bytes(to_bytes(sums)).merge(sums).squares
     array([18.,  0.])
     """
+    return _packed(_plain(value, None))
+
+
+def from_bytes(data: bytes) -> Any:
+    """The message that was sent."""
+    return request_from(data, ())
+
+
+def split_request(request: Any) -> tuple[bytes, list[Any]]:
+    """A request as bytes without its `sgdone.sums.row_sum.SHARED` fields, and the distinct values of these.
+
+    They are found in requests within requests, too.
+
+    Examples
+    --------
+    >>> from sgdone.sums.row_sum import SeveralSums
+    >>> from sgdone.sums.second_order import CurvatureProduct
+    >>> system, model = "a system", np.zeros((3, 1))
+    >>> both = SeveralSums(tuple(CurvatureProduct(system, model, np.full((3, 1), k)) for k in (1.0, 2.0)))
+    >>> data, shared = split_request(both)
+    >>> len(shared), request_from(data, shared).requests[1].system
+    (2, 'a system')
+    """
+    shared: dict[int, Any] = {}
+    return _packed(_plain(request, shared)), list(shared.values())
+
+
+def request_from(data: bytes, shared: Sequence[Any]) -> Any:
+    """The request that was sent, with the values of its shared fields."""
+    content = json.loads(header_of(data))["__metadata__"]["content"]
+    decoder = Decoder(safetensors.load(data), None)
+    return _message(decoder.decode(json.loads(content)), shared)
+
+
+def _packed(plain: Any) -> bytes:
     encoder = Encoder()
-    content = json.dumps(encoder.encode(_plain(value), "value"), allow_nan=False)
+    content = json.dumps(encoder.encode(plain, "value"), allow_nan=False)
     if encoder.custom_loss is not None:
         raise ValueError("a loss of your own cannot be sent to the workers of a cluster: use a loss of sgdone.losses")
     tensors = {name: np.ascontiguousarray(tensor) for name, tensor in encoder.tensors.items()}
@@ -34,26 +70,32 @@ def to_bytes(value: Any) -> bytes:
     return made
 
 
-def from_bytes(data: bytes) -> Any:
-    """The message that was sent."""
-    content = json.loads(header_of(data))["__metadata__"]["content"]
-    decoder = Decoder(safetensors.load(data), None)
-    return _message(decoder.decode(json.loads(content)))
+def _plain(value: Any, shared: dict[int, Any] | None) -> Any:
+    """A message as a dict of its fields, also in a tuple, with its name under None; other values as they are.
 
-
-def _plain(value: Any) -> Any:
-    """A message as a dict of its name and fields, also in a tuple; other values as they are."""
+    With a dict for shared values, these are gathered there, and a number stands for each.
+    """
     if type(value) is tuple:
-        return tuple(map(_plain, value))
+        return tuple(_plain(item, shared) for item in value)
     if MESSAGES.get(type(value).__name__) is not type(value):
         return value
-    return {"message": type(value).__name__} | {own.name: _plain(getattr(value, own.name)) for own in fields(value)}
+    made: dict[str | None, Any] = {None: type(value).__name__}
+    for own in fields(value):
+        part = getattr(value, own.name)
+        if shared is not None and own.metadata == SHARED:
+            shared.setdefault(id(part), part)
+            made[own.name] = {None: list(shared).index(id(part))}
+        else:
+            made[own.name] = _plain(part, shared)
+    return made
 
 
-def _message(value: Any) -> Any:
+def _message(value: Any, shared: Sequence[Any]) -> Any:
     if type(value) is tuple:
-        return tuple(map(_message, value))
-    if not isinstance(value, dict) or "message" not in value:
+        return tuple(_message(item, shared) for item in value)
+    if not isinstance(value, dict) or None not in value:
         return value
-    kind = MESSAGES[value["message"]]
-    return kind(**{name: _message(part) for name, part in value.items() if name != "message"})
+    name = value.pop(None)
+    if isinstance(name, int):
+        return shared[name]
+    return MESSAGES[name](**{field: _message(part, shared) for field, part in value.items()})

@@ -45,11 +45,11 @@ def fit_model(
     Examples
     --------
     >>> from sgdone import LinearRegressor
-    >>> from sgdone.cluster import Here, Partition
+    >>> from sgdone.cluster import LocalEngine, Partition
     >>> X = np.linspace(-1.0, 1.0, 200)[:, None]
     >>> y = 3.0 * X[:, 0] + 1.0
     >>> model = LinearRegressor(alpha=0)
-    >>> fit_model(model, Here([Partition(k, X[k::2], y[k::2]) for k in range(2)]))
+    >>> fit_model(model, LocalEngine([Partition(k, X[k::2], y[k::2]) for k in range(2)]))
     >>> model.coef_.round(6), model.predict([[2.0]]).round(6)
     (array([3.]), array([7.]))
     """

@@ -1,38 +1,28 @@
 """The rows of one partition, as the rounds of a fit need them."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, Literal, final
+from collections.abc import Sequence
+from typing import Any, final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from sgdone.cluster.problem import ClassWeights, Problem
+from sgdone.cluster.label_coding import ClassWeights, LabelCoding
 from sgdone.data.arrays import ArraySource
 from sgdone.data.block_maker import rows_of
 from sgdone.data.column_roles import roles_of_features
 from sgdone.data.masked_arrays import refuse_masked
 from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.data.row_hash import row_hashes
 from sgdone.data.row_places import Place
 from sgdone.data.rows import aligned
 from sgdone.data.source import Block
 from sgdone.data.table import errors_located, shortened
 from sgdone.estimators.labels import plain_labels
-from sgdone.sums.pieces import BlockPieces, Pieces
-from sgdone.sums.second_order import curvature_products
+from sgdone.sums.row_sum import MemoryRows
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
 
 Array = NDArray[np.float64]
-#: All rows, those without the validation rows, or the validation rows alone.
-RowSet = Literal["all", "training", "validation"]
-
-#: Models whose products are kept: as many as searches that ask at the same time.
-_MODELS = 4
-#: Rows whose hash is below this, a tenth of all, are validation rows.
-_TENTH = np.uint64((1 << 64) // 10)
 
 
 @final
@@ -118,9 +108,7 @@ class Partition:
         self._forget()
 
     def _forget(self) -> None:
-        self._source: tuple[Problem, ArraySource] | None = None
-        self._pieces: dict[RowSet, tuple[Problem, Pieces]] = {}
-        self._products: list[tuple[Pieces, Array, Callable[[Array], Array]]] = []
+        self._labelled: tuple[LabelCoding, ArraySource, MemoryRows] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -177,37 +165,19 @@ class Partition:
         """All rows, with other labels; raise for weights and labels that cannot be used."""
         return self._block(self._source_of(labels, class_weights))
 
-    def source(self, problem: Problem) -> ArraySource:
-        """The rows in random order, a block at a time, with the labels of a problem."""
-        known = self._source
-        if known is None or not known[0].has_same_labels(problem):
-            made = self._source_of(problem.labels(self.y), problem.class_weights)
-            known = self._source = problem, made
-        return known[1]
+    def source(self, coding: LabelCoding) -> ArraySource:
+        """The rows in random order, a block at a time, with their labels."""
+        return self._with_labels(coding)[0]
 
-    def pieces(self, problem: Problem, rows: RowSet, key: int) -> Pieces:
-        """Rows in the units of a problem; ``key`` draws the validation rows."""
-        known = self._pieces.get(rows)
-        if known is not None and known[0].has_same_rows(problem):
-            return known[1]
-        block = self._block(self.source(problem))
-        if rows != "all":
-            chosen = row_hashes(self.X, key) < _TENTH
-            keep = chosen if rows == "validation" else ~chosen
-            weights = np.where(keep, np.broadcast_to(block.sample_weight, keep.shape), 0.0)
-            block = replace(block, sample_weight=weights)
-        made = BlockPieces(block, problem.scaling)
-        self._pieces[rows] = problem, made
-        return made
+    def labelled(self, coding: LabelCoding) -> MemoryRows:
+        """The rows with their labels, to be added up; those with the last labels are kept."""
+        return self._with_labels(coding)[1]
 
-    def products(self, problem: Problem, pieces: Pieces, model: Array) -> Callable[[Array], Array]:
-        """The function u ↦ Hu at a model; those of the last models are kept."""
-        for known, at, function in self._products:
-            if known is pieces and np.array_equal(at, model):
-                return function
-        made = curvature_products(problem.objective, pieces, model)
-        self._products = [(pieces, model, made), *self._products][:_MODELS]
-        return made
+    def _with_labels(self, coding: LabelCoding) -> tuple[ArraySource, MemoryRows]:
+        if self._labelled is None or not self._labelled[0].is_same(coding):
+            source = self._source_of(coding.labels(self.y), coding.class_weights)
+            self._labelled = coding, source, MemoryRows(self._block(source))
+        return self._labelled[1:]
 
     def _block(self, source: ArraySource) -> Block:
         rows = np.arange(self.n_rows, dtype=np.uint64)

@@ -1,18 +1,17 @@
 """The penalty: by effective degrees of freedom, or by the losses of validation rows, summed over all partitions."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.near_path import ROWS_PER_COEFFICIENT, best_strength, has_likelihood
-from sgdone.cluster.in_step import in_step
-from sgdone.cluster.rounds import Asks
-from sgdone.cluster.row_sums import SummedRows
 from sgdone.cluster.search import MOST_COEFFICIENTS, minimise
+from sgdone.newton import Minimum, Position, Problem, together
+from sgdone.sums.row_sum import ArraySum, OfSomeRows, RowSum
+from sgdone.sums.second_order import LossesAt
 
 Array = NDArray[np.float64]
 
@@ -36,94 +35,151 @@ _LEAST, _MOST = -3, 5
 
 
 @final
-@dataclass(frozen=True)
+@dataclass
 class Chosen:
-    """A penalty, and a model near its optimum."""
+    """A penalty, and a model near its optimum; while the penalty is chosen, the best so far.
+
+    Parameters
+    ----------
+    strength : float
+        λ of Σvℓ + ½λ‖w‖².
+    start : ndarray
+        The model that a search at this penalty starts from.
+    position : Position
+        Where that search is, over all rows or those without the validation rows.
+    """
 
     strength: float
-    model: Array
+    start: Array
+    position: Position = field(default_factory=Position)
+
+    @property
+    def model(self) -> Array:
+        """The last model of the search, or the start."""
+        found = self.position.model
+        return self.start if found is None else found
+
+    def move(self, strength: float, start: Array, position: Position | None = None) -> None:
+        """Go on with another penalty."""
+        self.strength, self.start, self.position = strength, start, position or Position()
 
 
-def choose(rows: SummedRows, first: float, unit: float, start: Array) -> Chosen:
-    """Choose the penalty of Σvℓ + ½·strength·‖w‖², from a first guess and a model to start from.
+Choice = Generator[RowSum, Any, Chosen]
 
-    ``unit`` is the variance of the targets about that model; 1 in classification.
+
+def choose(problem: Problem, chosen: Chosen, unit: float, key: int) -> Choice:
+    """Choose the penalty of Σvℓ + ½λ‖w‖².
+
+    Parameters
+    ----------
+    problem : Problem
+        The objective; its penalties are not used.
+    chosen : Chosen
+        A first guess, and a model to start from. It is told what the choice is so far, and returned.
+    unit : float
+        Variance of the targets about that model; 1 in classification.
+    key : int
+        Draws the validation rows.
     """
-    objective, count = rows.problem.objective, rows.problem.n_coefficients
-    known = count <= MOST_COEFFICIENTS and rows.n_rows >= ROWS_PER_COEFFICIENT * count
-    if known and has_likelihood(objective):
-        return _by_degrees_of_freedom(rows, first, start)
-    return _by_validation(rows, first, unit, start)
+    count = problem.system.n_coefficients
+    known = count <= MOST_COEFFICIENTS and problem.n_rows >= ROWS_PER_COEFFICIENT * count
+    if known and has_likelihood(problem.system.objective):
+        return _by_degrees_of_freedom(problem, chosen)
+    return _by_validation(problem, chosen, unit, key)
 
 
-def _by_degrees_of_freedom(rows: SummedRows, first: float, start: Array) -> Chosen:
+def _by_degrees_of_freedom(problem: Problem, chosen: Chosen) -> Choice:
     """The penalty that `best_strength` finds at its own optimum."""
-    chosen = Chosen(first, start)
     for _ in range(_MOST_CHOICES):
-        found = minimise(rows, chosen.strength, chosen.model, _ROUGH)
-        strength = best_strength(rows.system, found.at.sums, found.at.model)
-        settled = strength == chosen.strength
-        chosen = Chosen(strength, found.model)
-        if settled or rows.rounds.ended is not None:
+        before = chosen.strength
+        found: Minimum = yield from minimise(problem.penalised(before), chosen.start, _ROUGH, chosen.position)
+        chosen.move(best_strength(problem.system, found.at.sums, found.at.model), found.model)
+        if chosen.strength == before:
             break
     return chosen
 
 
-def _by_validation(rows: SummedRows, first: float, unit: float, start: Array) -> Chosen:
+def _by_validation(problem: Problem, chosen: Chosen, unit: float, key: int) -> Choice:
     """The penalty whose optimum on the other rows has the least validation loss.
 
     Powers of ten first, then half powers beside the best, and the lowest point of a parabola through these. Penalties
     that are compared with each other are tried in the same rounds.
     """
-    tried = _Tried(rows, unit, start)
+    first, start = chosen.strength, chosen.start
+    tried = _Tried(problem, chosen, unit, key)
     middle = 2 * int(np.clip(round(np.log10(first / unit)), _LEAST, _MOST))
-    if not tried.add([middle + 2 * step for step in _FIRST]):
-        return Chosen(first, start)
+    if not (yield from tried.add([middle + 2 * step for step in _FIRST])):
+        chosen.move(first, start)
+        return chosen
     losses = tried.losses
-    while rows.rounds.ended is None:
+    while True:
         lowest, highest, least = min(losses), max(losses), min(losses.values())
         of_others = min((loss for half, loss in losses.items() if half > lowest), default=np.inf)
         if losses[highest] <= (1.0 + _PLATEAU) * least and highest < 2 * _MOST:
-            tried.add([highest + 2])
+            yield from tried.add([highest + 2])
         elif losses[lowest] < (1.0 - _WORTH) * of_others and lowest > 2 * _LEAST:
-            tried.add([lowest - 2])
+            yield from tried.add([lowest - 2])
         else:
             break
-    best = min(losses, key=losses.__getitem__)
-    if rows.rounds.ended is None:
-        tried.add([best - 1, best + 1])
-        best = min(losses, key=losses.__getitem__)
-    return Chosen(unit * 10.0 ** ((best + _vertex(losses, best)) / 2), tried.optima[best])
+    yield from tried.add([tried.best - 1, tried.best + 1])
+    chosen.move(tried.strength(tried.best + _vertex(losses, tried.best)), tried.optima[tried.best])
+    return chosen
 
 
 @final
 class _Tried:
     """Validation losses of penalties, and the optima of the other rows, by twice the power of ten."""
 
-    def __init__(self, rows: SummedRows, unit: float, start: Array) -> None:
-        self._rows, self._unit, self._start = rows, unit, start
-        few = rows.problem.n_coefficients <= MOST_COEFFICIENTS
-        self._tol = _FINE if few else max(_ROUGH, _ROUGH_VALIDATION * float(np.sqrt(rows.n_rows)))
+    def __init__(self, problem: Problem, chosen: Chosen, unit: float, key: int) -> None:
+        self._problem, self._chosen, self._start, self._unit, self._key = problem, chosen, chosen.start, unit, key
+        few = problem.system.n_coefficients <= MOST_COEFFICIENTS
+        self._tol = _FINE if few else max(_ROUGH, _ROUGH_VALIDATION * float(np.sqrt(problem.n_rows)))
         self.losses: dict[int, float] = {}
         self.optima: dict[int, Array] = {}
 
-    def add(self, halves: Sequence[int]) -> bool:
+    @property
+    def best(self) -> int:
+        """The penalty with the least loss."""
+        return min(self.losses, key=self.losses.__getitem__)
+
+    def strength(self, half: float) -> float:
+        """λ of a penalty."""
+        return float(self._unit * 10.0 ** (half / 2))
+
+    def add(self, halves: Sequence[int]) -> Generator[RowSum, Any, bool]:
         """Try penalties at the same time; returns whether there are validation rows."""
         halves = [half for half in halves if 2 * _LEAST <= half <= 2 * _MOST and half not in self.losses]
-        rounds: Any = self._rows.rounds
-        found = in_step(rounds, [partial(self._optimum, half) for half in halves])
-        losses, weight = replace(self._rows, rows="validation").losses(np.array(found))
-        if not weight:
+        positions = [Position() for _ in halves]
+        if not self.optima:
+            self._chosen.move(self.strength(halves[0]), self._start, positions[0])
+        models = yield from together(list(map(self._optimum, halves, positions)))
+        request = LossesAt(self._problem.system, np.array(models))
+        found: ArraySum | None = yield OfSomeRows(request, "validation", self._key)
+        if found is None:
             return False
-        self.losses |= dict(zip(halves, losses.tolist(), strict=True))
-        self.optima |= dict(zip(halves, found, strict=True))
+        self.losses |= dict(zip(halves, found.values[:-1].tolist(), strict=True))
+        self.optima |= dict(zip(halves, models, strict=True))
+        self._chosen.move(self.strength(self.best), self.optima[self.best])
         return True
 
-    def _optimum(self, half: int, asks: Asks) -> Array:
+    def _optimum(self, half: int, position: Position) -> Generator[RowSum, Any, Array]:
         nearest = min(self.optima, key=lambda other: abs(other - half), default=None)
-        model = self._start if nearest is None else self.optima[nearest]
-        training = replace(self._rows, rounds=asks, rows="training")
-        return minimise(training, self._unit * 10.0 ** (half / 2), model, self._tol).model
+        start = self._start if nearest is None else self.optima[nearest]
+        search = minimise(self._problem.penalised(self.strength(half)), start, self._tol, position)
+        found: Minimum = yield from _on_training_rows(search, self._key)
+        return found.model
+
+
+def _on_training_rows(search: Generator[RowSum, Any, Minimum], key: int) -> Generator[RowSum, Any, Minimum]:
+    """A search whose sums are over the rows without the validation rows."""
+    value = None
+    while True:
+        try:
+            request = search.send(value)
+        except StopIteration as done:
+            found: Minimum = done.value
+            return found
+        value = yield OfSomeRows(request, "training", key)
 
 
 def _vertex(losses: dict[int, float], best: int) -> float:

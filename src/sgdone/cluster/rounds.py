@@ -5,15 +5,16 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Protocol, final
+from typing import Any, final
 
+from sgdone.cluster.answers import Answer, PartitionError, Parts
 from sgdone.cluster.engine import Engine
-from sgdone.cluster.messages import from_bytes, to_bytes
-from sgdone.cluster.requests import Answer, PartitionError, Parts, Request
+from sgdone.cluster.messages import from_bytes, split_request, to_bytes
 from sgdone.cluster.round_log import RoundLog
 from sgdone.cluster.tree_sum import TreeSum
 from sgdone.interfaces.stop import Stop
 from sgdone.sums.merging import merged_pair
+from sgdone.sums.row_sum import RowSum
 
 
 @final
@@ -42,17 +43,6 @@ class RoundRecord:
     seconds: float
 
 
-class Asks(Protocol):
-    """What searches ask with: rounds, or a part of them."""
-
-    @property
-    def ended(self) -> Stop | None:
-        """Why no further step is to begin; None as long as nothing ends the fit."""
-
-    def ask(self, request: Request, *shared: Any) -> Any:
-        """The sum of the answers of all partitions that have rows; None if there is none."""
-
-
 @final
 class Rounds:
     """Sends requests, and adds up the answers. It counts rounds and bytes.
@@ -77,24 +67,21 @@ class Rounds:
     def __init__(
         self,
         engine: Engine,
-        after_round: Callable[[Request, RoundRecord, Any], Stop | None] | None = None,
+        after_round: Callable[[RowSum, RoundRecord, Any], Stop | None] | None = None,
         log: RoundLog | None = None,
     ) -> None:
         self._engine, self._after_round, self._log = engine, after_round, log
         self._n_partitions: int | None = None
-        #: What was shared last, with its bytes, and digests of the parts that were sent.
+        #: Values that were shared last, with their bytes, and digests of the parts that were sent.
         self._packed: dict[int, tuple[Any, bytes]] = {}
         self._sent: set[bytes] = set()
         self.records: list[RoundRecord] = []
         self.ended: Stop | None = None
 
-    def ask(self, request: Request, *shared: Any) -> Any:
-        """The sum of the answers of all partitions that have rows; None if there is none.
-
-        ``shared`` are values that do not change from one round to the next.
-        """
+    def ask(self, request: RowSum) -> Any:
+        """The sum of the answers of all partitions that have rows; None if there is none."""
         began = time.perf_counter()
-        parts = to_bytes(request), *self._bytes_of(shared)
+        parts = self._parts(request)
         log, digest = self._log, _digest(parts)
         logged = None if log is None else log.next_round(digest)
         if logged is not None and not request.identifies_rows:
@@ -107,7 +94,7 @@ class Rounds:
                 log.add(digest, to_bytes(answer), received)
         sent, unsent = sum(map(len, parts)), self._new_bytes(parts)
         record = RoundRecord(
-            type(request).__name__,
+            request.request_name,
             sent * answer.count,
             unsent * answer.count,
             received,
@@ -122,7 +109,7 @@ class Rounds:
         """Replace the tables of all partitions by the features of an encoder."""
         self._engine.encode(to_bytes(encoder))
 
-    def _answer(self, request: Request, parts: Parts) -> tuple[Answer, int]:
+    def _answer(self, request: RowSum, parts: Parts) -> tuple[Answer, int]:
         """The sum over all partitions, and the bytes of their answers."""
         received, found = 0, list[Answer]()
         total = TreeSum()
@@ -147,11 +134,12 @@ class Rounds:
             value = reduce(merged_pair, values, None)
         return Answer(0, value, count=len(total.numbers)), received
 
-    def _bytes_of(self, shared: tuple[Any, ...]) -> list[bytes]:
-        """Shared values as bytes, which are made once for the same objects."""
+    def _parts(self, request: RowSum) -> Parts:
+        """A request and its shared values as bytes, which are made once for the same objects."""
+        data, shared = split_request(request)
         known = self._packed
         self._packed = {id(value): known.get(id(value)) or (value, to_bytes(value)) for value in shared}
-        return [self._packed[id(value)][1] for value in shared]
+        return data, *(packed for _, packed in self._packed.values())
 
     def _new_bytes(self, parts: Parts) -> int:
         """Bytes of the parts that no earlier round has sent."""

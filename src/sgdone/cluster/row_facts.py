@@ -6,12 +6,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.cluster.answers import PartitionError
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.requests import PartitionError, Request
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import LabelSums
 from sgdone.data.label_kinds import check_labels
-from sgdone.sums.row_sum import message
+from sgdone.sums.row_sum import RowSum, message
 
 #: Distinct numbers among the labels that are kept: more are targets, or more classes than can be listed.
 _MOST_NUMBERS = 10_000
@@ -72,9 +72,9 @@ def facts_of_rows(rounds: Rounds) -> RowFacts:
 
     Examples
     --------
-    >>> from sgdone.cluster import Here
+    >>> from sgdone.cluster import LocalEngine
     >>> parts = [Partition(0, [[1.0], [2.0]], ["a", "b"]), Partition(1, [[3.0]], ["c"])]
-    >>> facts = facts_of_rows(Rounds(Here(parts)))
+    >>> facts = facts_of_rows(Rounds(LocalEngine(parts)))
     >>> facts.rows, facts.values.tolist()
     (3, ['a', 'b', 'c'])
     """
@@ -87,10 +87,10 @@ def facts_of_rows(rounds: Rounds) -> RowFacts:
 @final
 @message
 @dataclass(frozen=True)
-class AskRowFacts(Request):
+class AskRowFacts(RowSum):
     """Ask for facts about the rows."""
 
-    def work(self, partition: Partition, *shared: Any) -> RowFacts:
+    def of(self, partition: Partition) -> RowFacts:
         """Count rows and labels."""
         y = partition.y
         check_labels(y)

@@ -1,13 +1,13 @@
 """The form of the rows of partitions: arrays, or tables that are yet to be encoded by a fitted model."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
+from sgdone.cluster.answers import PartitionError
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.requests import PartitionError, Request
 from sgdone.cluster.rounds import Rounds
 from sgdone.estimators.summarised import Summarised
-from sgdone.sums.row_sum import message
+from sgdone.sums.row_sum import RowSum, message
 
 
 @final
@@ -36,10 +36,10 @@ class FormOfRows:
 @final
 @message
 @dataclass(frozen=True)
-class AskFormOfRows(Request):
+class AskFormOfRows(RowSum):
     """Ask for the form of the rows."""
 
-    def work(self, partition: Partition, *shared: Any) -> FormOfRows:
+    def of(self, partition: Partition) -> FormOfRows:
         """The form of these rows."""
         return FormOfRows(partition.number, int(partition.X.shape[1]), partition.is_table)
 

@@ -6,8 +6,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.cluster.answers import PartitionError
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.requests import PartitionError, Request
 from sgdone.cluster.summary_problem import SummaryProblem, rows_of_partition
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.source import Block
@@ -100,7 +100,7 @@ def joined_labels(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
 @final
 @message
 @dataclass(frozen=True)
-class FactsOfRows(Request):
+class FactsOfRows:
     """Ask for the facts about the rows; the problem is shared, whose units of the sums are not used."""
 
     def work(self, partition: Partition, *shared: Any) -> SampleFacts | None:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.requests import Request
 from sgdone.cluster.sample_facts import joined_labels
 from sgdone.cluster.separation_margins import margin_signs
 from sgdone.cluster.summary_problem import SummaryProblem, SummaryRows, rows_of_partition
@@ -50,7 +49,7 @@ _SUMS: Final[dict[SumName, Callable[..., Array]]] = {
 @final
 @message
 @dataclass(frozen=True)
-class SumOfRows(Request):
+class SumOfRows:
     """Ask for a sum over the rows; the problem is shared.
 
     Parameters
@@ -74,7 +73,7 @@ class SumOfRows(Request):
 @final
 @message
 @dataclass(frozen=True)
-class CurvatureAt(Request):
+class CurvatureAt:
     """Ask for loss, gradient and curvature at a model; the problem is shared."""
 
     model: Array
@@ -105,7 +104,7 @@ class Largest:
 @final
 @message
 @dataclass(frozen=True)
-class LargestChange(Request):
+class LargestChange:
     """Ask for the largest change of a score by a step; the problem is shared."""
 
     step: Array
@@ -120,7 +119,7 @@ class LargestChange(Request):
 @final
 @message
 @dataclass(frozen=True)
-class RowsAlong(Request):
+class RowsAlong:
     """Ask how many rows directions separate, and how many are on the wrong side or in doubt; the problem is shared.
 
     Parameters
@@ -171,7 +170,7 @@ class GroupScores:
 @final
 @message
 @dataclass(frozen=True)
-class GroupScoresAt(Request):
+class GroupScoresAt:
     """Ask for the gradients of the groups at a model; the problem is shared."""
 
     model: Array

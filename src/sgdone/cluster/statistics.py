@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.units import Units, roles_of
+from sgdone.cluster.answers import PartitionError
+from sgdone.cluster.label_coding import ClassWeights
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.problem import ClassWeights
-from sgdone.cluster.requests import PartitionError, Request
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.label_kinds import check_labels
 from sgdone.data.learning_task import Task
@@ -19,7 +19,7 @@ from sgdone.data.source import Block
 from sgdone.data.table import reads_as_number
 from sgdone.message_text import RowError, shortened
 from sgdone.sums.columns import ColumnMoments, EntryMoments, column_moments, entry_moments, moments_of
-from sgdone.sums.row_sum import message
+from sgdone.sums.row_sum import RowSum, message
 
 Array = NDArray[np.float64]
 
@@ -135,7 +135,7 @@ class RowStatistics:
 @final
 @message
 @dataclass(frozen=True)
-class Statistics(Request):
+class Statistics(RowSum):
     """Ask for the statistics of the rows."""
 
     identifies_rows: ClassVar[bool] = True
@@ -145,7 +145,7 @@ class Statistics(Request):
     #: Whether to compute a digest of the rows, to find later whether they have changed.
     digest: bool = False
 
-    def work(self, partition: Partition, *shared: Any) -> RowStatistics:
+    def of(self, partition: Partition) -> RowStatistics:
         """Check the rows, and add them up."""
         if self.task == "classification":
             check_labels(partition.y)

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sgdone.cluster.label_coding import ClassWeights
 from sgdone.cluster.level_sums import LevelsOfPartition, LevelSums
 from sgdone.cluster.partition_sample import PartitionSample
-from sgdone.cluster.problem import ClassWeights
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.row_form import encode_tables
 from sgdone.cluster.search import MOST_COEFFICIENTS
@@ -81,12 +81,12 @@ def summarise_partitions(
     Examples
     --------
     >>> from sgdone import LinearRegressor
-    >>> from sgdone.cluster import Here, Partition
+    >>> from sgdone.cluster import LocalEngine, Partition
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((300, 2))
     >>> y = X @ [1.0, -2.0] + rng.standard_normal(300)
     >>> model = LinearRegressor().fit(X, y)
-    >>> found = summarise_partitions(Rounds(Here([Partition(k, X[k::4], y[k::4]) for k in range(4)])), model)
+    >>> found = summarise_partitions(Rounds(LocalEngine([Partition(k, X[k::4], y[k::4]) for k in range(4)])), model)
     >>> bool(np.allclose(found.std_err, model.summary(X, y).std_err))
     True
     """

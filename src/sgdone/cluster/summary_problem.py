@@ -1,7 +1,7 @@
 """What is summarised, and the rows of a partition as the sums of a summary need them."""
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, final
 from weakref import WeakKeyDictionary
@@ -9,16 +9,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.cluster.label_coding import ClassWeights, LabelCoding
 from sgdone.cluster.messages import to_bytes
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.problem import ClassWeights, Problem
 from sgdone.cluster.separation_margins import separated_rows
 from sgdone.data.rows import Rows, Scaling, frozen
 from sgdone.data.source import Block
 from sgdone.inference.feature_choice import FeatureChoice
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.pieces import BlockPieces, Pieces, in_units
-from sgdone.sums.row_sum import message
+from sgdone.sums.row_sum import SHARED, RowSum, message
 
 Array = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ class SummaryRows:
     """
 
     def __init__(self, partition: Partition, problem: SummaryProblem) -> None:
-        labels = Problem(problem.objective, problem.classes, problem.scaling).labels(partition.y)
+        labels = LabelCoding(problem.classes).labels(partition.y)
         block = partition.block_of(labels - problem.origin, problem.class_weights)
         matrix = partition.X if problem.choice is None else problem.choice.rows(partition.X)
         if matrix.shape[1] != len(problem.names):
@@ -154,3 +154,22 @@ def rows_of_partition(partition: Partition, problem: SummaryProblem) -> SummaryR
     if known is None or known[0] != problem.key:
         known = _KEPT[partition] = problem.key, SummaryRows(partition, problem)
     return known[1]
+
+
+@final
+@message
+@dataclass(frozen=True)
+class OfSummary(RowSum):
+    """A sum over the rows of a summary: ``request.work(partition, problem)``."""
+
+    request: Any
+    problem: SummaryProblem = field(metadata=SHARED)
+
+    @property
+    def request_name(self) -> str:
+        """That of the class of the sum."""
+        return type(self.request).__name__
+
+    def of(self, partition: Partition) -> Any:
+        """The sum over these rows."""
+        return self.request.work(partition, self.problem)

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
+from sgdone.cluster.answers import PartitionError
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.requests import PartitionError, Request
 from sgdone.cluster.rounds import Rounds
-from sgdone.sums.row_sum import message
+from sgdone.sums.row_sum import RowSum, message
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.kinds import Column, Kind, settle
 from sgdone.tables.merged_encoders import merge_encoders
@@ -76,10 +76,10 @@ def _added(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int
 @final
 @message
 @dataclass(frozen=True)
-class KindsOfColumns(Request):
+class KindsOfColumns(RowSum):
     """Ask what the rows of each partition take the columns of their table for."""
 
-    def work(self, partition: Partition, *shared: Any) -> KindVotes:
+    def of(self, partition: Partition) -> KindVotes:
         """One vote a row."""
         if not partition.is_table:
             return KindVotes(partition.number, None)
@@ -104,7 +104,7 @@ def _votes(column: Column, n_rows: int) -> dict[str, int]:
 @final
 @message
 @dataclass(frozen=True)
-class LearnColumns(Request):
+class LearnColumns(RowSum):
     """Ask what the rows of each partition say about the columns of their table.
 
     Levels, words and gaps are numbered by partition, then by first appearance: partitions are merged one after the
@@ -120,7 +120,7 @@ class LearnColumns(Request):
 
     columns: dict[str, str]
 
-    def work(self, partition: Partition, *shared: Any) -> LearntColumns:
+    def of(self, partition: Partition) -> LearntColumns:
         """An encoder of these rows."""
         encoder = TableEncoderCore(self.columns)
         encoder.partial_fit_encode(partition.X, partition.sample_weight)

@@ -6,35 +6,44 @@ import numpy as np
 
 from sgdone.cluster.bank_pass import Averaged
 from sgdone.cluster.course import Course
-from sgdone.cluster.row_sums import SummedRows
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Judgement, Progress
 from sgdone.interfaces.stop import Status, Stop
-from sgdone.newton import EXACT, Minimum
+from sgdone.newton import EXACT, Minimum, Problem
 from sgdone.run.verdict import Verdict
 from sgdone.stopping import Decrement
 
 
 def verdict_of(
-    found: Minimum, objective: Objective, rows: SummedRows, averaged: Averaged, course: Course, *, separated: bool
+    found: Minimum,
+    objective: Objective,
+    problem: Problem,
+    early: Stop | None,
+    averaged: Averaged,
+    course: Course,
+    *,
+    separated: bool,
 ) -> Verdict:
-    """Why the fit ended, and what is left to gain, also in units of the estimation noise p/(2n)."""
-    rounds, evaluations = rows.rounds, course.evaluations
+    """Why the fit ended, and what is left to gain, also in units of the estimation noise p/(2n).
+
+    ``early`` is what ended the fit before the optimum, if something did.
+    """
+    n_rows, evaluations = problem.n_rows, course.evaluations
     made, weight = len(course.trace), found.at.sums.weight
-    unit = max(found.at.sums.dispersion(objective), rows.least_unit)
-    gain, noise = found.decrement * unit / weight, rows.problem.n_coefficients / (2.0 * weight) * unit
+    unit = problem.dispersion(found.at.sums)
+    gain, noise = found.decrement * unit / weight, problem.system.n_coefficients / (2.0 * weight) * unit
     value, unknown = found.at.value / weight, float("nan")
     judgement = Judgement(
         value, unknown, gain, 0.0, unknown, unknown, estimated_by="training", decrement=found.decrement
     )
     loss, exact = found.at.sums.loss / weight, Decrement(EXACT)
-    progress = Progress(evaluations, made * rows.n_rows, rows.n_rows, made, True, loss, 0.0, judgement=judgement)
-    ended = exact.observe(exact.start(rows.n_rows), progress)
+    progress = Progress(evaluations, made * n_rows, n_rows, made, True, loss, 0.0, judgement=judgement)
+    ended = exact.observe(exact.start(n_rows), progress)
     if ended is not None:
         share = f"; the expected gain of further steps is {gain / noise:.1g} of the estimation noise" if noise else ""
         ended = replace(ended, reason=ended.reason + share)
-    elif rounds.ended is not None:
-        ended = _early(rounds.ended, value, gain)
+    elif early is not None:
+        ended = _early(early, value, gain)
     else:
         reason = f"no step lowers the training objective, {value:.6g}, by the {gain:.2g} that is expected"
         ended = Stop("", Status.STALLED, reason, {}, "Give a larger alpha.")
@@ -49,7 +58,7 @@ def verdict_of(
     }
     if separated:
         evidence["separation"] = "complete"
-        ended = _with_separation(ended, rows.n_rows, penalised=objective.penalty > 0)
+        ended = _with_separation(ended, n_rows, penalised=objective.penalty > 0)
     return Verdict(
         ended.status, ended.rule, evaluations, float(made), ended.reason, evidence, ended.advice, counts="update"
     )

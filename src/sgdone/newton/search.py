@@ -5,7 +5,7 @@ readings of the rows: see `together`.
 """
 
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -54,6 +54,10 @@ class Problem:
     penalties: Array
     n_rows: int
     least_dispersion: float = 0.0
+
+    def penalised(self, strength: float) -> "Problem":
+        """The same with another penalty."""
+        return replace(self, penalties=self.system.penalties(strength))
 
     def second_order(self, model: Array, curvature: Curvature) -> SecondOrderAt:
         """The sum to ask for at a model."""
@@ -106,11 +110,20 @@ class Minimum:
 
 @dataclass
 class Position:
-    """Where a search is, for those who follow it: the last model that it accepted, and the objective there."""
+    """Where a search is, for those who follow it: the last point that it accepted, and the last decrement."""
 
-    model: Array | None = None
-    value: float = np.nan
+    at: Point | None = None
     decrement: float = np.inf
+
+    @property
+    def model(self) -> Array | None:
+        """The model; None before the first sum."""
+        return None if self.at is None else self.at.model
+
+    @property
+    def value(self) -> float:
+        """The objective there; NaN before the first sum."""
+        return np.nan if self.at is None else self.at.value
 
 
 def minimise(
@@ -149,7 +162,7 @@ def minimise(
     if not (np.isfinite(at.value) and np.all(np.isfinite(at.gradient))):
         raise OverflowError("the loss of the start is too large")
     for step in range(most_steps):
-        position.model, position.value = at.model, at.value
+        position.at = at
         at, direction = yield from directions.at(at)
         if direction is not None and tol > EXACT and at.decrement(direction) <= problem.enough(tol, at):
             # Those who ask for less than the optimum use the curvature there.

@@ -6,12 +6,13 @@ answer the same requests.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar, final
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Literal, Protocol, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.data.row_hash import row_hashes
 from sgdone.data.rows import Scaling
 from sgdone.data.source import Block, Source
 from sgdone.data.stream import Stream
@@ -23,19 +24,28 @@ from sgdone.sums.system import System
 Array = NDArray[np.float64]
 Kind = TypeVar("Kind", bound=type)
 Found = TypeVar("Found")
+#: Rows without the validation rows, or the validation rows alone.
+RowSet = Literal["training", "validation"]
 
+#: Rows whose hash is below this, a tenth of all, are validation rows.
+_TENTH = np.uint64((1 << 64) // 10)
 #: Units whose pieces are kept, because two sets of them are compared; and models, because several searches share a
 #: reading.
 _KEPT_UNITS, _KEPT_MODELS = 2, 4
 
 #: Messages by their names: dataclasses that travel between processes.
 MESSAGES: dict[str, type[Any]] = {}
+#: Metadata of a field whose value several requests share: it is sent once, and kept by those who answer.
+SHARED: Final = {"shared": True}
 
 
 def message(kind: Kind) -> Kind:
     """Let a dataclass travel to other processes. Its fields are messages, or values that model files can store."""
     MESSAGES[kind.__name__] = kind
     return kind
+
+
+message(System)
 
 
 class RowSum(ABC):
@@ -49,6 +59,11 @@ class RowSum(ABC):
     is_pass: ClassVar[bool] = True
     #: Whether the value is the loss of a model, a `sgdone.sums.second_order.SecondOrder`: the trace keeps it.
     is_evaluation: ClassVar[bool] = False
+
+    @property
+    def request_name(self) -> str:
+        """Name of the sum in traces: that of its class."""
+        return type(self).__name__
 
     @abstractmethod
     def of(self, rows: Any) -> Any:
@@ -106,6 +121,7 @@ class MemoryRows(ReadableRows):
         self.block, self.frequency, self.threads = block, frequency, threads
         self._pieces: list[tuple[Scaling, BlockPieces]] = []
         self._at_models: list[tuple[Pieces, Array, Any]] = []
+        self._some: dict[tuple[RowSet, int], MemoryRows] = {}
 
     @property
     def n_rows(self) -> int:
@@ -132,6 +148,16 @@ class MemoryRows(ReadableRows):
         made = make()
         self._at_models = [(pieces, model, made), *self._at_models][:_KEPT_MODELS]
         return made
+
+    def some(self, row_set: RowSet, key: int) -> "MemoryRows":
+        """The validation rows, or the others; ``key`` draws them by a hash, the same for all copies of a row."""
+        if (row_set, key) not in self._some:
+            chosen = row_hashes(self.block.rows.whole(), key) < _TENTH
+            keep = chosen if row_set == "validation" else ~chosen
+            weights = np.where(keep, np.broadcast_to(self.block.sample_weight, keep.shape), 0.0)
+            made = MemoryRows(replace(self.block, sample_weight=weights), self.frequency, self.threads)
+            self._some[row_set, key] = made
+        return self._some[row_set, key]
 
 
 @final
@@ -196,3 +222,23 @@ class SeveralSums(RowSum):
     def of(self, rows: Any) -> SeveralValues:
         """The values of all of them."""
         return SeveralValues(tuple(request.of(rows) for request in self.requests))
+
+
+@final
+@message
+@dataclass(frozen=True)
+class OfSomeRows(RowSum):
+    """A sum over the validation rows or the others: see `MemoryRows.some`."""
+
+    request: Any
+    row_set: RowSet
+    key: int
+
+    @property
+    def request_name(self) -> str:
+        """That of the sum."""
+        return str(self.request.request_name)
+
+    def of(self, rows: MemoryRows) -> Any:
+        """The value for these of the rows."""
+        return self.request.of(rows.some(self.row_set, self.key))

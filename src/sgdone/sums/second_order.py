@@ -5,7 +5,7 @@ With z = x̃ᵀw + b for a row x̃ = (x − shift)/scale and a weight v, the sum
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, final
 
 import numpy as np
@@ -16,7 +16,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.sums.derivatives import Derivatives, derivatives
 from sgdone.sums.merging import merged
 from sgdone.sums.pieces import Piece, Pieces
-from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, message
+from sgdone.sums.row_sum import SHARED, ArraySum, ReadableRows, RowSum, message
 from sgdone.sums.scaled_rows import ScaledRows
 from sgdone.sums.system import System, contrasts
 
@@ -80,8 +80,8 @@ class SecondOrderAt(RowSum):
 
     is_evaluation: ClassVar[bool] = True
 
-    system: System
-    model: Array
+    system: System = field(metadata=SHARED)
+    model: Array = field(metadata=SHARED)
     curvature: Curvature = "full"
 
     def of(self, rows: ReadableRows) -> SecondOrder | None:
@@ -100,8 +100,8 @@ class CurvatureProduct(RowSum):
 
     is_pass: ClassVar[bool] = False
 
-    system: System
-    model: Array
+    system: System = field(metadata=SHARED)
+    model: Array = field(metadata=SHARED)
     direction: Array
 
     def of(self, rows: ReadableRows) -> ArraySum | None:
@@ -126,7 +126,7 @@ class CurvatureProduct(RowSum):
 class LossesAt(RowSum):
     """Summed losses of several models (the first axis), and the weight of the rows, which comes last."""
 
-    system: System
+    system: System = field(metadata=SHARED)
     models: Array
 
     def of(self, rows: ReadableRows) -> ArraySum | None:

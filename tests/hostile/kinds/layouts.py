@@ -10,7 +10,7 @@ from scipy import sparse
 
 import sgdone
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, losses, solvers
-from sgdone.cluster import Here, Partition, fit_model
+from sgdone.cluster import LocalEngine, Partition, fit_model
 from sgdone.data.mixed_matrix import MixedMatrix, with_dense_columns
 from sgdone.interfaces.registry import names
 from sgdone.losses.loss import Loss
@@ -127,7 +127,7 @@ def _partitions(model: Any, X: Any, y: Any, weight: Any) -> None:
         Partition(k, X[rows], y[rows], None if weight is None else weight[rows])
         for k, rows in enumerate((slice(0, 10), slice(10, None)))
     ]
-    fit_model(model, Here(parts))
+    fit_model(model, LocalEngine(parts))
 
 
 _WAYS: dict[str, Callable[[Any, Any, Any, Any], None]] = {

@@ -1,39 +1,28 @@
-"""What partitions are asked for, and how they answer: pure functions of a request and a partition."""
+"""Answers of partitions to requests: pure functions of a `sgdone.sums.row_sum.RowSum` and a partition."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, final
+from typing import Any, final
 
 import numpy as np
 
-from sgdone.cluster.messages import from_bytes, to_bytes
+from sgdone.cluster.messages import from_bytes, request_from, to_bytes
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.tree_sum import TreeSum
 from sgdone.data.table import errors_located
 from sgdone.data.threads import single_thread
 from sgdone.sums.row_sum import message
 
-#: A request, and what several rounds share: an engine may keep parts at its workers that it has sent before.
+#: A request, and its shared values: an engine may keep parts at its workers that it has sent before.
 Parts = tuple[bytes, ...]
+
+#: Shared values that are kept: the labels, the units, and the models of several searches.
+_MOST_SHARED = 8
 
 
 class PartitionError(ValueError):
     """Raised for a partition that cannot be used; it names the partition and, where known, the row."""
-
-
-class Request(ABC):
-    """What a partition is asked for in a round."""
-
-    #: Whether answers are merged one after the other, in the order of the partitions, instead of in a tree.
-    in_order: ClassVar[bool] = False
-    #: Whether the answer shows that rows have changed: a fit that is resumed asks for it again.
-    identifies_rows: ClassVar[bool] = False
-
-    @abstractmethod
-    def work(self, partition: Partition, *shared: Any) -> Any:
-        """A sum over the rows of a partition, with a method `merge`; ``shared`` are the other parts of the request."""
 
 
 @final
@@ -70,17 +59,17 @@ def partition_work(parts: Parts, partition: Partition) -> bytes:
     """
     if partition.fault or partition.is_empty:
         return to_bytes(Answer(partition.number, None, partition.fault))
-    request, shared = from_bytes(parts[0]), map(_shared, parts[1:])
+    request = request_from(parts[0], [_shared(part) for part in parts[1:]])
     try:
         with errors_located(partition.place), single_thread(), np.errstate(over="ignore", invalid="ignore"):
-            return to_bytes(Answer(partition.number, request.work(partition, *shared)))
+            return to_bytes(Answer(partition.number, request.of(partition)))
     except (TypeError, ValueError) as error:
         return to_bytes(Answer(partition.number, None, str(error)))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=_MOST_SHARED)
 def _shared(part: bytes) -> Any:
-    """A part that several partitions of this process, and several rounds, have in common."""
+    """A value that several partitions of this process, and several rounds, have in common."""
     return from_bytes(part)
 
 

@@ -1,0 +1,72 @@
+"""Newton's method as a generator, and several searches on the same readings."""
+
+import numpy as np
+import pytest
+
+from sgdone.data import ArraySource
+from sgdone.data.rows import Scaling
+from sgdone.interfaces.objective import Objective
+from sgdone.losses import Logistic
+from sgdone.newton import EXACT, Problem, answered, minimise, together
+from sgdone.newton.direction import ByFactors, ByProducts
+from sgdone.sums.row_sum import MemoryRows, SeveralSums
+from sgdone.sums.second_order import LossesAt
+from sgdone.sums.system import System
+
+SYSTEM = System(Objective.of_classes(Logistic(), 2), Scaling(np.ones(3)))
+
+
+class CountedRows:
+    """Rows that count their readings."""
+
+    def __init__(self, rows):
+        self.rows, self.requests = rows, []
+
+    def sum(self, request):
+        self.requests.append(request)
+        return self.rows.sum(request)
+
+
+def some_rows(n_rows=300):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n_rows, 3))
+    y = np.where(X[:, 0] + rng.logistic(size=n_rows) > 0, 1.0, -1.0)
+    return MemoryRows(next(ArraySource(X, y, shuffle=False).blocks(rng)))
+
+
+def searches(rows, count=3):
+    """Searches at several penalties, one of them by products."""
+    kinds = [ByFactors, ByFactors, lambda system: ByProducts(system, 0.01, 20)]
+    problem = Problem(SYSTEM, SYSTEM.penalties(0.0), rows.n_rows)
+    for kind, strength in list(zip(kinds, (0.1, 100.0, 10.0), strict=True))[:count]:
+        yield minimise(problem.penalised(strength), np.zeros(SYSTEM.shape), EXACT, kind(SYSTEM))
+
+
+def test_searches_together_are_those_alone_in_as_many_readings_as_the_longest():
+    rows, readings, alone = some_rows(), [], []
+    for search in searches(rows):
+        counted = CountedRows(rows)
+        alone.append(answered(counted, search))
+        readings.append(len(counted.requests))
+    counted = CountedRows(rows)
+    found = answered(counted, together(list(searches(rows))))
+    assert len(counted.requests) == max(readings)
+    several = sum(isinstance(request, SeveralSums) for request in counted.requests)
+    assert several == sorted(readings)[-2]
+    for one, other in zip(found, alone, strict=True):
+        assert one.decrement <= EXACT
+        assert one.model.tobytes() == other.model.tobytes()
+
+
+def test_no_searches_need_no_reading():
+    assert answered(CountedRows(None), together([])) == []
+
+
+def test_an_error_ends_all_searches():
+    def fails():
+        yield LossesAt(SYSTEM, np.zeros((1, *SYSTEM.shape)))
+        raise RuntimeError("no way on")
+
+    rows = some_rows()
+    with pytest.raises(RuntimeError, match="no way on"):
+        answered(rows, together([*searches(rows, 2), fails()]))
