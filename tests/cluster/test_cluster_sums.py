@@ -9,8 +9,8 @@ from sgdone.auto.progressive_losses import ProgressiveLosses
 from sgdone.auto.units import Units
 from sgdone.cluster.engine import LocalEngine, groups_of
 from sgdone.cluster.label_coding import LabelCoding
-from sgdone.cluster.labelled_rows import LabelledRows
 from sgdone.cluster.messages import from_bytes, request_from, split_request, to_bytes
+from sgdone.cluster.partition_source import PartitionSource
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import Statistics
 from sgdone.cluster.tables import KindVotes
@@ -59,7 +59,7 @@ def test_sums_of_neighbours_are_subtrees(count):
 def test_units_are_those_of_one_machine():
     X, y = logistic_problem(1_000, 4)
     weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
-    found = Rounds(LocalEngine(split(X, y, 7, weights))).ask(Statistics("classification"))
+    found = Rounds(LocalEngine(split(X, y, 7, weights))).sum(Statistics("classification"))
     block = next(ArraySource(X, np.ones(len(y)), weights, shuffle=False).blocks(np.random.default_rng(0)))
     for fit_intercept in (True, False):
         expected = Units.of_all_rows(block, centred=fit_intercept)
@@ -110,11 +110,12 @@ def test_values_that_requests_share_are_sent_once():
     found = request_from(*split_request(SeveralSums(requests))).requests
     assert all(one.system is system and one.model is model for one in found)
     np.testing.assert_array_equal([one.direction for one in found], directions)
-    rows = LabelledRows(Rounds(LocalEngine(split(X, y, 3))), LabelCoding(np.array(["no", "yes"])))
+    rounds = Rounds(LocalEngine(split(X, y, 3)))
+    rows = PartitionSource(rounds, LabelCoding(np.array(["no", "yes"])), rounds.sum(Statistics("classification")))
     alone = [rows.sum(request).values for request in requests]
     together = rows.sum(SeveralSums(requests)).values
     np.testing.assert_array_equal(alone, [one.values for one in together])
-    records = rows.rounds.records
+    records = rounds.records[1:]
     assert [record.request for record in records] == ["CurvatureProduct"] * 3 + ["SeveralSums"]
     assert records[0].bytes_new == records[0].bytes_sent == records[1].bytes_sent
     assert 2 * records[1].bytes_new < records[1].bytes_sent

@@ -65,7 +65,7 @@ def partitions_of(tables, labels=None):
 
 
 def kinds_of(tables, columns=None):
-    return agreed_kinds(Rounds(LocalEngine(partitions_of(tables))).ask(KindsOfColumns()), columns)
+    return agreed_kinds(Rounds(LocalEngine(partitions_of(tables))).sum(KindsOfColumns()), columns)
 
 
 def encoder_of(tables, columns=None):
@@ -137,7 +137,7 @@ def test_columns_that_differ_between_partitions():
     with pytest.raises(
         PartitionError, match=r"partition 1 and partition 0: column 'x' is a category .* state its kind"
     ):
-        Rounds(Shuffled(partitions_of([first, pa.table({"x": ["low", "high"]})]))).ask(learnt)
+        Rounds(Shuffled(partitions_of([first, pa.table({"x": ["low", "high"]})]))).sum(learnt)
     with pytest.raises(PartitionError, match="columns differ: 'y'"):
         encoder_of([first, pa.table({"x": [1.0], "y": [2.0]})])
     with pytest.raises(ValueError, match="no partition has a row"):

@@ -79,6 +79,10 @@ class ExactState:
         Units of the columns.
     before : Judgement or None
         Validation loss of the previous phase.
+    each_counts : bool
+        Whether each sum is a reading of its own.
+    evidence : dict
+        Further evidence for the verdict.
     """
 
     system: System
@@ -91,12 +95,14 @@ class ExactState:
     start: Array
     units: Units
     before: Judgement | None = None
+    each_counts: bool = False
+    evidence: dict[str, Any] = field(default_factory=dict)
     readings: Followed = field(init=False)
     steps: int = 0
     judgement: Judgement | None = None
 
     def __post_init__(self) -> None:
-        self.readings = Followed(self.rows, self.path.evaluations())
+        self.readings = Followed(self.rows, self.path.evaluations(), each_counts=self.each_counts)
 
     @property
     def objective(self) -> Objective:
@@ -117,8 +123,6 @@ class ExactPhase(Method):
     whole_passes: ClassVar[bool] = True
     takes_blocks: ClassVar[bool] = False
     can_diverge: ClassVar[bool] = False
-
-    tol: float
 
     def rule(self, stop: StopRule) -> StopRule:
         """`Decrement`, and the budgets of the run."""
@@ -144,7 +148,7 @@ class ExactPhase(Method):
             self._raise_for_bad_row(state, error)
         state.steps += 1
         if request is not None and request.is_evaluation:
-            state.path.evaluated = Evaluated.of(value, state.n_used)
+            state.path.evaluated = Evaluated.of(value, state.n_used, state.objective)
         found = state.path.evaluated
         return Report(
             first,

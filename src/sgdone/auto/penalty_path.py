@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.units import Units
+from sgdone.interfaces.objective import Objective
 from sgdone.sums.row_sum import RowSum
 from sgdone.sums.second_order import SecondOrder
 
@@ -18,15 +19,16 @@ Readings = Generator[RowSum | None, Any, None]
 
 
 class Evaluated(NamedTuple):
-    """What one reading of all rows found at a model: mean loss, and share of errors or mean squared error."""
+    """What one reading of all rows found at a model: mean loss, and share of errors or root mean squared error."""
 
     loss: float = float("nan")
     error: float = float("nan")
 
     @classmethod
-    def of(cls, sums: SecondOrder, n_rows: int) -> "Evaluated":
+    def of(cls, sums: SecondOrder, n_rows: int, objective: Objective) -> "Evaluated":
         """What sums at a model say."""
-        return cls(sums.loss / sums.weight, sums.misses / n_rows)
+        error = sums.misses / n_rows
+        return cls(sums.loss / sums.weight, float(np.sqrt(error)) if objective.is_regression else error)
 
 
 @final

@@ -106,7 +106,7 @@ def opened_partitions(parts: FileParts, engine_of: EngineOf) -> Iterator[OpenedP
 
 def _mixed_columns(rounds: Rounds, parts: FileParts) -> list[str]:
     """Columns that are of numbers, booleans or dates in some parts, and of something else in others."""
-    votes: KindVotes | None = rounds.ask(KindsOfColumns())
+    votes: KindVotes | None = rounds.sum(KindsOfColumns())
     known = set(parts.parts[0].options.as_strings)
     strings = {str(Kind.CATEGORY), str(Kind.TEXT)}
     return [

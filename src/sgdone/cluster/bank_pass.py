@@ -1,8 +1,8 @@
 """One pass of the bank over each partition, from a common start: losses to choose by, and models to average."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from sgdone.auto.progressive_losses import ProgressiveLosses
 from sgdone.auto.units import Units
 from sgdone.cluster.label_coding import LabelCoding
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import LabelSums, RowStatistics
 from sgdone.data.preparation import InUnits
 from sgdone.interfaces.objective import Objective
@@ -126,8 +125,8 @@ class Averaged:
 
 
 def average(
-    rounds: Rounds, system: System, coding: LabelCoding, statistics: RowStatistics, units: Units, seed: int
-) -> Averaged:
+    system: System, coding: LabelCoding, statistics: RowStatistics, units: Units, seed: int
+) -> Generator[RowSum, Any, Averaged]:
     """Train the bank on each partition, choose by the summed losses, and average by the weights of the rows."""
     objective, rows = system.objective, statistics.rows
     smoothness = smoothness_of(objective, statistics.labels)
@@ -148,12 +147,12 @@ def average(
         seed,
         "each" if size <= _MOST_BYTES else "none",
     )
-    sums: BankSums = rounds.ask(request)
+    sums: BankSums = yield request
     chosen, lead = sums.losses.tied, CANDIDATES[sums.losses.lead]
     if request.models == "each":
         return Averaged(sums.mean_of(chosen), lead, sums.losses)
     candidates, own = tuple(CANDIDATES[k] for k in chosen), tuple(alphas[k] for k in chosen)
-    trained: BankSums = rounds.ask(replace(request, candidates=candidates, alphas=own, models="mean"))
+    trained: BankSums = yield replace(request, candidates=candidates, alphas=own, models="mean")
     return Averaged(trained.mean_of([0]), lead, sums.losses)
 
 

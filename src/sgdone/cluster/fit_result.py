@@ -5,13 +5,11 @@ from typing import Any, final
 
 from numpy.typing import NDArray
 
-from sgdone.auto.bank_state import BankState
 from sgdone.auto.units import Units
 from sgdone.cluster.rounds import RoundRecord
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
-from sgdone.run import Trace
-from sgdone.run.verdict import Verdict
+from sgdone.run import Result, Trace, Verdict
 from sgdone.tables import TableEncoderCore
 
 
@@ -22,20 +20,14 @@ class ClusterFit:
 
     Parameters
     ----------
-    model : Model
-        In the user's units.
+    result : Result
+        Model, trace and verdict, as of a fit on one machine.
     classes : ndarray or None
         The labels, sorted; None in regression.
-    objective : Objective
-        What was minimised, with the penalty that was given or chosen.
     encoder : TableEncoderCore or None
         How tables were encoded; None for arrays.
     units : Units
         Units in which the penalty acts on the coefficients.
-    state : BankState
-        What further training starts from.
-    verdict, trace : Verdict, Trace
-        Why the fit ended and what is left to gain, and its rounds.
     rounds : tuple of RoundRecord
         Each round, with the bytes that it sent and received.
     n_rows : int
@@ -44,17 +36,33 @@ class ClusterFit:
         Names of the columns of arrays, if they have any.
     """
 
-    model: Model
+    result: Result
     classes: NDArray[Any] | None
-    objective: Objective
     encoder: TableEncoderCore | None
     units: Units
-    state: BankState
-    verdict: Verdict
-    trace: Trace
     rounds: tuple[RoundRecord, ...]
     n_rows: int
     names: list[str] | None
+
+    @property
+    def model(self) -> Model:
+        """The model in the user's units."""
+        return self.result.model
+
+    @property
+    def objective(self) -> Objective:
+        """What was minimised, with the penalty that was given or chosen."""
+        return self.result.objective
+
+    @property
+    def trace(self) -> Trace:
+        """One row per round."""
+        return self.result.trace
+
+    @property
+    def verdict(self) -> Verdict:
+        """Why the fit ended, and what is left to gain."""
+        return self.result.verdict
 
     @property
     def bytes_sent(self) -> int:

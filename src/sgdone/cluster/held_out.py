@@ -69,5 +69,5 @@ class ScoreHeldOutRows(RowSum):
 def held_out_rows(rounds: Rounds, coef: Array, intercept: Array) -> HeldOutRows | None:
     """The rows that partitions hold out, with their scores, in one round; None if there are none."""
     request = ScoreHeldOutRows(np.atleast_2d(coef).astype(np.float64), np.atleast_1d(intercept).astype(np.float64))
-    found: HeldOutRows | None = rounds.ask(request)
+    found: HeldOutRows | None = rounds.sum(request)
     return found

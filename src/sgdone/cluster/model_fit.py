@@ -14,7 +14,7 @@ from sgdone.estimators.fit_checkpoints import FitCheckpoints, custom_loss, ident
 from sgdone.estimators.parameters import as_alpha, as_bool, as_verbose, is_auto
 from sgdone.estimators.source_fit import features_measured
 from sgdone.interfaces.progress import Progress
-from sgdone.run import Hook, Result
+from sgdone.run import Hook
 
 LinearCore = LinearClassifierCore | LinearRegressorCore
 
@@ -80,18 +80,7 @@ def _identity(model: LinearCore) -> dict[str, Any]:
 
 
 def _become_fitted(model: LinearCore, found: ClusterFit) -> None:
-    classes, encoder, verdict = found.classes, found.encoder, found.verdict
-    result = Result(
-        found.model,
-        found.trace,
-        verdict,
-        found.objective,
-        found.state,
-        model._rule().start(found.n_rows),
-        len(found.rounds) * found.n_rows,
-        len(found.rounds),
-        model._rule().state_key,
-    )
+    classes, encoder, objective = found.classes, found.encoder, found.result.objective
     given: Any = model
     for name in ("encoder_", "feature_names_in_"):
         given.__dict__.pop(name, None)
@@ -101,10 +90,10 @@ def _become_fitted(model: LinearCore, found: ClusterFit) -> None:
         given.n_features_in_, given.feature_names_in_ = encoder.n_features_in_, encoder.feature_names_in_
     elif found.names is not None:
         given.feature_names_in_ = np.array(found.names, dtype=object)
-    given._n_outputs = found.objective.n_outputs
-    attributes = model._fitted_attributes([result], [None], n_features)
+    given._n_outputs = objective.n_outputs
+    attributes = model._fitted_attributes([found.result], [None], n_features)
     if classes is not None:
-        attributes |= {"classes_": classes, "multinomial_": found.objective.predicts == "softmax"}
+        attributes |= {"classes_": classes, "multinomial_": objective.predicts == "softmax"}
     model._keep(attributes | features_measured(found.units), partial_fit=False)
 
 

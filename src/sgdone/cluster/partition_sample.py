@@ -168,7 +168,7 @@ class PartitionSample(SampleSums):
         """Loss, gradient and curvature at a model; those of the last model are kept."""
         if self._last is not None and np.array_equal(self._last[0], model):
             return self._last[1]
-        found: SecondOrder = self._rounds.ask(OfSummary(CurvatureAt(model, curvature), self.problem))
+        found: SecondOrder = self._rounds.sum(OfSummary(CurvatureAt(model, curvature), self.problem))
         if curvature == "full":
             self._last = model, found
         return found
@@ -187,12 +187,12 @@ class PartitionSample(SampleSums):
 
     def group_score_products(self, model: Array) -> Array:
         """Σ over groups of (Σvg)(Σvg)ᵀ."""
-        found: GroupScores = self._rounds.ask(OfSummary(GroupScoresAt(model), self.problem))
+        found: GroupScores = self._rounds.sum(OfSummary(GroupScoresAt(model), self.problem))
         return np.asarray(found.sums.T @ found.sums)
 
     def largest_change(self, step: Array) -> float:
         """Largest change of a score by a step."""
-        found: Largest = self._rounds.ask(OfSummary(LargestChange(step), self.problem))
+        found: Largest = self._rounds.sum(OfSummary(LargestChange(step), self.problem))
         return found.value
 
     def information(self, model: Array) -> Array:
@@ -210,16 +210,16 @@ class PartitionSample(SampleSums):
 
     def rows_along(self, directions: Array) -> Array:
         """Of each direction, the number of rows that it separates, and of those that are on the wrong side."""
-        found: ArraySum = self._rounds.ask(OfSummary(RowsAlong(directions), self.problem))
+        found: ArraySum = self._rounds.sum(OfSummary(RowsAlong(directions), self.problem))
         return found.values
 
     def _sum(self, name: SumName, *arrays: Array) -> Array:
-        found: ArraySum = self._rounds.ask(OfSummary(SumOfRows(name, arrays), self.problem))
+        found: ArraySum = self._rounds.sum(OfSummary(SumOfRows(name, arrays), self.problem))
         return found.values
 
 
 def _facts(rounds: Rounds, problem: SummaryProblem) -> SampleFacts:
-    found: SampleFacts | None = rounds.ask(OfSummary(FactsOfRows(), problem))
+    found: SampleFacts | None = rounds.sum(OfSummary(FactsOfRows(), problem))
     if found is None:
         raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
     if problem.classes is not None and not problem.separated.size and not np.all(found.classes > 0):

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.near_path import ROWS_PER_COEFFICIENT, best_strength, has_likelihood
-from sgdone.cluster.search import MOST_COEFFICIENTS, minimise
-from sgdone.newton import Minimum, Position, Problem, together
+from sgdone.auto.penalty_path import Optimum, PenaltyPath, Readings
+from sgdone.cluster.search import MOST_COEFFICIENTS, minimise, separates
+from sgdone.newton import EXACT, Minimum, Position, Problem, together
 from sgdone.sums.row_sum import ArraySum, OfSomeRows, RowSum
 from sgdone.sums.second_order import LossesAt
 
@@ -65,6 +66,74 @@ class Chosen:
 
 
 Choice = Generator[RowSum, Any, Chosen]
+
+
+@final
+class SummedPath(PenaltyPath):
+    """The optimum at a penalty that is given, or chosen by sums over all rows, wherever they are.
+
+    Parameters
+    ----------
+    problem : Problem
+        The objective; its penalties are not used.
+    chosen : Chosen
+        The penalty or a first guess, and a model to start from.
+    unit : float
+        Variance of the targets about that model; 1 in classification.
+    key : int
+        Draws validation rows.
+    chooses : bool
+        Whether the penalty is chosen.
+
+    Attributes
+    ----------
+    found : Minimum or None
+        The optimum, once it is known.
+    is_separated : bool
+        Whether some direction classifies all rows without error.
+    position : Position
+        Where the search at the penalty is.
+    """
+
+    def __init__(self, problem: Problem, chosen: Chosen, unit: float, key: int, *, chooses: bool) -> None:
+        self._problem, self._chosen, self._unit, self._key, self._chooses = problem, chosen, unit, key, chooses
+        self.found: Minimum | None = None
+        self.is_separated = False
+        self.position = Position()
+
+    def evaluations(self) -> Readings:
+        """Choose the penalty, find its optimum, and whether the classes are separated."""
+        chosen = self._chosen
+        if self._chooses:
+            yield from choose(self._problem, chosen, self._unit, self._key)
+        problem = self._problem.penalised(chosen.strength)
+        self.found = yield from minimise(problem, chosen.model, EXACT, self.position)
+        self.is_separated = yield from separates(problem, self.found, chosen.strength)
+
+    @property
+    def best(self) -> Optimum:
+        """The model so far."""
+        found, model = self.found, self.position.model
+        if found is not None:
+            return Optimum(found.model, self._chosen.strength, np.empty(0), found.decrement)
+        return Optimum(self._chosen.model if model is None else model, self._chosen.strength, np.empty(0), np.nan)
+
+    @property
+    def loss(self) -> float:
+        """Not known: all rows are trained on."""
+        return float("nan")
+
+    @property
+    def training_loss(self) -> float:
+        """The mean loss of the model so far, perhaps without the validation rows; NaN before its first sum."""
+        at = self.position.at or self._chosen.position.at
+        return float("nan") if at is None else at.sums.loss / at.sums.weight
+
+    @property
+    def unit(self) -> float:
+        """Variance of the targets about the model so far; 1 in classification."""
+        at = self.position.at
+        return self._unit if at is None else self._problem.dispersion(at.sums)
 
 
 def choose(problem: Problem, chosen: Chosen, unit: float, key: int) -> Choice:

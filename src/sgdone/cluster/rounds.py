@@ -12,7 +12,6 @@ from sgdone.cluster.engine import Engine
 from sgdone.cluster.messages import from_bytes, split_request, to_bytes
 from sgdone.cluster.round_log import RoundLog
 from sgdone.cluster.tree_sum import TreeSum
-from sgdone.interfaces.stop import Stop
 from sgdone.sums.merging import merged_pair
 from sgdone.sums.row_sum import RowSum
 
@@ -52,7 +51,7 @@ class Rounds:
     engine : Engine
         Where the partitions are.
     after_round : callable, optional
-        Called with each request, the record of its round and its sum; returns a reason to end the fit, or None.
+        Called with the record of each round.
     log : RoundLog, optional
         Sums of earlier rounds of the same fit, which are not asked for again, and of the rounds to come.
 
@@ -60,25 +59,24 @@ class Rounds:
     ----------
     records : list of RoundRecord
         The rounds made so far.
-    ended : Stop or None
-        Why no further search is to begin; None as long as nothing ends the fit.
+    after_round : callable or None
+        May be changed.
     """
 
     def __init__(
         self,
         engine: Engine,
-        after_round: Callable[[RowSum, RoundRecord, Any], Stop | None] | None = None,
+        after_round: Callable[[RoundRecord], None] | None = None,
         log: RoundLog | None = None,
     ) -> None:
-        self._engine, self._after_round, self._log = engine, after_round, log
+        self._engine, self.after_round, self._log = engine, after_round, log
         self._n_partitions: int | None = None
         #: Values that were shared last, with their bytes, and digests of the parts that were sent.
         self._packed: dict[int, tuple[Any, bytes]] = {}
         self._sent: set[bytes] = set()
         self.records: list[RoundRecord] = []
-        self.ended: Stop | None = None
 
-    def ask(self, request: RowSum) -> Any:
+    def sum(self, request: RowSum) -> Any:
         """The sum of the answers of all partitions that have rows; None if there is none."""
         began = time.perf_counter()
         parts = self._parts(request)
@@ -101,8 +99,8 @@ class Rounds:
             time.perf_counter() - began,
         )
         self.records.append(record)
-        ended = None if self._after_round is None else self._after_round(request, record, answer.value)
-        self.ended = self.ended or ended
+        if self.after_round is not None:
+            self.after_round(record)
         return answer.value
 
     def encode(self, encoder: Any) -> None:

@@ -78,7 +78,7 @@ def facts_of_rows(rounds: Rounds) -> RowFacts:
     >>> facts.rows, facts.values.tolist()
     (3, ['a', 'b', 'c'])
     """
-    found: RowFacts | None = rounds.ask(AskRowFacts())
+    found: RowFacts | None = rounds.sum(AskRowFacts())
     if found is None:
         raise ValueError("no partition has a row with a label and a positive weight: there is nothing to learn from")
     return found

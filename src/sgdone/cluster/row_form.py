@@ -46,7 +46,7 @@ class AskFormOfRows(RowSum):
 
 def encode_tables(rounds: Rounds, model: Summarised, n_features: int) -> None:
     """Encode tables by the encoder of the model; raise for rows that are not those of the model."""
-    form: FormOfRows | None = rounds.ask(AskFormOfRows())
+    form: FormOfRows | None = rounds.sum(AskFormOfRows())
     if form is None:
         raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
     encoder = getattr(model, "encoder_", None)

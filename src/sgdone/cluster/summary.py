@@ -163,7 +163,7 @@ def _class_weights(rounds: Rounds, class_weight: Any) -> ClassWeights | None:
     """The weights of the classes of all rows."""
     if class_weight is None:
         return None
-    found: RowStatistics = rounds.ask(Statistics("classification"))
+    found: RowStatistics = rounds.sum(Statistics("classification"))
     labels = found.labels
     assert labels.classes is not None
     return ClassWeights(labels.classes, class_weight_values(class_weight, labels.classes, labels.weights))
@@ -184,7 +184,7 @@ def _coding(
     columns, names = encoder.column_features(), fitted.feature_names
     divisions = divisions_of(columns, names)
     features = [own.features for own in divisions]
-    facts: LevelSums | None = rounds.ask(LevelsOfPartition(objective, classes, class_weights, features))
+    facts: LevelSums | None = rounds.sum(LevelsOfPartition(objective, classes, class_weights, features))
     if facts is None:
         raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
     coding = coding_of(columns, names, divisions, facts, fit_intercept=objective.fit_intercept)

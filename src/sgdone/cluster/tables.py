@@ -159,13 +159,13 @@ def learnt_encoder(rounds: Rounds, columns: Mapping[str, str] | None = None) -> 
     columns : dict, optional
         Kinds of columns that the user states.
     """
-    votes: KindVotes | None = rounds.ask(KindsOfColumns())
+    votes: KindVotes | None = rounds.sum(KindsOfColumns())
     if votes is None:
         raise ValueError("no partition has a row of positive weight: there is nothing to learn from")
     if votes.votes is None:
         if columns:
             raise ValueError(f"columns={dict(columns)!r} needs data frames: the partitions are arrays without names")
         return None
-    learnt: LearntColumns = rounds.ask(LearnColumns(agreed_kinds(votes, columns)))
+    learnt: LearntColumns = rounds.sum(LearnColumns(agreed_kinds(votes, columns)))
     rounds.encode(learnt.encoder)
     return learnt.encoder

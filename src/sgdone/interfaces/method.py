@@ -120,6 +120,8 @@ class Method(ABC):
     cost_per_pass: ClassVar[float] = 1.0
     #: Whether its weights can grow without bound.
     can_diverge: ClassVar[bool] = True
+    #: Whether budgets and hooks end it only after its end: it finds a first model.
+    runs_to_its_end: ClassVar[bool] = False
     #: Whether a run goes on without it where it cannot be used, is not worthwhile or does not reach its end.
     is_optional: ClassVar[bool] = False
 

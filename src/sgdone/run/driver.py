@@ -371,6 +371,7 @@ class TrainingLoop:
         """Train until the rule stops it."""
         source, stream, stretch = self.source, self.stream, self._stretch
         ended: Stop | None = None
+        later: Stop | None = None
         try:
             while ended is None:
                 block, first = method.prepare(state, stream.block), stream.position
@@ -406,11 +407,13 @@ class TrainingLoop:
                     _raise_for_bad_row(block, report)
                     return Stop("", Status.DIVERGED, divergence_reason(report))
                 fired = rule.observe(progress)
-                # A method that has ended by itself says why: a budget spent on the way does not matter.
-                ended = report.finished or fired
-                requests = [hook(progress) for hook in self._hooks]
-                if ended is None:
-                    ended = _requested_stop(requests, source, progress)
+                requested = _requested_stop([hook(progress) for hook in self._hooks], source, progress)
+                if method.runs_to_its_end:
+                    later = later or fired or requested
+                    ended = report.finished and (later or report.finished)
+                else:
+                    # A method that has ended by itself says why: a budget spent on the way does not matter.
+                    ended = report.finished or fired or requested
                 moved = report.position > first or report.fired or report.further_reads
                 if (
                     ended is None
@@ -428,6 +431,8 @@ class TrainingLoop:
                 if ended is None and interruption.received() and not waits:
                     ended = self._interrupted()
         except KeyboardInterrupt:
+            if method.runs_to_its_end:
+                raise
             ended = self._interrupted()
         return ended
 

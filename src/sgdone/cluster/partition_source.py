@@ -1,0 +1,137 @@
+"""The rows of all partitions as a source: each sum over them is a round."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from sgdone.cluster.label_coding import LabelCoding
+from sgdone.cluster.partition import Partition
+from sgdone.cluster.round_log import RoundLog
+from sgdone.cluster.rounds import RoundRecord, Rounds
+from sgdone.cluster.statistics import RowStatistics
+from sgdone.data.source import Block, Source
+from sgdone.interfaces.progress import Progress
+from sgdone.run import Hook, TraceRow
+from sgdone.run.trace import Traffic
+from sgdone.sums.row_sum import SHARED, RowSum, message
+
+
+@final
+@message
+@dataclass(frozen=True)
+class OnLabelledRows(RowSum):
+    """A sum over the rows of a partition, with labels and weights as the sums need them."""
+
+    request: Any
+    coding: LabelCoding = field(metadata=SHARED)
+
+    @property
+    def request_name(self) -> str:
+        """That of the sum."""
+        return str(self.request.request_name)
+
+    def of(self, partition: Partition) -> Any:
+        """The value for these rows."""
+        return self.request.of(partition.labelled(self.coding))
+
+
+@final
+class PartitionSource(Source):
+    """Rows in partitions: a run asks them for sums, and reads no blocks.
+
+    Parameters
+    ----------
+    rounds : Rounds
+        Sends the requests.
+    coding : LabelCoding
+        The labels.
+    statistics : RowStatistics
+        Those of all rows.
+    log : RoundLog, optional
+        Keeps the sums of all rounds.
+    """
+
+    is_remote = True
+
+    def __init__(
+        self, rounds: Rounds, coding: LabelCoding, statistics: RowStatistics, log: RoundLog | None = None
+    ) -> None:
+        self.rounds, self.coding, self.statistics, self._log = rounds, coding, statistics, log
+        self.feature_names = statistics.names
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.statistics.roles.size)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of positive weight."""
+        return self.statistics.rows
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of all rows."""
+        return self.statistics.weight
+
+    def blocks(self, rng: np.random.Generator) -> Iterator[Block]:
+        """Not supported."""
+        raise TypeError("the rows of partitions stay where they are")
+
+    def sum(self, request: RowSum) -> Any:
+        """The sum over all rows of positive weight, in one round."""
+        return self.rounds.sum(OnLabelledRows(request, self.coding))
+
+    @property
+    def traffic(self) -> Traffic:
+        """That of the last round."""
+        return traffic_of(self.rounds.records[-1])
+
+    def keep_sums(self) -> bool:
+        """Write the log."""
+        return self._log is not None and self._log.write()
+
+
+def traffic_of(record: RoundRecord) -> Traffic:
+    """What a trace keeps of a round."""
+    return Traffic(record.request, record.bytes_new, record.bytes_received)
+
+
+@final
+class FirstRounds:
+    """The rounds before a run, which learn what the columns and labels are: they are part of its trace.
+
+    Parameters
+    ----------
+    hooks : sequence of callables
+        Called after each round; a returned text ends the run once it has a first model.
+    began : float
+        When the fit began, by ``time.perf_counter``.
+
+    Attributes
+    ----------
+    trace : list of TraceRow
+        One row per round.
+    """
+
+    def __init__(self, hooks: Sequence[Hook], began: float) -> None:
+        self._hooks, self._began = hooks, began
+        self._requested: str | None = None
+        self.trace: list[TraceRow] = []
+
+    def after_round(self, record: RoundRecord) -> None:
+        """Append to the trace, and call the hooks."""
+        unknown, seconds, made = float("nan"), time.perf_counter() - self._began, len(self.trace) + 1
+        row = TraceRow(0, float(made), unknown, unknown, unknown, seconds, traffic=traffic_of(record))
+        self.trace.append(row)
+        progress = Progress(0, 0, None, made, True, unknown, seconds)
+        for found in [hook(progress) for hook in self._hooks]:
+            self._requested = self._requested or found
+
+    @property
+    def later_hooks(self) -> list[Hook]:
+        """The hooks of the run: what they requested before it is requested again."""
+        return [lambda _: self._requested, *self._hooks]

@@ -1,0 +1,299 @@
+"""The phases of a fit over partitions: the average of a pass of the bank over each, then Newton's method."""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.auto.bank import Bank
+from sgdone.auto.bank_state import BankState
+from sgdone.auto.candidates import PLAIN, Candidate
+from sgdone.auto.exact_phase import ExactPhase, ExactState
+from sgdone.auto.progressive_losses import ProgressiveLosses
+from sgdone.auto.units import Units
+from sgdone.cluster.bank_pass import Averaged, average, smoothness_of, start_intercept
+from sgdone.cluster.partition_source import OnLabelledRows, PartitionSource
+from sgdone.cluster.penalty import Chosen, SummedPath
+from sgdone.cluster.statistics import LabelSums
+from sgdone.data.source import Block
+from sgdone.data.stream import Stream
+from sgdone.interfaces.method import Method, Report, Trained
+from sgdone.interfaces.needs import Needs
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import Judgement, Model
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.newton import Followed, Problem
+from sgdone.steps.step_size import StepSize
+from sgdone.sums.row_sum import ArraySum, RowSum
+from sgdone.sums.second_order import LossesAt
+from sgdone.sums.system import System, contrasts
+
+Array = NDArray[np.float64]
+
+#: Residuals below this share of the targets are rounding errors.
+_ROUNDING = 1e-11
+_MORE = "Allow more passes or seconds."
+
+
+@dataclass
+class AverageState:
+    """The best model so far: a constant prediction, or the average of partitions.
+
+    Attributes
+    ----------
+    system : System
+        Units of the model.
+    model : ndarray
+        In these units.
+    lead : Candidate
+        The best candidate of the bank, whose penalty is a first guess.
+    unit : float
+        Variance of the targets about the model; 1 in classification.
+    loss : float
+        Its mean loss.
+    losses : ProgressiveLosses or None
+        Those of the candidates.
+    """
+
+    system: System
+    model: Array
+    lead: Candidate = PLAIN[0]
+    unit: float = 1.0
+    loss: float = float("nan")
+    losses: ProgressiveLosses | None = None
+    readings: Followed = field(init=False)
+    steps: int = 0
+
+
+@final
+@dataclass(frozen=True)
+class AverageOfPartitions(Method):
+    """One pass of the bank over each partition, merged by averaging; the first model of a fit, whatever the budget.
+
+    Where each partition has one class, models of partitions predict that class: a constant prediction is then better.
+
+    Parameters
+    ----------
+    source : PartitionSource
+        The partitions.
+    units : Units
+        Units of the columns.
+    seed : int
+        Draws the order of the rows.
+    """
+
+    offers: ClassVar[Needs] = Bank.offers
+    whole_passes: ClassVar[bool] = True
+    takes_blocks: ClassVar[bool] = False
+    runs_to_its_end: ClassVar[bool] = True
+    can_diverge: ClassVar[bool] = False
+
+    source: PartitionSource
+    units: Units
+    seed: int
+
+    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> AverageState:
+        """At a constant prediction."""
+        system = System(objective, self.units.scaling)
+        constant, basis = np.zeros(system.shape), contrasts(objective)
+        intercept = start_intercept(objective, self.source.statistics.labels)
+        constant[-1] = intercept if basis is None else intercept @ basis
+        state = AverageState(system, constant)
+        state.readings = Followed(self.source.rounds, self._readings(state), each_counts=True)
+        return state
+
+    def resume(self, state: AverageState, stream: Stream) -> AverageState:
+        """Not supported."""
+        raise TypeError("a fit over partitions is resumed by its log")
+
+    def advance(
+        self, state: AverageState, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
+    ) -> Report:
+        """One round."""
+        state.readings.read()
+        state.steps += 1
+        finished = Stop("", Status.CONVERGED, "the bank has made a pass") if state.readings.done else None
+        return Report(first, further_reads=self.source.n_rows, finished=finished, passes=1, updates=1)
+
+    def _readings(self, state: AverageState) -> Generator[RowSum, Any, None]:
+        """The pass of the bank, and the losses of its average and of a constant prediction."""
+        source, system = self.source, state.system
+        found: Averaged = yield from average(system, source.coding, source.statistics, self.units, self.seed)
+        models = np.array([state.model, system.from_user(found.model.coef, found.model.intercept)])
+        sums: ArraySum = yield OnLabelledRows(LossesAt(system, models), source.coding)
+        *losses, weight = sums.values.tolist()
+        best = 1 if losses[1] < losses[0] else 0
+        unit = 2.0 * losses[best] / weight if system.objective.is_regression else 1.0
+        state.unit, state.losses = max(unit, float(np.finfo(np.float64).tiny)), found.losses
+        state.loss = losses[best] / weight
+        state.model, state.lead = models[best], found.lead if best else PLAIN[0]
+
+    def solution(self, state: AverageState) -> Model:
+        """The best model so far."""
+        return state.system.to_user(state.model)
+
+    def objective(self, state: AverageState) -> Objective:
+        """The objective, with a first guess of the penalty if it is not given."""
+        objective = state.system.objective
+        if objective.alpha is not None:
+            return objective
+        return replace(objective, alpha=state.lead.penalty / self.source.total_weight)
+
+    def state_after(self, state: Any, main: Method, before: Any, stream: Stream) -> BankState:
+        """What further training starts from."""
+        return self.state_at(self.solution(state), state.system.objective, self.objective(state).penalty, stream, None)
+
+    def state_at(self, model: Model, objective: Objective, alpha: float, stream: Stream, units: Any) -> BankState:
+        """A bank with a single candidate at the model, as if it had been trained in one pass."""
+        statistics = self.source.statistics
+        weight, smoothness = statistics.weight / statistics.rows, smoothness_of(objective, statistics.labels)
+        return BankState.at_model(objective, alpha, model, self.units, statistics.rows, weight, smoothness)
+
+    def review(self, state: AverageState, ended: Stop, feature_names: Any) -> Stop:
+        """Say that a first model takes some rounds."""
+        if ended.status is not Status.BUDGET_SPENT:
+            return ended
+        return replace(ended, reason=f"{ended.reason}, or as many as a first model takes", advice=_MORE)
+
+    def evidence(self, state: AverageState) -> dict[str, Any]:
+        """The penalty, the loss, and the progressive loss of the bank."""
+        return {"alpha": self.objective(state).alpha, "loss": state.loss} | progressive_loss(state)
+
+    def __str__(self) -> str:
+        return "the average of partitions"
+
+
+@final
+@dataclass(frozen=True)
+class ExactOnPartitions(ExactPhase):
+    """Newton's method over partitions, from the average of the bank; each sum is a round.
+
+    Parameters
+    ----------
+    key : int
+        Draws validation rows, if the penalty is chosen by them.
+    """
+
+    needs: ClassVar[Needs] = Needs(smooth_loss=True)
+
+    key: int
+
+    def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: Trained | None) -> bool:
+        """Always, after the average: that alone is not good enough."""
+        return before is not None
+
+    def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
+        """Always: each step lowers the objective."""
+        return True
+
+    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
+        """It follows the average: see `start_after`."""
+        raise TypeError("the exact phase over partitions follows their average")
+
+    def start_after(self, objective: Objective, stream: Stream, before: Trained) -> ExactState:
+        """At the average."""
+        average: AverageState = before.state
+        main: Any = before.method
+        source: PartitionSource = main.source
+        system, n_rows, weight = average.system, source.n_rows, source.total_weight
+        least = _least_dispersion(source.statistics.labels)
+        problem = Problem(system, system.penalties(0.0), n_rows, least)
+        given = None if objective.alpha is None else objective.alpha * weight
+        chosen = Chosen(average.lead.penalty if given is None else given, average.model)
+        path = SummedPath(problem, chosen, average.unit, self.key, chooses=given is None)
+        dtype, units = np.float64, main.units
+        counts, kept = (n_rows, n_rows, weight), progressive_loss(average)
+        start = average.model
+        return ExactState(system, source, path, *counts, dtype, start, units, each_counts=True, evidence=kept)
+
+    def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
+        """A bank at the model."""
+        return main.state_at(self.solution(state), state.objective, self.objective(state).penalty, stream, state.units)
+
+    def summary(self, state: ExactState) -> str:
+        """What is left to gain, in units of the estimation noise p/(2n)."""
+        path = _path(state)
+        if path.found is None or path.found.stalled or path.is_separated:
+            return ""
+        gain, noise = _gain(state), _noise(state)
+        return f"the expected gain of further steps is {gain / noise:.1g} of the estimation noise" if noise else ""
+
+    def review(self, state: ExactState, ended: Stop, feature_names: Any) -> Stop:
+        """What is left to gain, if it ended early; and whether the classes are separated."""
+        path, reason, advice = _path(state), ended.reason, ended.advice
+        if path.is_separated:
+            return _with_separation(ended, state.n_rows, penalised=self.objective(state).penalty > 0)
+        if ended.status in (Status.CONVERGED, Status.STALLED):
+            return ended
+        if ended.status is Status.BUDGET_SPENT:
+            reason, advice = f"{reason}, or as many as a first model takes", _MORE
+        if np.isfinite(_gain(state)):
+            value = path.position.value / state.weight
+            reason += f"; further steps would lower the training objective, {value:.6g}, by about {_gain(state):.2g}"
+        return replace(ended, reason=reason, advice=advice)
+
+    def evidence(self, state: ExactState) -> dict[str, Any]:
+        """The penalty, the loss, and what is left to gain."""
+        path = _path(state)
+        found = {"alpha": self.objective(state).alpha, "loss": path.training_loss, "decrement": path.best.decrement}
+        found |= {"gain": _gain(state), "noise": _noise(state), **state.evidence}
+        return found | ({"separation": "complete"} if path.is_separated else {})
+
+    def _judge(self, state: ExactState) -> Judgement:
+        """The training objective and Newton's decrement."""
+        best, unknown = state.path.best, float("nan")
+        assert best is not None
+        value = _path(state).position.value / state.weight
+        kind = {"estimated_by": "training", "decrement": best.decrement}
+        return Judgement(value, unknown, _gain(state), 0.0, unknown, unknown, **kind)  # type: ignore[arg-type]
+
+    def _unless_exact(self, state: ExactState) -> Stop | None:
+        """Why the optimum was not reached; None if it was."""
+        ended, value = super()._unless_exact(state), _path(state).position.value / state.weight
+        if ended is None:
+            return None
+        reason = f"no step lowers the training objective, {value:.6g}, by the {_gain(state):.2g} that is expected"
+        return replace(ended, reason=reason, advice="Give a larger alpha.")
+
+
+def cluster_phases(source: PartitionSource, units: Units, seed: int) -> Sequence[Method]:
+    """The phases of a fit over partitions."""
+    return AverageOfPartitions(source, units, seed), ExactOnPartitions(seed)
+
+
+def progressive_loss(state: AverageState) -> dict[str, Any]:
+    """The progressive loss of the best candidate of the bank."""
+    losses = state.losses
+    return {} if losses is None else {"progressive_loss": float(losses.means[losses.lead] * losses.unit)}
+
+
+def _path(state: ExactState) -> SummedPath:
+    assert isinstance(state.path, SummedPath)
+    return state.path
+
+
+def _gain(state: ExactState) -> float:
+    """What further steps are expected to gain, per row."""
+    return _path(state).position.decrement / state.weight
+
+
+def _noise(state: ExactState) -> float:
+    """Expected excess loss of the optimum for lack of rows: p/(2n), in a regression times the variance of residuals."""
+    return state.system.n_coefficients / (2.0 * state.weight) * _path(state).unit
+
+
+def _least_dispersion(labels: LabelSums) -> float:
+    """Variance of targets about their predictions that is rounding; 0 in classification."""
+    return 0.0 if labels.moments is None else _ROUNDING**2 * float(labels.moments.squares[0] / labels.moments.rows)
+
+
+def _with_separation(ended: Stop, n_rows: int, *, penalised: bool) -> Stop:
+    """The end of a fit to classes that some direction separates."""
+    found = f"Complete separation: some direction classifies all {n_rows:,} rows without error"
+    if penalised:
+        return replace(ended, reason=f"{ended.reason}. {found}: only the penalty keeps the coefficients finite")
+    advice = "Give a penalty, as alpha='auto', or remove the features that separate the classes."
+    return replace(ended, status=Status.NO_OPTIMUM, rule="", reason=f"{found}: the loss has no minimum", advice=advice)
