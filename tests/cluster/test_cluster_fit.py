@@ -242,6 +242,14 @@ def test_separation_is_found_behind_a_penalty(alpha):
     assert fit.verdict.status is (Status.CONVERGED if alpha is None else Status.NO_OPTIMUM)
 
 
+def test_rows_that_are_all_validation_rows():
+    """Copies of a row are in the same set, and this seed draws that row."""
+    X, y = np.ones((60, 3)), np.arange(60) % 3 == 0
+    fit = fit_partitions(LocalEngine(split(X, y, 2)), random_state=54)
+    assert fit.verdict.status is Status.CONVERGED
+    assert fit.model.intercept == pytest.approx([np.log(0.5)])
+
+
 def test_errors_name_the_partition_and_the_row():
     X, y = logistic_problem(400, 3)
     X[317, 1] = np.nan

@@ -216,12 +216,14 @@ class _Tried:
         return float(self._unit * 10.0 ** (half / 2))
 
     def add(self, halves: Sequence[int]) -> Generator[RowSum, Any, bool]:
-        """Try penalties at the same time; returns whether there are validation rows."""
+        """Try penalties at the same time; returns whether there are both validation rows and others."""
         halves = [half for half in halves if 2 * _LEAST <= half <= 2 * _MOST and half not in self.losses]
         positions = [Position() for _ in halves]
         if not self.optima:
             self._chosen.move(self.strength(halves[0]), self._start, positions[0])
         models = yield from together(list(map(self._optimum, halves, positions)))
+        if models[0] is None:
+            return False
         request = LossesAt(self._problem.system, np.array(models))
         found: ArraySum | None = yield OfSomeRows(request, "validation", self._key)
         if found is None:
@@ -231,24 +233,21 @@ class _Tried:
         self._chosen.move(self.strength(self.best), self.optima[self.best])
         return True
 
-    def _optimum(self, half: int, position: Position) -> Generator[RowSum, Any, Array]:
+    def _optimum(self, half: int, position: Position) -> Generator[RowSum, Any, Array | None]:
+        """The optimum of the rows without the validation rows; None if there are no such rows."""
         nearest = min(self.optima, key=lambda other: abs(other - half), default=None)
         start = self._start if nearest is None else self.optima[nearest]
         search = minimise(self._problem.penalised(self.strength(half)), start, self._tol, position)
-        found: Minimum = yield from _on_training_rows(search, self._key)
-        return found.model
-
-
-def _on_training_rows(search: Generator[RowSum, Any, Minimum], key: int) -> Generator[RowSum, Any, Minimum]:
-    """A search whose sums are over the rows without the validation rows."""
-    value = None
-    while True:
-        try:
-            request = search.send(value)
-        except StopIteration as done:
-            found: Minimum = done.value
-            return found
-        value = yield OfSomeRows(request, "training", key)
+        value = None
+        while True:
+            try:
+                request = search.send(value)
+            except StopIteration as done:
+                found: Minimum = done.value
+                return found.model
+            value = yield OfSomeRows(request, "training", self._key)
+            if value is None:
+                return None
 
 
 def _vertex(losses: dict[int, float], best: int) -> float:
