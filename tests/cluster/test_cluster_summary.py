@@ -8,13 +8,14 @@ from scipy import sparse
 from inference.summary_problems import assert_within, groups_of, kinds, several_classes, targets, two_classes
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.cluster import Here, Partition, PartitionError, Rounds, fit_model, summarise_partitions
-from sgdone.cluster import summary as cluster_summary
 from sgdone.cluster.level_sums import LevelSums
-from sgdone.cluster.partition_sample import PartitionSample
-from sgdone.cluster.summary_problem import SummaryProblem
+from sgdone.cluster.summary_problem import PartitionRows, SummaryProblem
 from sgdone.data.mixed_matrix import MixedMatrix
+from sgdone.inference import estimate
 from sgdone.inference.level_facts import LevelsOfRows
 from sgdone.inference.sample import Sample
+from sgdone.inference.sample_rows import SampleRows
+from sgdone.inference.sums_at_model import LargestChange
 from sgdone.sums.merging import merged
 from tiers import interpreted
 
@@ -251,13 +252,13 @@ def test_a_direction_that_is_wrong_in_one_row_proves_nothing(monkeypatch):
     y[np.flatnonzero(level)[-1]] = 0
     X = np.column_stack([X, level])
     model = LinearClassifier().fit(X, y)
-    found = cluster_summary.find_optimum
+    found = estimate.find_optimum
 
     def separated(sample, start):
         optimum = found(sample, start)
-        raise cluster_summary.NoOptimumError("given up", optimum.model + 1e3 * np.eye(5)[3][:, None])
+        raise estimate.NoOptimumError("given up", optimum.model + 1e3 * np.eye(5)[3][:, None])
 
-    monkeypatch.setattr(cluster_summary, "find_optimum", separated)
+    monkeypatch.setattr(estimate, "find_optimum", separated)
     there = summarise_partitions(rounds_of(X, y), model)
     assert set(kinds(there).values()) == {"not_converged"}
     assert "no direction that separates the classes could be verified: given up" in there.refused[0].reason
@@ -357,14 +358,15 @@ def test_the_largest_change_is_that_of_all_rows():
     model = LinearClassifier().fit(X, y)
     X = X[np.argsort(X[:, 0])]
     objective = model._summary_objective()
-    problem = SummaryProblem.of(objective, model.classes_, None, None, ["a", "b", "c"], sampling=False, grouped=False)
-    sample = PartitionSample.of(rounds_of(X, y), problem)
-    whole = Sample.of(objective, X, np.where(y, 1.0, -1.0), None, 1.0, "frequency", None)
+    problem = SummaryProblem(objective, model.classes_, None, None, ["a", "b", "c"], grouped=False)
+    sample = Sample.of(objective, PartitionRows(rounds_of(X, y), problem))
+    whole = Sample.of(objective, SampleRows.of(X, np.where(y, 1.0, -1.0)))
     for step in np.vstack([np.eye(4), -np.eye(4)])[:, :, None] + np.eye(4)[3][:, None]:
-        assert sample.largest_change(step) == pytest.approx(whole.largest_change(step))
+        change = LargestChange(whole.system, step)
+        assert sample.sum(change).value == pytest.approx(whole.sum(change).value)
 
 
-def test_rows_that_are_not_those_of_the_model(monkeypatch):
+def test_rows_that_are_not_those_of_the_model():
     X, y = two_classes(300)
     model = LinearClassifier().fit(X, y)
     with pytest.raises(ValueError, match="the partitions have 2 columns, but the model has 3"):
@@ -379,6 +381,3 @@ def test_rows_that_are_not_those_of_the_model(monkeypatch):
     bad[299, 1] = np.nan
     with pytest.raises(PartitionError, match=re.escape("partition 4: row 74 of X holds NaN in column 'x1'")):
         summarise_partitions(rounds_of(bad, y), model)
-    monkeypatch.setattr(cluster_summary, "MOST_COEFFICIENTS", 3)
-    with pytest.raises(ValueError, match="the summary has 4 coefficients, and on a cluster at most 3"):
-        summarise_partitions(rounds_of(X, y), model)
