@@ -1,12 +1,12 @@
 """Covariances of many coefficients: of a few of them exactly, of all of them by simulation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.diagnose.data_summary.column_summary import mixed_bits
 from sgdone.inference.covariance import Covariance
 from sgdone.inference.large import LargeOptimum, solve
 from sgdone.inference.sample import Sample
@@ -26,8 +26,8 @@ Array = NDArray[np.float64]
 DRAWS: Final = 200
 #: Vectors whose systems are solved together.
 _TOGETHER = 50
-#: Seed and increment of the draws: a summary is the same each time.
-_SEED, _GOLDEN = np.uint64(20_150_214), np.uint64(0x9E3779B97F4A7C15)
+#: Seed of the draws: a summary is the same each time.
+_SEED = 20_150_214
 
 
 @final
@@ -294,23 +294,23 @@ def _drawn_slopes(system: System, piece: Piece, model: Array, numbers: NDArray[n
     return np.einsum("ikm,ka->iam", drawn, basis), np.zeros((numbers.size, model.shape[1]))
 
 
-def _random_bits(numbers: NDArray[np.intp], count: int) -> NDArray[np.uint64]:
-    """64 random bits, ``count`` times for each number: SplitMix64, of which any element can be computed alone."""
-    places = numbers.astype(np.uint64)[:, None] * np.uint64(count) + np.arange(1, count + 1, dtype=np.uint64)
-    return mixed_bits(places * _GOLDEN + _SEED)
-
-
 def _signs(numbers: NDArray[np.intp]) -> Array:
     """A sign for each number and draw."""
-    words = _random_bits(numbers, -(-DRAWS // 64))
-    bits = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, count=DRAWS)
-    return bits * 2.0 - 1.0
+    # Two of them are drawn from 64 bits.
+    return _drawn(numbers, DRAWS // 2, lambda rng, count: rng.integers(0, 2, (count, DRAWS)) * 2.0 - 1.0)
 
 
 def _uniform(numbers: NDArray[np.intp], outputs: int) -> Array:
     """A number between 0 and 1 for each number, output and draw."""
-    bits = _random_bits(numbers, outputs * DRAWS).reshape(numbers.size, outputs, DRAWS)
-    return np.asarray((bits >> np.uint64(11)) * 2.0**-53)
+    return _drawn(numbers, outputs * DRAWS, lambda rng, count: rng.random((count, outputs, DRAWS)))
+
+
+def _drawn(numbers: NDArray[np.intp], steps: int, draw: Callable[[np.random.Generator, int], Any]) -> Array:
+    """What is drawn for each number, wherever it is drawn; ``steps`` of the generator are made for each."""
+    own, places = np.unique(numbers, return_inverse=True)
+    runs = np.split(own, np.flatnonzero(np.diff(own) > 1) + 1)
+    found = [draw(np.random.Generator(np.random.PCG64(_SEED).advance(steps * int(run[0]))), run.size) for run in runs]
+    return np.asarray(np.concatenate(found)[places.reshape(-1)])
 
 
 def _weighing(piece: Piece, power: int) -> Array:

@@ -108,7 +108,7 @@ def column_hashes(X: Any, block: int, first_row: int = 0) -> Hashes:
     Σ_i r_i·m(x_ij) modulo 2⁶⁴, with pseudo-random odd r_i and m the mixing function of SplitMix64, for which m(0) = 0.
     The hashes of parts of the rows add up to that of all of them, if each is told the number of its first row.
     """
-    factors = mixed_bits(np.arange(first_row + 1, first_row + X.shape[0] + 1, dtype=np.uint64)) | np.uint64(1)
+    factors = _mixed(np.arange(first_row + 1, first_row + X.shape[0] + 1, dtype=np.uint64)) | np.uint64(1)
     total = np.zeros(X.shape[1], dtype=np.uint64)
     if is_sparse(X):
         filled = np.flatnonzero(np.diff(X.indptr))
@@ -148,10 +148,10 @@ def _equal(X: Any, a: int, b: int) -> bool:
 
 def _bits(values: NDArray[Any]) -> Hashes:
     """Mixed bits of the values; −0 equals 0."""
-    return mixed_bits(np.ascontiguousarray(values + 0.0, dtype=np.float64).view(np.uint64))
+    return _mixed(np.ascontiguousarray(values + 0.0, dtype=np.float64).view(np.uint64))
 
 
-def mixed_bits(bits: Hashes) -> Hashes:
+def _mixed(bits: Hashes) -> Hashes:
     """The mixing function of SplitMix64: Steele, Lea and Flood (2014). In place."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         bits ^= bits >> np.uint64(shift)
