@@ -1,22 +1,27 @@
 import re
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from scipy.special import expit
 
 from inference.summary_problems import assert_within, groups_of, kinds, several_classes, targets, two_classes
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.cluster import LocalEngine, Partition, PartitionError, Rounds, fit_model, summarise_partitions
-from sgdone.cluster import summary as cluster_summary
 from sgdone.cluster.level_sums import LevelSums
-from sgdone.cluster.partition_sample import PartitionSample
-from sgdone.cluster.summary_problem import SummaryProblem
+from sgdone.cluster.summary_problem import PartitionRows, SummaryProblem
 from sgdone.data.mixed_matrix import MixedMatrix
+from sgdone.inference import estimate, sample, score_products, verified_directions
 from sgdone.inference.level_facts import LevelsOfRows
 from sgdone.inference.sample import Sample
+from sgdone.inference.sample_rows import SampleRows
+from sgdone.inference.sums_at_model import LargestChange
 from sgdone.sums.merging import merged
-from tiers import interpreted
+from sgdone.sums.row_sum import ArraySum, RowSum, message
+from sgdone.sums.system import System
+from tiers import interpreted, slow
 
 
 def rounds_of(X, y, n_partitions=4, sample_weight=None, groups=None):
@@ -121,8 +126,20 @@ def test_groups_may_be_in_several_partitions(label):
     assert_same(*both(model, X, y, groups=groups, cov="cluster"))
     few = groups_of(450, 10)
     assert_same(*both(model, X, y, groups=few, cov="cluster"))
+    neighbours = np.sort(groups_of(450)).astype(label)
+    assert_same(*both(model, X, y, groups=neighbours, cov="cluster"))
     with pytest.raises(PartitionError, match="partition 0: cov='cluster' needs the groups"):
         summarise_partitions(rounds_of(X, y), model, cov="cluster")
+
+
+def test_groups_in_several_partitions_may_be_too_many(monkeypatch):
+    X, y = two_classes(300)
+    model = LinearClassifier().fit(X, y)
+    monkeypatch.setattr(score_products, "_MOST_NUMBERS", 20)
+    found = summarise_partitions(rounds_of(X, y, groups=np.arange(300) // 5), model, cov="cluster")
+    assert not found.refused  # no group is divided
+    with pytest.raises(PartitionError, match="partition 0: 60 groups of its rows are in other partitions too"):
+        summarise_partitions(rounds_of(X, y, groups=np.arange(300) % 60), model, cov="cluster")
 
 
 def test_columns_level_and_reference():
@@ -176,6 +193,132 @@ def test_a_large_bias_is_refused():
     here, there = both(LinearClassifier().fit(X, y), X, y, n_partitions=2)
     assert "biased" in kinds(there).values()
     assert kinds(there) == kinds(here)
+
+
+def many_columns(n_rows=2000, n_features=20, density=0.4):
+    """Sparse rows of two classes."""
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((n_rows, n_features), density=density, format="csr", rng=rng)
+    return X, (rng.random(n_rows) < expit(X @ rng.standard_normal(n_features) * 0.3)).astype(int)
+
+
+@pytest.fixture
+def iterative(monkeypatch):
+    """Compute as with thousands of coefficients, on one machine and on several."""
+    for name in ("MOST_FACTORISED", "MOST_SUMMED"):
+        monkeypatch.setattr(estimate, name, 1)
+    monkeypatch.setattr(verified_directions, "MOST_SUMMED", 1)
+    monkeypatch.setattr(sample, "_FREQUENT", 5)
+
+
+#: The same steps, draws and systems; sums of other parts round differently, which conjugate gradients amplify.
+SOLVED = 1e-4
+
+
+@pytest.mark.parametrize("columns", [None, [0, 7]])
+@pytest.mark.parametrize("cov", ["robust", "classical", "cluster"])
+@pytest.mark.usefixtures("iterative")
+def test_many_coefficients_are_those_of_one_machine(cov, columns):
+    X, y = many_columns()
+    groups = groups_of(2000) if cov == "cluster" else None
+    weight = np.random.default_rng(1).integers(0, 3, 2000)
+    model = LinearClassifier().fit(X, y)
+    here, there = both(model, X, y, weight, groups, cov=cov, columns=columns)
+    assert there.monte_carlo_error == pytest.approx(here.monte_carlo_error, rel=1e-3)
+    assert (there.monte_carlo_error > 0) == (columns is None)
+    assert not there.refused
+    np.testing.assert_allclose(there.std_err, here.std_err, rtol=SOLVED)
+    assert_within(there.coef, here.coef, here.std_err, SOLVED)
+
+
+@pytest.mark.parametrize("problem", [name for name in PROBLEMS if name != "two classes"])
+@pytest.mark.usefixtures("iterative")
+def test_many_coefficients_of_other_models(problem):
+    model, X, y = PROBLEMS[problem]()
+    model.fit(X, y)
+    for cov in ("robust",) if problem == "one against the rest" else ("robust", "classical"):
+        here, there = both(model, X, y, cov=cov)
+        assert kinds(there) == kinds(here)
+        np.testing.assert_allclose(there.std_err, here.std_err, rtol=SOLVED)
+
+
+@slow
+def test_1500_coefficients():
+    X, y = many_columns(20_000, 1500, 0.02)
+    model = LinearClassifier().fit(X, y)
+    rounds = rounds_of(X, y)
+    here, there = model.summary(X, y), summarise_partitions(rounds, model)
+    assert not there.refused
+    assert_within(there.coef, here.coef, here.std_err, 0.01)
+    apart = there.std_err / here.std_err - 1.0
+    assert 0 < there.monte_carlo_error < 0.06
+    assert np.nanmax(np.abs(apart)) < 5.0 * there.monte_carlo_error
+    largest = max(record.bytes_received for record in rounds.records) / 4
+    assert largest < 8 * 1501**2  # no partition has sent a curvature
+    some = {"columns": [0, 7, 1400]}
+    here, there = model.summary(X, y, **some), summarise_partitions(rounds_of(X, y), model, **some)
+    np.testing.assert_allclose(there.std_err, here.std_err, rtol=1e-3)
+
+
+@pytest.mark.usefixtures("iterative")
+def test_equal_columns_of_many_are_refused():
+    X, y = many_columns()
+    dense = X.toarray()
+    nearly = dense[:, 4].copy()
+    nearly[1999] += 1e-12
+    X = np.column_stack([dense, dense[:, 4], nearly])
+    model = LinearClassifier().fit(X[:, :21], y)
+    here, there = both(model, X[:, :21], y, columns=[0, 4, 20])
+    assert kinds(there) == kinds(here) == {"x4": "collinear", "x20": "collinear"}
+    # The last column has the same rows in other partitions.
+    X = np.column_stack([X, np.roll(dense[:, 7], 1000)])
+    for form in (np.asarray, sparse.csr_array):
+        assert sample_of(rounds_of(form(X), y, 2), model, 23).repeated_columns() == [(4, 20)]
+
+
+@pytest.mark.usefixtures("iterative")
+def test_separation_with_many_coefficients():
+    X, y, level = rare_level()
+    X = np.column_stack([X, level])
+    here, there = both(LinearClassifier().fit(X, y), X, y)
+    assert kinds(there) == kinds(here) == {"x3": "infinite"}
+    y = (X[:, 0] > 0.1).astype(int)
+    there = summarise_partitions(rounds_of(X, y), LinearClassifier().fit(X, y))
+    assert set(kinds(there).values()) == {"infinite"}
+
+
+def sample_of(rounds, model, n_features):
+    """The sample of a model of two classes."""
+    objective, names = model._summary_objective(), [f"x{j}" for j in range(n_features)]
+    problem = SummaryProblem(objective, model.classes_, None, None, names, grouped=False)
+    return Sample.of(objective, PartitionRows(rounds, problem))
+
+
+@message
+@dataclass(frozen=True)
+class WrongRows(RowSum):
+    """Weights of the rows that a model predicts wrong, by class."""
+
+    system: System
+    model: np.ndarray
+
+    def of(self, rows):
+        pieces = rows.pieces(self.system)
+        return merged(map(self._of_piece, pieces)) if pieces.n_rows else None
+
+    def _of_piece(self, piece):
+        wrong = piece.weights * (piece.rows.times(self.model)[:, 0] * piece.labels < 0)
+        return ArraySum(np.bincount((piece.labels > 0).astype(int), wrong, minlength=2))
+
+
+def test_a_new_statistic_is_one_sum():
+    X, y = two_classes(300)
+    model = LinearClassifier().fit(X, y)
+    whole = Sample.of(model._summary_objective(), SampleRows.of(X, np.where(y, 1.0, -1.0)))
+    request = WrongRows(whole.system, whole.model_in_units(model.coef_, model.intercept_))
+    expected = [np.sum((model.predict(X) != y) & (y == label)) for label in (0, 1)]
+    assert whole.sum(request).values.tolist() == expected
+    assert sample_of(rounds_of(X, y), model, 3).sum(request).values.tolist() == expected
 
 
 def rare_level(n_rows=400):
@@ -251,13 +394,13 @@ def test_a_direction_that_is_wrong_in_one_row_proves_nothing(monkeypatch):
     y[np.flatnonzero(level)[-1]] = 0
     X = np.column_stack([X, level])
     model = LinearClassifier().fit(X, y)
-    found = cluster_summary.find_optimum
+    found = estimate.find_optimum
 
     def separated(sample, start):
         optimum = found(sample, start)
-        raise cluster_summary.NoOptimumError("given up", optimum.model + 1e3 * np.eye(5)[3][:, None])
+        raise estimate.NoOptimumError("given up", optimum.model + 1e3 * np.eye(5)[3][:, None])
 
-    monkeypatch.setattr(cluster_summary, "find_optimum", separated)
+    monkeypatch.setattr(estimate, "find_optimum", separated)
     there = summarise_partitions(rounds_of(X, y), model)
     assert set(kinds(there).values()) == {"not_converged"}
     assert "no direction that separates the classes could be verified: given up" in there.refused[0].reason
@@ -356,15 +499,14 @@ def test_the_largest_change_is_that_of_all_rows():
     X, y = two_classes(300)
     model = LinearClassifier().fit(X, y)
     X = X[np.argsort(X[:, 0])]
-    objective = model._summary_objective()
-    problem = SummaryProblem.of(objective, model.classes_, None, None, ["a", "b", "c"], sampling=False, grouped=False)
-    sample = PartitionSample.of(rounds_of(X, y), problem)
-    whole = Sample.of(objective, X, np.where(y, 1.0, -1.0), None, 1.0, "frequency", None)
+    parts = sample_of(rounds_of(X, y), model, 3)
+    whole = Sample.of(model._summary_objective(), SampleRows.of(X, np.where(y, 1.0, -1.0)))
     for step in np.vstack([np.eye(4), -np.eye(4)])[:, :, None] + np.eye(4)[3][:, None]:
-        assert sample.largest_change(step) == pytest.approx(whole.largest_change(step))
+        change = LargestChange(whole.system, step)
+        assert parts.sum(change).value == pytest.approx(whole.sum(change).value)
 
 
-def test_rows_that_are_not_those_of_the_model(monkeypatch):
+def test_rows_that_are_not_those_of_the_model():
     X, y = two_classes(300)
     model = LinearClassifier().fit(X, y)
     with pytest.raises(ValueError, match="the partitions have 2 columns, but the model has 3"):
@@ -379,6 +521,3 @@ def test_rows_that_are_not_those_of_the_model(monkeypatch):
     bad[299, 1] = np.nan
     with pytest.raises(PartitionError, match=re.escape("partition 4: row 74 of X holds NaN in column 'x1'")):
         summarise_partitions(rounds_of(bad, y), model)
-    monkeypatch.setattr(cluster_summary, "MOST_COEFFICIENTS", 3)
-    with pytest.raises(ValueError, match="the summary has 4 coefficients, and on a cluster at most 3"):
-        summarise_partitions(rounds_of(X, y), model)

@@ -190,6 +190,7 @@ def test_systems_that_are_not_solved_are_refused(columns, iterative, monkeypatch
 def test_a_system_without_a_solution_stays_finite_and_leaves_the_others_alone():
     curvature = np.diag([1.0, 2.0, 3.0, 0.0])
     optimum = large.LargeOptimum(
+        system=None,
         model=np.zeros((4, 1)),
         sums=None,
         penalties=np.zeros(4),

@@ -17,7 +17,7 @@ from inference.summary_problems import (
 from sgdone import LinearClassifier, LinearRegressor, datasets
 from sgdone.inference import estimate
 from sgdone.inference.refusals import FEWEST_GROUPS, FEWEST_OF_CLASS, FEWEST_ROWS, MOST_PER_ROW
-from sgdone.sums import second_order
+from sgdone.sums.second_order import SecondOrderAt
 from tiers import slow
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
@@ -226,7 +226,7 @@ def test_the_bias_is_that_of_the_third_derivatives(monkeypatch):
     third = np.empty((size, size, size))
     for k in range(size):
         moved = [(flat + sign * step * np.eye(size)[k]).reshape(optimum.model.shape[::-1]).T for sign in (1, -1)]
-        ahead, behind = (second_order(sample.objective, sample.pieces, model).curvature for model in moved)
+        ahead, behind = (sample.sum(SecondOrderAt(sample.system, model)).curvature for model in moved)
         third[k] = (ahead - behind) / (2 * step)
     expected = -0.5 * inverse @ np.einsum("kab,ab->k", third, inverse)
     np.testing.assert_allclose(bias, expected, rtol=1e-5, atol=1e-9)

@@ -5,13 +5,13 @@ import pytest
 from scipy import sparse
 from scipy.special import expit, softmax
 
-from exact_problems import pieces_of
 from running import objective_of
 from sgdone.data.rows import Scaling
+from sgdone.inference.sample_rows import SamplePreparation, SampleRows
+from sgdone.inference.score_products import _GROUPS, GroupScoresAt, ScoreProductsAt
 from sgdone.losses import Logistic, Squared, SquaredHinge
 from sgdone.sums.pieces import PIECE
-from sgdone.sums.score_products import _GROUPS, group_score_products, score_products
-from sgdone.sums.system import contrasts
+from sgdone.sums.system import System, contrasts
 
 OBJECTIVES = {
     "two classes": objective_of(Logistic(), 2),
@@ -58,10 +58,18 @@ def gradients(name, X, y, model):
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_products_of_rows(name, power, form):
     objective, X, y, weights, model = problem(name, 60)
-    found = score_products(objective, pieces_of(form(X), y, weights, SCALING, 0.5), model, power=power)
+    found = rows_of(form(X), y, weights).sum(ScoreProductsAt(System(objective, SCALING), model, power)).values
     own = gradients(name, X, y, model)
     expected = sum((0.5 * v) ** power * np.outer(g, g) for v, g in zip(weights, own, strict=True))
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def rows_of(X, y, weights, groups=None, frequency=0.5):
+    return SampleRows.of(X, y, weights, groups).prepared(SamplePreparation(frequency=frequency))
+
+
+def group_score_products(objective, rows, model):
+    return rows.sum(GroupScoresAt(System(objective, SCALING), model, np.empty(0))).matrix
 
 
 def expected_of_groups(name, X, y, weights, model, groups):
@@ -76,7 +84,7 @@ def expected_of_groups(name, X, y, weights, model, groups):
 def test_products_of_groups(name, form):
     objective, X, y, weights, model = problem(name, 60)
     groups = np.random.default_rng(1).integers(0, 9, 60)
-    found = group_score_products(objective, pieces_of(form(X), y, weights, SCALING, 0.5), model, groups)
+    found = group_score_products(objective, rows_of(form(X), y, weights, groups), model)
     expected = expected_of_groups(name, X, y, weights, model, groups)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-11)
 
@@ -97,7 +105,7 @@ def test_a_group_may_lie_in_several_pieces_and_groups_may_be_many(sizes):
     objective, X, y, weights, model = problem(name, n_rows)
     weights += 1.0
     groups = np.random.default_rng(2).permutation(np.repeat(np.arange(len(sizes)), sizes))
-    found = group_score_products(objective, pieces_of(X, y, weights, SCALING, 0.5), model, groups)
+    found = group_score_products(objective, rows_of(X, y, weights, groups), model)
     np.testing.assert_allclose(found, expected_of_groups(name, X, y, weights, model, groups), rtol=1e-10)
 
 
@@ -106,8 +114,7 @@ def test_a_group_whose_rows_have_weight_0_adds_nothing():
     objective, X, y, weights, model = problem(name, 40)
     groups = np.arange(40) // 5
     weights[groups == 3] = 0.0
-    pieces = pieces_of(X, y, weights, SCALING)
     kept = groups != 3
-    part = pieces_of(X[kept], y[kept], weights[kept], SCALING)
-    whole = group_score_products(objective, pieces, model, groups)
-    assert np.array_equal(whole, group_score_products(objective, part, model, groups[kept]))
+    part = rows_of(X[kept], y[kept], weights[kept], groups[kept])
+    whole = group_score_products(objective, rows_of(X, y, weights, groups), model)
+    assert np.array_equal(whole, group_score_products(objective, part, model))

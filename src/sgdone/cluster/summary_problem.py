@@ -1,24 +1,24 @@
-"""What is summarised, and the rows of a partition as the sums of a summary need them."""
+"""What is summarised, and the rows of all partitions as a summary asks them."""
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.cluster.answers import PartitionError
 from sgdone.cluster.label_coding import ClassWeights, LabelCoding
 from sgdone.cluster.messages import to_bytes
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.separation_margins import separated_rows
-from sgdone.data.rows import Rows, Scaling, frozen
-from sgdone.data.source import Block
+from sgdone.cluster.rounds import Rounds
+from sgdone.data.rows import Rows
 from sgdone.inference.feature_choice import FeatureChoice
+from sgdone.inference.sample_rows import SamplePreparation, SampleRows
 from sgdone.interfaces.objective import Objective
-from sgdone.sums.pieces import BlockPieces, Pieces, in_units
 from sgdone.sums.row_sum import SHARED, RowSum, message
+from sgdone.sums.second_order import SecondOrder, SecondOrderAt
 
 Array = NDArray[np.float64]
 
@@ -43,20 +43,12 @@ class SummaryProblem:
         Features of the summary, if they are not those of the partitions.
     names : list of str
         Their names.
-    sampling, grouped : bool
-        Whether the weights are sampling weights, and whether rows have groups.
-    frequency : float
-        How many rows a row of weight 1 stands for.
-    origin : float
-        What is subtracted from the targets.
-    units : ndarray
-        What the columns are divided by, so that their squares neither overflow nor underflow.
-    scaling : Scaling
-        Units of the columns in the sums.
-    separated : ndarray
-        Directions × (features + 1), of two classes: rows on one side of one of them are left out.
+    grouped : bool
+        Whether rows have groups.
+    preparation : SamplePreparation
+        What is done to the rows before they are added up.
     key : str
-        Identifies the problem; see `with_key`.
+        Identifies the problem in later rounds.
     """
 
     objective: Objective
@@ -64,95 +56,38 @@ class SummaryProblem:
     class_weights: ClassWeights | None
     choice: FeatureChoice | None
     names: list[str]
-    sampling: bool
     grouped: bool
-    frequency: float
-    origin: float
-    units: Array
-    scaling: Scaling
-    separated: Array
+    preparation: SamplePreparation = field(default_factory=SamplePreparation)
     key: str = ""
 
-    @classmethod
-    def of(
-        cls,
-        objective: Objective,
-        classes: NDArray[Any] | None,
-        class_weights: ClassWeights | None,
-        choice: FeatureChoice | None,
-        names: list[str],
-        *,
-        sampling: bool,
-        grouped: bool,
-    ) -> "SummaryProblem":
-        """A problem of which the units are not known yet."""
-        ones = np.ones(len(names))
-        return cls(
-            objective,
-            classes,
-            class_weights,
-            choice,
-            names,
-            sampling,
-            grouped,
-            1.0,
-            0.0,
-            ones,
-            Scaling(ones),
-            np.empty((0, ones.size + 1)),
-        ).with_key()
+    def prepared(self, preparation: SamplePreparation) -> "SummaryProblem":
+        """The problem with another preparation, and a key by which partitions recognise it."""
+        plain = replace(self, preparation=preparation, key="")
+        return replace(plain, key=hashlib.sha256(to_bytes(plain)).hexdigest())
 
-    def with_key(self) -> "SummaryProblem":
-        """The problem with a key, by which partitions recognise it in later rounds."""
-        return replace(self, key=hashlib.sha256(to_bytes(replace(self, key=""))).hexdigest())
-
-
-@final
-class SummaryRows:
-    """The rows of a partition, as the sums of a summary need them.
-
-    Attributes
-    ----------
-    block : Block
-        Rows in the units of the problem, without those that are separated.
-    groups : ndarray or None
-        The group of each row of the block.
-    """
-
-    def __init__(self, partition: Partition, problem: SummaryProblem) -> None:
-        labels = LabelCoding(problem.classes).labels(partition.y)
-        block = partition.block_of(labels - problem.origin, problem.class_weights)
-        matrix = partition.X if problem.choice is None else problem.choice.rows(partition.X)
-        if matrix.shape[1] != len(problem.names):
-            raise ValueError(f"the rows have {matrix.shape[1]} columns, the model has {len(problem.names)}")
-        block = replace(block, rows=Rows.of(matrix, names=problem.names))
+    def rows(self, partition: Partition) -> SampleRows:
+        """The rows of a partition."""
+        block = partition.block_of(LabelCoding(self.classes).labels(partition.y), self.class_weights)
+        matrix = partition.X if self.choice is None else self.choice.rows(partition.X)
+        if matrix.shape[1] != len(self.names):
+            raise ValueError(f"the rows have {matrix.shape[1]} columns, the model has {len(self.names)}")
+        block = replace(block, rows=Rows.of(matrix, names=self.names))
         block.rows.check_indices()
-        if (problem.units != 1.0).any():
-            block = in_units(block, Scaling(problem.units))
-        if problem.separated.size:
-            away = separated_rows(block, problem.separated)
-            block = replace(block, sample_weight=frozen(np.where(away, 0.0, block.sample_weight)))
-        self.block: Block = block
-        self.groups = partition.groups
-        self._problem = problem
-        if problem.grouped and self.groups is None:
+        if self.grouped and partition.groups is None:
             raise ValueError("cov='cluster' needs the groups of the rows: give each partition its groups")
-
-    @cached_property
-    def pieces(self) -> Pieces:
-        """The rows in comparable units."""
-        return BlockPieces(self.block, self._problem.scaling, self._problem.frequency)
+        groups = partition.groups if self.grouped else None
+        return SampleRows(block, groups, number=partition.number).prepared(self.preparation)
 
 
 #: The rows of the last problem of each partition. What is kept never changes a result.
-_KEPT: "WeakKeyDictionary[Partition, tuple[str, SummaryRows]]" = WeakKeyDictionary()
+_KEPT: "WeakKeyDictionary[Partition, tuple[str, SampleRows]]" = WeakKeyDictionary()
 
 
-def rows_of_partition(partition: Partition, problem: SummaryProblem) -> SummaryRows:
+def rows_of_partition(partition: Partition, problem: SummaryProblem) -> SampleRows:
     """The rows of a partition, which are kept for the next round."""
     known = _KEPT.get(partition)
     if known is None or known[0] != problem.key:
-        known = _KEPT[partition] = problem.key, SummaryRows(partition, problem)
+        known = _KEPT[partition] = problem.key, problem.rows(partition)
     return known[1]
 
 
@@ -160,16 +95,59 @@ def rows_of_partition(partition: Partition, problem: SummaryProblem) -> SummaryR
 @message
 @dataclass(frozen=True)
 class OfSummary(RowSum):
-    """A sum over the rows of a summary: ``request.work(partition, problem)``."""
+    """A sum over the rows of a summary."""
 
     request: Any
     problem: SummaryProblem = field(metadata=SHARED)
 
     @property
     def request_name(self) -> str:
-        """That of the class of the sum."""
-        return type(self.request).__name__
+        """That of the sum."""
+        return str(self.request.request_name)
 
     def of(self, partition: Partition) -> Any:
         """The sum over these rows."""
-        return self.request.work(partition, self.problem)
+        return self.request.of(rows_of_partition(partition, self.problem))
+
+
+@final
+class PartitionRows:
+    """The rows of all partitions. Each sum is a round; that of the curvature at the last model is kept.
+
+    Parameters
+    ----------
+    rounds : Rounds
+        Sends the requests.
+    problem : SummaryProblem
+        What is summarised.
+    """
+
+    at_hand = None
+
+    def __init__(self, rounds: Rounds, problem: SummaryProblem) -> None:
+        self._rounds, self._problem = rounds, problem
+        self._last: tuple[Array, SecondOrder] | None = None
+
+    def prepared(self, preparation: SamplePreparation) -> "PartitionRows":
+        """The rows, prepared for sums."""
+        return PartitionRows(self._rounds, self._problem.prepared(preparation))
+
+    def sum(self, request: RowSum) -> Any:
+        """The sum over the rows of all partitions."""
+        if not isinstance(request, SecondOrderAt):
+            return self._ask(request)
+        if self._last is not None and np.array_equal(self._last[0], request.model):
+            return self._last[1]
+        found: SecondOrder = self._ask(request)
+        if request.curvature == "full":
+            self._last = request.model, found
+        return found
+
+    def _ask(self, request: RowSum) -> Any:
+        try:
+            found = self._rounds.sum(OfSummary(request, self._problem))
+        except ValueError as error:
+            raise PartitionError(str(error)) from error
+        if found is None:
+            raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
+        return found

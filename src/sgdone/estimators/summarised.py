@@ -92,6 +92,7 @@ class Summarised(LinearModel):
         """
         from sgdone.inference.chosen_columns import chosen_columns
         from sgdone.inference.sample import Sample
+        from sgdone.inference.sample_rows import SampleRows
         from sgdone.inference.summarise import summarise
 
         self._check_fitted()
@@ -108,16 +109,14 @@ class Summarised(LinearModel):
         chosen = chosen_columns(columns, model.feature_names, coding)
         if coding is not None:
             rows, model = coding.rows(rows), coding.model(model)
-        sample = Sample.of(
-            objective,
+        given = SampleRows.of(
             rows,
             np.ascontiguousarray(numbers, dtype=np.float64),
             frequencies.weights,
-            1.0 if weights == "sampling" else frequencies.mean,
-            weights,
             _group_numbers(groups, rows.shape[0]),
             self._names_of_columns() if coding is None else coding.names,
         )
+        sample = Sample.of(objective, given, weights, 1.0 if weights == "sampling" else frequencies.mean)
         return replace(summarise(sample, model, cov, chosen, float(level)), coding=coding)
 
     def predict_interval(self, X: Any, summary: "Summary", *, level: float | None = None) -> "Intervals":
@@ -268,7 +267,7 @@ def encoder_of_levels(model: Summarised) -> "TableEncoderCore | None":
 
 def _check_options(cov: Any, weights: Any, groups: Any, level: Any) -> None:
     from sgdone.inference.dense_covariance import Cov
-    from sgdone.inference.sample_sums import Weights
+    from sgdone.inference.sample import Weights
 
     for name, value, known in (("cov", cov, get_args(Cov)), ("weights", weights, get_args(Weights))):
         if not isinstance(value, str) or value not in known:

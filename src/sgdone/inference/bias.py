@@ -1,16 +1,18 @@
 """The bias of the optimum of a likelihood, to first order."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.inference.sample_sums import SampleSums
-from sgdone.interfaces.objective import Objective
+from sgdone.inference.sample import Sample
+from sgdone.inference.sums_at_model import added_up
 from sgdone.sums.derivatives import derivatives
-from sgdone.sums.pieces import Piece, Pieces
+from sgdone.sums.pieces import Piece
+from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, message
 from sgdone.sums.second_order import scores
-from sgdone.sums.system import contrasts
+from sgdone.sums.system import System, contrasts
 
 if TYPE_CHECKING:
     from sgdone.inference.optimum import Optimum
@@ -18,22 +20,33 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-def first_order_bias(sample: SampleSums, optimum: "Optimum", inverse: Array) -> Array:
+def first_order_bias(sample: Sample, optimum: "Optimum", inverse: Array) -> Array:
     """−½H⁻¹Σv·(x̃, 1) ⊗ t, in the order of the curvature (Cordeiro & McCullagh 1991, eq. 3.5).
 
     tₐ = Σ κₐᵦ𝒸·Aᵦ𝒸 with the third cumulants κ of a label and A = x̃ᵀH⁻¹x̃, the covariance of the scores. It is of the
     order of coefficients/rows, and makes coefficients too large: those of many columns, and intercepts of rare classes.
     """
-    return np.asarray(-0.5 * (inverse @ sample.bias_sums(optimum.model, inverse).T.ravel()))
+    found: ArraySum = sample.sum(BiasSums(sample.system, optimum.model, inverse))
+    return np.asarray(-0.5 * (inverse @ found.values.T.ravel()))
 
 
-def bias_sums(objective: Objective, pieces: Pieces, model: Array, inverse: Array) -> Array:
-    """Σv·(x̃, 1) ⊗ t, shaped like the model."""
-    return np.asarray(sum(pieces.map(lambda piece: _of_piece(objective, piece, model, inverse))))
+@final
+@message
+@dataclass(frozen=True)
+class BiasSums(RowSum):
+    """Σv·(x̃, 1) ⊗ t, shaped like the model, with t as in `first_order_bias`."""
+
+    system: System
+    model: Array
+    inverse: Array
+
+    def of(self, rows: ReadableRows) -> ArraySum | None:
+        """The sum over these rows."""
+        return added_up(rows, self.system, lambda piece: _of_piece(self.system, piece, self.model, self.inverse))
 
 
-def _of_piece(objective: Objective, piece: Piece, model: Array, inverse: Array) -> Array:
-    basis, count = contrasts(objective), model.shape[1]
+def _of_piece(system: System, piece: Piece, model: Array, inverse: Array) -> Array:
+    objective, basis, count = system.objective, contrasts(system.objective), model.shape[1]
     scored = scores(piece.rows, model, basis)
     if basis is None:
         found = derivatives(objective, scored, piece.labels)

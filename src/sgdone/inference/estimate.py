@@ -1,6 +1,7 @@
 """Coefficients of the unpenalised optimum, their covariance, and which of them are refused."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,12 @@ from sgdone.inference.refusals import (
     no_errors_refusal,
     rows_refusal,
 )
-from sgdone.inference.sample import Sample
-from sgdone.inference.sample_sums import SampleSums
-from sgdone.inference.separated import Separated, separated
+from sgdone.inference.sample import MOST_SUMMED, Sample
+from sgdone.inference.separated import ProvedSeparation
 from sgdone.inference.separated_classes import FinitePart, find_finite_part
-from sgdone.inference.undetermined import Infinite, constant_refusals, structural_refusals
+from sgdone.inference.sums_at_model import InformationAt
+from sgdone.inference.undetermined import Infinite, SeparatedRows, constant_refusals, structural_refusals
+from sgdone.inference.verified_directions import VerifiedDirections
 from sgdone.newton.direction import MOST_FACTORISED
 
 Array = NDArray[np.float64]
@@ -36,64 +38,54 @@ Array = NDArray[np.float64]
 
 def estimate(sample: Sample, model: FittedModel, layout: Layout, cov: Cov, *, chosen: bool) -> Estimate:
     """Find the optimum and the covariance there; ``chosen`` if only some of the columns are asked for."""
-    refusal = early_refusal(sample, layout, cov)
+    refusal = _early_refusal(sample, layout, cov)
     if refusal is not None:
         return Estimate.nothing(layout, refusal)
-    refusal = few_groups_refusal(sample, cov)
-    most = coefficients_of_output(sample, layout) * sample.objective.n_free_outputs
-    find: Any = find_large_optimum if most > MOST_FACTORISED else find_optimum
-    rest = sample
-    infinite: Separated | None = None
-    try:
-        optimum = find(sample, sample.model_in_units(model.coef, model.intercept))
-    except NoOptimumError as failure:
-        if sample.objective.predicts == "softmax":
-            return _of_finite_part(sample, model, layout, cov, refusal, failure)
-        found = separated(sample, failure)
-        if isinstance(found, Refusal):
-            return Estimate.nothing(layout, found)
-        infinite = found
-        if infinite.rest is None:
-            return completely_separated(sample, layout, infinite)
-        rest = infinite.rest
+    refusal = _few_groups_refusal(sample, cov)
+    find: Any = find_large_optimum if _is_large(sample, layout) else find_optimum
+    separated: SeparatedRows = (VerifiedDirections if sample.at_hand is None else ProvedSeparation)(sample, layout)
+    rest, optimum = sample, None
+    while optimum is None:
         try:
             optimum = find(rest, rest.model_in_units(model.coef, model.intercept))
-        except NoOptimumError as again:
-            reason = f"No optimum of the rows that are not separated was found: {again}."
-            return Estimate.nothing(layout, Refusal("not_converged", reason))
-    refused = refusals_at(sample, rest, optimum, layout, cov, refusal, infinite)
-    if isinstance(optimum, Optimum):
-        return estimate_at(sample, rest, optimum, layout, cov, refused, model, attained=infinite is None)
-    estimated = _estimate_at_large(sample, rest, optimum, layout, cov, refused, chosen, model)
-    return estimated if infinite is None else replace(estimated, attained=False)
+        except NoOptimumError as failure:
+            if sample.at_hand is not None and sample.objective.predicts == "softmax":
+                return _of_finite_part(sample, model, layout, cov, refusal, failure)
+            found = separated.rest_of(rest, failure)
+            if isinstance(found, Estimate):
+                return found
+            rest = found
+    infinite = separated.infinite(optimum)
+    refused = _refusals_at(sample, rest, optimum, layout, cov, refusal, infinite)
+    at = _estimate_at if isinstance(optimum, Optimum) else partial(_estimate_at_large, chosen=chosen)
+    return replace(at(sample, rest, optimum, layout, cov, refused, model), attained=infinite is None)
 
 
-def early_refusal(sample: SampleSums, layout: Layout, cov: Cov) -> Refusal | None:
+def _early_refusal(sample: Sample, layout: Layout, cov: Cov) -> Refusal | None:
     """Whether all coefficients are refused before an optimum is searched for."""
-    return loss_refusal(sample) or rows_refusal(sample, cov, coefficients_of_output(sample, layout))
+    return loss_refusal(sample) or rows_refusal(sample, cov, _coefficients_of_output(sample, layout))
 
 
-def coefficients_of_output(sample: SampleSums, layout: Layout) -> int:
+def _coefficients_of_output(sample: Sample, layout: Layout) -> int:
     """Number of coefficients of each output that the rows may determine."""
     return int(sample.varies.sum()) + int(layout.has_intercept)
 
 
-def few_groups_refusal(sample: SampleSums, cov: Cov) -> Refusal | None:
+def _is_large(sample: Sample, layout: Layout) -> bool:
+    """Whether conjugate gradients take the place of factors."""
+    if sample.at_hand is None:
+        return sample.system.n_coefficients > MOST_SUMMED
+    return _coefficients_of_output(sample, layout) * sample.objective.n_free_outputs > MOST_FACTORISED
+
+
+def _few_groups_refusal(sample: Sample, cov: Cov) -> Refusal | None:
     """Whether there are too few groups for a cluster covariance."""
     return groups_refusal(sample.n_groups) if cov == "cluster" and sample.n_groups else None
 
 
-def completely_separated(sample: SampleSums, layout: Layout, infinite: Infinite) -> Estimate:
-    """All coefficients refused: those of constant columns, and the others because they are infinite."""
-    refused = constant_refusals(sample, layout)
-    others = ~np.isin(np.arange(layout.size), list(refused))
-    refused |= infinite.refusals(layout, sample, others)
-    return Estimate(np.full(layout.size, np.nan), refused, attained=False)
-
-
-def refusals_at(
-    sample: SampleSums,
-    rest: SampleSums,
+def _refusals_at(
+    sample: Sample,
+    rest: Sample,
     optimum: Optimum | LargeOptimum,
     layout: Layout,
     cov: Cov,
@@ -104,18 +96,20 @@ def refusals_at(
     refused = structural_refusals(sample, rest, optimum, layout, infinite)
     if refusal is None and _has_no_errors(rest, optimum.sums.loss):
         refusal = no_errors_refusal()
-    refusal = refusal or few_groups_refusal(rest, cov)
-    information = rest.information(optimum.model) if rest.objective.loss.probabilistic else None
+    refusal = refusal or _few_groups_refusal(rest, cov)
+    information: Array | None = None
+    if rest.objective.loss.probabilistic:
+        information = rest.sum(InformationAt(rest.system, optimum.model)).values / rest.weight_unit
     return _further_refusals(rest, layout, cov, refused, refusal, int(optimum.estimated.sum()), information)
 
 
-def _has_no_errors(sample: SampleSums, loss: float) -> bool:
+def _has_no_errors(sample: Sample, loss: float) -> bool:
     """Whether the residuals of a regression are rounding errors."""
     return sample.objective.is_regression and 2.0 * loss <= ROUNDING**2 * sample.target_squares
 
 
 def _further_refusals(
-    sample: SampleSums,
+    sample: Sample,
     layout: Layout,
     cov: Cov,
     refused: dict[int, Refusal],
@@ -189,7 +183,7 @@ def _count(optimum: Optimum | LargeOptimum) -> int:
     return int(optimum.estimated.sum()) * int(optimum.model.shape[1])
 
 
-def _coefficients(sample: SampleSums, optimum: Optimum | LargeOptimum, layout: Layout, combinations: Any) -> Array:
+def _coefficients(sample: Sample, optimum: Optimum | LargeOptimum, layout: Layout, combinations: Any) -> Array:
     """The coefficients of a summary at an optimum."""
     coef = np.asarray(combinations @ optimum.model.T.ravel())
     if layout.has_intercept:
@@ -197,27 +191,25 @@ def _coefficients(sample: SampleSums, optimum: Optimum | LargeOptimum, layout: L
     return coef
 
 
-def estimate_at(
-    sample: SampleSums,
-    rest: SampleSums,
+def _estimate_at(
+    sample: Sample,
+    rest: Sample,
     optimum: Optimum,
     layout: Layout,
     cov: Cov,
     refused: dict[int, Refusal],
     model: FittedModel,
-    *,
-    attained: bool,
 ) -> Estimate:
     """The coefficients at an optimum of the rows that are not separated; their covariance unless all are refused."""
     combinations = layout.combinations(rest)
     coef = _coefficients(sample, optimum, layout, combinations)
     count, loss = _count(optimum), optimum.sums.loss
     if len(refused) == layout.size:
-        return Estimate(coef, refused, count, loss, attained=attained)
+        return Estimate(coef, refused, count, loss)
     covariance = dense_covariance(rest, optimum, combinations, cov, count)
     refused = _bias_refusals(rest, optimum, covariance, count) | refused
     predictor = Predictor.of(rest, optimum, covariance, model.feature_names, model.classes)
-    return Estimate(coef, refused, count, loss, covariance, predictor, attained=attained)
+    return Estimate(coef, refused, count, loss, covariance, predictor)
 
 
 def _estimate_at_large(
@@ -227,8 +219,9 @@ def _estimate_at_large(
     layout: Layout,
     cov: Cov,
     refused: dict[int, Refusal],
-    chosen: bool,
     model: FittedModel,
+    *,
+    chosen: bool,
 ) -> Estimate:
     """The same for many coefficients."""
     combinations = layout.combinations(rest)
@@ -237,16 +230,16 @@ def _estimate_at_large(
     if len(refused) == layout.size:
         return Estimate(coef, refused, count, loss)
     factor = factor_of(rest, cov, count, loss)
-    information, at = rest, optimum
+    at = optimum
     if cov == "classical" and rest.objective.is_regression and not rest.objective.loss.quadratic:
         factor = huber_factor(rest, optimum.model, count)
-        information, at = with_products_of_columns(rest, optimum)
+        at = with_products_of_columns(rest, optimum)
     if chosen:
-        of_chosen, solved = chosen_covariance(information, at, combinations, cov, factor)
+        of_chosen, solved = chosen_covariance(rest, at, combinations, cov, factor)
         reason = Refusal("not_converged", _UNSOLVED)
         refused = dict.fromkeys(np.flatnonzero(~solved).tolist(), reason) | refused
         return Estimate(coef, refused, count, loss, of_chosen)
-    simulated, all_solved = simulated_covariance(information, at, combinations, cov, factor)
+    simulated, all_solved = simulated_covariance(rest, at, combinations, cov, factor)
     if not all_solved:
         refused = dict.fromkeys(range(layout.size), Refusal("not_converged", _UNSOLVED)) | refused
         return Estimate(coef, refused, count, loss)
@@ -254,9 +247,7 @@ def _estimate_at_large(
     return Estimate(coef, refused, count, loss, simulated, predictor, simulated.error)
 
 
-def _bias_refusals(
-    sample: SampleSums, optimum: Optimum, covariance: SandwichCovariance, count: int
-) -> dict[int, Refusal]:
+def _bias_refusals(sample: Sample, optimum: Optimum, covariance: SandwichCovariance, count: int) -> dict[int, Refusal]:
     """Coefficients of a likelihood whose bias is large beside their standard errors."""
     if not sample.objective.loss.probabilistic or sample.weights == "sampling":
         return {}

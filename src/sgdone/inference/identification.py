@@ -1,12 +1,16 @@
 """Which combinations of coefficients the rows determine."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
+
+from sgdone.diagnose.data_summary.column_summary import BLOCK, column_hashes
+from sgdone.inference.sample_rows import SampleRows
+from sgdone.sums.row_sum import RowSum, message
 
 Array = NDArray[np.float64]
 Columns = NDArray[np.intp]
@@ -91,6 +95,39 @@ def identification(free: NDArray[np.bool_], products: Array) -> Identification |
     # One column for each direction. The intercept stays: no direction consists of it alone.
     order = linalg.qr(null[:-1].T, mode="r", pivoting=True)[-1]
     return Identification(np.sort(order[: null.shape[1]]).astype(np.intp), null, size)
+
+
+@final
+@message
+@dataclass(frozen=True)
+class HashSum:
+    """Hashes of columns, which are sums modulo 2⁶⁴."""
+
+    values: NDArray[np.uint64]
+
+    def merge(self, other: "HashSum") -> "HashSum":
+        """The hashes over the rows of both."""
+        return HashSum(self.values + other.values)
+
+
+@final
+@message
+@dataclass(frozen=True)
+class ColumnHashes(RowSum):
+    """Hashes of the columns: whole numbers, so that equal columns have the same ones however the rows are divided."""
+
+    def of(self, rows: SampleRows) -> HashSum | None:
+        """The hashes over these rows."""
+        used = rows.used
+        if not used.size:
+            return None
+        found = np.empty(rows.block.rows.n_features, np.uint64)
+        for columns, part in rows.block.rows.parts:
+            matrix: Any = part.whole()
+            matrix = matrix if used.size == matrix.shape[0] else matrix[used]
+            by_columns = sparse.csc_array(matrix) if part.is_sparse else matrix
+            found[columns] = column_hashes(by_columns, BLOCK, rows.first_row)
+        return HashSum(found)
 
 
 def repeated_columns(groups: list[tuple[int, ...]], width: int) -> Identification | None:

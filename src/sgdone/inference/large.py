@@ -12,12 +12,14 @@ from sgdone.data.rows import Scaling
 from sgdone.inference.identification import Identification, repeated_columns
 from sgdone.inference.optimum import NoOptimumError
 from sgdone.inference.sample import Sample
+from sgdone.inference.sample_rows import SampleRows
+from sgdone.inference.sums_at_model import LargestChange
 from sgdone.losses import Squared
 from sgdone.newton import Minimum, Problem, answered, minimise
 from sgdone.newton.direction import Directions, Found, Point, conjugate_gradients
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.mixed_rows import rows_in_units
-from sgdone.sums.row_sum import ArraySum, MemoryRows, RowSum, message
+from sgdone.sums.row_sum import ArraySum, RowSum, message
 from sgdone.sums.second_order import (
     CurvatureProduct,
     LossesAt,
@@ -50,6 +52,8 @@ class LargeOptimum:
 
     Attributes
     ----------
+    system : System
+        The loss of the products, and the units of the sums.
     model : ndarray
         (features + 1) × free outputs, in the units of the sample's pieces.
     sums : SecondOrder
@@ -62,6 +66,7 @@ class LargeOptimum:
         Columns that are equal; other dependencies show as systems that cannot be solved.
     """
 
+    system: System
     model: Array
     sums: SecondOrder
     penalties: Array
@@ -96,11 +101,14 @@ def find_large_optimum(sample: Sample, start: Array) -> LargeOptimum:
     if ended.stalled:
         left = float(np.sqrt(2.0 * ended.decrement))
         raise NoOptimumError(
-            f"after {ended.steps} steps of Newton's method the next is {left:.2g} standard errors long"
+            f"after {ended.steps} steps of Newton's method the next is {left:.2g} standard errors long",
+            ended.model,
         )
-    change = sample.largest_change(ended.model - ended.at.model)
+    change = sample.sum(LargestChange(system, ended.model - ended.at.model)).value
     if not objective.is_regression and change > 0.5:
-        raise NoOptimumError(f"steps of less than {_STEP:.2g} standard errors still change scores by {change:.2g}")
+        raise NoOptimumError(
+            f"steps of less than {_STEP:.2g} standard errors still change scores by {change:.2g}", ended.model
+        )
     return _at_optimum(sample, system, ended.model, penalties, repeated)
 
 
@@ -117,7 +125,7 @@ def _at_optimum(
     columns = sample.frequent_columns(np.isfinite(penalties))
     blocks: ArraySum = sample.sum(FrequentCurvature(system, model, columns))
     precondition = _preconditioner(blocks.values, columns, sums, penalties)
-    return LargeOptimum(model, sums, penalties, product, precondition, repeated)
+    return LargeOptimum(system, model, sums, penalties, product, precondition, repeated)
 
 
 @final
@@ -144,16 +152,17 @@ class _ByFrequentColumns(Directions):
         if not solved:
             raise NoOptimumError(
                 f"conjugate gradients did not converge in {MOST_PRODUCTS} products at step {self._steps} of Newton's "
-                "method"
+                "method",
+                at.model,
             )
         return at, direction
 
 
-def with_products_of_columns(sample: Sample, optimum: LargeOptimum) -> tuple[Sample, LargeOptimum]:
+def with_products_of_columns(sample: Sample, optimum: LargeOptimum) -> LargeOptimum:
     """The same optimum with products of XᵀX, the curvature of the squared loss, in place of its own curvature."""
-    squared = replace(sample, objective=replace(sample.objective, loss=Squared()))
-    found = _at_optimum(squared, squared.system, optimum.model, optimum.penalties, optimum.identification)
-    return squared, replace(found, sums=optimum.sums)
+    squared = System(replace(sample.objective, loss=Squared()), sample.scaling)
+    found = _at_optimum(sample, squared, optimum.model, optimum.penalties, optimum.identification)
+    return replace(found, sums=optimum.sums)
 
 
 def solve(optimum: LargeOptimum, right: Array) -> tuple[Array, NDArray[np.bool_]]:
@@ -206,25 +215,24 @@ class FrequentCurvature(RowSum):
     model: Array
     columns: NDArray[np.intp]
 
-    def of(self, rows: MemoryRows) -> ArraySum | None:
+    def of(self, rows: SampleRows) -> ArraySum | None:
         """The sum over these rows."""
         objective, basis = self.system.objective, contrasts(self.system.objective)
-        pieces, used, first = rows.pieces(self.system), rows.block.all_used().astype(np.intp), 0
-        if not used.size:
+        if not rows.n_rows:
             return None
         matrix, scaling = rows.block.rows.whole()[:, self.columns], self.system.scaling
+        used = rows.used
         own_scaling = Scaling(
             scaling.scale[self.columns], None if scaling.shift is None else scaling.shift[self.columns]
         )
         size = self.columns.size + 1
         blocks = np.zeros((self.model.shape[1], size, size))
-        for own_rows, labels, weights in pieces:
-            found = derivatives(objective, scores(own_rows, self.model, basis), labels)
+        for places, piece in rows.numbered_pieces(self.system):
+            found = derivatives(objective, scores(piece.rows, self.model, basis), piece.labels)
             pairs, values = own_curvatures(objective, found)
             own = [k for k, (a, b) in enumerate(pairs) if a == b]
-            part = rows_in_units(matrix[used[first : first + labels.size]], own_scaling)
-            blocks += part.products(weights[:, None] * values[:, own])
-            first += labels.size
+            part = rows_in_units(matrix[used[places]], own_scaling)
+            blocks += part.products(piece.weights[:, None] * values[:, own])
         return ArraySum(blocks)
 
 

@@ -1,6 +1,6 @@
 """Covariances of many coefficients: of a few of them exactly, of all of them by simulation."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from sgdone.inference.covariance import Covariance
 from sgdone.inference.large import LargeOptimum, solve
 from sgdone.inference.sample import Sample
+from sgdone.inference.sample_rows import SampleRows
+from sgdone.inference.score_products import GroupProducts, slopes_of
+from sgdone.inference.sums_at_model import added_up
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.pieces import Piece
+from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, message
 from sgdone.sums.scaled_rows import ScaledRows
-from sgdone.sums.score_products import slopes_of
 from sgdone.sums.second_order import scores
-from sgdone.sums.system import contrasts
+from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]
 
@@ -96,23 +99,77 @@ def chosen_covariance(
     if cov == "classical":
         matrix = np.asarray(combinations @ _flat(solution))
         return ChosenCovariance(factor * 0.5 * (matrix + matrix.T)), solved
-    matrix = np.zeros((shape[2], shape[2]))
-    sums: Array | None = None
     if cov == "cluster":
-        assert sample.groups is not None
-        sums = np.zeros((int(sample.groups.max()) + 1, shape[2]))
-    for rows, piece in _with_rows(sample):
-        slopes = slopes_of(sample.objective, piece, optimum.model)
-        along = sum(slopes[:, [a]] * piece.rows.times(solution[:, a, :]) for a in range(slopes.shape[1]))
-        if sums is not None:
-            assert sample.groups is not None
-            np.add.at(sums, sample.groups[rows], piece.weights[:, None] * along)
-        else:
-            along = _weighing(sample, piece)[:, None] * along
-            matrix += along.T @ along
-    if sums is not None:
-        matrix = sums.T @ sums
-    return ChosenCovariance(factor * matrix), solved
+        assert sample.facts.divided_groups is not None
+        request: RowSum = GroupScoresAlong(optimum.system, optimum.model, solution, sample.facts.divided_groups)
+        of_groups: GroupProducts = sample.sum(request)
+        return ChosenCovariance(factor * of_groups.matrix), solved
+    of_rows: ArraySum = sample.sum(ScoresAlong(optimum.system, optimum.model, solution, sample.weight_power))
+    return ChosenCovariance(factor * of_rows.values), solved
+
+
+@final
+@message
+@dataclass(frozen=True)
+class ScoresAlong(RowSum):
+    """Σv^power·(Uᵀg)(Uᵀg)ᵀ of the gradients g of rows, U several vectors.
+
+    Parameters
+    ----------
+    system : System
+        The loss, and the units of the model.
+    model : ndarray
+        (features + 1) × free outputs.
+    vectors : ndarray
+        U: (features + 1) × free outputs × vectors.
+    power : {1, 2}
+        1 if weights are frequencies, 2 if they are sampling weights.
+    """
+
+    system: System
+    model: Array
+    vectors: Array
+    power: int
+
+    def of(self, rows: ReadableRows) -> ArraySum | None:
+        """The sum over these rows."""
+        return added_up(rows, self.system, self._of_piece)
+
+    def _of_piece(self, piece: Piece) -> Array:
+        along = _weighing(piece, self.power)[:, None] * _along(self.system, piece, self.model, self.vectors)
+        return np.asarray(along.T @ along)
+
+
+@final
+@message
+@dataclass(frozen=True)
+class GroupScoresAlong(RowSum):
+    """Σ over groups of (ΣvUᵀg)(ΣvUᵀg)ᵀ: `GroupProducts`. ``divided`` are labels of groups in several partitions."""
+
+    system: System
+    model: Array
+    vectors: Array
+    divided: NDArray[Any]
+
+    def of(self, rows: SampleRows) -> GroupProducts | None:
+        """The sums over these rows."""
+        if not rows.n_rows:
+            return None
+        assert rows.groups is not None
+        groups, numbers = np.unique(rows.groups[rows.used], return_inverse=True)
+        sums = np.zeros((groups.size, self.vectors.shape[2]))
+        for places, piece in rows.numbered_pieces(self.system):
+            along = _along(self.system, piece, self.model, self.vectors)
+            np.add.at(sums, numbers.reshape(-1)[places], piece.weights[:, None] * along)
+        divided = np.isin(groups, self.divided)
+        known = sums[~divided]
+        return GroupProducts(known.T @ known, groups[divided], sums[divided])
+
+
+def _along(system: System, piece: Piece, model: Array, vectors: Array) -> Array:
+    """Uᵀg of each row."""
+    slopes = slopes_of(system.objective, piece, model)
+    return np.asarray(sum(slopes[:, [a]] * piece.rows.times(vectors[:, a, :]) for a in range(slopes.shape[1])))
 
 
 def simulated_covariance(
@@ -124,36 +181,14 @@ def simulated_covariance(
     classical covariance, g are gradients at labels that are drawn from the model. Σξg has a known variance in each
     column, M_jj: where a column is the coefficient, it is a control variate.
     """
-    rng = np.random.default_rng(_SEED)
-    shape = (*optimum.model.shape, DRAWS)
-    right, diagonal = np.zeros(shape), np.zeros(optimum.model.shape)
-    signs = None
-    if cov == "cluster":
-        assert sample.groups is not None
-        signs = rng.integers(0, 2, (int(sample.groups.max()) + 1, DRAWS)) * 2.0 - 1.0
-    for rows, piece in _with_rows(sample):
-        if cov == "classical":
-            drawn = _drawn_slopes(sample, piece, optimum.model, rng)
-            weighing = np.sqrt(piece.weights)
-            slopes = _information(sample, piece, optimum.model)
-            diagonal += piece.rows.squared_transposed_times(piece.weights[:, None] * slopes)
-        else:
-            slopes = slopes_of(sample.objective, piece, optimum.model)
-            if signs is None:
-                own = rng.integers(0, 2, (piece.labels.size, DRAWS)) * 2.0 - 1.0
-                weighing = _weighing(sample, piece)
-                diagonal += piece.rows.squared_transposed_times((weighing[:, None] * slopes) ** 2)
-            else:
-                assert sample.groups is not None
-                own, weighing = signs[sample.groups[rows]], piece.weights
-            drawn = slopes[:, :, None] * own[:, None, :]
-        for a in range(shape[1]):
-            right[:, a, :] += piece.rows.transposed_times(weighing[:, None] * drawn[:, a, :])
+    power, groups = sample.weight_power, sample.facts.groups if cov == "cluster" else None
+    found = sample.sum(SimulatedScores(optimum.system, optimum.model, power, groups, cov == "classical"))
+    right, diagonal = found.values[:, :, :-1], found.values[:, :, -1]
     parts = [solve(optimum, right[:, :, first : first + _TOGETHER]) for first in range(0, DRAWS, _TOGETHER)]
     solution = np.concatenate([part[0] for part in parts], axis=2)
     solved = bool(all(part[1].all() for part in parts))
     draws = np.asarray(combinations @ _flat(solution))
-    controlled = shape[1] == 1 and sample.scaling.shift is None and cov != "cluster"
+    controlled = right.shape[1] == 1 and sample.scaling.shift is None and cov != "cluster"
     if controlled:
         # One entry a row, and the intercept is an output of its own: a coefficient is a multiple of its column's.
         unit = np.asarray(combinations.sum(axis=1)).ravel()
@@ -184,42 +219,103 @@ def _with_control(draws: Array, control: Array, expected: Array) -> tuple[Array,
     return np.where(found > 0, found, mean), errors
 
 
-def _drawn_slopes(sample: Sample, piece: Piece, model: Array, rng: np.random.Generator) -> Array:
-    """Gradients in the scores at labels drawn from the model: rows × free outputs × draws."""
-    objective, basis = sample.objective, contrasts(sample.objective)
-    found = derivatives(objective, scores(piece.rows, model, basis), piece.labels)
-    size = piece.labels.size
+@final
+@message
+@dataclass(frozen=True)
+class SimulatedScores(RowSum):
+    """Σξg of several draws, and last their variances: (features + 1) × free outputs × (draws + 1).
+
+    What is drawn depends on the number of the row, or of its group, among all of them: the sums are the same however
+    the rows are divided.
+
+    Parameters
+    ----------
+    system : System
+        The loss, and the units of the model.
+    model : ndarray
+        (features + 1) × free outputs.
+    power : {1, 2}
+        1 if weights are frequencies, 2 if they are sampling weights.
+    groups : ndarray or None
+        Labels of all groups, sorted, if a sign belongs to a group. Then the variances are not computed.
+    draws_labels : bool
+        Whether g are gradients at labels that are drawn from the model, and ξ is 1.
+    """
+
+    system: System
+    model: Array
+    power: int
+    groups: NDArray[Any] | None
+    draws_labels: bool
+
+    def of(self, rows: SampleRows) -> ArraySum | None:
+        """The sums over these rows."""
+        if not rows.n_rows:
+            return None
+        total = np.zeros((*self.model.shape, DRAWS + 1))
+        numbers = rows.first_row + np.arange(rows.n_rows)
+        if self.groups is not None:
+            assert rows.groups is not None
+            numbers = np.searchsorted(self.groups, rows.groups[rows.used])
+        for places, piece in rows.numbered_pieces(self.system):
+            drawn, variances = self._of_piece(piece, numbers[places])
+            for a in range(total.shape[1]):
+                total[:, a, :-1] += piece.rows.transposed_times(drawn[:, a, :])
+            total[:, :, -1] += piece.rows.squared_transposed_times(variances)
+        return ArraySum(total)
+
+    def _of_piece(self, piece: Piece, numbers: NDArray[np.intp]) -> tuple[Array, Array]:
+        """ξg in the free scores, rows × outputs × draws, and their variances."""
+        if self.draws_labels:
+            drawn, information = _drawn_slopes(self.system, piece, self.model, numbers)
+            return np.sqrt(piece.weights)[:, None, None] * drawn, piece.weights[:, None] * information
+        slopes, signs = slopes_of(self.system.objective, piece, self.model), _signs(numbers)
+        if self.groups is not None:
+            slopes = piece.weights[:, None] * slopes
+            return slopes[:, :, None] * signs[:, None, :], np.zeros_like(slopes)
+        slopes = _weighing(piece, self.power)[:, None] * slopes
+        return slopes[:, :, None] * signs[:, None, :], slopes**2
+
+
+def _drawn_slopes(system: System, piece: Piece, model: Array, numbers: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Gradients in the scores at labels drawn from the model, rows × free outputs × draws, and second derivatives."""
+    objective, basis = system.objective, contrasts(system.objective)
+    scored = scores(piece.rows, model, basis)
+    shares = derivatives(objective, scored, piece.labels).shares
     if objective.is_regression:
-        return np.asarray(rng.standard_normal((size, 1, DRAWS)))
-    if basis is None and objective.n_outputs == 1:
-        positive = 1.0 / (1.0 + np.exp(-scores(piece.rows, model, basis)[:, 0]))
-        return np.asarray((positive[:, None] - (rng.random((size, DRAWS)) < positive[:, None]))[:, None, :])
+        # Errors of variance 1.
+        return _signs(numbers)[:, None, :], shares
     if basis is None:
-        likely = 1.0 / (1.0 + np.exp(-scores(piece.rows, model, basis)))[:, :, None]
-        return np.asarray(likely - (rng.random((size, likely.shape[1], DRAWS)) < likely))
-    below = np.cumsum(found.shares, axis=1)
-    classes = (rng.random((size, 1, DRAWS)) > below[:, :-1, None]).sum(axis=1)
-    drawn = found.shares[:, :, None] - (np.arange(found.shares.shape[1])[None, :, None] == classes[:, None, :])
-    return np.asarray(np.einsum("ikm,ka->iam", drawn, basis))
+        likely = 1.0 / (1.0 + np.exp(-scored))[:, :, None]
+        return likely - (_uniform(numbers, likely.shape[1]) < likely), shares
+    below = np.cumsum(shares, axis=1)
+    classes = (_uniform(numbers, 1) > below[:, :-1, None]).sum(axis=1)
+    drawn = shares[:, :, None] - (np.arange(shares.shape[1])[None, :, None] == classes[:, None, :])
+    return np.einsum("ikm,ka->iam", drawn, basis), np.zeros((numbers.size, model.shape[1]))
 
 
-def _information(sample: Sample, piece: Piece, model: Array) -> Array:
-    """Second derivatives of rows in each free score."""
-    found = derivatives(sample.objective, scores(piece.rows, model, contrasts(sample.objective)), piece.labels)
-    return found.shares if contrasts(sample.objective) is None else np.zeros((piece.labels.size, model.shape[1]))
+def _signs(numbers: NDArray[np.intp]) -> Array:
+    """A sign for each number and draw."""
+    # Two of them are drawn from 64 bits.
+    return _drawn(numbers, DRAWS // 2, lambda rng, count: rng.integers(0, 2, (count, DRAWS)) * 2.0 - 1.0)
 
 
-def _weighing(sample: Sample, piece: Piece) -> Array:
+def _uniform(numbers: NDArray[np.intp], outputs: int) -> Array:
+    """A number between 0 and 1 for each number, output and draw."""
+    return _drawn(numbers, outputs * DRAWS, lambda rng, count: rng.random((count, outputs, DRAWS)))
+
+
+def _drawn(numbers: NDArray[np.intp], steps: int, draw: Callable[[np.random.Generator, int], Any]) -> Array:
+    """What is drawn for each number, wherever it is drawn; ``steps`` of the generator are made for each."""
+    own, places = np.unique(numbers, return_inverse=True)
+    runs = np.split(own, np.flatnonzero(np.diff(own) > 1) + 1)
+    found = [draw(np.random.Generator(np.random.PCG64(_SEED).advance(steps * int(run[0]))), run.size) for run in runs]
+    return np.asarray(np.concatenate(found)[places.reshape(-1)])
+
+
+def _weighing(piece: Piece, power: int) -> Array:
     """What a row's gradient is multiplied by: the root of a frequency, or a sampling weight."""
-    return piece.weights if sample.weights == "sampling" else np.sqrt(piece.weights)
-
-
-def _with_rows(sample: Sample) -> Iterator[tuple[NDArray[np.intp], Piece]]:
-    """Pieces with the numbers of their rows."""
-    used, first = sample.block.all_used().astype(np.intp), 0
-    for piece in sample.pieces:
-        yield used[first : first + piece.labels.size], piece
-        first += piece.labels.size
+    return piece.weights if power == 2 else np.sqrt(piece.weights)
 
 
 def _flat(vectors: Array) -> Array:

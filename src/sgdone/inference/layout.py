@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.inference.covariance import combinations
-from sgdone.inference.sample_sums import SampleSums
+from sgdone.inference.sample import Sample
 from sgdone.inference.summary import INTERCEPT
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.system import contrasts
@@ -120,7 +120,7 @@ class Layout:
         basis = contrasts(self.objective)
         return self.outputs if basis is None else self.outputs @ basis
 
-    def combinations(self, sample: SampleSums, outputs: Array | None = None) -> Any:
+    def combinations(self, sample: Sample, outputs: Array | None = None) -> Any:
         """The coefficients in terms of those in the units of the sums, as a CSR matrix."""
         scale, shift = sample.scaling.scale * sample.units, sample.scaling.shift
         own = None if shift is None else shift * sample.units

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from sgdone.inference.sample_sums import SampleSums
+from sgdone.inference.sample import Sample
 
 Array = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Likelihood:
         return float(np.log(self.rows)) * self.coefficients - 2.0 * self.log_likelihood
 
 
-def likelihood(sample: SampleSums, loss: float, coefficients: int) -> Likelihood | None:
+def likelihood(sample: Sample, loss: float, coefficients: int) -> Likelihood | None:
     """The likelihood at an optimum whose losses sum to ``loss``; None if there is none."""
     objective, rows = sample.objective, sample.n_rows
     if sample.weights != "frequency" or objective.predicts == "one_vs_rest":

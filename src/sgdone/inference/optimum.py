@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.inference.identification import DOUBTFUL, Identification, identification
-from sgdone.inference.sample_sums import SampleSums
+from sgdone.inference.sample import Sample
+from sgdone.inference.sums_at_model import LargestChange
 from sgdone.newton import Minimum, Problem, answered, minimise
 from sgdone.newton.direction import ByFactors, Factors, Point
 from sgdone.sums.second_order import SecondOrder, SecondOrderAt
@@ -65,7 +66,7 @@ class Optimum:
     identification: Identification | None
 
 
-def find_optimum(sample: SampleSums, start: Array) -> Optimum:
+def find_optimum(sample: Sample, start: Array) -> Optimum:
     """Minimise the loss from a model, until a step is below 1e-8 standard errors of every combination.
 
     Raises
@@ -84,7 +85,7 @@ def find_optimum(sample: SampleSums, start: Array) -> Optimum:
         if not np.all(np.isfinite(known.curvature)):
             raise NoOptimumError("the loss of the start is too large")
         pivot = Factors.of(known.curvature, penalties, start.shape[1]).smallest_pivot(known.curvature)
-        found = identification(np.isfinite(penalties), sample.column_products()) if pivot <= DOUBTFUL else None
+        found = identification(np.isfinite(penalties), sample.column_products) if pivot <= DOUBTFUL else None
         if found is not None:
             penalties[found.dropped] = np.inf
             start = np.where(np.isfinite(penalties)[:, None], start, 0.0)
@@ -115,7 +116,7 @@ def find_optimum(sample: SampleSums, start: Array) -> Optimum:
     )
 
 
-def _rounding(sample: SampleSums, weight: float) -> float:
+def _rounding(sample: Sample, weight: float) -> float:
     """The variance of the targets of a regression about their predictions that is rounding."""
     if not sample.objective.is_regression:
         return 0.0
@@ -130,10 +131,10 @@ class _Left(NamedTuple):
     is_optimum: bool
 
 
-def _left(sample: SampleSums, sums: SecondOrder, gradient: Array, step: Array) -> _Left:
+def _left(sample: Sample, sums: SecondOrder, gradient: Array, step: Array) -> _Left:
     objective = sample.objective
     errors = float(np.sqrt(max(0.0, -float(np.vdot(gradient, step))) / sums.dispersion(objective)))
-    change = sample.largest_change(step)
+    change = sample.sum(LargestChange(sample.system, step)).value
     is_exact = False
     if objective.is_regression:
         change = change / float(np.sqrt(max(sample.target_spread, float(np.finfo(np.float64).tiny))))

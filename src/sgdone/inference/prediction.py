@@ -14,7 +14,7 @@ from sgdone.inference.covariance import Covariance
 from sgdone.inference.identification import Identification
 from sgdone.inference.large import LargeOptimum
 from sgdone.inference.optimum import Optimum
-from sgdone.inference.sample_sums import SampleSums
+from sgdone.inference.sample import Sample
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.mixed_rows import rows_in_units
 from sgdone.sums.scaled_rows import DenseRows
@@ -82,7 +82,7 @@ class Predictor:
     @classmethod
     def of(
         cls,
-        sample: SampleSums,
+        sample: Sample,
         optimum: Optimum | LargeOptimum,
         covariance: Covariance,
         features: Sequence[str],

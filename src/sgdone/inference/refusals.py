@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from sgdone.inference.sample_sums import SampleSums
+    from sgdone.inference.sample import Sample
 
 Kind = Literal[
     "infinite",
@@ -62,7 +62,7 @@ class Refusal:
     detail: str = ""
 
 
-def loss_refusal(sample: "SampleSums") -> Refusal | None:
+def loss_refusal(sample: "Sample") -> Refusal | None:
     """Whether the loss has no curvature that standard errors could be computed from."""
     loss = sample.objective.loss
     if not loss.convex:
@@ -81,13 +81,13 @@ def loss_refusal(sample: "SampleSums") -> Refusal | None:
 
 
 def rows_refusal(
-    sample: "SampleSums", cov: str, coefficients: int, information: float | None = None, label: str = ""
+    sample: "Sample", cov: str, coefficients: int, information: float | None = None, label: str = ""
 ) -> Refusal | None:
     """Whether there are too few rows for normal quantiles; with t quantiles there is only one row more needed.
 
     Parameters
     ----------
-    sample : SampleSums
+    sample : Sample
         The rows.
     cov : str
         The covariance.
@@ -122,7 +122,7 @@ def rows_refusal(
     )
 
 
-def is_exact(sample: "SampleSums", cov: str) -> bool:
+def is_exact(sample: "Sample", cov: str) -> bool:
     """Whether intervals are exact for normal errors, however few rows there are: those of classical least squares."""
     return cov == "classical" and sample.objective.is_regression and sample.objective.loss.quadratic
 
@@ -160,7 +160,7 @@ def groups_refusal(groups: int) -> Refusal | None:
     )
 
 
-def few_nonzeros_refusals(sample: "SampleSums", cov: str, share: float) -> dict[int, Refusal]:
+def few_nonzeros_refusals(sample: "Sample", cov: str, share: float) -> dict[int, Refusal]:
     """Columns whose variation comes from too few rows; ``share`` is that of the rarer class of an output."""
     if is_exact(sample, cov):
         return {}

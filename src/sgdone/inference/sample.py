@@ -1,278 +1,284 @@
-"""The rows of a summary: labels, weights, groups, and units in which the sums keep their digits."""
+"""What a summary is computed from: facts about rows, and sums over them, wherever the rows are."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.bad_rows import check_rows
-from sgdone.data.mixed_matrix import in_one_storage
-from sgdone.data.rows import Rows, Scaling, frozen
-from sgdone.data.source import Block
-from sgdone.data.threads import blas_threads
-from sgdone.diagnose.data_summary.column_summary import summarise_columns
-from sgdone.inference.bias import bias_sums
-from sgdone.inference.column_variation import (
-    comparable_scaling,
-    largest_values,
-    power_sums,
-    rows_of_powers,
-    safe_units,
-)
-from sgdone.inference.sample_sums import SampleSums, Weights
-from sgdone.inference.sums_at_model import column_products, information, largest_change, slope_sums
+from sgdone.data.rows import Scaling
+from sgdone.data.threads import single_thread
+from sgdone.inference.column_variation import ColumnPowers, comparable_scaling, rows_of_powers, safe_units
+from sgdone.inference.identification import ColumnHashes, HashSum
+from sgdone.inference.sample_facts import FactsOfRows, SampleFacts
+from sgdone.inference.sample_rows import SamplePreparation, SampleRows, SummaryRows
+from sgdone.inference.sums_at_model import ColumnProducts
 from sgdone.interfaces.objective import Objective
-from sgdone.run.constant_prediction import best_constant, constant_model
-from sgdone.sums.columns import column_moments
+from sgdone.run.constant_prediction import initial_intercept
 from sgdone.sums.derivatives import derivatives
-from sgdone.sums.pieces import BlockPieces, in_units
-from sgdone.sums.row_sum import MemoryRows, RowSum
-from sgdone.sums.score_products import group_score_products, score_products
+from sgdone.sums.row_sum import ArraySum, RowSum
+from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]
+Weights = Literal["frequency", "sampling"]
 
+#: Largest number of coefficients whose curvature is summed over partitions: that of more takes too many bytes.
+MOST_SUMMED = 1024
 #: Columns with most entries, whose curvature is factorised to precondition conjugate gradients.
 _FREQUENT = 512
 #: Relative error of a sum of weights.
 _SUM_ROUNDING = 1e-12
 #: Products of a curvature up to which it is evaluated at each step; beyond, steps use an earlier one.
 _CHEAP = 4e8
+#: The sum of sample weights that can be numbers of rows, as in `sgdone.estimators.sample_weights.Frequencies`.
+_LEAST_ROWS, _MOST_ROWS = 1.0, 1e15
 
 
 @final
 @dataclass(frozen=True)
-class Sample(SampleSums):
-    """Rows, their labels, weights and groups.
+class Sample:
+    """Facts about the rows of a summary, and sums over them.
+
+    Models have (features + 1) × free outputs coefficients, in the units of ``scaling``.
 
     Parameters
     ----------
     objective : Objective
         The loss, without a penalty.
-    block : Block
-        Rows in units of `units`; a weight of 1 stands for ``frequency`` rows.
-    units : ndarray
-        What the columns were divided by: 1 unless their squares would overflow or underflow.
-    frequency : float
-        How many rows a row of weight 1 stands for.
+    source : SummaryRows
+        The rows as they are given.
+    preparation : SamplePreparation
+        What is done to them before they are added up.
+    facts : SampleFacts
+        About the rows in the units of the preparation, with the targets as they were.
     weights : {"frequency", "sampling"}
         What the weights mean.
-    groups : ndarray of int or None
-        The number of the group of each row.
-    origin : float
-        What was subtracted from the targets, so that they keep their digits.
-    target_squares : float
-        Σv·y² of the targets as they were.
     """
 
     objective: Objective
-    block: Block
-    units: Array
-    frequency: float = 1.0
+    source: SummaryRows
+    preparation: SamplePreparation
+    facts: SampleFacts
     weights: Weights = "frequency"
-    groups: NDArray[np.intp] | None = None
-    origin: float = 0.0
-    target_squares: float = 0.0
 
     @classmethod
     def of(
-        cls,
-        objective: Objective,
-        X: Any,
-        labels: Array,
-        sample_weight: Array | None,
-        frequency: float,
-        weights: Weights,
-        groups: NDArray[np.intp] | None,
-        names: Sequence[str] | None = None,
+        cls, objective: Objective, source: SummaryRows, weights: Weights = "frequency", frequency: float | None = None
     ) -> "Sample":
-        """Rows of an array or CSR matrix; raise for those that are not finite."""
-        order = np.arange(X.shape[0], dtype=np.uint64)
-        weight = np.ones(1) if sample_weight is None else sample_weight
-        block = Block(Rows.of(X, names=names), frozen(labels), frozen(weight), order, order)
-        block.rows.check_indices()
-        largest = largest_values(block)
-        if not np.all(np.isfinite(largest)):
-            check_rows(block, block.all_used())
-        units = safe_units(largest)
-        if (units != 1.0).any():
-            block = in_units(block, Scaling(units))
-        sample = cls(objective, block, units, frequency, weights, groups)
-        return sample._with_centred_targets() if objective.is_regression else sample
+        """Find the units of the columns and of the weights; raise for rows that are not finite.
 
-    def _with_centred_targets(self) -> "Sample":
-        """The targets less their mean, if there is an intercept to take it up."""
-        labels, weights = self.labels_and_weights()
-        origin = float(np.average(labels, weights=weights)) if self.objective.fit_intercept else 0.0
-        block = replace(self.block, labels=frozen(self.block.labels - origin))
-        return replace(self, block=block, origin=origin, target_squares=float(weights @ labels**2))
+        ``frequency`` is how many rows a row of weight 1 stands for; None to find it from the weights.
+        """
+        preparation = SamplePreparation(frequency=1.0 if frequency is None else frequency)
+        with single_thread():
+            facts = _facts(objective, source, preparation)
+            units = safe_units(facts.largest)
+            if (units != 1.0).any():
+                preparation = replace(preparation, units=units)
+                facts = _facts(objective, source, preparation)
+        if frequency is None:
+            is_count = weights == "frequency" and _LEAST_ROWS <= facts.weight <= _MOST_ROWS
+            frequency = 1.0 if is_count else facts.rows / facts.weight
+        # The intercept takes up the mean of the targets, so that they keep their digits.
+        centred = facts.targets is not None and objective.fit_intercept
+        origin = float(facts.targets.means[0]) if centred and facts.targets is not None else 0.0
+        nothing = np.empty((0, units.size + 1))
+        preparation = SamplePreparation(units, origin, frequency, nothing, facts.starts)
+        return cls(objective, source, preparation, facts, weights)
 
-    def without(self, rows: NDArray[np.bool_]) -> "Sample":
-        """The sample without some rows."""
-        weight = np.where(rows, 0.0, self.block.sample_weight)
-        return replace(self, block=replace(self.block, sample_weight=frozen(weight)))
+    def without(self, direction: Array) -> "Sample":
+        """The rows of two classes that a direction, in the units of the sample, does not separate."""
+        separated = np.vstack([self.preparation.separated, direction])
+        return self._of_others(self.source, replace(self.preparation, separated=separated))
 
-    @property
-    def n_rows(self) -> float:
-        """Number of rows: the sum of the weights if they are frequencies."""
-        if self.weights == "sampling":
-            return float(self.block.n_used)
-        return whole_rows(self.frequency * self.block.total_weight)
+    def without_rows(self, rows: NDArray[np.bool_]) -> "Sample":
+        """The sample without some rows, if they are at hand."""
+        given = self.source.at_hand
+        assert given is not None
+        return self._of_others(given.without(rows), self.preparation)
 
-    @property
-    def n_groups(self) -> int:
-        """Number of groups of rows of positive weight."""
-        return 0 if self.groups is None else np.unique(self.groups[self.block.all_used().astype(np.intp)]).size
-
-    @property
-    def n_dense(self) -> int:
-        """Number of dense columns, which come first: they are centred, sparse ones are not."""
-        return self.block.rows.n_dense
+    def _of_others(self, source: SummaryRows, preparation: SamplePreparation) -> "Sample":
+        facts = _facts(self.objective, source, preparation)
+        return replace(self, source=source, preparation=replace(preparation, starts=facts.starts), facts=facts)
 
     @cached_property
-    def scaling(self) -> Scaling:
-        """Units in which dense columns have mean 0 and spread 1, and sparse columns a root mean square of 1."""
-        moments = column_moments(self.block, weighted=True)
-        intercept = self.objective.fit_intercept
-        return comparable_scaling(moments, self.n_dense, self._is_constant, fit_intercept=intercept)
-
-    def _is_constant(self, column: int) -> bool:
-        used = self.block.all_used().astype(np.intp)
-        values = self.block.rows.whole()[:, [column]].toarray().ravel()[used]
-        return bool(np.all(values == values[0]))
-
-    @cached_property
-    def rows(self) -> MemoryRows:
-        """The rows, to be added up."""
-        return MemoryRows(self.block, self.frequency, blas_threads())
+    def rows(self) -> SummaryRows:
+        """The rows that are added up."""
+        return self.source.prepared(self.preparation)
 
     @property
-    def pieces(self) -> BlockPieces:
-        """The rows in comparable units."""
-        return self.rows.pieces(self.system)
-
-    @cached_property
-    def rows_of_columns(self) -> Array:
-        """Number of rows that the variation of each column comes from."""
-        sampling = self.weights == "sampling"
-        means = column_moments(self.block, weighted=True).means if self.objective.fit_intercept else None
-        powers = power_sums(self.block, self.scaling, means, sampling=sampling)
-        return rows_of_powers(powers, self.varies, 1.0 if sampling else self.frequency)
-
-    def repeated_columns(self) -> list[tuple[int, ...]]:
-        """Columns that are equal in all rows used, and not constant."""
-        used = self.block.all_used().astype(np.intp)
-        matrix = in_one_storage(self.block.rows.whole())
-        found = summarise_columns(matrix if used.size == matrix.shape[0] else matrix[used]).duplicates
-        return [group for group in found if self.varies[list(group)].all()]
-
-    def frequent_columns(self, free: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """The columns with most entries among those whose coefficients are estimated."""
-        columns = np.flatnonzero(free[:-1])
-        return np.sort(columns[np.argsort(-self.entries[columns], kind="stable")[:_FREQUENT]])
-
-    @cached_property
-    def entries(self) -> Array:
-        """Number of entries of each column that are not 0; of dense columns, of rows."""
-        found = np.full(self.n_features, float(self.block.n_used))
-        for columns, part in self.block.rows.parts:
-            if part.is_sparse:
-                found[columns] = np.bincount(part.whole().indices, minlength=part.n_features)
-        return found
-
-    @cached_property
-    def class_shares(self) -> Array:
-        """Shares of the classes."""
-        labels, weights = self.labels_and_weights()
-        classes = (labels > 0).astype(np.intp) if self.objective.n_outputs == 1 else labels.astype(np.intp)
-        counts = np.bincount(classes, weights, minlength=max(2, self.objective.n_outputs))
-        return np.asarray(counts / weights.sum())
-
-    @property
-    def target_spread(self) -> float:
-        """Variance of the targets of a regression."""
-        labels, weights = self.labels_and_weights()
-        return float(np.average((labels - np.average(labels, weights=weights)) ** 2, weights=weights))
-
-    @property
-    def has_whole_weights(self) -> bool:
-        """Whether all weights are whole numbers."""
-        return are_whole(self.labels_and_weights()[1])
-
-    def labels_and_weights(self) -> tuple[Array, Array]:
-        """Labels and weights of the rows that are used."""
-        used = self.block.all_used()
-        return self.block.labels[used], self.block.weights_of(used) * self.frequency
-
-    def first_row(self, columns: NDArray[np.intp]) -> Array:
-        """Values of some columns in the first row of positive weight, divided by ``units``."""
-        row = self.block.rows.whole()[[int(self.block.all_used()[0])]]
-        return np.asarray(row.toarray() if hasattr(row, "toarray") else row).ravel()[columns]
-
-    def null_loss(self) -> float:
-        """Summed loss of the best model that predicts the same for all rows."""
-        labels, weights = self.labels_and_weights()
-        scores = np.tile(best_constant(self.objective, labels, weights), (labels.size, 1))
-        return float(weights @ derivatives(self.objective, scores, labels).losses)
-
-    def constant_model(self) -> Array:
-        """A model that predicts the same for all rows, to start from."""
-        return constant_model(self.objective, self.block, self.pieces.width)
-
-    @property
-    def n_used(self) -> int:
-        """Number of rows of positive weight."""
-        return self.block.n_used
-
-    @property
-    def has_cheap_curvature(self) -> bool:
-        """Where the curvature is expensive, steps use that of earlier points."""
-        outputs = self.objective.n_free_outputs
-        return self.n_used * (self.n_features + 1) ** 2 * outputs * (outputs + 1) / 2 <= _CHEAP
+    def at_hand(self) -> SampleRows | None:
+        """The rows themselves, if this process has all of them."""
+        return self.rows.at_hand
 
     def sum(self, request: RowSum) -> Any:
         """A sum over the rows."""
         return self.rows.sum(request)
 
+    @property
+    def units(self) -> Array:
+        """What the columns were divided by: 1 unless their squares would overflow or underflow."""
+        return self.preparation.units
+
+    @property
+    def origin(self) -> float:
+        """What was subtracted from the targets."""
+        return self.preparation.origin
+
+    @cached_property
+    def scaling(self) -> Scaling:
+        """Units in which the columns are comparable; infinite for columns without a coefficient of their own."""
+        return comparable_scaling(self.facts, fit_intercept=self.objective.fit_intercept)
+
+    @cached_property
+    def system(self) -> System:
+        """The loss in comparable units."""
+        return System(self.objective, self.scaling)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.units.size)
+
+    @property
+    def varies(self) -> NDArray[np.bool_]:
+        """Whether each column has a coefficient of its own."""
+        return np.isfinite(self.scaling.scale)
+
+    @property
+    def n_used(self) -> int:
+        """Number of rows of positive weight."""
+        return self.facts.rows
+
+    @property
+    def n_rows(self) -> float:
+        """Number of rows: the sum of the weights if they are frequencies."""
+        if self.weights == "sampling":
+            return float(self.facts.rows)
+        count = self.preparation.frequency * self.facts.weight
+        near = float(np.rint(count))
+        # Without the rounding of weights that were divided by their mean.
+        return near if abs(count - near) <= _SUM_ROUNDING * near else count
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of rows of positive weight; 0 if the rows have none."""
+        return 0 if self.facts.groups is None else int(self.facts.groups.size)
+
+    @property
+    def has_whole_weights(self) -> bool:
+        """Whether all weights are whole numbers."""
+        return self.facts.has_whole_weights
+
+    @property
+    def weight_power(self) -> int:
+        """The power of a weight in the sum of outer products of gradients."""
+        return 2 if self.weights == "sampling" else 1
+
+    @property
+    def weight_unit(self) -> float:
+        """What sampling weights are divided by, so that they sum to the number of rows; 1 for frequencies."""
+        if self.weights == "frequency":
+            return 1.0
+        return self.preparation.frequency * self.facts.weight / self.facts.rows
+
+    @property
+    def class_shares(self) -> Array:
+        """Shares of the classes; there are none in a regression."""
+        return np.asarray(self.facts.classes / self.facts.classes.sum())
+
+    def rarest_share(self, chosen: NDArray[np.bool_]) -> float:
+        """The smallest share of rows inside or outside one of the classes of the chosen outputs; 1 of a regression."""
+        if self.objective.is_regression:
+            return 1.0
+        shares = self.class_shares[1:] if self.objective.n_outputs == 1 else self.class_shares[chosen]
+        return float(np.minimum(shares, 1.0 - shares).min())
+
+    @property
+    def target_squares(self) -> float:
+        """Σv·y² of the targets as they were."""
+        return self.preparation.frequency * self.facts.target_squares
+
+    @property
+    def target_spread(self) -> float:
+        """Variance of the targets of a regression."""
+        assert self.facts.targets is not None
+        return float(self.facts.targets.squares[0] / self.facts.targets.rows)
+
+    def first_row(self, columns: NDArray[np.intp]) -> Array:
+        """Values of some columns in the first row of positive weight, divided by ``units``."""
+        return self.facts.first[columns]
+
+    @cached_property
+    def rows_of_columns(self) -> Array:
+        """Number of rows that the variation of each column comes from: (Σvd²)²/Σvd⁴.
+
+        d is the distance from the mean, or from 0 without an intercept. It is m for a column with m ones among many
+        zeros, a third of the rows for a normal distribution, and 1 if one row is far from all others.
+        """
+        sampling = self.weights == "sampling"
+        means = self.facts.moments.means if self.objective.fit_intercept else None
+        powers: ArraySum = self.sum(ColumnPowers(self.scaling, means, sampling))
+        return rows_of_powers(powers.values, self.varies, 1.0 if sampling else self.preparation.frequency)
+
+    @cached_property
     def column_products(self) -> Array:
         """Σv·(x̃, 1)(x̃, 1)ᵀ."""
-        return column_products(self.pieces)
+        found: ArraySum = self.sum(ColumnProducts(self.system))
+        return found.values
 
-    def score_products(self, model: Array) -> Array:
-        """Σv·ggᵀ of the gradients g of the rows; v² in place of v if the weights are sampling weights."""
-        return score_products(self.objective, self.pieces, model, power=2 if self.weights == "sampling" else 1)
+    def repeated_columns(self) -> list[tuple[int, ...]]:
+        """Columns that are equal in all rows used, and not constant."""
+        found: HashSum = self.sum(ColumnHashes())
+        groups: dict[tuple[Any, ...], list[int]] = {}
+        for j in np.flatnonzero(self.varies).tolist():
+            groups.setdefault((found.values[j], self.facts.low[j], self.facts.high[j]), []).append(j)
+        return [tuple(group) for group in groups.values() if len(group) > 1]
 
-    def group_score_products(self, model: Array) -> Array:
-        """Σ over groups of (Σvg)(Σvg)ᵀ."""
-        assert self.groups is not None
-        return group_score_products(self.objective, self.pieces, model, self.groups)
+    def frequent_columns(self, free: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """The columns with most entries among those whose coefficients are estimated."""
+        columns = np.flatnonzero(free[:-1])
+        return np.sort(columns[np.argsort(-self.facts.entries[columns], kind="stable")[:_FREQUENT]])
 
-    def largest_change(self, step: Array) -> float:
-        """Largest change of a score by a step."""
-        return largest_change(self.objective, self.pieces, step)
+    @property
+    def has_cheap_curvature(self) -> bool:
+        """Where the curvature is expensive, steps use that of earlier points; a round takes longer than it does."""
+        outputs = self.objective.n_free_outputs
+        products = self.n_used * (self.n_features + 1) ** 2 * outputs * (outputs + 1) / 2
+        return self.at_hand is None or products <= _CHEAP
 
-    def information(self, model: Array) -> Array:
-        """Σv·p(1 − p) of each class, sampling weights divided by their mean."""
-        unit = 1.0 if self.weights == "frequency" else self.block.total_weight / self.n_rows
-        return information(self.objective, self.pieces, model) / unit
+    def model_in_units(self, coef: Array, intercept: Array) -> Array:
+        """A model of the user's as the sums need it: (features + 1) × free outputs, in comparable units."""
+        return self.system.from_user(coef * self.units, intercept - self.origin)
 
-    def slope_sums(self, model: Array) -> Array:
-        """Σv·ψ² of the slopes ψ of a regression, and the weight of the rows where |ψ| is below its bound."""
-        return slope_sums(self.objective, self.pieces, model)
+    def null_loss(self) -> float:
+        """Summed loss of the best model that predicts the same for all rows; of a likelihood or least squares."""
+        facts, frequency = self.facts, self.preparation.frequency
+        if facts.targets is not None:
+            squares = float(facts.targets.squares[0]) if self.objective.fit_intercept else facts.target_squares
+            return 0.5 * frequency * squares
+        scores = np.tile(self._constant_scores, (facts.classes.size, 1))
+        return float(frequency * facts.classes @ derivatives(self.objective, scores, self._codes).losses)
 
-    def bias_sums(self, model: Array, inverse: Array) -> Array:
-        """Σv·(x̃, 1) ⊗ t, as in `sgdone.inference.bias`."""
-        return bias_sums(self.objective, self.pieces, model, inverse)
+    def constant_model(self) -> Array:
+        """A model that predicts the same for all rows, to start from: the mean target, or the shares of the classes."""
+        model, basis = np.zeros(self.system.shape), contrasts(self.objective)
+        if not self.objective.is_regression:
+            model[-1] = self._constant_scores if basis is None else self._constant_scores @ basis
+        return model
+
+    @property
+    def _codes(self) -> Array:
+        """Labels of the classes in the sums."""
+        return np.array([-1.0, 1.0]) if self.facts.classes.size == 2 else np.arange(float(self.facts.classes.size))
+
+    @property
+    def _constant_scores(self) -> Array:
+        return initial_intercept(self.objective, self._codes, self.facts.classes)
 
 
-def whole_rows(count: float) -> float:
-    """A number of rows without the rounding of weights, which were divided by their mean."""
-    near = float(np.rint(count))
-    return near if abs(count - near) <= _SUM_ROUNDING * near else count
-
-
-def are_whole(weights: Array) -> bool:
-    """Whether weights are whole numbers, up to rounding."""
-    return bool(np.allclose(weights, np.round(weights), rtol=1e-9))
+def _facts(objective: Objective, source: SummaryRows, preparation: SamplePreparation) -> SampleFacts:
+    n_classes = 0 if objective.is_regression else max(2, objective.n_outputs)
+    found: SampleFacts = source.prepared(preparation).sum(FactsOfRows(n_classes))
+    return found

@@ -2,17 +2,19 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.diagnose import Separation, separation
+from sgdone.inference.estimate_result import Estimate
+from sgdone.inference.large import LargeOptimum
 from sgdone.inference.layout import Layout
-from sgdone.inference.optimum import NoOptimumError
+from sgdone.inference.optimum import NoOptimumError, Optimum
 from sgdone.inference.refusals import Refusal
 from sgdone.inference.sample import Sample
-from sgdone.inference.sample_sums import SampleSums
+from sgdone.inference.undetermined import Infinite, completely_separated
 
 Array = NDArray[np.float64]
 
@@ -36,7 +38,7 @@ class Separated:
     found: Separation
     rest: Sample | None
 
-    def refusals(self, layout: Layout, sample: SampleSums, undetermined: NDArray[np.bool_]) -> dict[int, Refusal]:
+    def refusals(self, layout: Layout, sample: Sample, undetermined: NDArray[np.bool_]) -> dict[int, Refusal]:
         """The infinite coefficients: those that the other rows do not determine."""
         positions = np.flatnonzero(undetermined)
         features = np.append(np.full(int(layout.has_intercept), sample.n_features), layout.columns)[positions]
@@ -52,7 +54,7 @@ class Separated:
     def reason(self) -> str:
         """Why coefficients are refused."""
         count = int(self.found.separable_rows.sum())
-        used = count if self.rest is None else count + self.rest.block.n_used
+        used = count if self.rest is None else count + self.rest.n_used
         kind = "complete" if self.rest is None else "quasi-complete"
         proof = self.found.certificate
         proved = "proved in exact arithmetic" if proof is not None and proof.exact else "proved"
@@ -63,7 +65,39 @@ class Separated:
         )
 
 
-def separated(sample: Sample, failure: NoOptimumError) -> Separated | Refusal:
+@final
+class ProvedSeparation:
+    """The search for the separated rows of two classes by linear programs, which need all rows at hand.
+
+    Parameters
+    ----------
+    sample : Sample
+        The rows.
+    layout : Layout
+        The coefficients of the summary.
+    """
+
+    def __init__(self, sample: Sample, layout: Layout) -> None:
+        self._sample, self._layout = sample, layout
+        self._found: Separated | None = None
+
+    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Estimate:
+        """The rows that are not separated: all others are found at once."""
+        if self._found is not None:
+            reason = f"No optimum of the rows that are not separated was found: {failure}."
+            return Estimate.nothing(self._layout, Refusal("not_converged", reason))
+        found = _separated(self._sample, failure)
+        if isinstance(found, Refusal):
+            return Estimate.nothing(self._layout, found)
+        self._found = found
+        return completely_separated(self._sample, self._layout, found) if found.rest is None else found.rest
+
+    def infinite(self, optimum: Optimum | LargeOptimum) -> Infinite | None:
+        """What was found."""
+        return self._found
+
+
+def _separated(sample: Sample, failure: NoOptimumError) -> Separated | Refusal:
     """Find the separated rows of two classes after Newton's method has failed; otherwise refuse all coefficients."""
     objective = sample.objective
     if not objective.loss.fades:
@@ -72,8 +106,7 @@ def separated(sample: Sample, failure: NoOptimumError) -> Separated | Refusal:
         )
     if objective.n_outputs > 1:
         return _several_classes(sample, failure)
-    weight = np.broadcast_to(sample.block.sample_weight, (sample.block.rows.n_rows,))
-    found = separation(sample.block.rows.whole(), sample.block.labels, objective.fit_intercept, weight)
+    found = _separation(sample)
     if found.kind == "undecided":
         return Refusal(
             "not_converged",
@@ -82,13 +115,21 @@ def separated(sample: Sample, failure: NoOptimumError) -> Separated | Refusal:
         )
     if found.kind == "none":
         return Refusal("not_converged", f"There is an optimum, but it was not reached: {failure}. Rescale the columns.")
-    return Separated(found, None if found.kind == "complete" else sample.without(found.separable_rows))
+    return Separated(found, None if found.kind == "complete" else sample.without_rows(found.separable_rows))
+
+
+def _separation(sample: Sample) -> Any:
+    """What linear programs find; of several classes, by class."""
+    rows = sample.at_hand
+    assert rows is not None
+    block = rows.block
+    weight = np.broadcast_to(block.sample_weight, (block.rows.n_rows,))
+    return separation(block.rows.whole(), block.labels, sample.objective.fit_intercept, weight)
 
 
 def _several_classes(sample: Sample, failure: NoOptimumError) -> Refusal:
     """Refuse the coefficients of classes that were trained against the rest each."""
-    weight = np.broadcast_to(sample.block.sample_weight, (sample.block.rows.n_rows,))
-    found = separation(sample.block.rows.whole(), sample.block.labels, sample.objective.fit_intercept, weight)
+    found = _separation(sample)
     apart = [label for label, one in found.items() if one.kind in ("complete", "quasi-complete")]
     if apart:
         return Refusal(

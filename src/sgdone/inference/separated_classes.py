@@ -88,8 +88,8 @@ def find_finite_part(sample: Sample) -> FinitePart | None:
         If there are too many rows and classes, or the question stays undecided.
     """
     count = sample.objective.n_outputs
-    size = sample.pieces.width * (count - 1)
-    if sample.block.n_used * (count - 1) * size > _MOST_ENTRIES:
+    size = sample.system.n_coefficients
+    if sample.n_used * (count - 1) * size > _MOST_ENTRIES:
         raise NoOptimumError("there are too many rows, columns and classes to find out which coefficients are infinite")
     differences, owners, others = _differences(sample)
     found = separation(differences, np.ones(len(differences)), fit_intercept=False)
@@ -132,7 +132,9 @@ def _differences(sample: Sample) -> tuple[Array, NDArray[np.intp], NDArray[np.in
     assert basis is not None
     parts, owners, numbers, first = [], list[NDArray[np.intp]](), list[NDArray[np.intp]](), 0
     fixed = ~np.append(sample.varies, sample.objective.fit_intercept)
-    for rows, labels, _ in sample.pieces:
+    at_hand = sample.at_hand
+    assert at_hand is not None
+    for rows, labels, _ in at_hand.pieces(sample.system):
         dense = rows.transposed_times(np.eye(labels.size)).T
         dense[:, fixed] = 0.0
         classes = labels.astype(np.intp)
@@ -158,7 +160,10 @@ class _PairLoss:
         self._lengths = np.diff(np.append(self._starts, owners.size))
         self._rows = owners[self._starts]
         self._sample = sample
-        labels, weights = sample.labels_and_weights()
+        rows = sample.at_hand
+        assert rows is not None
+        self._groups = None if rows.groups is None else rows.groups[rows.used]
+        labels, weights = rows.labels_and_weights()
         self._labels, self._weights = labels[self._rows].astype(np.intp), weights[self._rows]
 
     @property
@@ -185,14 +190,12 @@ class _PairLoss:
 
     def middle(self, gradients: Array) -> Array:
         """Σ of outer products of gradients, of rows or of groups."""
-        if self._sample.groups is not None:
-            used = self._sample.block.all_used().astype(np.intp)
-            numbers = np.unique(self._sample.groups[used][self._rows], return_inverse=True)[1]
+        if self._groups is not None:
+            numbers = np.unique(self._groups[self._rows], return_inverse=True)[1]
             sums = np.zeros((int(numbers.max()) + 1, self.size))
             np.add.at(sums, numbers, self._weights[:, None] * gradients)
             return np.asarray(sums.T @ sums)
-        power = 2 if self._sample.weights == "sampling" else 1
-        return np.asarray(gradients.T @ (self._weights[:, None] ** power * gradients))
+        return np.asarray(gradients.T @ (self._weights[:, None] ** self._sample.weight_power * gradients))
 
     def information(self, theta: Array) -> Array:
         """Σv·p(1 − p) of each class; infinite for classes that are in no pair."""

@@ -13,7 +13,6 @@ from sgdone.inference.estimate_result import Estimate
 from sgdone.inference.layout import FittedModel, Layout
 from sgdone.inference.likelihood import likelihood
 from sgdone.inference.sample import Sample
-from sgdone.inference.sample_sums import SampleSums
 from sgdone.inference.summary import Head, Summary
 
 Array = NDArray[np.float64]
@@ -45,9 +44,7 @@ def summarise(sample: Sample, model: FittedModel, cov: Cov, columns: NDArray[np.
     return summary_of(sample, model, layout, cov, level, found)
 
 
-def summary_of(
-    sample: SampleSums, model: FittedModel, layout: Layout, cov: Cov, level: float, found: Estimate
-) -> Summary:
+def summary_of(sample: Sample, model: FittedModel, layout: Layout, cov: Cov, level: float, found: Estimate) -> Summary:
     """The summary of what was estimated."""
     coef, errors = found.coef.copy(), np.full(layout.size, np.nan)
     if found.covariance is not None:
@@ -85,7 +82,7 @@ def summary_of(
 
 
 def _head(
-    sample: SampleSums, model: FittedModel, layout: Layout, cov: Cov, found: Estimate, coef: Array, errors: Array
+    sample: Sample, model: FittedModel, layout: Layout, cov: Cov, found: Estimate, coef: Array, errors: Array
 ) -> Head:
     head = Head(
         _kind(sample),
@@ -117,7 +114,7 @@ def _head(
     )
 
 
-def _kind(sample: SampleSums) -> str:
+def _kind(sample: Sample) -> str:
     loss, predicts = sample.objective.loss, sample.objective.predicts
     if predicts == "softmax":
         return "multinomial logistic regression"
@@ -128,7 +125,7 @@ def _kind(sample: SampleSums) -> str:
     return f"linear model with the {loss.name} loss"
 
 
-def _outcome(sample: SampleSums, model: FittedModel) -> str:
+def _outcome(sample: Sample, model: FittedModel) -> str:
     if model.classes is None or sample.objective.predicts == "one_vs_rest":
         return ""
     reference = model.classes[model.reference]
@@ -137,14 +134,14 @@ def _outcome(sample: SampleSums, model: FittedModel) -> str:
     return f"each class against {reference}"
 
 
-def _covariance_text(sample: SampleSums, cov: Cov) -> str:
+def _covariance_text(sample: Sample, cov: Cov) -> str:
     if cov == "classical":
         return "classical"
     factor = "n/(n − k)" if cov == "robust" else "G/(G − 1)·(n − 1)/(n − k)"
     return f"{cov}, times {factor}"
 
 
-def _notes(sample: SampleSums) -> tuple[str, ...]:
+def _notes(sample: Sample) -> tuple[str, ...]:
     if sample.weights == "frequency" and not sample.has_whole_weights:
         return (
             "The sample weights are taken as numbers of equal rows, and some are not whole numbers: if rows were drawn "

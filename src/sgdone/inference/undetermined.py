@@ -6,24 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.inference.coefficient_names import enumerate_names
+from sgdone.inference.estimate_result import Estimate
 from sgdone.inference.identification import Identification, identification
 from sgdone.inference.large import LargeOptimum
 from sgdone.inference.layout import Layout
-from sgdone.inference.optimum import Optimum
+from sgdone.inference.optimum import NoOptimumError, Optimum
 from sgdone.inference.refusals import Refusal
-from sgdone.inference.sample_sums import SampleSums
+from sgdone.inference.sample import Sample
 
 
 class Infinite(Protocol):
     """Rows that are separated, which makes some coefficients infinite."""
 
-    def refusals(self, layout: Layout, sample: SampleSums, undetermined: NDArray[np.bool_]) -> dict[int, Refusal]:
+    def refusals(self, layout: Layout, sample: Sample, undetermined: NDArray[np.bool_]) -> dict[int, Refusal]:
         """The infinite coefficients: those that the other rows do not determine."""
 
 
 def structural_refusals(
-    sample: SampleSums,
-    rest: SampleSums,
+    sample: Sample,
+    rest: Sample,
     optimum: Optimum | LargeOptimum,
     layout: Layout,
     infinite: Infinite | None,
@@ -42,13 +43,31 @@ def structural_refusals(
     if isinstance(optimum, Optimum):
         # Columns that are collinear in all rows are not infinite.
         free = np.append(sample.varies, layout.has_intercept)
-        found = identification(free, sample.column_products())
+        found = identification(free, sample.column_products)
         refused = collinear_refusals(sample, layout, found) | refused
     undetermined[list(refused)] = False
     return refused | infinite.refusals(layout, sample, undetermined)
 
 
-def constant_refusals(sample: SampleSums, layout: Layout) -> dict[int, Refusal]:
+class SeparatedRows(Protocol):
+    """The search for separated rows after Newton's method has failed."""
+
+    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Estimate:
+        """The rows whose optimum is to be searched for next; or an estimate, if there are none or nothing is known."""
+
+    def infinite(self, optimum: Optimum | LargeOptimum) -> Infinite | None:
+        """What was found, once the other rows have an optimum; None if Newton's method has not failed."""
+
+
+def completely_separated(sample: Sample, layout: Layout, infinite: Infinite) -> Estimate:
+    """All coefficients refused: those of constant columns, and the others because they are infinite."""
+    refused = constant_refusals(sample, layout)
+    others = ~np.isin(np.arange(layout.size), list(refused))
+    refused |= infinite.refusals(layout, sample, others)
+    return Estimate(np.full(layout.size, np.nan), refused, attained=False)
+
+
+def constant_refusals(sample: Sample, layout: Layout) -> dict[int, Refusal]:
     """Refusals of columns that have no coefficient of their own."""
     refused: dict[int, Refusal] = {}
     for j in np.flatnonzero(~sample.varies).tolist():
@@ -58,7 +77,7 @@ def constant_refusals(sample: SampleSums, layout: Layout) -> dict[int, Refusal]:
     return refused
 
 
-def collinear_refusals(sample: SampleSums, layout: Layout, found: Identification | None) -> dict[int, Refusal]:
+def collinear_refusals(sample: Sample, layout: Layout, found: Identification | None) -> dict[int, Refusal]:
     """Refusals of coefficients that linearly dependent columns share."""
     if found is None:
         return {}
@@ -82,7 +101,7 @@ def collinear_refusals(sample: SampleSums, layout: Layout, found: Identification
     return refused
 
 
-def _moves_intercept(rest: SampleSums, sample: SampleSums) -> bool:
+def _moves_intercept(rest: Sample, sample: Sample) -> bool:
     """Whether a column is constant in the other rows only, and not 0: its sum with the intercept is what they know."""
     columns = np.flatnonzero(~rest.varies & sample.varies)
     return bool(columns.size) and bool(np.any(rest.first_row(columns) != 0))

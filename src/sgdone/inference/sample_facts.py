@@ -1,0 +1,196 @@
+"""Facts about the rows of a summary: weights, labels, groups, and how the columns vary."""
+
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.data.bad_rows import check_rows
+from sgdone.data.source import Block
+from sgdone.inference.sample_rows import SampleRows
+from sgdone.sums.columns import ColumnMoments, column_moments, moments_of
+from sgdone.sums.pieces import parts_of
+from sgdone.sums.row_sum import RowSum, message
+
+Array = NDArray[np.float64]
+
+#: Rows that are read at once.
+_ROWS = 1 << 16
+
+
+@final
+@message
+@dataclass(frozen=True)
+class SampleFacts:
+    """Facts about rows of positive weight.
+
+    Parameters
+    ----------
+    parts : ndarray of int
+        Numbers of the partitions that they are of, in the first column, and of their rows.
+    n_dense : int
+        Number of dense columns; they come first.
+    weight : float
+        Sum of the weights.
+    has_whole_weights : bool
+        Whether all weights are whole numbers.
+    first, low, high : ndarray
+        The first row, and the least and the largest value of each column.
+    entries : ndarray
+        Number of entries of each column that are not 0; of dense columns, of rows.
+    moments : ColumnMoments
+        Of the columns.
+    classes : ndarray
+        Weights of the classes; there are none in a regression.
+    targets : ColumnMoments or None
+        Of the targets of a regression.
+    target_squares : float
+        Σv·y² of a regression.
+    groups : ndarray or None
+        Labels of the groups, sorted.
+    divided_groups : ndarray or None
+        Labels of those whose rows are in several partitions.
+    """
+
+    parts: NDArray[np.int64]
+    n_dense: int
+    weight: float
+    has_whole_weights: bool
+    first: Array
+    low: Array
+    high: Array
+    entries: Array
+    moments: ColumnMoments
+    classes: Array
+    targets: ColumnMoments | None
+    target_squares: float
+    groups: NDArray[Any] | None
+    divided_groups: NDArray[Any] | None
+
+    def merge(self, other: "SampleFacts") -> "SampleFacts":
+        """The facts about the rows of both."""
+        if self.n_dense != other.n_dense:
+            raise ValueError(
+                f"partition {other.parts[0, 0]} has {other.n_dense} dense columns, partition {self.parts[0, 0]} has "
+                f"{self.n_dense}: convert both to the same storage"
+            )
+        groups, divided = self.groups, self.divided_groups
+        if groups is not None and other.groups is not None and divided is not None and other.divided_groups is not None:
+            both = np.intersect1d(groups, other.groups)
+            divided = joined_labels(joined_labels(divided, other.divided_groups), both)
+            groups = joined_labels(groups, other.groups)
+        return replace(
+            self,
+            parts=np.concatenate([self.parts, other.parts]),
+            weight=self.weight + other.weight,
+            has_whole_weights=self.has_whole_weights and other.has_whole_weights,
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
+            entries=self.entries + other.entries,
+            moments=self.moments.merge(other.moments),
+            classes=self.classes + other.classes,
+            targets=None if self.targets is None or other.targets is None else self.targets.merge(other.targets),
+            target_squares=self.target_squares + other.target_squares,
+            groups=groups,
+            divided_groups=divided,
+        )
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.parts[:, 1].sum())
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Number of the first row of each partition, if rows are numbered in the order of the partitions."""
+        counts = np.zeros(int(self.parts[:, 0].max()) + 1, np.int64)
+        counts[self.parts[:, 0]] = self.parts[:, 1]
+        return np.cumsum(counts) - counts
+
+    @property
+    def largest(self) -> Array:
+        """Largest absolute value of each column."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+
+def joined_labels(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    """Labels of both, sorted; raise if some are numbers and others are text."""
+    if (first.dtype.kind in "OU") != (second.dtype.kind in "OU"):
+        raise ValueError("the groups are numbers in some partitions and text in others: convert them to one type")
+    return np.unique(np.concatenate([first, second]))
+
+
+@final
+@message
+@dataclass(frozen=True)
+class FactsOfRows(RowSum):
+    """The facts about rows, after a check that all numbers are finite.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes; 0 in a regression.
+    """
+
+    n_classes: int
+
+    def of(self, rows: SampleRows) -> SampleFacts | None:
+        """The facts about these rows."""
+        block, used = rows.block, rows.used
+        if not used.size:
+            return None
+        labels, weights = block.labels[used], block.weights_of(block.all_used())
+        low, high, entries = _ranges(block, used)
+        if not np.all(np.isfinite(low) & np.isfinite(high)) or not np.all(np.isfinite(labels)):
+            check_rows(block, block.all_used())
+        classes, targets, squares = np.empty(0), None, 0.0
+        if self.n_classes:
+            numbers = (labels > 0 if self.n_classes == 2 else labels).astype(np.intp)
+            classes = np.bincount(numbers, weights, minlength=self.n_classes).astype(np.float64)
+        else:
+            targets, squares = moments_of(labels[:, None], weights), float(weights @ labels**2)
+        first = block.rows.whole()[[int(used[0])]]
+        groups = None if rows.groups is None else np.unique(rows.groups[used])
+        return SampleFacts(
+            np.array([[rows.number, used.size]], np.int64),
+            block.rows.n_dense,
+            float(weights.sum()),
+            _are_whole(weights * rows.frequency),
+            np.asarray(first.toarray() if hasattr(first, "toarray") else first, dtype=np.float64).ravel(),
+            low,
+            high,
+            entries,
+            column_moments(block, weighted=True),
+            classes,
+            targets,
+            squares,
+            groups,
+            None if groups is None else groups[:0],
+        )
+
+
+def _are_whole(weights: Array) -> bool:
+    """Whether weights are whole numbers, up to rounding."""
+    return bool(np.allclose(weights, np.round(weights), rtol=1e-9))
+
+
+def _ranges(block: Block, used: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+    """The least and the largest value of each column, and the number of its entries."""
+    low, high = np.full(block.rows.n_features, np.inf), np.full(block.rows.n_features, -np.inf)
+    entries = np.zeros(low.size)
+    chosen = [used[first : first + _ROWS] for first in range(0, used.size, _ROWS)]
+    for columns, of_columns in block.parts:
+        for part, _, _ in parts_of(of_columns, chosen):
+            if isinstance(part, np.ndarray):
+                counts, least, most = np.full(part.shape[1], part.shape[0]), part.min(axis=0), part.max(axis=0)
+            else:
+                counts = np.bincount(part.indices, minlength=part.shape[1])
+                full = counts == part.shape[0]
+                least, most = np.where(full, np.inf, 0.0), np.where(full, -np.inf, 0.0)
+                with np.errstate(invalid="ignore"):
+                    np.minimum.at(least, part.indices, part.data)
+                    np.maximum.at(most, part.indices, part.data)
+            low[columns], high[columns] = np.minimum(low[columns], least), np.maximum(high[columns], most)
+            entries[columns] += counts
+    return low, high, entries
