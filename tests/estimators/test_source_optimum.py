@@ -5,7 +5,7 @@ import pytest
 
 from estimators.source_problems import frame, from_files, numbers, table_of, write
 from sgdone import LinearClassifier, LinearRegressor
-from sgdone.auto.near_path import best_strength
+from sgdone.auto.summed_path import best_strength
 from sgdone.data import ArraySource, Scaling
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Squared

@@ -13,8 +13,8 @@ from sgdone.auto.bank_state import BankState
 from sgdone.auto.constants import FIT_VARIANCE
 from sgdone.auto.leave_one_out import losses_of_constant
 from sgdone.auto.memory_path import path_in_memory
-from sgdone.auto.near_path import ROWS_PER_COEFFICIENT, NearPath, has_likelihood
 from sgdone.auto.penalty_path import Evaluated, PenaltyPath
+from sgdone.auto.summed_path import MOST_COEFFICIENTS, ROWS_PER_COEFFICIENT, Chosen, SummedPath, has_likelihood
 from sgdone.auto.units import Units
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.source import Block
@@ -28,7 +28,7 @@ from sgdone.interfaces.progress import NEVER, Estimate, Judgement, Model
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.message_text import RowError
-from sgdone.newton import EXACT, Followed
+from sgdone.newton import EXACT, Followed, Problem
 from sgdone.run.constant_prediction import is_worse_than_constant
 from sgdone.steps.step_size import StepSize
 from sgdone.stopping import Decrement
@@ -46,9 +46,6 @@ _HEAD_START, _SMALL = 1.5, 20_000
 _MOST_WORK = 10.0
 #: Rows from which the error of the loss is estimated.
 _JUDGED = 32768
-#: Largest number of coefficients of rows that are read from disk: their curvature is a small matrix, and its products
-#: take no longer than reading.
-_MOST_COEFFICIENTS = 1024
 
 
 def can_be_exact(objective: Objective, stop: StopRule) -> bool:
@@ -373,7 +370,7 @@ class ExactFromDisk(ExactPhase):
             return False
         n_rows = stream.n_rows or 0
         coefficients = (stream.source.n_features + 1) * objective.n_free_outputs
-        if coefficients > _MOST_COEFFICIENTS or n_rows < ROWS_PER_COEFFICIENT * coefficients:
+        if coefficients > MOST_COEFFICIENTS or n_rows < ROWS_PER_COEFFICIENT * coefficients:
             return False
         spent = work.of_reading(stream.block, n_rows) + before.method.work(before.state)
         return work.of_block_finish(objective, stream.block, n_rows) <= spent
@@ -393,7 +390,8 @@ class ExactFromDisk(ExactPhase):
         chooses, n_rows = objective.alpha is None and has_likelihood(objective), stream.n_rows or 0
         system = System(objective if chooses else found, state.units.scaling)
         start, strength = system.from_user(model.coef, model.intercept), found.penalty * weight
-        path, judgement = NearPath(system, n_rows, start, strength, chooses=chooses), state.run.evaluations.judgement
+        problem, judgement = Problem(system, system.penalties(0.0), n_rows), state.run.evaluations.judgement
+        path = SummedPath(problem, Chosen(strength, start), chooses=chooses, is_near=True)
         dtype, units = model.coef.dtype, state.units
         return ExactState(system, rows_of(stream), path, n_rows, n_rows, weight, dtype, start, units, judgement)
 

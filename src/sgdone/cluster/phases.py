@@ -12,10 +12,10 @@ from sgdone.auto.bank_state import BankState
 from sgdone.auto.candidates import PLAIN, Candidate
 from sgdone.auto.exact_phase import ExactPhase, ExactState
 from sgdone.auto.progressive_losses import ProgressiveLosses
+from sgdone.auto.summed_path import Chosen, SummedPath
 from sgdone.auto.units import Units
 from sgdone.cluster.bank_pass import Averaged, average, smoothness_of, start_intercept
 from sgdone.cluster.partition_source import OnLabelledRows, PartitionSource
-from sgdone.cluster.penalty import Chosen, SummedPath
 from sgdone.cluster.statistics import LabelSums
 from sgdone.data.source import Block
 from sgdone.data.stream import Stream

@@ -41,7 +41,9 @@ SHARED: Final = {"shared": True}
 
 def message(kind: Kind) -> Kind:
     """Let a dataclass travel to other processes. Its fields are messages, or values that model files can store."""
-    MESSAGES[kind.__name__] = kind
+    known = MESSAGES.setdefault(kind.__name__, kind)
+    if known is not kind and known.__module__ != kind.__module__:
+        raise TypeError(f"two messages are called {kind.__name__}: that of {known.__module__} and {kind.__module__}")
     return kind
 
 

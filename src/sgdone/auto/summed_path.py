@@ -1,4 +1,7 @@
-"""The penalty: by effective degrees of freedom, or by the losses of validation rows, summed over all partitions."""
+"""The optimum at a penalty that is given, or chosen by sums over all rows, wherever they are.
+
+The penalty is chosen by effective degrees of freedom, or by the losses of validation rows.
+"""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
@@ -7,15 +10,30 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto.near_path import ROWS_PER_COEFFICIENT, best_strength, has_likelihood
+from sgdone import newton
 from sgdone.auto.penalty_path import Optimum, PenaltyPath, Readings
-from sgdone.cluster.search import MOST_COEFFICIENTS, minimise, separates
+from sgdone.interfaces.objective import Objective
 from sgdone.newton import EXACT, Minimum, Position, Problem, together
+from sgdone.newton.direction import ByFactors, ByProducts, Directions, Factors, Point
+from sgdone.newton.search import Search
 from sgdone.sums.row_sum import ArraySum, OfSomeRows, RowSum
-from sgdone.sums.second_order import LossesAt
+from sgdone.sums.second_order import LossesAt, SecondOrder, SecondOrderAt
+from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
+Choice = Generator[RowSum, Any, "Chosen"]
 
+#: Penalties that are compared, in rows: features have the variance 1.
+STRENGTHS = 10.0 ** (np.arange(-6, 9) / 2.0)
+#: Rows for each coefficient: with fewer, the penalty matters, and only a path of them would tell the best.
+ROWS_PER_COEFFICIENT = 50
+#: Largest number of coefficients whose curvature is summed; that of more takes too many bytes.
+MOST_COEFFICIENTS = 1024
+#: Conjugate gradients: residual relative to the gradient, that of rough searches, and products after which a direction
+#: is used as it is.
+_RESIDUAL, _ROUGH_RESIDUAL, _MOST_PRODUCTS = 0.1, 0.3, 50
+#: Whether classes can be separated: shares of the penalty, and of rows that the minimum may be wrong about.
+_SMALLER_PENALTIES, _FEW_MISSES = (1e-3, 1e-6), 0.02
 #: Decrement up to which optima are found before the penalty is chosen: far below what penalties differ by. Validation
 #: losses are compared up to this share of the root of the number of rows, a hundredth of the noise of their sum.
 _ROUGH, _ROUGH_VALIDATION = 0.1, 0.01
@@ -65,9 +83,6 @@ class Chosen:
         self.strength, self.start, self.position = strength, start, position or Position()
 
 
-Choice = Generator[RowSum, Any, Chosen]
-
-
 @final
 class SummedPath(PenaltyPath):
     """The optimum at a penalty that is given, or chosen by sums over all rows, wherever they are.
@@ -84,6 +99,9 @@ class SummedPath(PenaltyPath):
         Draws validation rows.
     chooses : bool
         Whether the penalty is chosen.
+    is_near : bool
+        Whether the model to start from is near the optima: then the penalty is chosen by its first sums, and whether
+        classes are separated is not asked.
 
     Attributes
     ----------
@@ -95,20 +113,36 @@ class SummedPath(PenaltyPath):
         Where the search at the penalty is.
     """
 
-    def __init__(self, problem: Problem, chosen: Chosen, unit: float, key: int, *, chooses: bool) -> None:
-        self._problem, self._chosen, self._unit, self._key, self._chooses = problem, chosen, unit, key, chooses
+    def __init__(
+        self,
+        problem: Problem,
+        chosen: Chosen,
+        unit: float = 1.0,
+        key: int = 0,
+        *,
+        chooses: bool,
+        is_near: bool = False,
+    ) -> None:
+        self._problem, self._chosen, self._unit, self._key = problem, chosen, unit, key
+        self._chooses, self._is_near = chooses, is_near
         self.found: Minimum | None = None
         self.is_separated = False
         self.position = Position()
 
     def evaluations(self) -> Readings:
         """Choose the penalty, find its optimum, and whether the classes are separated."""
-        chosen = self._chosen
-        if self._chooses:
+        chosen, known = self._chosen, None
+        if self._is_near:
+            sums: SecondOrder = yield SecondOrderAt(self._problem.system, chosen.start)
+            known = sums
+            if self._chooses:
+                chosen.strength = best_strength(self._problem.system, sums, chosen.start)
+        elif self._chooses:
             yield from choose(self._problem, chosen, self._unit, self._key)
         problem = self._problem.penalised(chosen.strength)
-        self.found = yield from minimise(problem, chosen.model, EXACT, self.position)
-        self.is_separated = yield from separates(problem, self.found, chosen.strength)
+        self.found = yield from minimise(problem, chosen.model, EXACT, self.position, known)
+        if not self._is_near:
+            self.is_separated = yield from separates(problem, self.found, chosen.strength)
 
     @property
     def best(self) -> Optimum:
@@ -134,6 +168,64 @@ class SummedPath(PenaltyPath):
         """Variance of the targets about the model so far; 1 in classification."""
         at = self.position.at
         return self._unit if at is None else self._problem.dispersion(at.sums)
+
+
+def has_likelihood(objective: Objective) -> bool:
+    """Whether the loss is a negative log-likelihood, up to a factor."""
+    return objective.loss.probabilistic or (objective.is_regression and objective.loss.quadratic)
+
+
+def best_strength(system: System, sums: SecondOrder, model: Array) -> float:
+    """The penalty with the least expected loss of new rows, from the sums at a model near the optima.
+
+    To second order the loss at the optimum of a penalty λ is L + gᵀd + dᵀHd/2 with d = −(H + Λ)⁻¹(g + Λw), and new rows
+    have a loss that is larger by its effective degrees of freedom tr (H + Λ)⁻¹H, times the variance of the residuals in
+    a regression (Akaike 1974; Hastie, Tibshirani & Friedman 2009, section 7.6).
+    """
+    unit = sums.dispersion(system.objective)
+    best, least = 0.0, np.inf
+    for strength in unit * STRENGTHS:
+        own = system.penalties(float(strength))
+        factors = Factors.of(sums.curvature, own, model.shape[1])
+        step = factors.solve(-Point.of(sums, model, own).gradient)
+        flat = step.T.ravel()
+        change = float(np.vdot(sums.gradient, step)) + 0.5 * float(flat @ (sums.curvature @ flat))
+        inverse = factors.inverse()
+        inverse[factors.fixed, :] = inverse[:, factors.fixed] = 0.0
+        expected = change + unit * float(np.vdot(inverse, sums.curvature))
+        if expected < least:
+            best, least = float(strength), expected
+    return best
+
+
+def minimise(
+    problem: Problem, start: Array, tol: float, position: Position | None = None, known: SecondOrder | None = None
+) -> Search:
+    """Minimise until the decrement is at most ``tol``, with directions that take few rounds."""
+    system = problem.system
+    if system.n_coefficients <= MOST_COEFFICIENTS:
+        directions: Directions = ByFactors(system)
+    else:
+        directions = ByProducts(system, _RESIDUAL if tol <= EXACT else _ROUGH_RESIDUAL, _MOST_PRODUCTS)
+    return newton.minimise(problem, start, tol, directions, known=known, position=position)
+
+
+def separates(problem: Problem, found: Minimum, strength: float) -> Generator[RowSum, Any, bool]:
+    """Whether a model with a smaller penalty is found that classifies all rows without error.
+
+    Only of two classes, few coefficients, and a minimum that is wrong about few rows: it takes some rounds.
+    """
+    system, objective = problem.system, problem.system.objective
+    possible = objective.loss.fades and objective.predicts == "two_classes"
+    if not possible or system.n_coefficients > MOST_COEFFICIENTS:
+        return False
+    misses, model = found.at.sums.misses, found.model
+    for share in _SMALLER_PENALTIES:
+        if misses == 0 or not misses <= _FEW_MISSES * problem.n_rows or strength == 0:
+            break
+        nearer: Minimum = yield from minimise(problem.penalised(share * strength), model, _ROUGH)
+        misses, model = nearer.at.sums.misses, nearer.model
+    return bool(misses == 0)
 
 
 def choose(problem: Problem, chosen: Chosen, unit: float, key: int) -> Choice:
