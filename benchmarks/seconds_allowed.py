@@ -1,7 +1,7 @@
 """Seconds that a fit uses over those that `MaxSeconds` allows, where Newton's method stalls and with five classes.
 
-Run as ``python benchmarks/seconds_allowed.py``. Each row is the median and the largest of several fits after a first one
-that compiles. The seconds are those of the whole call of ``fit``, what comes after training included.
+Run as ``python benchmarks/seconds_allowed.py``. Each row is the median and the largest of several fits after a first
+one that compiles. The seconds are those of the whole call of ``fit``, what comes after training included.
 """
 
 import time

@@ -95,13 +95,13 @@ class Spent:
 def test_it_pays_if_it_costs_less_than_was_spent_or_a_gain_is_expected(share, gain, pays):
     X, y = classes(2)
     objective, stream = objective_of(Logistic()), stream_of(X, y)
-    cost = work.of_finish(objective, stream.block, warm=True)
+    cost = work.of_exact(objective, stream.block, warm=True)
     assert ExactInMemory().pays(objective, stream, Spent(share * cost, gain), None) is pays
 
 
 def test_the_cost_grows_with_rows_columns_and_classes():
     costs = [
-        work.of_finish(objective_of(Logistic(), n_classes), stream_of(*classes(n_classes, rows, columns)).block)
+        work.of_exact(objective_of(Logistic(), n_classes), stream_of(*classes(n_classes, rows, columns)).block)
         for n_classes, rows, columns in ((2, 40, 3), (2, 80, 3), (2, 80, 30), (4, 80, 30))
     ]
     assert costs == sorted(set(costs))

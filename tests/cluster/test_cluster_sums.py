@@ -14,12 +14,11 @@ from sgdone.cluster.partition_source import PartitionSource
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import Statistics
 from sgdone.cluster.tables import KindVotes
-from sgdone.cluster.tree_sum import TreeSum
 from sgdone.data import ArraySource
 from sgdone.data.rows import Scaling
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import CustomLoss, Logistic
-from sgdone.sums.merging import merged
+from sgdone.sums.merging import TreeSum, merged
 from sgdone.sums.row_sum import SeveralSums
 from sgdone.sums.second_order import CurvatureProduct
 from sgdone.sums.system import System

@@ -22,7 +22,6 @@ from sgdone.auto.evaluation import Evaluation, Evaluations, limits
 from sgdone.auto.label_order import LabelOrder
 from sgdone.auto.models import Advance, Models
 from sgdone.auto.progressive_losses import ProgressiveLosses
-from sgdone.auto.start import curvature
 from sgdone.auto.units import Units, roles_of
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.preparation import InUnits
@@ -33,8 +32,17 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Estimate, Model
 from sgdone.kernels.bank import NO_FOLD, PENALTY, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
-from sgdone.run.constant_prediction import best_constant, initial_intercept, is_robust
+from sgdone.run.constant_prediction import best_constant, centre, initial_intercept, is_robust
 from sgdone.run.loss_change import LossWatch
+
+
+def curvature(objective: Objective, labels: NDArray[np.float64]) -> float:
+    """A curvature for step sizes: the largest of the loss, or its largest slope over a typical distance."""
+    distance = 1.0
+    if objective.is_regression:
+        distance = float(np.median(np.abs(labels - centre(objective, labels)))) or 1.0
+    found = min(objective.loss.smoothness, objective.loss.lipschitz / distance)
+    return found if 0 < found < np.inf else 1.0
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NoReturn, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto import fold_work, work
+from sgdone.auto import work
 from sgdone.auto.bank_state import BankState
 from sgdone.auto.constants import FIT_VARIANCE
 from sgdone.auto.leave_one_out import losses_of_constant
@@ -259,11 +259,11 @@ class ExactInMemory(ExactPhase):
         if _passes_allowed(stop, block.rows.n_rows) < needed:
             return False
         head_start = _HEAD_START if block.n_used <= _SMALL else 1.0
-        return work.of_finish(objective, block) <= head_start * work.of_bank(objective, block)
+        return work.of_exact(objective, block) <= head_start * work.of_bank(objective, block)
 
     def pays(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
         """Where it costs less than was spent, or the method expects a gain that matters."""
-        cost, spent = fold_work.of_finish(objective, stream.block), method.work(state)
+        cost, spent = work.of_exact_after(objective, stream.block), method.work(state)
         return cost <= spent or (cost <= _MOST_WORK * spent and method.expects_gain(state, self.tol))
 
     def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
@@ -373,7 +373,7 @@ class ExactFromDisk(ExactPhase):
         if coefficients > MOST_COEFFICIENTS or n_rows < ROWS_PER_COEFFICIENT * coefficients:
             return False
         spent = work.of_reading(stream.block, n_rows) + before.method.work(before.state)
-        return work.of_block_finish(objective, stream.block, n_rows) <= spent
+        return work.of_exact_from_disk(objective, stream.block, n_rows) <= spent
 
     def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
         """If it has converged: the minimum of the same objective, on many rows."""

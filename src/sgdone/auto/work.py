@@ -1,10 +1,13 @@
-"""Counted work: what the finish and the bank cost, in nanoseconds of one core of the machine they were measured on.
+"""Counted work: what the exact phase and the bank cost, in nanoseconds of one core of the machine that measured them.
 
 Choices depend on these numbers only, never on a clock, and only their ratio matters. ``benchmarks/finish_cost.py``
 measures both beside what is counted here.
 """
 
+import math
+
 from sgdone.data.source import Block
+from sgdone.data.validation_rows import FEWEST
 from sgdone.interfaces.objective import Objective
 from sgdone.newton.direction import MOST_FACTORISED
 
@@ -16,7 +19,7 @@ _ENTRY, _SPARSE_ENTRY, _ROW, _CALLS = 1.0, 4.0, 60.0, 1.7e5
 #: Curvatures and other evaluations of a path of penalties from nothing, and from a model that is close; leverages of
 #: either.
 _COLD, _WARM, _LEVERAGES = (6, 4), (3, 4), 3
-#: Evaluations of a finish over blocks; nanoseconds of reading a row and an entry of it from text.
+#: Evaluations of the exact phase over blocks; nanoseconds of reading a row and an entry of it from text.
 _BLOCK_EVALUATIONS, _READ_ROW, _READ_ENTRY = 4, 200.0, 60.0
 #: Nanoseconds of the bank: for calling its loops; for each row and each entry of it in every output; and for each
 #: output and entry of the first rows, which several folds and candidates are trained on many times.
@@ -24,6 +27,15 @@ _BANK_CALLS, _BANK_ROW, _BANK_ENTRY = 8e6, 500.0, 10.0
 _BANK_FIRST, _FIRST_OUTPUT, _FIRST_ENTRY = 4096, 2500.0, 150.0
 #: Nanoseconds of the bank for each entry of a row and an output of a model that trains on it, and for the output.
 _TRAINING_ENTRY, _TRAINING_OUTPUT = 0.7, 60.0
+#: Conjugate gradients with folds: nanoseconds of a product for each entry and column, sparse and dense, and of its
+#: vectors for each coefficient.
+_FOLD_SPARSE, _FOLD_DENSE, _VECTORS = 2.0, 0.5, 6.0
+#: Readings of all rows by the fold models, and by the model of all rows; and by those of several classes, whose
+#: curvature is further from diagonal.
+_PATH, _LAST = 80, 60
+_PATH_OF_CLASSES, _LAST_OF_CLASSES = 120, 400
+#: Folds: see `sgdone.data.validation_rows`.
+_FOLDS = 3
 
 
 def is_least_squares(objective: Objective) -> bool:
@@ -48,8 +60,8 @@ def of_bank(objective: Objective, block: Block) -> float:
     return _BANK_CALLS + first + rows * (_BANK_ROW + _BANK_ENTRY * outputs * length)
 
 
-def of_finish(objective: Objective, block: Block, *, warm: bool = False) -> float:
-    """Work of a finish from nothing, or from a model that is close."""
+def of_exact(objective: Objective, block: Block, *, warm: bool = False) -> float:
+    """Work of the exact phase from nothing, or from a model that is close."""
     rows, columns = block.n_used, objective.n_free_outputs
     span = rows < block.rows.n_features
     width = (rows if span else block.rows.n_features) + 1
@@ -68,7 +80,23 @@ def of_finish(objective: Objective, block: Block, *, warm: bool = False) -> floa
     return total
 
 
-def of_block_finish(objective: Objective, block: Block, n_rows: int) -> float:
+def of_folds(objective: Objective, block: Block) -> float:
+    """Work of a path of penalties with folds."""
+    entry = sum(part.typical_length * (_FOLD_DENSE if part.is_dense else _FOLD_SPARSE) for _, part in block.rows.parts)
+    product = block.n_used * entry + block.rows.n_features * _VECTORS
+    several = objective.predicts == "softmax"
+    path, last = (_PATH_OF_CLASSES, _LAST_OF_CLASSES) if several else (_PATH, _LAST)
+    return float(product * objective.n_outputs * (path * _FOLDS + last))
+
+
+def of_exact_after(objective: Objective, block: Block) -> float:
+    """Work of the exact phase after the bank, with folds if it cannot factorise; infinite for too few rows."""
+    if factorises(objective, block):
+        return of_exact(objective, block, warm=True)
+    return of_folds(objective, block) if block.n_used >= FEWEST else math.inf
+
+
+def of_exact_from_disk(objective: Objective, block: Block, n_rows: int) -> float:
     """Work of Newton's method from a model that is close, on ``n_rows`` rows like those of a block."""
     dense, entries = _lengths(block)
     evaluation = _CALLS + n_rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * objective.n_free_outputs)

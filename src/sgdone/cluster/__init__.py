@@ -2,8 +2,7 @@
 
 from sgdone.cluster.answers import PartitionError, merge_answers, partition_work
 from sgdone.cluster.engine import Engine, LocalEngine, encode_partition
-from sgdone.cluster.fit import fit_partitions
-from sgdone.cluster.fit_result import ClusterFit
+from sgdone.cluster.fit import ClusterFit, fit_partitions
 from sgdone.cluster.held_out import HeldOutRows, held_out_rows
 from sgdone.cluster.model_fit import fit_model
 from sgdone.cluster.partition import Partition

@@ -9,9 +9,9 @@ import numpy as np
 
 from sgdone.cluster.messages import from_bytes, request_from, to_bytes
 from sgdone.cluster.partition import Partition
-from sgdone.cluster.tree_sum import TreeSum
 from sgdone.data.table import errors_located
 from sgdone.data.threads import single_thread
+from sgdone.sums.merging import TreeSum
 from sgdone.sums.row_sum import message
 
 #: A request, and its shared values: an engine may keep parts at its workers that it has sent before.

@@ -2,19 +2,20 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.auto.exact_phase import can_be_exact
+from sgdone.auto.units import Units
 from sgdone.cluster.engine import Engine
-from sgdone.cluster.fit_result import ClusterFit
 from sgdone.cluster.label_coding import ClassWeights, LabelCoding
 from sgdone.cluster.partition_source import FirstRounds, PartitionSource
 from sgdone.cluster.phases import cluster_phases
 from sgdone.cluster.round_log import RoundLog, written_on_errors
-from sgdone.cluster.rounds import Rounds
+from sgdone.cluster.rounds import RoundRecord, Rounds
 from sgdone.cluster.statistics import LabelSums, RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
 from sgdone.data.learning_task import Task
@@ -22,12 +23,82 @@ from sgdone.data.threads import single_thread
 from sgdone.estimators.sample_weights import class_weight_values
 from sgdone.interfaces.composition import AllOf
 from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import Model
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses import Logistic, Squared
 from sgdone.losses.loss import Loss
-from sgdone.run import Clock, Hook, run
+from sgdone.run import Clock, Hook, Result, Trace, Verdict, run
 from sgdone.stopping import Gain, MaxPasses, MaxSeconds
 from sgdone.sums.columns import ColumnMoments
+from sgdone.tables import TableEncoderCore
+
+
+@final
+@dataclass(frozen=True)
+class ClusterFit:
+    """A model that was fitted to partitions.
+
+    Parameters
+    ----------
+    result : Result
+        Model, trace and verdict, as of a fit on one machine.
+    classes : ndarray or None
+        The labels, sorted; None in regression.
+    encoder : TableEncoderCore or None
+        How tables were encoded; None for arrays.
+    units : Units
+        Units in which the penalty acts on the coefficients.
+    rounds : tuple of RoundRecord
+        Each round, with the bytes that it sent and received.
+    n_rows : int
+        Rows of positive weight.
+    names : list of str or None
+        Names of the columns of arrays, if they have any.
+    """
+
+    result: Result
+    classes: NDArray[Any] | None
+    encoder: TableEncoderCore | None
+    units: Units
+    rounds: tuple[RoundRecord, ...]
+    n_rows: int
+    names: list[str] | None
+
+    @property
+    def model(self) -> Model:
+        """The model in the user's units."""
+        return self.result.model
+
+    @property
+    def objective(self) -> Objective:
+        """What was minimised, with the penalty that was given or chosen."""
+        return self.result.objective
+
+    @property
+    def trace(self) -> Trace:
+        """One row per round."""
+        return self.result.trace
+
+    @property
+    def verdict(self) -> Verdict:
+        """Why the fit ended, and what is left to gain."""
+        return self.result.verdict
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes of all requests."""
+        return sum(record.bytes_sent for record in self.rounds)
+
+    @property
+    def bytes_new(self) -> int:
+        """Bytes of all parts of requests that no earlier round has sent."""
+        return sum(record.bytes_new for record in self.rounds)
+
+    @property
+    def bytes_received(self) -> int:
+        """Bytes of all answers."""
+        return sum(record.bytes_received for record in self.rounds)
+
 
 #: The sum of sample weights that can be numbers of rows.
 _LEAST_ROWS, _MOST_ROWS = 1.0, 1e15

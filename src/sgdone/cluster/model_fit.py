@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from sgdone.cluster.engine import Engine
-from sgdone.cluster.fit import fit_partitions
-from sgdone.cluster.fit_result import ClusterFit
+from sgdone.cluster.fit import ClusterFit, fit_partitions
 from sgdone.cluster.round_log import RoundLog
 from sgdone.estimators.estimator_cores import LinearClassifierCore, LinearRegressorCore
 from sgdone.estimators.fit_checkpoints import FitCheckpoints, custom_loss, identity_of

@@ -11,8 +11,7 @@ from sgdone.cluster.answers import Answer, PartitionError, Parts
 from sgdone.cluster.engine import Engine
 from sgdone.cluster.messages import from_bytes, split_request, to_bytes
 from sgdone.cluster.round_log import RoundLog
-from sgdone.cluster.tree_sum import TreeSum
-from sgdone.sums.merging import merged_pair
+from sgdone.sums.merging import TreeSum, merged_pair
 from sgdone.sums.row_sum import RowSum
 
 

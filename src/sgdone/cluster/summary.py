@@ -1,15 +1,16 @@
 """Standard errors of a model whose rows are in partitions, in rounds of sums."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, final
 
 import numpy as np
 
+from sgdone.cluster.answers import PartitionError
 from sgdone.cluster.label_coding import ClassWeights
 from sgdone.cluster.level_sums import LevelsOfPartition, LevelSums
+from sgdone.cluster.partition import Partition
 from sgdone.cluster.rounds import Rounds
-from sgdone.cluster.row_form import encode_tables
 from sgdone.cluster.statistics import RowStatistics, Statistics
 from sgdone.cluster.summary_problem import PartitionRows, SummaryProblem
 from sgdone.data.threads import single_thread
@@ -23,6 +24,57 @@ from sgdone.inference.reference_coding import ReferenceCoding, coding_of
 from sgdone.inference.sample import Sample
 from sgdone.inference.summarise import summarise
 from sgdone.interfaces.objective import Objective
+from sgdone.sums.row_sum import RowSum, message
+
+
+@final
+@message
+@dataclass(frozen=True)
+class FormOfRows:
+    """Number of columns, and whether the rows are tables."""
+
+    partition: int
+    n_columns: int
+    is_table: bool
+
+    def merge(self, other: "FormOfRows") -> "FormOfRows":
+        """The form of both; raise if they differ."""
+        if (self.n_columns, self.is_table) != (other.n_columns, other.is_table):
+            here, there = (
+                f"{'a data frame' if own.is_table else 'an array'} of {own.n_columns} columns" for own in (self, other)
+            )
+            raise PartitionError(
+                f"partition {self.partition} is {here}, partition {other.partition} is {there}: all need the same "
+                "columns"
+            )
+        return self
+
+
+@final
+@message
+@dataclass(frozen=True)
+class AskFormOfRows(RowSum):
+    """Ask for the form of the rows."""
+
+    def of(self, partition: Partition) -> FormOfRows:
+        """The form of these rows."""
+        return FormOfRows(partition.number, int(partition.X.shape[1]), partition.is_table)
+
+
+def encode_tables(rounds: Rounds, model: Summarised, n_features: int) -> None:
+    """Encode tables by the encoder of the model; raise for rows that are not those of the model."""
+    form: FormOfRows | None = rounds.sum(AskFormOfRows())
+    if form is None:
+        raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
+    encoder = getattr(model, "encoder_", None)
+    if form.is_table and encoder is None:
+        raise ValueError(
+            "the partitions hold data frames, but the model was fitted to arrays: give the rows of the fit"
+        )
+    if form.is_table:
+        rounds.encode(encoder)
+    elif form.n_columns != n_features:
+        raise ValueError(f"the partitions have {form.n_columns} columns, but the model has {n_features}")
 
 
 def summarise_partitions(

@@ -71,7 +71,7 @@ class Sample:
         ``frequency`` is how many rows a row of weight 1 stands for; None to find it from the weights.
         """
         preparation = SamplePreparation(frequency=1.0 if frequency is None else frequency)
-        with single_thread():
+        with single_thread(), np.errstate(over="ignore", invalid="ignore"):
             facts = _facts(objective, source, preparation)
             units = safe_units(facts.largest)
             if (units != 1.0).any():

@@ -2,14 +2,16 @@
 
 from abc import abstractmethod
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.bad_rows import check_rows
-from sgdone.data.class_means import centre_of_classes
+from sgdone.data.class_means import centre_of_classes, scale_of_classes
 from sgdone.data.preparation import InUnits
+from sgdone.data.row_norms import squared_norms, typical
 from sgdone.data.rows import Rows, Scaling
 from sgdone.data.source import Block
 from sgdone.data.stream import Stream
@@ -24,9 +26,32 @@ from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.outcome import CONTINUE
 from sgdone.solvers import loss_scale
 from sgdone.solvers.all_rows import predictions_of
-from sgdone.solvers.first_rows import first_rows
 from sgdone.solvers.state import Phase, State
-from sgdone.steps.step_size import StepSize
+from sgdone.steps.step_size import PRELIMINARY_ROWS, Preliminary, StepSize
+
+
+def first_rows(objective: Objective, block: Block, *, all_rows: bool = False, relative: bool = False) -> Preliminary:
+    """Sizes of the first 1000 rows, or of all rows of the matrix; they are trained on like the others.
+
+    If ``relative``, sample weights are divided by their mean.
+    """
+    rows = block.all_used() if all_rows else block.used(0, block.order.size)[:PRELIMINARY_ROWS]
+    norms = squared_norms(block.rows, rows)
+    weights = block.weights_of(rows)
+    if relative and rows.size:
+        weights = weights / weights.mean()
+    energies = weights * (norms + float(objective.fit_intercept))
+    finite = np.isfinite(energies)
+    return Preliminary(
+        objective.loss,
+        objective.penalty,
+        norm=float(norms[finite].max(initial=0.0)),
+        energy=float(energies[finite].max(initial=0.0)),
+        class_scale=partial(scale_of_classes, block) if objective.task == "classification" else None,
+        typical_energy=typical(energies[finite]),
+        mean_energy=float(np.mean(energies[finite])) if finite.any() else 0.0,
+    )
+
 
 #: Standardised rows seldom have a ‖x‖² beyond this many times the number of features.
 _LARGE = 1000.0

@@ -1,7 +1,7 @@
 """Adding up in a fixed tree, so that the result does not depend on who computed which part when."""
 
 from collections.abc import Iterable
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, final
 
 
 class Mergeable(Protocol):
@@ -27,18 +27,13 @@ def merged(parts: Iterable[S]) -> S:
     >>> str(merged(map(Text, "abcde")))
     '(((ab)(cd))e)'
     """
-    waiting: list[tuple[int, S]] = []
-    for part in parts:
-        size, total = 1, part
-        while waiting and waiting[-1][0] == size:
-            size, total = 2 * size, waiting.pop()[1].merge(total)
-        waiting.append((size, total))
-    if not waiting:
+    total = TreeSum()
+    for number, part in enumerate(parts):
+        total.add(number, part)
+    if not total.numbers:
         raise ValueError("there is nothing to add up")
-    total = waiting.pop()[1]
-    while waiting:
-        total = waiting.pop()[1].merge(total)
-    return total
+    found: S = total.value()
+    return found
 
 
 def merged_pair(first: Any, second: Any) -> Any:
@@ -46,3 +41,53 @@ def merged_pair(first: Any, second: Any) -> Any:
     if first is None or second is None:
         return second if first is None else first
     return first.merge(second)
+
+
+@final
+class TreeSum:
+    """Sums of neighbours, then of neighbouring pairs, and so on, by the numbers of the parts.
+
+    It is the tree of `merged`, whatever the order in which parts arrive. Parts without rows are None. A sum is made as
+    soon as both its parts are there, so that few of them are kept.
+
+    Examples
+    --------
+    >>> class Text(str):
+    ...     def merge(self, other):
+    ...         return Text(f"({self}{other})")
+    >>> total = TreeSum()
+    >>> for number in (3, 0, 4, 2, 1):
+    ...     total.add(number, Text("abcde"[number]))
+    >>> str(total.value())
+    '(((ab)(cd))e)'
+    """
+
+    def __init__(self) -> None:
+        self.numbers: set[int] = set()
+        #: Sums that wait for their neighbours, by the logarithm of their length and their place.
+        self._waiting: dict[tuple[int, int], Any] = {}
+
+    def add(self, number: int, part: Any, count: int = 1) -> None:
+        """Add the part with this number, or the sum of ``count`` parts from it on.
+
+        Sums of several parts are those of a subtree: they begin at a multiple of a power of two that is at least
+        ``count``, and have fewer parts than that only if they are the last.
+        """
+        numbers = set(range(number, number + count))
+        if not self.numbers.isdisjoint(numbers):
+            raise ValueError(f"partition {min(self.numbers & numbers)}: the engine returned two answers of it")
+        self.numbers |= numbers
+        level = (count - 1).bit_length()
+        place, total = number >> level, part
+        while (level, place ^ 1) in self._waiting:
+            other = self._waiting.pop((level, place ^ 1))
+            total = merged_pair(other, total) if place % 2 else merged_pair(total, other)
+            level, place = level + 1, place // 2
+        self._waiting[level, place] = total
+
+    def value(self) -> Any:
+        """The sum of all parts."""
+        total = None
+        for key in sorted(self._waiting, key=lambda key: key[1] << key[0], reverse=True):
+            total = merged_pair(self._waiting[key], total)
+        return total

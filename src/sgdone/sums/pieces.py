@@ -29,7 +29,7 @@ KEPT = 1 << 20
 #: Entries up to which scaled copies, which are kept, take less time than rows as they are.
 _SMALL = 1 << 17
 #: Columns from which products take so long that several threads pay.
-_WIDE = 32
+_WIDE = 96
 #: Means, in standard deviations, up to which products of columns as they are keep enough digits.
 _FAR = 100.0
 #: Units and origins up to which products of two columns, of all rows, neither overflow nor underflow.
