@@ -9,7 +9,7 @@ from sgdone.data import ArraySource, MixedMatrix, Scaling
 from sgdone.data.mixed_matrix import with_dense_columns
 from sgdone.losses import Logistic
 from sgdone.sums.columns import column_moments
-from sgdone.sums.fold_rows import Outputs, fold_rows
+from sgdone.sums.fold_rows import Curved, Outputs, fold_rows
 from sgdone.sums.gram import gram
 from sgdone.sums.mixed_rows import MixedRows, rows_in_units
 from sgdone.sums.pieces import BlockPieces, in_units
@@ -121,7 +121,7 @@ def test_rows_of_folds(per_model, coupled, rng):
         part = slice(None, None if rows is found else n_columns)
         arrays = [np.ascontiguousarray(array[..., part]) for array in (given, intercepts, values)]
         into = [np.ascontiguousarray(array[..., part]) for array in (scores, changes, totals, bent)]
-        rows.curved(*arrays, of_models, outputs, *into)
+        rows.curved(Curved(*arrays, of_models, outputs, *into))
         into[3] *= rows.inverse[:, None]
         results.append([array[..., :n_columns] for array in into])
     for pair in zip(*results, strict=True):

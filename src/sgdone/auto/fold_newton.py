@@ -14,7 +14,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.kernels.conjugate_vectors import make_add_scaled, make_advance, make_turn
 from sgdone.newton.search import ENOUGH, MOST_STEPS, ROUNDING, SHARES
 from sgdone.sums.derivatives import derivatives
-from sgdone.sums.fold_rows import FoldRows, Outputs
+from sgdone.sums.fold_rows import Curved, FoldRows, Outputs
 
 Array = NDArray[np.float64]
 
@@ -227,17 +227,8 @@ class FoldNewton:
             direction = towards + shares * direction
             scores = self._direction_scores
             yield None
-            self.rows.curved(
-                self._own,
-                direction,
-                self._shares,
-                self.weights,
-                self._outputs,
-                scores,
-                self._changes,
-                totals,
-                self._product,
-            )
+            arrays = self._shares, self.weights, self._outputs, scores, self._changes, totals, self._product
+            self.rows.curved(Curved(self._own, direction, *arrays))
             self.reads += 1
             bent = self._of_models(totals[0] + penalty * squares)
             lengths = np.where(active & (bent > 0.0), now / np.maximum(bent, _TINY), 0.0)

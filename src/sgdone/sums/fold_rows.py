@@ -20,6 +20,39 @@ class Outputs(NamedTuple):
     coupled: bool
 
 
+class Curved(NamedTuple):
+    """Arrays of a product of curvatures with directions; see `sgdone.kernels.csr_columns.make_curved`.
+
+    Of these ``columns`` and ``intercepts`` are the directions, ``shares`` and ``weights`` the second derivatives and
+    weights of the rows; ``scores``, ``changes``, ``totals`` and ``found`` are written.
+    """
+
+    columns: Array
+    intercepts: Array
+    shares: Array
+    weights: Array
+    outputs: Outputs
+    scores: Array
+    changes: Array
+    totals: Array
+    found: Array
+
+    def bend(self, here: slice = slice(None)) -> None:
+        """Write the second derivatives of some rows' losses times scores to ``changes``; further columns are 0."""
+        weights, outputs, changes = self.weights[here], self.outputs, self.changes[here]
+        used, shape = weights.shape[1] * outputs.per_model, (-1, weights.shape[1], outputs.per_model)
+        share, score = self.shares[here, :used].reshape(shape), self.scores[here, :used].reshape(shape)
+        if outputs.coupled:
+            score = score - (share * score).sum(axis=2, keepdims=True)
+        changes[:, :used] = (weights[:, :, None] * share * score).reshape(-1, used)
+        changes[:, used:] = 0.0
+
+    def add_up(self) -> None:
+        """Write the sums over the rows to ``totals``."""
+        self.totals[0] = np.einsum("ij,ij->j", self.scores, self.changes)
+        self.totals[1] = self.changes.sum(axis=0)
+
+
 class FoldRows(ABC):
     """Rows of positive weight, to be multiplied by several columns.
 
@@ -43,18 +76,7 @@ class FoldRows(ABC):
         """Add Σ x·values over the rows, or Σ x²·values, to ``found``: features × columns."""
 
     @abstractmethod
-    def curved(
-        self,
-        columns: Array,
-        intercepts: Array,
-        shares: Array,
-        weights: Array,
-        outputs: Outputs,
-        scores: Array,
-        changes: Array,
-        totals: Array,
-        found: Array,
-    ) -> None:
+    def curved(self, work: Curved) -> None:
         """Multiply curvatures by directions; see `sgdone.kernels.csr_columns.make_curved`."""
 
 
@@ -81,23 +103,10 @@ class SparseFoldRows(FoldRows):
         add = make_adds(self._types, lanes_of(values.shape[1]), 2 if squared else 1)
         add(*self._arrays, self._rows, values, found)
 
-    def curved(
-        self,
-        columns: Array,
-        intercepts: Array,
-        shares: Array,
-        weights: Array,
-        outputs: Outputs,
-        scores: Array,
-        changes: Array,
-        totals: Array,
-        found: Array,
-    ) -> None:
+    def curved(self, work: Curved) -> None:
         """One pass, in which each row is read once."""
-        multiply = make_curved(self._types, lanes_of(shares.shape[1]))
-        multiply(
-            *self._arrays, self._rows, columns, intercepts, shares, weights, *outputs, scores, changes, totals, found
-        )
+        multiply = make_curved(self._types, lanes_of(work.shares.shape[1]))
+        multiply(*self._arrays, self._rows, *work[:4], *work.outputs, *work[5:])
 
 
 @final
@@ -124,26 +133,15 @@ class DenseFoldRows(FoldRows):
             sums = piece.rows.squared_transposed_times(part) if squared else piece.rows.transposed_times(part)
             found += sums[:-1]
 
-    def curved(
-        self,
-        columns: Array,
-        intercepts: Array,
-        shares: Array,
-        weights: Array,
-        outputs: Outputs,
-        scores: Array,
-        changes: Array,
-        totals: Array,
-        found: Array,
-    ) -> None:
+    def curved(self, work: Curved) -> None:
         """Two products a piece."""
-        model = np.vstack([columns, intercepts])
+        model, found = np.vstack([work.columns, work.intercepts]), work.found
         for k, piece in enumerate(self._pieces):
             here = slice(k * PIECE, (k + 1) * PIECE)
-            scores[here] = piece.rows.times(model)
-            _bend(shares[here], weights[here], outputs, scores[here], changes[here])
-            found += piece.rows.transposed_times(changes[here])[:-1]
-        totals[0], totals[1] = np.einsum("ij,ij->j", scores, changes), changes.sum(axis=0)
+            work.scores[here] = piece.rows.times(model)
+            work.bend(here)
+            found += piece.rows.transposed_times(work.changes[here])[:-1]
+        work.add_up()
 
 
 @final
@@ -170,33 +168,12 @@ class MixedFoldRows(FoldRows):
         self._dense.adds(values, found[: self._n_dense], squared=squared)
         self._entries.adds(values, found[self._n_dense :], squared=squared)
 
-    def curved(
-        self,
-        columns: Array,
-        intercepts: Array,
-        shares: Array,
-        weights: Array,
-        outputs: Outputs,
-        scores: Array,
-        changes: Array,
-        totals: Array,
-        found: Array,
-    ) -> None:
+    def curved(self, work: Curved) -> None:
         """Two products of each part."""
-        scores[:] = self.dots(columns, intercepts)
-        _bend(shares, weights, outputs, scores, changes)
-        self.adds(changes, found)
-        totals[0], totals[1] = np.einsum("ij,ij->j", scores, changes), changes.sum(axis=0)
-
-
-def _bend(shares: Array, weights: Array, outputs: Outputs, scores: Array, changes: Array) -> None:
-    """Write the second derivatives of the rows' losses times scores to ``changes``; further columns are 0."""
-    used, shape = weights.shape[1] * outputs.per_model, (-1, weights.shape[1], outputs.per_model)
-    share, score = shares[:, :used].reshape(shape), scores[:, :used].reshape(shape)
-    if outputs.coupled:
-        score = score - (share * score).sum(axis=2, keepdims=True)
-    changes[:, :used] = (weights[:, :, None] * share * score).reshape(-1, used)
-    changes[:, used:] = 0.0
+        work.scores[:] = self.dots(work.columns, work.intercepts)
+        work.bend()
+        self.adds(work.changes, work.found)
+        work.add_up()
 
 
 def fold_rows(pieces: BlockPieces) -> FoldRows:
