@@ -155,7 +155,10 @@ def run(
     """
     rng = np.random.default_rng(0) if rng is None else rng
     phases = (phases,) if isinstance(phases, Method) else tuple(phases)
-    (main,) = (phase for phase in phases if not phase.is_optional)
+    required = [phase for phase in phases if not phase.is_optional]
+    if len(required) != 1:
+        raise ValueError(f"a run has one phase that is not optional; got {len(required)}")
+    main = required[0]
     if resume is not None or snapshot is not None:
         phases = (main,) if resume is not None else phases[phases.index(main) :]
     with interruption.interruptible():  # the first rows may be long in coming

@@ -1,0 +1,153 @@
+"""A run is a list of phases, each trained where it is worthwhile."""
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from sgdone.data import ArraySource
+from sgdone.interfaces.method import Method, Report
+from sgdone.interfaces.needs import Needs
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import Model
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.losses import Squared
+from sgdone.run import run
+from sgdone.stopping import MaxPasses
+
+
+@dataclass
+class Counted:
+    steps: int = 0
+
+    def copy(self):
+        return Counted(self.steps)
+
+
+@dataclass(frozen=True)
+class Steps(Method):
+    """A method that reads all rows in each step, and ends by itself after some."""
+
+    offers: ClassVar[Needs] = Needs(any_scales=True)
+    whole_passes: ClassVar[bool] = True
+    takes_blocks: ClassVar[bool] = False
+
+    value: float
+    count: int = 3
+    status: Status = Status.CONVERGED
+    began_at: list = field(default_factory=list, compare=False)
+
+    def start(self, objective, stream, start, step):
+        self.began_at.append(None if start is None else float(start.intercept[0]))
+        return Counted()
+
+    def resume(self, state, stream):
+        return state
+
+    def advance(self, state, block, first, last, updates, watches=()):
+        state.steps += 1
+        done = Stop("", self.status, f"{self.count} steps") if state.steps == self.count else None
+        return Report(first, further_reads=block.rows.n_rows, finished=done, passes=1, updates=1)
+
+    def solution(self, state):
+        return Model(np.zeros((1, 1)), np.array([self.value]))
+
+    def objective(self, state):
+        return Objective(Squared(), 0.0, predicts="target")
+
+
+@dataclass(frozen=True)
+class Optional(Steps):
+    is_optional: ClassVar[bool] = True
+
+    when: str = "after"
+    better: bool = True
+
+    def is_worthwhile(self, objective, stream, stop, before):
+        return (before is None) == (self.when == "first")
+
+    def is_better(self, state, ended, before):
+        return self.better
+
+    def state_after(self, state, main, before, stream):
+        return before
+
+    def __str__(self):
+        return "the second method"
+
+
+@dataclass(frozen=True)
+class First(Steps):
+    runs_to_its_end: ClassVar[bool] = True
+
+
+def ran(*phases, stop=None, **options):
+    X = np.linspace(-1.0, 1.0, 10)[:, None]
+    objective = Objective(Squared(), 0.0, predicts="target")
+    return run(ArraySource(X, X[:, 0]), objective, phases, stop or MaxPasses(20), **options)
+
+
+def test_a_phase_follows_where_it_is_worthwhile():
+    second = Optional(2.0, 2)
+    result = ran(Steps(1.0), second, Optional(5.0, when="first"))
+    assert (result.model.intercept[0], second.began_at) == (2.0, [1.0])
+    verdict = result.verdict
+    assert (verdict.step, verdict.passes, verdict.finish_passes, len(result.trace)) == (5, 5.0, 2.0, 5)
+    assert isinstance(result.state, Counted)
+    assert result.trace["passes"].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def test_a_phase_that_takes_the_place_of_the_main_method():
+    main = Steps(1.0)
+    result = ran(Optional(2.0, 2, when="first"), main)
+    assert (result.model.intercept[0], result.verdict.passes, main.began_at) == (2.0, 2.0, [])
+
+
+def test_a_phase_that_stalls_leaves_its_trace_and_its_cost():
+    result = ran(Optional(2.0, 2, Status.STALLED, when="first"), Steps(1.0))
+    assert (result.model.intercept[0], len(result.trace)) == (1.0, 5)
+    assert "the second method ended after 2 passes without an optimum: 2 steps" in str(result.verdict)
+    assert (result.verdict.passes, result.verdict.finish_passes) == (5.0, 0.0)
+
+
+def test_a_phase_that_finds_nothing_better_is_mentioned():
+    result = ran(Steps(1.0), Optional(2.0, 2, better=False))
+    assert (result.model.intercept[0], result.verdict.passes) == (1.0, 5.0)
+    assert "the second method found no better model in 2 passes" in str(result.verdict)
+
+
+@pytest.mark.parametrize("allowed", [1, 2, 4])
+def test_no_phase_begins_once_a_budget_is_spent(allowed):
+    second = Optional(2.0, 2)
+    result = ran(Steps(1.0), second, stop=MaxPasses(allowed))
+    assert (result.model.intercept[0], result.verdict.passes) == (2.0 if allowed == 4 else 1.0, allowed)
+    assert bool(second.began_at) == (allowed == 4)
+
+
+def test_a_first_model_is_found_whatever_the_budget():
+    second = Optional(2.0, 2)
+    result = ran(First(1.0), second, stop=MaxPasses(1))
+    assert (result.verdict.status, result.verdict.passes, second.began_at) == (Status.BUDGET_SPENT, 3.0, [])
+
+    def stops(progress):
+        return "enough" if progress.step == 2 else None
+
+    result = ran(First(1.0), second, hooks=[stops])
+    assert (result.verdict.status, result.verdict.passes) == (Status.STOPPED, 3.0)
+
+
+def test_readings_before_a_run_are_part_of_it():
+    from sgdone.run import Clock
+
+    before = ran(Steps(1.0, 2))
+    result = ran(Steps(1.0), stop=MaxPasses(4), clock=Clock(trace=tuple(before.trace)))
+    assert (result.verdict.passes, len(result.trace)) == (4.0, 4)
+    assert result.trace["passes"].tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_one_phase_at_least_is_not_optional():
+    with pytest.raises(ValueError, match="one phase that is not optional"):
+        ran(Optional(2.0))
+    with pytest.raises(ValueError, match="one phase that is not optional"):
+        ran(Steps(1.0), replace(Steps(1.0), value=3.0))
