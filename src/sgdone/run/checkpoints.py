@@ -13,7 +13,7 @@ from sgdone.run.trace import Trace
 @final
 @dataclass(frozen=True)
 class Snapshot:
-    """A run between two blocks of rows, or between its method and its finish.
+    """A run between two blocks of rows, or between two phases.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ class Snapshot:
         Mean progressive loss of the pass so far.
     rows : tuple of int
         How many rows were read in the first pass, and a digest of them: other rows are not continued with.
-    phase : {"method", "finish"}
+    phase : {"main", "exact"}
         What comes next.
     position : int or None
-        Before the finish: the position in the last block taken.
+        Before the exact phase: the position in the last block taken.
     ended : Stop or None
-        Before the finish: why the method ended.
+        Before the exact phase: why the method ended.
     """
 
     state: Any
@@ -46,7 +46,7 @@ class Snapshot:
     seconds: float
     pass_loss: float
     rows: tuple[int, int]
-    phase: Literal["method", "finish"] = "method"
+    phase: Literal["main", "exact"] = "main"
     position: int | None = None
     ended: Stop | None = None
 

@@ -250,7 +250,7 @@ class TrainingLoop:
             state = main.restored(snapshot.state, self.stream)
             self.trace, self._pass_loss, self._rule.state = snapshot.trace, snapshot.pass_loss, snapshot.rule_state
             self._began -= snapshot.seconds
-            if snapshot.phase == "method" and self.stream.position == 0 and self.stream.blocks_taken == 1:
+            if snapshot.phase == "main" and self.stream.position == 0 and self.stream.blocks_taken == 1:
                 main.begin_pass(state)
         else:
             if resume is None:
@@ -356,7 +356,7 @@ class TrainingLoop:
             own = self._snapshot(before.method, before.state, self._rule)
             trace = Trace(list(own.trace), task=own.trace.task)  # the next phase appends to it
             position = self.stream.position
-            self._between_phases = replace(own, phase="finish", position=position, ended=before.ended, trace=trace)
+            self._between_phases = replace(own, phase="exact", position=position, ended=before.ended, trace=trace)
             self._write(self._between_phases)
 
     def _interrupted(self) -> Stop:

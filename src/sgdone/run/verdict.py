@@ -61,8 +61,8 @@ class Verdict:
     def __str__(self) -> str:
         unit = "pass" if self.passes == 1 else "passes"
         passes = f"{self.passes:.3g}" if self.passes < 100 else f"{self.passes:,.0f}"
-        finish = f", {self.finish_passes:.3g} of them exact" if 0 < self.finish_passes < self.passes else ""
-        read = "" if self.streamed else f" ({passes} {unit}{finish})"
+        exact = f", {self.finish_passes:.3g} of them exact" if 0 < self.finish_passes < self.passes else ""
+        read = "" if self.streamed else f" ({passes} {unit}{exact})"
         where = f"after {self.step:,} {self.counts}{'' if self.step == 1 else 's'}{read}"
         sentence = f"{self.status.capitalize()} {where}: {self.reason}."
         return f"{sentence} {self.advice}".rstrip()

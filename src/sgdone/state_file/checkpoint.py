@@ -17,13 +17,13 @@ from sgdone.state_file.identity import check_is_plain
 
 CHECKPOINT = FileFormat(
     name="sgdone-checkpoint",
-    version=2,
+    version=3,
     what="checkpoint",
     holds="checkpoint",
     made_by="that a fit of sgdone wrote",
     again="copy it again, or delete it and start the fit again",
     error=CheckpointError,
-    refused={"1": "is a checkpoint of an earlier version of sgdone: delete it and start the fit again"},
+    refused=dict.fromkeys("12", "is a checkpoint of an earlier version of sgdone: delete it and start the fit again"),
 )
 _PARTS = ("custom_loss", "identity", "parts", "sgdone")
 
