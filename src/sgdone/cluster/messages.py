@@ -98,4 +98,8 @@ def _message(value: Any, shared: Sequence[Any]) -> Any:
     name = value.pop(None)
     if isinstance(name, int):
         return shared[name]
+    if name not in MESSAGES:
+        raise ValueError(
+            f"this process does not know the message {name}: its module must be imported by sgdone.cluster"
+        )
     return MESSAGES[name](**{field: _message(part, shared) for field, part in value.items()})

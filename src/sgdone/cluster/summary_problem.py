@@ -126,7 +126,7 @@ class PartitionRows:
 
     def __init__(self, rounds: Rounds, problem: SummaryProblem) -> None:
         self._rounds, self._problem = rounds, problem
-        self._last: tuple[Array, SecondOrder] | None = None
+        self._last: tuple[SecondOrderAt, SecondOrder] | None = None
 
     def prepared(self, preparation: SamplePreparation) -> "PartitionRows":
         """The rows, prepared for sums."""
@@ -136,11 +136,11 @@ class PartitionRows:
         """The sum over the rows of all partitions."""
         if not isinstance(request, SecondOrderAt):
             return self._ask(request)
-        if self._last is not None and np.array_equal(self._last[0], request.model):
+        if self._last is not None and _includes(self._last[0], request):
             return self._last[1]
         found: SecondOrder = self._ask(request)
         if request.curvature == "full":
-            self._last = request.model, found
+            self._last = request, found
         return found
 
     def _ask(self, request: RowSum) -> Any:
@@ -151,3 +151,10 @@ class PartitionRows:
         if found is None:
             raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
         return found
+
+
+def _includes(full: SecondOrderAt, other: SecondOrderAt) -> bool:
+    """Whether sums with the curvature are those of another request, too."""
+    mine, theirs = full.system, other.system
+    same = mine.objective == theirs.objective and mine.scaling.is_same(theirs.scaling)
+    return same and other.curvature in ("full", "none") and np.array_equal(full.model, other.model)

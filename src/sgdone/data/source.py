@@ -130,7 +130,10 @@ class Source(ABC):
         return False
 
     def blocks_in_order(self, n_features: int) -> Iterator[Block]:
-        """All rows again, in their order, with ``n_features`` features."""
+        """All rows again, in their order, with ``n_features`` features.
+
+        Blocks have multiples of 4,096 rows, except the last: sums over them then do not depend on their size.
+        """
         raise NotImplementedError
 
     @property

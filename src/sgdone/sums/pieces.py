@@ -141,7 +141,7 @@ class BlockPieces(Pieces):
 class SourcePieces(Pieces):
     """The rows of a source that is read block by block.
 
-    Pieces are cut by the number of the row in its source, so that the size of blocks does not matter.
+    Blocks have multiples of `PIECE` rows, except the last, so that their size does not matter.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from sgdone.data.row_hash import row_hashes
 from sgdone.data.rows import Scaling
 from sgdone.data.source import Block, Source
 from sgdone.data.stream import Stream
-from sgdone.data.threads import blas_threads
+from sgdone.data.threads import blas_threads, single_thread
 from sgdone.sums.merging import merged_pair
 from sgdone.sums.pieces import BlockPieces, Pieces, SourcePieces
 from sgdone.sums.system import System
@@ -99,8 +99,9 @@ class ReadableRows(ABC):
         raise NotImplementedError
 
     def sum(self, request: RowSum) -> Any:
-        """The sum over all rows: pieces are added up in threads and in a fixed tree."""
-        return request.of(self)
+        """The sum over all rows: pieces are added up in threads, with one thread of BLAS each, and in a fixed tree."""
+        with single_thread():
+            return request.of(self)
 
 
 @final
