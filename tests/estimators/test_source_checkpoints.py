@@ -261,7 +261,7 @@ def test_a_signal_while_rows_are_read_again_leaves_the_checkpoint(paths, tmp_pat
 
 @slow
 def test_a_signal_ends_a_fit_whose_next_checkpoint_is_far_away(paths, tmp_path, monkeypatch):
-    ask = driver._Course._write_checkpoint
+    ask = driver.TrainingLoop._write_checkpoint
     calls = []
 
     def send(self, *arguments):
@@ -271,7 +271,7 @@ def test_a_signal_ends_a_fit_whose_next_checkpoint_is_far_away(paths, tmp_path, 
             time.sleep(0.01)
         return ask(self, *arguments)
 
-    monkeypatch.setattr(driver._Course, "_write_checkpoint", send)
+    monkeypatch.setattr(driver.TrainingLoop, "_write_checkpoint", send)
     handler = signal.getsignal(signal.SIGTERM)
     model = fitted(from_files(paths), fit={"checkpoint": tmp_path / "state", "every": 1e6})
     assert signal.getsignal(signal.SIGTERM) is handler

@@ -70,7 +70,7 @@ class _Counter:
         if event != "call" or not code.co_filename.startswith(_PACKAGE) or code.co_filename in _UNCOUNTED:
             return
         self.calls += 1
-        if not self.trains_at and code.co_filename == driver.__file__ and code.co_name == "follow":
+        if not self.trains_at and code.co_filename == driver.__file__ and code.co_name == "_follow":
             self.trains_at = self.calls
         if self.calls in self._moments:
             signal.raise_signal(self._moments[self.calls])
