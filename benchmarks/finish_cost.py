@@ -92,7 +92,7 @@ def compare(source: ArraySource, objective: Objective) -> tuple[float, float]:
     def finish() -> object:
         return run(source, objective, default_phases(Bank(), ExactInMemory()), Gain(), rng=np.random.default_rng(0))
 
-    with mock.patch.object(ExactInMemory, "comes_first", return_value=True):
+    with mock.patch.object(ExactInMemory, "replaces_bank", return_value=True):
         return seconds(bank), seconds(finish)
 
 

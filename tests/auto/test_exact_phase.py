@@ -14,7 +14,7 @@ from sgdone.data.stream import Stream
 from sgdone.interfaces.progress import Model
 from sgdone.losses import EpsilonInsensitive, Exponential, Hinge, Huber, Logistic, Quantile, Squared, SquaredHinge
 from sgdone.run import run
-from sgdone.stopping import Gain, MaxPasses, MaxSamples, MaxSeconds
+from sgdone.stopping import Decrement, Gain, MaxPasses, MaxSamples, MaxSeconds
 
 SMOOTH = [Logistic(), SquaredHinge(), Squared(), Exponential(), Huber(0.7)]
 NOT_SMOOTH = [Hinge(), Quantile(0.3), EpsilonInsensitive(0.2)]
@@ -40,11 +40,11 @@ def test_it_suits_default_fits_on_rows_in_memory_with_an_l2_penalty():
     assert not phase.is_worthwhile(replace(objective, l1_ratio=0.5), stream_of(X, y), Gain(), None)
 
 
-def test_it_comes_first_on_small_data_only():
+def test_it_replaces_bank_on_small_data_only():
     phase, objective = ExactInMemory(), objective_of(Logistic())
-    assert phase.comes_first(objective, stream_of(*classes(2)), Gain())
+    assert phase.replaces_bank(objective, stream_of(*classes(2)), Gain())
     large = np.zeros((100_000, 60))
-    assert not phase.comes_first(objective, stream_of(large, np.tile([-1.0, 1.0], 50_000)), Gain())
+    assert not phase.replaces_bank(objective, stream_of(large, np.tile([-1.0, 1.0], 50_000)), Gain())
 
 
 def test_of_rows_and_columns_the_fewer_are_factorised():
@@ -65,14 +65,14 @@ def test_of_rows_and_columns_the_fewer_are_factorised():
 )
 def test_a_budget_of_few_passes_is_left_to_the_bank(stop, first):
     X, y = classes(2)
-    assert ExactInMemory().comes_first(objective_of(Logistic()), stream_of(X, y), stop) is first
+    assert ExactInMemory().replaces_bank(objective_of(Logistic()), stream_of(X, y), stop) is first
 
 
 def test_least_squares_need_one_pass():
     X, y = numbers()
     objective = objective_of(Squared(), None)
-    assert ExactInMemory().comes_first(objective, stream_of(X, y), Gain() | MaxPasses(1))
-    assert not ExactInMemory().comes_first(objective, stream_of(X, y), Gain() | MaxSamples(39))
+    assert ExactInMemory().replaces_bank(objective, stream_of(X, y), Gain() | MaxPasses(1))
+    assert not ExactInMemory().replaces_bank(objective, stream_of(X, y), Gain() | MaxSamples(39))
 
 
 class Spent:
@@ -165,3 +165,9 @@ def test_a_row_that_cannot_be_used_is_named():
     y[11] = 1e200
     with pytest.raises(ValueError, match="row 11"):
         finished(X, y, objective_of(Squared(), None))
+
+
+def test_budgets_that_must_all_be_spent_stay_together():
+    both = MaxPasses(3) & MaxSeconds(60)
+    assert ExactInMemory().rule(Gain() | both) == Decrement() | both
+    assert ExactInMemory().rule(Gain() & MaxPasses(3)) == Decrement()

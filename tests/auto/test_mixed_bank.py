@@ -303,7 +303,7 @@ def test_the_finish_by_folds_is_the_minimum(monkeypatch):
     """Where the curvature is too large to be factorised."""
     X, labels = table(12, 300)
     monkeypatch.setattr(counted, "factorises", lambda *arguments: False)
-    monkeypatch.setattr(ExactInMemory, "comes_first", lambda *arguments: True)
+    monkeypatch.setattr(ExactInMemory, "replaces_bank", lambda *arguments: True)
     result = fit(with_dense_columns(X, 3), labels, ExactInMemory())
     scaling = Units.of_all_rows(block_of(X, 3), centred=True).scaling
     coef, intercept = minimum(X, labels, scaling, result.objective.alpha, Logistic())

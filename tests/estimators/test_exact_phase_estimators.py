@@ -311,7 +311,7 @@ def test_copies_predict_and_continue_with_the_same_bits(duplicate, tmp_path, sam
 
 @pytest.fixture
 def bank_first(monkeypatch):
-    monkeypatch.setattr(ExactInMemory, "comes_first", lambda *arguments: False)
+    monkeypatch.setattr(ExactInMemory, "replaces_bank", lambda *arguments: False)
     monkeypatch.setattr(ExactInMemory, "pays", lambda *arguments: True)
 
 
@@ -369,7 +369,7 @@ def test_a_real_signal_after_the_first_phase(place, monkeypatch):
         return send
 
     if place == "finish":  # after the bank
-        monkeypatch.setattr(ExactInMemory, "comes_first", lambda *arguments: False)
+        monkeypatch.setattr(ExactInMemory, "replaces_bank", lambda *arguments: False)
         monkeypatch.setattr(ExactInMemory, "pays", lambda *arguments: True)
         monkeypatch.setattr(ExactInMemory, "advance", sending(ExactInMemory.advance))
     elif place == "check":

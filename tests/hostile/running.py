@@ -18,7 +18,7 @@ from .case_kind import Case, kinds
 
 #: Seconds for one case, and for what all cases of a kind share. A loop may have to be compiled in either.
 CASE_LIMIT, PREPARE_LIMIT = 120.0, 3600.0
-#: Cases after which a process is replaced, so that what leaks is not blamed on a later case.
+#: Cases after which a process is replaced, so that what leaks is not bad_row on a later case.
 _CASES_OF_A_PROCESS = 2000
 _FINE = ("accepted", "refused")
 

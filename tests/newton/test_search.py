@@ -1,16 +1,19 @@
 """Newton's method as a generator, and several searches on the same readings."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 
 from sgdone.data import ArraySource
 from sgdone.data.rows import Scaling
 from sgdone.interfaces.objective import Objective
-from sgdone.losses import Logistic
+from sgdone.losses import Huber, Logistic, Squared
 from sgdone.newton import EXACT, Problem, answered, minimise, together
 from sgdone.newton.direction import ByFactors, ByProducts
 from sgdone.sums.row_sum import MemoryRows, SeveralSums
-from sgdone.sums.second_order import LossesAt
+from sgdone.sums.second_order import CurvatureProduct, LossesAt, SecondOrderAt
 from sgdone.sums.system import System
 
 SYSTEM = System(Objective.of_classes(Logistic(), 2), Scaling(np.ones(3)))
@@ -70,3 +73,26 @@ def test_an_error_ends_all_searches():
     rows = some_rows()
     with pytest.raises(RuntimeError, match="no way on"):
         answered(rows, together([*searches(rows, 2), fails()]))
+
+
+@pytest.mark.parametrize("directions", [ByFactors, ByProducts, partial(ByFactors, refuses_flat=False)], ids=str)
+def test_a_loss_without_curvature_is_no_minimum(directions):
+    """The slopes of a Huber loss are constant far from the targets."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), rng.choice([-100.0, 100.0], 30)
+    rows = MemoryRows(next(ArraySource(X, y, shuffle=False).blocks(rng)))
+    system = System(Objective(Huber(1.0), predicts="target"), Scaling(np.ones(3)))
+    problem = Problem(system, system.penalties(0.0), 30)
+    found = answered(rows, minimise(problem, np.zeros(system.shape), EXACT, directions(system)))
+    assert found.stalled
+    assert np.isinf(found.decrement)
+    assert np.abs(found.at.gradient).max() > 1.0
+
+
+def test_products_at_the_same_model_are_those_of_their_loss():
+    rows, system = some_rows(), replace(SYSTEM, objective=Objective(Squared(), predicts="target"))
+    model, direction = np.ones(SYSTEM.shape), np.ones(SYSTEM.shape)
+    first = rows.sum(CurvatureProduct(SYSTEM, model, direction)).values
+    second = rows.sum(CurvatureProduct(system, model, direction)).values
+    np.testing.assert_array_equal(rows.sum(CurvatureProduct(SYSTEM, model, direction)).values, first)
+    np.testing.assert_allclose(second, rows.sum(SecondOrderAt(system, model)).curvature @ direction, rtol=1e-9)

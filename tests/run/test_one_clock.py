@@ -32,7 +32,7 @@ def stalls(monkeypatch):
             return report
         return replace(report, finished=Stop("", Status.STALLED, "it does not go on"))
 
-    monkeypatch.setattr(ExactInMemory, "comes_first", lambda *arguments: True)
+    monkeypatch.setattr(ExactInMemory, "replaces_bank", lambda *arguments: True)
     monkeypatch.setattr(ExactInMemory, "advance", stalling)
 
 

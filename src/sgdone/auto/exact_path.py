@@ -91,18 +91,13 @@ class ExactPath(PenaltyPath):
         self.system, self.objective, self.pieces = system, system.objective, pieces
         pairs = self.objective.n_free_outputs * (self.objective.n_free_outputs + 1) // 2
         self._cheap = pieces.n_rows * pieces.width**2 * pairs <= _CHEAP
-        self._grid = PenaltyGrid()
+        self.grid = PenaltyGrid()
         self.optima = dict[int, Optimum]()
         self._start = start
         self._factors: Factors | None = None
         self._least: tuple[Array, Array] | None = None
         self._known = dict[int, tuple[Array, SecondOrder]]()
         self._position, self._strength = Position(), math.nan
-
-    @property
-    def grid(self) -> PenaltyGrid:
-        """The penalties that were tried."""
-        return self._grid
 
     @property
     def loss(self) -> float:

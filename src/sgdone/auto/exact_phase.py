@@ -3,6 +3,8 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
 from typing import Any, ClassVar, NoReturn, final
 
 import numpy as np
@@ -123,10 +125,7 @@ class ExactPhase(Method):
 
     def rule(self, stop: StopRule) -> StopRule:
         """`Decrement`, and the budgets of the run."""
-        rule: StopRule = Decrement(EXACT)
-        for leaf in stop.leaves:
-            rule = rule | leaf if leaf.is_budget and leaf.label else rule
-        return rule
+        return reduce(or_, stop.budgets, Decrement(EXACT))
 
     def resume(self, state: ExactState, stream: Stream) -> ExactState:
         """Not supported."""
@@ -247,10 +246,10 @@ class ExactInMemory(ExactPhase):
         if not source.in_memory or source.part_of_stream or not can_be_exact(objective, stop):
             return False
         if before is None:
-            return self.comes_first(objective, stream, stop)
+            return self.replaces_bank(objective, stream, stop)
         return self.pays(objective, stream, before.method, before.state)
 
-    def comes_first(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
+    def replaces_bank(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
         """Where it is expected to cost less than the bank, and no budget is too small for it."""
         block = stream.block
         if not work.factorises(objective, block):
@@ -353,16 +352,9 @@ class ExactFromDisk(ExactPhase):
     There must be many more rows than coefficients. The first reading also tells the best penalty of a likelihood.
     Validation rows are trained on too: the loss that the verdict reports is that of the model before, which did not see
     them.
-
-    Parameters
-    ----------
-    tol : float, default=0.2
-        As in `sgdone.auto.Bank`.
     """
 
     needs: ClassVar[Needs] = Needs(smooth_loss=True)
-
-    tol: float = 0.2
 
     def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: Trained | None) -> bool:
         """Where it costs less than reading and training did, and the penalty hardly matters."""
@@ -433,5 +425,5 @@ def _standard_error(losses: Array, weights: Array) -> float:
 
 def _passes_allowed(stop: StopRule, n_rows: int) -> float:
     """Passes that budgets of passes or samples allow."""
-    pauses = [leaf.next_pause(leaf.start(n_rows)) for leaf in stop.leaves if leaf.is_budget and leaf.label]
+    pauses = [budget.next_pause(budget.start(n_rows)) for budget in stop.budgets]
     return min((min(pause.step, pause.rows_read) for pause in pauses), default=NEVER) / n_rows

@@ -73,7 +73,6 @@ class FoldNewton:
         self.losses = np.zeros((rows.n_rows, self.n_models))
         self.decrements = np.full(self.n_models, math.inf)
         self.evaluated = Evaluated()
-        self.reads = self.n_evaluated = 0
 
     def start(self, coef: Array, intercept: Array) -> None:
         """Begin at models: scaled coefficients, features × (models × outputs), and intercepts."""
@@ -155,7 +154,6 @@ class FoldNewton:
             self.losses[:, m] = found.losses
             np.multiply(self.weights[:, m, None], found.slopes, out=self._slopes[:, here])
             self._shares[:, here] = found.shares
-        self.n_evaluated += 1
         total = float(self.weights.sum())
         self.evaluated = Evaluated(float(np.vdot(self.weights, self.losses)) / total, self._error())
 
@@ -175,7 +173,6 @@ class FoldNewton:
         self._pull *= self.rows.inverse[:, None]
         self._pull_intercept = self._slopes.sum(axis=0)
         self._stale = False
-        self.reads += 1
 
     def _measure_curvature(self) -> None:
         """The diagonal of the curvature of centred columns, summed over models: two readings of few columns."""
@@ -195,7 +192,6 @@ class FoldNewton:
         squares *= inverse**2
         squares -= 2.0 * means * inverse * firsts - means**2 * together.sum(axis=0)
         self.curvature = np.ascontiguousarray(np.maximum(squares[:, : self.n_outputs], 0.0))
-        self.reads += 1
 
     def _solve(self, penalty: float, tol: float) -> Readings:
         """−H⁻¹g with its scores, and the decrements; yields before each product."""
@@ -229,7 +225,6 @@ class FoldNewton:
             yield None
             arrays = self._shares, self.weights, self._outputs, scores, self._changes, totals, self._product
             self.rows.curved(Curved(self._own, direction, *arrays))
-            self.reads += 1
             bent = self._of_models(totals[0] + penalty * squares)
             lengths = np.where(active & (bent > 0.0), now / np.maximum(bent, _TINY), 0.0)
             steps = self._to_columns(lengths)

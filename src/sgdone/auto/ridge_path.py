@@ -52,14 +52,9 @@ class RidgePath(PenaltyPath):
     ) -> None:
         self.system, self.objective, self.pieces = system, system.objective, pieces
         self._sums, self._one_pass = sums, one_pass
-        self._grid = PenaltyGrid()
+        self.grid = PenaltyGrid()
         self._best: Optimum | None = None
         self._loss = math.nan
-
-    @property
-    def grid(self) -> PenaltyGrid:
-        """The penalties that were tried."""
-        return self._grid
 
     @property
     def end(self) -> Literal["", "smallest", "largest"]:

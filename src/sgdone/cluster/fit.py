@@ -50,8 +50,6 @@ class ClusterFit:
         Units in which the penalty acts on the coefficients.
     rounds : tuple of RoundRecord
         Each round, with the bytes that it sent and received.
-    n_rows : int
-        Rows of positive weight.
     names : list of str or None
         Names of the columns of arrays, if they have any.
     """
@@ -61,7 +59,6 @@ class ClusterFit:
     encoder: TableEncoderCore | None
     units: Units
     rounds: tuple[RoundRecord, ...]
-    n_rows: int
     names: list[str] | None
 
     @property
@@ -180,7 +177,7 @@ def fit_partitions(
         rounds.after_round = None
         phases, clock = cluster_phases(source, units, random_state), Clock(began, trace=tuple(first.trace))
         result = run(source, objective, phases, stop, hooks=first.later_hooks, clock=clock)
-    return ClusterFit(result, coding.classes, encoder, units, tuple(rounds.records), statistics.rows, statistics.names)
+    return ClusterFit(result, coding.classes, encoder, units, tuple(rounds.records), statistics.names)
 
 
 def _check_rule(stop: StopRule) -> None:

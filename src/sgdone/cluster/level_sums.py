@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sgdone.cluster.label_coding import ClassWeights, LabelCoding
 from sgdone.cluster.partition import Partition
 from sgdone.inference.level_facts import LevelFacts, LevelMap, LevelsOfRows
-from sgdone.interfaces.objective import Objective
 from sgdone.sums.row_sum import RowSum, message
 
 Array = NDArray[np.float64]
@@ -150,8 +149,6 @@ class LevelsOfPartition(RowSum):
 
     Parameters
     ----------
-    objective : Objective
-        Whether there are classes.
     classes : ndarray or None
         The classes; None in a regression.
     class_weights : ClassWeights or None
@@ -160,7 +157,6 @@ class LevelsOfPartition(RowSum):
         The features of each division.
     """
 
-    objective: Objective
     classes: NDArray[Any] | None
     class_weights: ClassWeights | None
     features: list[NDArray[np.int64]]

@@ -255,7 +255,8 @@ class ExactOnPartitions(ExactPhase):
         ended, value = super()._unless_exact(state), _path(state).position.value / state.weight
         if ended is None:
             return None
-        reason = f"no step lowers the training objective, {value:.6g}, by the {_gain(state):.2g} that is expected"
+        reason = f"no step lowers the training objective, {value:.6g}"
+        reason += f", by the {_gain(state):.2g} that is expected" if np.isfinite(_gain(state)) else ""
         return replace(ended, reason=reason, advice="Give a larger alpha.")
 
 

@@ -166,7 +166,7 @@ def _coding(
     columns, names = encoder.column_features(), fitted.feature_names
     divisions = divisions_of(columns, names)
     features = [own.features for own in divisions]
-    facts: LevelSums | None = rounds.sum(LevelsOfPartition(objective, classes, class_weights, features))
+    facts: LevelSums | None = rounds.sum(LevelsOfPartition(classes, class_weights, features))
     if facts is None:
         raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
     coding = coding_of(columns, names, divisions, facts, fit_intercept=objective.fit_intercept)

@@ -43,7 +43,7 @@ class DefaultFit(LinearModel):
 
     def _phases(self, *, in_memory: bool = True) -> Sequence[Method]:
         bank, one_pass = self._method(), self._rule().max_passes == 1
-        exact = ExactInMemory(bank.tol, one_pass=one_pass) if in_memory else ExactFromDisk(bank.tol)
+        exact = ExactInMemory(bank.tol, one_pass=one_pass) if in_memory else ExactFromDisk()
         return default_phases(bank, exact)
 
     def _frequencies(self, weight: NDArray[np.float64] | None) -> Frequencies:

@@ -54,16 +54,6 @@ class LevelMap:
         found[mixed] = -1
         return cls(found, mixed, open_)
 
-    def merge(self, other: "LevelMap") -> "LevelMap":
-        """The map of the rows of both."""
-        found = np.where(self.found >= 0, self.found, other.found)
-        apart = (self.found >= 0) & (other.found >= 0) & (self.found != other.found)
-        mixed, open_ = self.mixed | other.mixed | apart, self.open | other.open
-        for own in (self.found, other.found):
-            open_[own[mixed & (own >= 0)]] = True
-        found[mixed] = -1
-        return LevelMap(found, mixed, open_)
-
     @property
     def levels(self) -> Levels:
         """The level that each level of the other division determines, if it is a union of such levels; −1 if none."""

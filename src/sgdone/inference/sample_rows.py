@@ -11,14 +11,13 @@ from sgdone.data.rows import Rows, Scaling, frozen
 from sgdone.data.source import Block
 from sgdone.data.threads import blas_threads
 from sgdone.inference.separation_margins import separated_rows
+from sgdone.interfaces.objective import Objective
 from sgdone.sums.pieces import BlockPieces, Piece, Pieces, in_units
 from sgdone.sums.row_sum import MemoryRows, ReadableRows, RowSource, message
 from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
 Found = TypeVar("Found")
-
-message(System)
 
 
 @final
@@ -164,9 +163,9 @@ class SampleRows(ReadableRows):
             yield np.arange(first, first + piece.labels.size), piece
             first += piece.labels.size
 
-    def kept(self, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
+    def kept(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
         """That of the last models is kept."""
-        return self._rows.kept(pieces, model, make)
+        return self._rows.kept(objective, pieces, model, make)
 
 
 def _without(block: Block, rows: NDArray[np.bool_]) -> Block:

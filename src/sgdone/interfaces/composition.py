@@ -90,6 +90,11 @@ class AnyOf(_Composite):
     rules: tuple[StopRule, ...]
 
     @property
+    def budgets(self) -> tuple[StopRule, ...]:
+        """The budgets of all parts."""
+        return tuple(budget for rule in self.rules for budget in rule.budgets)
+
+    @property
     def bounded(self) -> bool:
         """Whether one part is certain to fire."""
         return any(rule.bounded for rule in self.rules)

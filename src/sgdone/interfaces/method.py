@@ -49,7 +49,7 @@ class Report:
         Rows read beside those of the stretch.
     finished : Stop or None
         Why the method itself ends, if it does.
-    blamed : int or None
+    bad_row : int or None
         Row that could not be used, if it is not the next one.
     passes : int
         Passes that the method made through all rows by itself, the last of which has just ended.
@@ -69,7 +69,7 @@ class Report:
     fired: bool = False
     further_reads: int = 0
     finished: Stop | None = None
-    blamed: int | None = None
+    bad_row: int | None = None
     passes: int = 0
     updates: int = 0
     loss: float = np.nan

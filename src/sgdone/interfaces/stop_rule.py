@@ -57,6 +57,11 @@ class StopRule(ABC):
         return tuple(leaf for part in self.parts for leaf in part.leaves) or (self,)
 
     @property
+    def budgets(self) -> "tuple[StopRule, ...]":
+        """The budgets that end a run by themselves."""
+        return (self,) if self.is_budget else ()
+
+    @property
     def needs(self) -> Needs:
         """What it needs of the method and the labels."""
         return reduce(or_, (part.needs for part in self.parts), Needs())

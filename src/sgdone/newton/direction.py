@@ -269,8 +269,10 @@ class ByFactors(Directions):
         self._factors = Factors.of(at.sums.curvature, at.penalties, at.model.shape[1], single=self._single)
         self.curved = at
         direction = -self.factors.solve(at.gradient)
-        may_be_flat = self._refuses_flat and self.factors.cholesky is None
-        return at, None if may_be_flat and self._is_flat(at, direction) else direction
+        if self.factors.cholesky is not None:
+            return at, direction
+        is_flat = self._is_flat(at, direction) if self._refuses_flat else _leads_nowhere(at, direction)
+        return at, None if is_flat else direction
 
     def _is_flat(self, at: Point, direction: Array) -> bool:
         """Whether the gradient has a part along which the objective has no curvature: no step leads down it."""
@@ -307,16 +309,22 @@ class ByProducts(Directions):
         scale = at.sums.diagonal + np.where(free, at.penalties[:, None], 0.0)
         inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=free & (scale > 0))
         precondition = partial(np.multiply, inverse)
-        direction, _ = yield from conjugate_gradients(
-            self.system, at, precondition, self._residual, self._most_products
-        )
-        return at, direction
+        search = conjugate_gradients(self.system, at, precondition, self._residual, self._most_products)
+        direction, _ = yield from search
+        return at, None if _leads_nowhere(at, direction) else direction
+
+
+def _leads_nowhere(at: Point, direction: Array) -> bool:
+    """Whether there is no direction although there is a gradient: the objective has no curvature along it."""
+    return bool(at.gradient.any() and not direction.any())
 
 
 def conjugate_gradients(
     system: System, at: Point, precondition: Callable[[Array], Array], residual_wanted: float, most_products: int
 ) -> Generator[RowSum, Any, tuple[Array, bool]]:
     """−H⁻¹g by products of the curvature without the penalty, and whether the residual became small enough.
+
+    It ends where there is no curvature; if there was none from the start, the direction is 0, and not good enough.
 
     ``precondition`` multiplies by an approximate H⁻¹.
     """
@@ -332,7 +340,7 @@ def conjugate_gradients(
         curved = np.where(free, product.values, 0.0) + penalties * towards
         bent = float(np.vdot(towards, curved))
         if bent <= 0.0:
-            return solution, True
+            return solution, bool(solution.any())
         step = reduced / bent
         solution = solution + step * towards
         residual = residual - step * curved

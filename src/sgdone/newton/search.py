@@ -185,7 +185,7 @@ def minimise(
         at = tried
         if idle == _MOST_IDLE:
             break
-    return Minimum(at.model, at, decrement / problem.dispersion(at.sums), most_steps, stalled=True)
+    return Minimum(at.model, at, decrement / problem.dispersion(at.sums), step + 1, stalled=True)
 
 
 def answered(rows: RowSource, search: Generator[RowSum, Any, Any]) -> Any:

@@ -502,7 +502,7 @@ def _requested_stop(requests: list[str | None], source: Source, progress: Progre
 
 def _raise_for_bad_row(block: Block, report: Report) -> None:
     """Raise if the row at which a stretch ended is to blame; if it is not, the weights have diverged."""
-    row = int(block.order[report.position]) if report.blamed is None else report.blamed
+    row = int(block.order[report.position]) if report.bad_row is None else report.bad_row
     if report.ending == "not sound":
         block.rows.check_indices()
     check_rows(block, np.array([row], dtype=np.uint64))

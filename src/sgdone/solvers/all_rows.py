@@ -9,11 +9,9 @@ from sgdone.solvers.state import State
 from sgdone.solvers.stretch import LARGEST
 
 
-def predictions_of(
-    state: State, block: Block, rows: NDArray[np.uint64], out: NDArray[np.float64] | None = None
-) -> tuple[NDArray[np.float64], int, int]:
+def predictions_of(state: State, block: Block, rows: NDArray[np.uint64]) -> tuple[NDArray[np.float64], int, int]:
     """Predictions of the running iterate for some rows, the outcome, and the row that could not be used if any."""
-    out = np.empty(rows.size) if out is None else out
+    out = np.empty(rows.size)
     scale, _, intercept = state.place()
     outcome, place = make_predictions(state.access, block.rows.types)(
         block.rows.arrays, rows, state.weights, state.offsets, scale, intercept, LARGEST[state.dtype], out

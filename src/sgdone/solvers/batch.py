@@ -81,7 +81,7 @@ class BatchSolver(SingleModel):
             ran.slopes[:made],
             float(sizes[made - 1]) if made else np.nan,
             further_reads=made * reads,
-            blamed=ran.row if ending_of(ran.outcome) != "used" else None,
+            bad_row=ran.row if ending_of(ran.outcome) != "used" else None,
             passes=made * self.passes_per_update,
         )
 

@@ -61,7 +61,7 @@ def settle_t0(
         if cost < lowest:
             lowest, best = cost, t0
     if lowest == np.inf and report.ending != "used":
-        return Report(first, report.ending, nothing, nothing, np.nan, blamed=int(rows[report.position]))
+        return Report(first, report.ending, nothing, nothing, np.nan, bad_row=int(rows[report.position]))
     state.step = replace(step, t0=best)
     return None
 

@@ -123,7 +123,7 @@ class Liblinear(SingleModel):
             squares = squares_of(X)
         bad = np.flatnonzero(~np.isfinite(squares + labels))
         if bad.size:
-            return Report(first, "not finite", nothing, nothing, np.nan, blamed=int(used[bad[0]]))
+            return Report(first, "not finite", nothing, nothing, np.nan, bad_row=int(used[bad[0]]))
         _check_labels(labels)
         loss = objective.loss
         call = Caller(loss, self._by_dual(loss), float(self.tol), int(self.max_iter), int(self.seed))

@@ -66,7 +66,7 @@ def reset(state: State, block: Block, first: int) -> Report:
     assert rule is not None
     predictions, outcome, row = predictions_of(state, block, block.all_used())
     if outcome != CONTINUE:
-        return Report(first, ending_of(outcome), blamed=row)
+        return Report(first, ending_of(outcome), bad_row=row)
     found = float(rule.scale_of(predictions, state.objective.penalty))
     state.objective = _with(state.objective, loss, replace(rule, found=found if found > 0 else rule.found, done=True))
     # A step size that depends on the scale changes with it.

@@ -140,7 +140,7 @@ class SVRG(SingleModel):
         if stage.ended:
             ran = self._renew(state, stage, block)
             if ran.ending != "used":
-                return Report(first, ran.ending, nothing, nothing, np.nan, blamed=ran.position)
+                return Report(first, ran.ending, nothing, nothing, np.nan, bad_row=ran.position)
             reads = block.rows.n_rows
             return Report(first, "used", nothing, nothing, np.nan, further_reads=reads, finished=self._ended(stage))
         if stage.slopes.size != block.rows.n_rows:

@@ -17,6 +17,7 @@ from sgdone.data.rows import Scaling
 from sgdone.data.source import Block, Source
 from sgdone.data.stream import Stream
 from sgdone.data.threads import blas_threads, single_thread
+from sgdone.interfaces.objective import Objective
 from sgdone.sums.merging import merged_pair
 from sgdone.sums.pieces import BlockPieces, Pieces, SourcePieces
 from sgdone.sums.system import System
@@ -85,17 +86,12 @@ class ReadableRows(ABC):
     #: Whether what was computed at a model is kept for the next sum.
     keeps: ClassVar[bool] = False
 
-    @property
-    @abstractmethod
-    def n_rows(self) -> int:
-        """Number of rows of positive weight."""
-
     @abstractmethod
     def pieces(self, system: System) -> Pieces:
         """The rows in the units of a system."""
 
-    def kept(self, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
-        """What was computed from pieces at a model; only if `keeps`."""
+    def kept(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
+        """What was computed for an objective from pieces at a model; only if `keeps`."""
         raise NotImplementedError
 
     def sum(self, request: RowSum) -> Any:
@@ -123,7 +119,7 @@ class MemoryRows(ReadableRows):
     def __init__(self, block: Block, frequency: float = 1.0, threads: int = 1) -> None:
         self.block, self.frequency, self.threads = block, frequency, threads
         self._pieces: list[tuple[Scaling, BlockPieces]] = []
-        self._at_models: list[tuple[Pieces, Array, Any]] = []
+        self._at_models: list[tuple[Objective, Pieces, Array, Any]] = []
         self._some: dict[tuple[RowSet, int], MemoryRows] = {}
 
     @property
@@ -142,14 +138,14 @@ class MemoryRows(ReadableRows):
         self._pieces = [(system.scaling, made), *self._pieces][:_KEPT_UNITS]
         return made
 
-    def kept(self, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
+    def kept(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
         """That of the last models is kept."""
-        for known, at, value in self._at_models:
-            if known is pieces and np.array_equal(at, model):
+        for known, of_pieces, at, value in self._at_models:
+            if of_pieces is pieces and known == objective and np.array_equal(at, model):
                 found: Found = value
                 return found
         made = make()
-        self._at_models = [(pieces, model, made), *self._at_models][:_KEPT_MODELS]
+        self._at_models = [(objective, pieces, model, made), *self._at_models][:_KEPT_MODELS]
         return made
 
     def some(self, row_set: RowSet, key: int) -> "MemoryRows":
@@ -169,11 +165,6 @@ class DiskRows(ReadableRows):
     """The rows of a source that is read block by block, in the order of the rows."""
 
     source: Source
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.source.n_rows or 0
 
     def pieces(self, system: System) -> Pieces:
         """Pieces are made while the blocks are read."""

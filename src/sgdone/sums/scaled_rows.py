@@ -114,7 +114,7 @@ class DenseRows(ScaledRows):
 
 
 @dataclass(frozen=True)
-class RowsAsTheyAre(ScaledRows):
+class UnscaledRows(ScaledRows):
     """Rows in the user's units; units and origin are accounted for in the sums."""
 
     part: Any
@@ -182,7 +182,7 @@ def _work_array(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
 
 @final
 @dataclass(frozen=True)
-class RawRows(RowsAsTheyAre):
+class RawRows(UnscaledRows):
     """Dense rows whose columns are not far from 0, relative to their spread: no copy is needed."""
 
     @property
@@ -221,7 +221,7 @@ class RawRows(RowsAsTheyAre):
 
 @final
 @dataclass(frozen=True)
-class SparseRows(RowsAsTheyAre):
+class SparseRows(UnscaledRows):
     """Sparse rows."""
 
     def squared_transposed_times(self, values: Array) -> Array:

@@ -111,7 +111,7 @@ class CurvatureProduct(RowSum):
             return None
         if not rows.keeps:
             return merged(pieces.map(self._of_piece))
-        product = rows.kept(pieces, self.model, lambda: curvature_products(objective, pieces, self.model))
+        product = rows.kept(objective, pieces, self.model, lambda: curvature_products(objective, pieces, self.model))
         return ArraySum(_of_each(product, self.direction))
 
     def _of_piece(self, piece: Piece) -> ArraySum:
