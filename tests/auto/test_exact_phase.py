@@ -171,3 +171,12 @@ def test_budgets_that_must_all_be_spent_stay_together():
     both = MaxPasses(3) & MaxSeconds(60)
     assert ExactInMemory().rule(Gain() | both) == Decrement() | both
     assert ExactInMemory().rule(Gain() & MaxPasses(3)) == Decrement()
+
+
+def test_a_robust_regression_without_errors_ends_soon():
+    """Residuals that are rounding errors are not searched for a minimum."""
+    X, _ = numbers(60)
+    result = finished(X, X @ [1.0, 2.0, 3.0] + 1.0, objective_of(Huber(1.0), None, alpha=0.0))
+    assert result.verdict.status == "converged"
+    assert result.verdict.passes < 40
+    np.testing.assert_allclose(result.model.coef, [[1.0, 2.0, 3.0]], rtol=1e-9)

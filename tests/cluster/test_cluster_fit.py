@@ -314,3 +314,21 @@ def test_bytes_do_not_grow_with_rows():
         newton = [record for record in fit.rounds if record.request == "SecondOrderAt"]
         sizes.append((newton[0].bytes_sent, newton[0].bytes_received))
     assert np.allclose(*sizes, rtol=0.05)
+
+
+def test_an_optimum_that_is_not_unique_is_reached():
+    """Indicators of all levels sum to the intercept: along one direction there is neither curvature nor gradient."""
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 3, 300)
+    X = np.column_stack([np.eye(3)[level], rng.standard_normal(300)])
+    y = (X[:, 0] + X[:, 3] + rng.logistic(size=300) > 0).astype(int)
+    fit = fit_partitions(LocalEngine(split(X, y, 3)), alpha=0.0)
+    assert fit.verdict.status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_targets_without_errors(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((200, 4))
+    fit = fit_partitions(LocalEngine(split(X, X @ rng.standard_normal(4) + 3.0, 3)), task="regression", alpha=0.0)
+    assert (fit.verdict.status, fit.verdict.evidence["decrement"]) == (Status.CONVERGED, 0.0)

@@ -14,7 +14,7 @@ from sgdone.interfaces.progress import Model
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.losses import Squared
 from sgdone.run import run
-from sgdone.stopping import MaxPasses
+from sgdone.stopping import MaxPasses, ProgressiveLoss
 
 
 @dataclass
@@ -151,3 +151,18 @@ def test_one_phase_at_least_is_not_optional():
         ran(Optional(2.0))
     with pytest.raises(ValueError, match="one phase that is not optional"):
         ran(Steps(1.0), replace(Steps(1.0), value=3.0))
+
+
+def test_no_phase_follows_once_a_callback_has_asked_for_the_end():
+    second = Optional(2.0, 2)
+    result = ran(Steps(1.0), second, hooks=[lambda progress: "enough" if progress.step == 3 else None])
+    assert (result.model.intercept[0], result.verdict.status, second.began_at) == (1.0, Status.CONVERGED, [])
+    result = ran(
+        Steps(1.0), replace(second, better=False), hooks=[lambda progress: "no" if progress.rows_read > 30 else None]
+    )
+    assert (result.model.intercept[0], result.verdict.status) == (1.0, Status.STOPPED)
+
+
+def test_passes_of_an_earlier_phase_are_not_those_of_the_safeguard():
+    result = ran(Optional(2.0, 150, Status.STALLED, when="first"), Steps(1.0), stop=ProgressiveLoss(0.0))
+    assert (result.verdict.status, result.verdict.passes) == (Status.CONVERGED, 153.0)

@@ -14,6 +14,7 @@ from sgdone.auto.penalty_path import Optimum, PenaltyPath, Readings
 from sgdone.interfaces.measured import mean
 from sgdone.newton import EXACT, Minimum, Position, Problem, minimise
 from sgdone.newton.direction import ByFactors, Factors
+from sgdone.newton.search import RESIDUAL_ROUNDING
 from sgdone.sums.pieces import BlockPieces
 from sgdone.sums.second_order import SecondOrder, SecondOrderAt
 from sgdone.sums.system import System
@@ -187,7 +188,7 @@ class ExactPath(PenaltyPath):
         self.optima[k] = Optimum(found.model, strength, losses, found.decrement)
 
     def _problem(self, strength: float) -> Problem:
-        return Problem(self.system, self.system.penalties(strength), self.pieces.n_rows)
+        return Problem(self.system, self.system.penalties(strength), self.pieces.n_rows, self._least_dispersion)
 
     def _directions_at(self, strength: float) -> ByFactors:
         """Expensive curvatures only precondition: beside the penalty, single precision is enough for them."""
@@ -195,6 +196,15 @@ class ExactPath(PenaltyPath):
         made = ByFactors(self.system, cheap=self._cheap, factors=self._factors, single=single)
         self._position, self._strength = Position(), strength
         return made
+
+    @cached_property
+    def _least_dispersion(self) -> float:
+        """Variance of targets about their predictions that is rounding; 0 in classification."""
+        if not self.objective.is_regression:
+            return 0.0
+        labels = np.concatenate([piece.labels for piece in self.pieces])
+        centre = mean(labels, self._weights)
+        return RESIDUAL_ROUNDING**2 * mean((labels - centre) ** 2, self._weights)
 
     @cached_property
     def _weights(self) -> Array:

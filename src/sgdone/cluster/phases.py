@@ -26,6 +26,7 @@ from sgdone.interfaces.progress import Judgement, Model
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.newton import Followed, Problem
+from sgdone.newton.search import RESIDUAL_ROUNDING
 from sgdone.steps.step_size import StepSize
 from sgdone.sums.row_sum import ArraySum, RowSum
 from sgdone.sums.second_order import LossesAt
@@ -33,8 +34,6 @@ from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]
 
-#: Residuals below this share of the targets are rounding errors.
-_ROUNDING = 1e-11
 _MORE = "Allow more passes or seconds."
 
 
@@ -288,7 +287,8 @@ def _noise(state: ExactState) -> float:
 
 def _least_dispersion(labels: LabelSums) -> float:
     """Variance of targets about their predictions that is rounding; 0 in classification."""
-    return 0.0 if labels.moments is None else _ROUNDING**2 * float(labels.moments.squares[0] / labels.moments.rows)
+    targets = labels.moments
+    return 0.0 if targets is None else RESIDUAL_ROUNDING**2 * float(targets.squares[0] / targets.rows)
 
 
 def _with_separation(ended: Stop, n_rows: int, *, penalised: bool) -> Stop:

@@ -13,7 +13,7 @@ from sgdone.inference.estimate_result import Estimate
 from sgdone.inference.large import MOST_PRODUCTS, LargeOptimum, find_large_optimum, with_products_of_columns
 from sgdone.inference.large_covariance import chosen_covariance, simulated_covariance
 from sgdone.inference.layout import FittedModel, Layout
-from sgdone.inference.optimum import ROUNDING, NoOptimumError, Optimum, find_optimum
+from sgdone.inference.optimum import NoOptimumError, Optimum, find_optimum
 from sgdone.inference.prediction import Predictor
 from sgdone.inference.refusals import (
     Refusal,
@@ -31,6 +31,7 @@ from sgdone.inference.sums_at_model import InformationAt, added_up
 from sgdone.inference.undetermined import Infinite, SeparatedRows, constant_refusals, structural_refusals
 from sgdone.inference.verified_directions import VerifiedDirections
 from sgdone.newton.direction import MOST_FACTORISED
+from sgdone.newton.search import RESIDUAL_ROUNDING
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.pieces import Piece
 from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, message
@@ -156,7 +157,7 @@ def _refusals_at(
 
 def _has_no_errors(sample: Sample, loss: float) -> bool:
     """Whether the residuals of a regression are rounding errors."""
-    return sample.objective.is_regression and 2.0 * loss <= ROUNDING**2 * sample.target_squares
+    return sample.objective.is_regression and 2.0 * loss <= RESIDUAL_ROUNDING**2 * sample.target_squares
 
 
 def _further_refusals(

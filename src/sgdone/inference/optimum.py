@@ -11,6 +11,7 @@ from sgdone.inference.sample import Sample
 from sgdone.inference.sums_at_model import LargestChange
 from sgdone.newton import Minimum, Problem, answered, minimise
 from sgdone.newton.direction import ByFactors, Factors, Point
+from sgdone.newton.search import RESIDUAL_ROUNDING
 from sgdone.sums.second_order import SecondOrder, SecondOrderAt
 
 Array = NDArray[np.float64]
@@ -20,8 +21,6 @@ _STEP, _MOST_STEPS = 1e-8, 50
 #: Largest change of a row's score by the last step: along a direction without an optimum each step changes some by
 #: about 1, however little loss is left.
 _SCORE_CHANGE = 1e-3
-#: Residuals below this share of the targets are rounding errors.
-ROUNDING = 1e-11
 
 
 class NoOptimumError(Exception):
@@ -120,7 +119,7 @@ def _rounding(sample: Sample, weight: float) -> float:
     """The variance of the targets of a regression about their predictions that is rounding."""
     if not sample.objective.is_regression:
         return 0.0
-    return ROUNDING**2 * max(sample.target_squares / weight, sample.target_spread)
+    return RESIDUAL_ROUNDING**2 * max(sample.target_squares / weight, sample.target_spread)
 
 
 class _Left(NamedTuple):

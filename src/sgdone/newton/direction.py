@@ -30,8 +30,9 @@ _STRIP = 256
 #: Conjugate gradients with the factors of an earlier curvature: residual relative to the gradient, and products after
 #: which the curvature is evaluated again.
 _EARLIER_RESIDUAL, _MOST_WITH_EARLIER = 0.1, 12
-#: Share of the gradient that is not explained by the curvature.
-_NO_CURVATURE = 1e-3
+#: Share of the gradient that is not explained by the curvature; and, in squares of standard errors, a gradient that is
+#: rounding.
+_NO_CURVATURE, _NO_GRADIENT = 1e-3, 1e-12
 
 
 @final
@@ -206,8 +207,6 @@ class ByFactors(Directions):
         Whether single precision is enough, because an expensive curvature only preconditions.
     constant : bool
         Whether the curvature is the same everywhere: it is evaluated once.
-    refuses_flat : bool
-        Whether there is no direction where the gradient has a part along which the objective has no curvature.
 
     Attributes
     ----------
@@ -225,10 +224,8 @@ class ByFactors(Directions):
         factors: Factors | None = None,
         single: bool = False,
         constant: bool = False,
-        refuses_flat: bool = True,
     ) -> None:
         self.system, self._factors, self._single, self._constant = system, factors, single, constant
-        self._refuses_flat = refuses_flat
         self._full: Curvature = "single" if single else "full"
         self.curvature = self._full if cheap and not constant else "none"
 
@@ -269,10 +266,7 @@ class ByFactors(Directions):
         self._factors = Factors.of(at.sums.curvature, at.penalties, at.model.shape[1], single=self._single)
         self.curved = at
         direction = -self.factors.solve(at.gradient)
-        if self.factors.cholesky is not None:
-            return at, direction
-        is_flat = self._is_flat(at, direction) if self._refuses_flat else _leads_nowhere(at, direction)
-        return at, None if is_flat else direction
+        return at, None if self.factors.cholesky is None and self._is_flat(at, direction) else direction
 
     def _is_flat(self, at: Point, direction: Array) -> bool:
         """Whether the gradient has a part along which the objective has no curvature: no step leads down it."""
@@ -280,7 +274,13 @@ class ByFactors(Directions):
         penalties = np.tile(np.where(np.isfinite(at.penalties), at.penalties, 0.0), direction.shape[1])
         left = at.sums.curvature @ flat + penalties * flat + at.gradient.T.ravel()
         left[self.factors.fixed] = 0.0
-        return bool(np.linalg.norm(left) > _NO_CURVATURE * np.linalg.norm(at.gradient))
+        if np.linalg.norm(left) <= _NO_CURVATURE * np.linalg.norm(at.gradient):
+            return False
+        # At an optimum the gradient is rounding, and no step explains it.
+        sizes = np.maximum(np.diagonal(at.sums.curvature) + penalties, np.finfo(np.float64).tiny)
+        with np.errstate(over="ignore"):
+            squares = 0.5 * float((left * left / sizes).sum())
+        return squares > _NO_GRADIENT * at.sums.dispersion(self.system.objective)
 
 
 @final

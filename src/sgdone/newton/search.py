@@ -28,6 +28,8 @@ MOST_STEPS, _MOST_IDLE = 60, 6
 SHARES = tuple(0.5**k for k in range(40))
 #: Share of the decrease that the gradient promises which a step must reach, and rounding of the objective.
 ENOUGH, ROUNDING = 1e-4, 1e-13
+#: Residuals below this share of the targets are rounding errors.
+RESIDUAL_ROUNDING = 1e-11
 #: Share of the objective that matters where all rows are predicted almost without loss; and tolerance above which a
 #: search is rough, because its optima are only compared on other rows.
 _LITTLE, _ROUGH = 0.1, 1e-3
@@ -168,12 +170,13 @@ def minimise(
             # Those who ask for less than the optimum use the curvature there.
             at, direction = yield from directions.with_curvature(at, direction)
         if direction is None:
+            position.decrement = np.inf
             return Minimum(at.model, at, np.inf, step, stalled=True)
-        decrement, unit = at.decrement(direction), problem.dispersion(at.sums)
+        decrement, unit, enough = at.decrement(direction), problem.dispersion(at.sums), problem.enough(tol, at)
         position.decrement = decrement
-        if decrement <= problem.enough(tol, at) and at.sums is not known:
+        if decrement <= enough and at.sums is not known:
             last = direction if tol > EXACT and directions.are_exact else 0.0
-            return Minimum(at.model + last, at, decrement / unit, step)
+            return Minimum(at.model + last, at, 0.0 if np.isinf(enough) else decrement / unit, step)
         for share in SHARES:
             model = at.model + share * direction
             tried = problem.at(model, (yield problem.second_order(model, directions.curvature)))

@@ -26,11 +26,15 @@ class ActiveRule:
         The state that another run left; None starts the rule.
     bounded : bool
         Whether the method is certain to end by itself.
+    passes_before : int
+        Passes of earlier phases, which the budget of 100 passes does not count.
     """
 
-    def __init__(self, rule: StopRule, stream: Stream, state: Any = None, *, bounded: bool = False) -> None:
+    def __init__(
+        self, rule: StopRule, stream: Stream, state: Any = None, *, bounded: bool = False, passes_before: int = 0
+    ) -> None:
         self._has_budget = not (bounded or rule.bounded or stream.source.part_of_stream)
-        self.rule = rule | _Safeguard() if self._has_budget else rule
+        self.rule = rule | _Safeguard(MaxPasses(100 + passes_before)) if self._has_budget else rule
         if state is None:
             self.state = self.rule.start(stream.n_rows)
             self._hold_out(stream)
@@ -69,7 +73,7 @@ class ActiveRule:
 class _Safeguard(StopRule):
     """A budget that the user did not give: it is mentioned only when it is spent."""
 
-    budget: ClassVar[MaxPasses] = MaxPasses(100)
+    budget: MaxPasses
     label: ClassVar[str] = ""
     bounded: ClassVar[bool] = True
     is_budget: ClassVar[bool] = True

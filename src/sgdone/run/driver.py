@@ -227,11 +227,13 @@ class TrainingLoop:
         self._stretch = block_size or max(1, _ENTRIES_IN_STRETCH // max(1, stream.block.rows.typical_length))
         self._pass_loss, self._pause = float("nan"), Pause()
         self._progress: Progress | None = None
+        #: Whether a callback has requested the end.
+        self._was_asked_to_stop = False
 
     def may_continue(self, best: Trained | None) -> bool:
         """Whether another phase may follow: not once a person or a budget that the user gave has ended the run."""
-        if best is None:
-            return True
+        if best is None or self._was_asked_to_stop:
+            return best is None
         spent = best.ended.status is Status.BUDGET_SPENT and not self._stop.bounded
         return best.ended.status is Status.CONVERGED or spent
 
@@ -279,7 +281,7 @@ class TrainingLoop:
         self._passes_before += self.stream.begun
         self.stream = Stream(self.source, self._rng)
         self.stream.skip_unused()
-        self._rule = ActiveRule(self._stop, self.stream)
+        self._rule = ActiveRule(self._stop, self.stream, passes_before=self._passes_before)
 
     def train_optional(self, phase: Method, before: Trained | None) -> Trained | None:
         """Train a phase; what was found before it if it did not reach its end, or found nothing better."""
@@ -316,7 +318,7 @@ class TrainingLoop:
 
     def _unused(self, phase: Method, passes: float, ended: Stop, before: Trained | None) -> Trained | None:
         """What was found before a phase whose model is not used, which the verdict mentions."""
-        if ended.status is Status.INTERRUPTED:
+        if ended.status in (Status.INTERRUPTED, Status.STOPPED):
             return None if before is None else replace(before, ended=ended)
         count = f"{passes:.3g} pass{'' if passes == 1 else 'es'}" if passes < 100 else f"{passes:,.0f} passes"
         better = f"found no better model in {count}"
@@ -410,13 +412,15 @@ class TrainingLoop:
                     _raise_for_bad_row(block, report)
                     return Stop("", Status.DIVERGED, divergence_reason(report))
                 fired = rule.observe(progress)
-                requested = _requested_stop([hook(progress) for hook in self._hooks], source, progress)
+                requested = _requested_stop([hook(progress) for hook in self._hooks])
+                self._was_asked_to_stop = self._was_asked_to_stop or requested is not None
+                fired = fired or requested or _end_of_part(source, progress)
                 if method.runs_to_its_end:
-                    later = later or fired or requested
+                    later = later or fired
                     ended = report.finished and (later or report.finished)
                 else:
                     # A method that has ended by itself says why: a budget spent on the way does not matter.
-                    ended = report.finished or fired or requested
+                    ended = report.finished or fired
                 moved = report.position > first or report.fired or report.further_reads
                 if (
                     ended is None
@@ -432,6 +436,8 @@ class TrainingLoop:
                 # Checkpoints are written between blocks: the one in progress is used up first.
                 waits = self._checkpoints is not None and method.takes_blocks
                 if ended is None and interruption.received() and not waits:
+                    if method.runs_to_its_end:
+                        raise KeyboardInterrupt
                     ended = self._interrupted()
         except KeyboardInterrupt:
             if method.runs_to_its_end:
@@ -490,11 +496,14 @@ class TrainingLoop:
         self.trace.append(row)
 
 
-def _requested_stop(requests: list[str | None], source: Source, progress: Progress) -> Stop | None:
-    """The end that a callback requests, or that a part of a stream has."""
+def _requested_stop(requests: list[str | None]) -> Stop | None:
+    """The end that a callback requests."""
     request = next((request for request in requests if request is not None), None)
-    if request is not None:
-        return Stop("", Status.STOPPED, request)
+    return None if request is None else Stop("", Status.STOPPED, request)
+
+
+def _end_of_part(source: Source, progress: Progress) -> Stop | None:
+    """The end of a part of a stream."""
     if source.part_of_stream and progress.pass_ended:
         return Stop("", Status.IN_PROGRESS, "all rows given to partial_fit are used")
     return None

@@ -144,7 +144,7 @@ def _begun(system: System, state: State, search: NewtonSearch, block: Block) -> 
     start = system.from_user(coef[None, :], np.array([intercept]))
     penalties = system.penalties(state.objective.penalty * block.n_used / search.scale**2)
     problem, search.position = Problem(system, penalties, block.n_used), Position()
-    directions = ByFactors(system, refuses_flat=False) if start.size <= MOST_FACTORISED else ByProducts(system)
+    directions = ByFactors(system) if start.size <= MOST_FACTORISED else ByProducts(system)
     # A stopping rule ends it.
     return Followed(MemoryRows(block), minimise(problem, start, 0.0, directions, position=search.position))
 
