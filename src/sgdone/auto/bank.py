@@ -49,7 +49,7 @@ _WORSE_THAN_CONSTANT = "The features may not predict the labels at all: check bo
 
 @contextmanager
 def _without_overflow_warnings() -> Iterator[None]:
-    """Sums of squares of labels and losses may overflow: a row that cannot be used is reported by its number."""
+    """Silence warnings: sums of squares of labels and losses may overflow, and bad rows are reported by number."""
     with np.errstate(over="ignore", invalid="ignore"):
         yield
 
@@ -90,7 +90,7 @@ class Bank(Method):
 
     @property
     def n_vectors(self) -> int:
-        """Those of a single candidate; `Models` checks what more of them need before it makes them."""
+        """Vectors of a single candidate; `Models` checks the memory of more candidates before it creates them."""
         return 15
 
     @_without_overflow_warnings()
@@ -130,7 +130,7 @@ class Bank(Method):
         return state
 
     def resume(self, state: BankState, stream: Stream) -> BankState:
-        """The same state, for rows with the same features."""
+        """Continue with a state that another run left, for rows with the same features."""
         if stream.block.rows.n_features != state.units.n_features:
             raise ValueError(
                 f"the run to resume had {state.units.n_features} features, "
@@ -153,7 +153,7 @@ class Bank(Method):
         return found
 
     def restored(self, state: BankState, stream: Stream) -> BankState:
-        """The same state, with the validation rows that the source has chosen again."""
+        """The state of a snapshot, with the validation rows that the source has chosen again."""
         if state.models.holds_out or state.run.evaluations.last is not None:
             state.run.validation = self._chosen_by_source(state, stream)
         return state
@@ -315,7 +315,7 @@ class Bank(Method):
         return state.run.work
 
     def expects_gain(self, state: BankState, tol: float) -> bool:
-        """If further passes would help, or if the best penalty is the largest that was tried."""
+        """Whether further passes would help, or the best penalty is the largest that was tried."""
         judgement = state.run.evaluations.judgement
         if judgement is None or judgement.gain_in_errors > tol:
             return True
@@ -347,7 +347,7 @@ class Bank(Method):
         return "the default fit"
 
     def review(self, state: BankState, ended: Stop, feature_names: Sequence[str] | None) -> Stop:
-        """A fit on sorted rows has stalled; advice if further passes are expected to help, or if a column drifts."""
+        """Call a fit on sorted rows stalled; add advice if further passes should help, or if a column drifts."""
         done = ended.status in (Status.CONVERGED, Status.IN_PROGRESS, Status.BUDGET_SPENT)
         if done and state.order.advice and not state.run.reordered:
             return replace(ended, status=Status.STALLED, advice=state.order.advice)
@@ -367,11 +367,11 @@ class Bank(Method):
         return replace(ended, advice=" ".join(filter(None, parts)))
 
     def spreads(self, state: BankState) -> NDArray[np.float64]:
-        """Those that the units were estimated from."""
+        """Standard deviations of the columns, as measured for the units."""
         return state.units.spreads
 
     def check_state(self, state: Any, objective: Objective, n_features: int) -> None:
-        """Shapes, types and ranges of everything that the compiled loops use."""
+        """Check shapes, types and ranges of everything that the compiled loops use."""
         check_state(state, objective, n_features)
 
     def evidence(self, state: BankState) -> dict[str, Any]:
@@ -388,7 +388,7 @@ class Bank(Method):
         }
 
     def summary(self, state: BankState) -> str:
-        """The loss of the model returned, and what became of the start."""
+        """The loss of the model returned, and a remark about the model to start from."""
         judgement = state.run.evaluations.judgement
         return "; ".join(filter(None, ("" if judgement is None else judgement.loss_text, state.run.start_note)))
 
@@ -405,7 +405,7 @@ class Bank(Method):
             state.order.observe(block.labels[window], state.objective.n_outputs)
 
     def _rows_of_penalty(self, state: BankState) -> float:
-        """The number of rows that the penalties are for: those of a pass or, of a stream, those seen so far."""
+        """Number of rows that the penalties refer to: those of a pass or, for a stream, those seen so far."""
         run = state.run
         return run.frequency * (state.units.rows if run.part_of_stream or not run.n_rows else run.n_rows)
 
@@ -499,8 +499,8 @@ class Bank(Method):
     def _release(self, state: BankState, stream: Stream) -> None:
         """Train on the rows that were held out, whether read by now or not.
 
-        Not those of a source that is not in memory: they are few beside the others, and may be copies of each other,
-        which would outweigh all other rows if they came last.
+        Held-out rows of a source that is not in memory are left out: they are few compared with the others, and may be
+        copies of each other, which would outweigh all other rows if they came last.
         """
         run = state.run
         if stream.source.in_memory and state.release(stream.block):
@@ -517,7 +517,7 @@ class Bank(Method):
     def _may_overfit(self, state: BankState) -> bool:
         """Whether overfitting could cost more than the noise of the loss hides.
 
-        A penalty wins back at most half of the excess loss at the optimum, unless the labels depend on nothing at all.
+        A penalty recovers at most half of the excess loss at the optimum, unless the labels depend on nothing at all.
         Below ``tol`` neither a penalty nor training on validation rows makes a visible difference.
         """
         judgement = state.run.evaluations.judgement

@@ -1,4 +1,4 @@
-"""The state of the default fit: units, candidates and their models, and what was measured."""
+"""The state of the default fit: units, candidates, their models, and measurements."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,7 +47,7 @@ def curvature(objective: Objective, labels: NDArray[np.float64]) -> float:
 
 @dataclass
 class RunState:
-    """What the default fit keeps during one run, and not beyond it."""
+    """State of the default fit during one run, which is not kept beyond it."""
 
     #: Rows of positive weight in a pass; 0 if that is not known.
     n_rows: int = 0
@@ -89,7 +89,7 @@ class RunState:
     #: Watches the progressive loss of rows that come in the user's order, and the rows trained on before this run.
     watch: LossWatch = field(default_factory=LossWatch)
     steps_before: int = 0
-    #: The model to start from, and what became of it if it was far from the optimum, or as good as what was found.
+    #: The model to start from, and a remark if it was far from the optimum, or as good as the result.
     start: Model | None = None
     start_note: str = ""
     #: The model returned, once the run has ended.
@@ -115,12 +115,12 @@ class RunState:
 
     @property
     def estimated_by(self) -> Estimate:
-        """Whose loss evaluations measure."""
+        """How evaluations estimate the loss."""
         return "validation" if self.validation.count else "training"
 
     @property
     def stream_changed(self) -> str:
-        """What the watch found during this run, as a sentence; empty if it found nothing."""
+        """A change of the stream during this run, as a sentence; empty if there was none."""
         change = self.watch.change()
         return "" if change is None or change.found <= self.steps_before else change.sentence()
 
@@ -133,7 +133,7 @@ class RunState:
 @final
 @dataclass
 class BankState:
-    """All that changes during a default fit, and what it takes to continue."""
+    """State of a default fit: everything that changes, and is needed to continue."""
 
     objective: Objective
     units: Units
@@ -203,7 +203,7 @@ class BankState:
         dtype: Any = np.float64,
         frequency: float = 1.0,
     ) -> "BankState":
-        """The same for rows that are known by their number, their mean weight and the curvature of their losses."""
+        """A state at a model, for rows known by their number, their mean weight and the curvature of their losses."""
         unit = smoothness if objective.is_regression else 1.0
         candidate = Candidate(1.0, alpha * rows * frequency / unit)
         coef, intercept = _no_coef(objective, units.n_features), np.zeros(objective.n_outputs)
@@ -462,7 +462,7 @@ def _no_coef(objective: Objective, n_features: int) -> NDArray[np.float64]:
 
 
 def raise_for_bad_row(block: Block, found: Advance) -> None:
-    """Raise for the row at which a stretch ended, if it did not reach its end."""
+    """Raise for the row at which a chunk ended, if it did not reach its end."""
     if found.outcome == CONTINUE:
         return
     row = block.order[found.position : found.position + 1]

@@ -12,20 +12,20 @@ from sgdone.auto.units import Units
 
 Array = NDArray[np.float64]
 
-#: What the verdict says.
+#: Remark for the verdict.
 GIVEN_UNITS = "all rows have norm 1: their own units were better than scaled ones, and alpha refers to them"
 
 
 @final
 class BothUnits(PenaltyPath):
-    """For sparse rows that all have norm 1: their units were chosen on purpose, and compete with ours.
+    """Paths in our units and in the given ones, for sparse rows that all have norm 1: these were scaled on purpose.
 
     Parameters
     ----------
     ours, given : PenaltyPath
         Paths in our units, and in the given ones.
     to_ours : pair of callables
-        What turns a model of either path into a model of the features in our units.
+        Functions that convert a model of either path to a model of the features in our units.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class BothUnits(PenaltyPath):
 
     @property
     def evaluated(self) -> Evaluated:
-        """What the last reading of the rows found."""
+        """Loss and error at the last reading of the rows."""
         return self._running.evaluated
 
     @evaluated.setter
@@ -67,21 +67,21 @@ class BothUnits(PenaltyPath):
         self._running.evaluated = found
 
     def has_finite_optimum(self) -> bool:
-        """Whether that was proved in our units."""
+        """Whether a finite optimum without a penalty was proved to exist, in our units."""
         return self._paths[0].has_finite_optimum()
 
     def units(self, units: Units) -> Units:
-        """The units to continue in."""
+        """Units to continue in."""
         return as_given(units) if self._chosen else units
 
     @property
     def remark(self) -> str:
-        """Which units were better."""
+        """Remark for the verdict, if the given units were better."""
         return GIVEN_UNITS if self._chosen else ""
 
 
 def as_given(units: Units) -> Units:
-    """The same columns in the given units."""
+    """Units in which the columns stay as given."""
     given = units.copy()
     given.scale = np.where(units.scale > 0.0, 1.0, 0.0)
     return given

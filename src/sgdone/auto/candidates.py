@@ -1,4 +1,4 @@
-"""What the default fit tries side by side."""
+"""Candidates that the default fit trains side by side."""
 
 from dataclasses import dataclass
 from typing import final

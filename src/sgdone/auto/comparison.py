@@ -10,7 +10,7 @@ from sgdone.interfaces.measured import mean, means, standard_errors
 
 
 def clear_losers(losses: NDArray[np.float64], weights: NDArray[np.float64], lead: int) -> NDArray[np.bool_]:
-    """Which columns are clearly worse than the leading one, by paired differences."""
+    """Columns that are clearly worse than the leading one, by paired differences."""
     difference = losses - losses[:, [lead]]
     behind_by = means(difference, weights)
     spread = standard_errors(difference, weights)
@@ -24,7 +24,7 @@ def is_behind(behind_by: NDArray[np.float64], errors: NDArray[np.float64], best:
 
 
 def ties(losses: NDArray[np.float64], weights: NDArray[np.float64], lead: int) -> Sequence[int]:
-    """Which columns cannot be told apart from the leading one."""
+    """Columns that cannot be told apart from the leading one."""
     difference = losses - losses[:, [lead]]
     behind_by = means(difference, weights)
     spread = standard_errors(difference, weights)

@@ -65,7 +65,7 @@ class Evaluation:
         return mean(difference, now.weights) > Z_DOUBT * standard_error(difference, now.weights)
 
     def at(self, rows: NDArray[np.intp]) -> "Evaluation":
-        """The same of some of the rows."""
+        """The evaluation on some of the rows."""
         return replace(
             self,
             losses=self.losses[rows],
@@ -90,7 +90,7 @@ class Evaluations:
     #: Losses of a constant prediction of the validation rows.
     constant: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     last: Evaluation | None = None
-    #: The one before the last, within the first pass over rows whose number is not known.
+    #: The evaluation before the last, within the first pass over rows whose number is not known.
     earlier: Evaluation | None = None
     best: Evaluation | None = None
     best_model: Model | None = None
@@ -128,7 +128,7 @@ def judge(before: Evaluation, now: Evaluation, n_rows: int) -> Judgement:
 
 
 def measure(now: Evaluation) -> Judgement:
-    """The loss of the best candidate and its error, as measured; what more passes would gain is not known."""
+    """Loss of the best candidate and its standard error; the gain of further passes is not known."""
     losses, unknown = now.losses[:, now.lead], float("nan")
     loss, constant = mean(losses, now.weights), mean(now.constant, now.weights)
     far_above = loss > TIMES_CONSTANT * constant
@@ -156,7 +156,7 @@ def limits(before: Evaluation, now: Evaluation) -> NDArray[np.float64]:
 
 
 def _decrease_to_come(before: int, now: int) -> float:
-    """What all rows to come gain, over what those between two evaluations gained."""
+    """Ratio of the gain of all rows to come to the gain of the rows between two evaluations."""
     return before / (now - before)
 
 

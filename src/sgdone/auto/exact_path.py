@@ -112,7 +112,7 @@ class ExactPath(PenaltyPath):
 
     @property
     def best(self) -> Optimum | None:
-        """The optimum of the best penalty so far; before the first, where the search is."""
+        """The optimum of the best penalty so far; before the first one, the current model of the search."""
         if self.grid.losses:
             return self.optima[self.grid.best]
         found = self._position.model
@@ -191,7 +191,7 @@ class ExactPath(PenaltyPath):
         return Problem(self.system, self.system.penalties(strength), self.pieces.n_rows, self._least_dispersion)
 
     def _directions_at(self, strength: float) -> ByFactors:
-        """Expensive curvatures only precondition: beside the penalty, single precision is enough for them."""
+        """Directions by factors. Expensive curvatures only precondition: single precision is enough with a penalty."""
         single = not self._cheap and strength >= _SINGLE * self.pieces.n_rows
         made = ByFactors(self.system, cheap=self._cheap, factors=self._factors, single=single)
         self._position, self._strength = Position(), strength
@@ -218,7 +218,7 @@ class ExactPath(PenaltyPath):
         return float(losses @ self._weights)
 
     def _set_ends(self, k: int, model: Array, sums: SecondOrder, unit: float) -> None:
-        """No larger penalty makes a difference to a model that is as good as constant; nor does a tiny one."""
+        """Set the ends of the grid: neither larger penalties nor tiny ones make a difference to the model."""
         if self.grid.lowest == -math.inf:
             largest = max(_largest_eigenvalue(sums.curvature), np.finfo(np.float64).tiny)
             self.grid.lowest = 2.0 * math.log10(_NO_PENALTY * largest)
@@ -232,7 +232,7 @@ class ExactPath(PenaltyPath):
 
 
 def _largest_eigenvalue(matrix: Array) -> float:
-    """By ten products, to a few per cent."""
+    """Largest eigenvalue, to a few per cent, by ten products."""
     vector = np.sqrt(np.maximum(np.diagonal(matrix), 0.0)) + np.finfo(np.float64).tiny
     for _ in range(10):
         vector = matrix @ (vector / max(float(np.linalg.norm(vector)), np.finfo(np.float64).tiny))

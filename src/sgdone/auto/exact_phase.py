@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 
 #: Passes that a budget must allow for the exact phase to come first: a path of penalties seldom needs more.
 _PASSES = 50.0
-#: Largest cost of the exact phase instead of the bank, relative to that, on small data: it gives exact coefficients.
+#: Largest cost of the exact phase relative to that of the bank, on small data: it gives exact coefficients.
 _HEAD_START, _SMALL = 1.5, 20_000
 #: Largest cost of the exact phase after another one, relative to what was spent.
 _MOST_WORK = 10.0
@@ -58,7 +58,7 @@ def can_be_exact(objective: Objective, stop: StopRule) -> bool:
 
 @dataclass
 class ExactState:
-    """Where the path of penalties is.
+    """State of the exact phase.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class ExactState:
     n_rows, n_used, weight : int, int, float
         Number of rows, and of those with a positive weight, and the sum of their frequencies.
     dtype : dtype
-        Of the coefficients.
+        Type of the coefficients.
     start : ndarray
         The model before the first evaluation.
     units : Units
@@ -204,7 +204,7 @@ class ExactPhase(Method):
 
     @abstractmethod
     def _judge(self, state: ExactState) -> Judgement:
-        """How good the best model is."""
+        """Judgement of the best model."""
 
     def _raise_for_bad_row(self, state: ExactState, error: OverflowError) -> NoReturn:
         """Raise for a row that cannot be used."""
@@ -241,7 +241,7 @@ class ExactInMemory(ExactPhase):
     one_pass: bool = False
 
     def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: Trained | None) -> bool:
-        """Before the bank, where that is expected to cost more; after it, where it pays."""
+        """Whether it is cheaper than the bank is expected to be or, after the bank, worth its cost."""
         source = stream.source
         if not source.in_memory or source.part_of_stream or not can_be_exact(objective, stop):
             return False
@@ -250,7 +250,7 @@ class ExactInMemory(ExactPhase):
         return self.pays(objective, stream, before.method, before.state)
 
     def replaces_bank(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
-        """Where it is expected to cost less than the bank, and no budget is too small for it."""
+        """Whether it is expected to cost less than the bank, and no budget is too small for it."""
         block = stream.block
         if not work.factorises(objective, block):
             return False
@@ -261,12 +261,12 @@ class ExactInMemory(ExactPhase):
         return work.of_exact(objective, block) <= head_start * work.of_bank(objective, block)
 
     def pays(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
-        """Where it costs less than was spent, or the method expects a gain that matters."""
+        """Whether it costs less than was spent, or the method expects a gain that matters."""
         cost, spent = work.of_exact_after(objective, stream.block), method.work(state)
         return cost <= spent or (cost <= _MOST_WORK * spent and method.expects_gain(state, self.tol))
 
     def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
-        """An optimum by factors always; one whose penalty was chosen by folds, if their loss is not larger."""
+        """Whether it has converged and, if its penalty was chosen by folds, their loss is not larger than before."""
         best, judgement = state.path.best, state.judgement
         if ended.status is not Status.CONVERGED:
             return False
@@ -284,7 +284,7 @@ class ExactInMemory(ExactPhase):
             return ExactState(found.system, rows, found.path, *counts, matrix.dtype, found.start, found.units)
 
     def end(self, state: ExactState, stream: Stream, limit: Any) -> None:
-        """Judge the best model so far."""
+        """Evaluate the best model so far."""
         best = state.path.best
         if state.judgement is None and best is not None and best.losses.size:
             state.judgement = replace(self._judge(state), decrement=float("nan"))
@@ -295,7 +295,7 @@ class ExactInMemory(ExactPhase):
         return main.state_at(self.solution(state), state.objective, found.penalty, stream, units)
 
     def evidence(self, state: ExactState) -> dict[str, Any]:
-        """Also whether a finite optimum without a penalty was proved to exist."""
+        """The judgement, the penalty, and whether a finite optimum without a penalty was proved to exist."""
         found = super().evidence(state)
         return found if state.judgement is None else found | {"has_finite_optimum": state.path.has_finite_optimum()}
 
@@ -336,7 +336,7 @@ class ExactInMemory(ExactPhase):
         )
 
     def _raise_for_bad_row(self, state: ExactState, error: OverflowError) -> NoReturn:
-        """Raise for a row that is not finite or, of targets whose squares overflow, for the largest."""
+        """Raise for a row that is not finite or, if squares of targets overflow, for the largest target."""
         block = _memory(state).block
         used = block.all_used()
         check_rows(block, used)
@@ -349,7 +349,7 @@ class ExactInMemory(ExactPhase):
 class ExactFromDisk(ExactPhase):
     """The exact phase after another one, for rows that are read block by block.
 
-    There must be many more rows than coefficients. The first reading also tells the best penalty of a likelihood.
+    There must be many more rows than coefficients. The first reading also gives the best penalty of a likelihood.
     Validation rows are trained on too: the loss that the verdict reports is that of the model before, which did not see
     them.
     """
@@ -357,7 +357,7 @@ class ExactFromDisk(ExactPhase):
     needs: ClassVar[Needs] = Needs(smooth_loss=True)
 
     def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: Trained | None) -> bool:
-        """Where it costs less than reading and training did, and the penalty hardly matters."""
+        """Whether it costs less than reading and training did, and the penalty hardly matters."""
         if before is None or not stream.source.can_be_read_again or not can_be_exact(objective, stop):
             return False
         n_rows = stream.n_rows or 0
@@ -368,15 +368,15 @@ class ExactFromDisk(ExactPhase):
         return work.of_exact_from_disk(objective, stream.block, n_rows) <= spent
 
     def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
-        """If it has converged: the minimum of the same objective, on many rows."""
+        """Whether it has converged: then its model is the minimum of the same objective, on many rows."""
         return ended.status is Status.CONVERGED
 
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
-        """It follows another phase: see `start_after`."""
+        """Not supported: the phase follows another one, see `start_after`."""
         raise TypeError("the exact phase of rows that are read block by block follows another phase")
 
     def start_after(self, objective: Objective, stream: Stream, before: Trained) -> ExactState:
-        """At the model, the penalty and the units of the phase before it."""
+        """State at the model, the penalty and the units of the phase before it."""
         state: BankState = before.state
         found, model, weight = before.method.objective(state), before.model, stream.source.total_weight
         chooses, n_rows = objective.alpha is None and has_likelihood(objective), stream.n_rows or 0
@@ -395,7 +395,7 @@ class ExactFromDisk(ExactPhase):
         return before
 
     def summary(self, state: ExactState) -> str:
-        """The validation loss."""
+        """The validation loss, as text."""
         return "" if state.before is None else state.before.loss_text
 
     def _judge(self, state: ExactState) -> Judgement:
@@ -407,7 +407,7 @@ class ExactFromDisk(ExactPhase):
 
 
 def default_phases(bank: Method, exact: ExactPhase) -> Sequence[Method]:
-    """The phases of a default fit: Newton's method alone, or the bank and then Newton's method, whichever pays."""
+    """Phases of a default fit: Newton's method alone, or the bank and then Newton's method, whichever is cheaper."""
     return exact, bank, exact
 
 

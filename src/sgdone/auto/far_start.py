@@ -19,7 +19,7 @@ _LEAST_SHARE, _LEAST_GAIN = 2.0**-20, 0.05
 
 
 def share_to_use(state: BankState, block: Block, rows: NDArray[np.uint64]) -> tuple[float, str]:
-    """How much of the model that a state starts from is used, and why not all of it."""
+    """Share of the model to start from that is used, and why not all of it."""
     return best_share(partial(_losses, state, block, rows), block.weights_of(rows))
 
 
@@ -29,7 +29,7 @@ def shorten(state: BankState, block: Block, rows: NDArray[np.uint64], share: flo
 
 
 def best_share(losses_at: Callable[[float], NDArray[np.float64]], weights: NDArray[np.float64]) -> tuple[float, str]:
-    """How much of a model to start from is used, and why not all of it; the rest is a constant prediction.
+    """Share of a model to start from that is used, and why not all of it; the rest is a constant prediction.
 
     A start that is clearly worse than a constant prediction is not used. One that is clearly better at a half, a
     quarter, … is taken there: steps are made for models that are too small, not for those that are too large.

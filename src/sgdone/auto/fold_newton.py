@@ -18,7 +18,7 @@ from sgdone.sums.fold_rows import Curved, FoldRows, Outputs
 
 Array = NDArray[np.float64]
 
-#: Products of a step, after which it is left as it is.
+#: Largest number of products of a step.
 _MOST_PRODUCTS = 200
 #: Residual of conjugate gradients, relative to the gradient, in the norm of the preconditioner: at most the first
 #: number, and the second times the root of the decrement, because the error of Newton's method is of that order. Nor is
@@ -28,7 +28,7 @@ _TINY = np.finfo(np.float64).tiny
 
 
 class Position(NamedTuple):
-    """Models, and the scores of the rows."""
+    """Copy of the models, with the scores of the rows."""
 
     coef: Array
     intercept: Array
@@ -141,7 +141,7 @@ class FoldNewton:
         return np.asarray(values[: self.n_columns].reshape(self.n_models, self.n_outputs).sum(axis=1))
 
     def _to_columns(self, values: Array) -> Array:
-        """A value for each column, of one for each model."""
+        """Repeat the value of each model for all of its columns."""
         found = np.zeros(self._width)
         found[: self.n_columns] = np.repeat(values, self.n_outputs)
         return found

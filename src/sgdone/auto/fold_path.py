@@ -44,7 +44,7 @@ _ROUNDING = 1e-5
 
 @final
 class FoldPath(PenaltyPath):
-    """Newton's method at one penalty after the other, for one model a fold; then for all rows at the best penalty.
+    """Newton's method at one penalty after the other, for one model per fold; then for all rows at the best penalty.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class FoldPath(PenaltyPath):
 
     @property
     def remark(self) -> str:
-        """Which units were better."""
+        """Remark for the verdict, if the given units were better."""
         if not self.uses_given_units:
             return ""
         return GIVEN_UNITS
@@ -179,7 +179,7 @@ class FoldPath(PenaltyPath):
 
 @final
 class _Search:
-    """The penalties of a path in some units."""
+    """Search for the best penalty in one set of units."""
 
     def __init__(self, path: FoldPath, rows: FoldRows, *, in_given_units: bool = False) -> None:
         self.path, self.rows, self.in_given_units = path, rows, in_given_units
@@ -238,7 +238,7 @@ class _Search:
         self._set_ends(k, strength)
 
     def _set_ends(self, k: int, strength: float) -> None:
-        """No larger penalty makes a difference to a model that is as good as constant; nor does a tiny one."""
+        """Set the ends of the grid: neither larger penalties nor tiny ones make a difference to the model."""
         newton = self.newton
         curvature = newton.curvature.max(axis=1)
         largest = max(float(curvature.max(initial=0.0)), np.finfo(np.float64).tiny)

@@ -23,7 +23,7 @@ _PIECE = 1 << 22
 def intercept_shift(
     objective: Objective, model: Model, block: Block, most_rows: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """What to add to the intercept for the slopes of the loss to sum to 0; 0 where that has no simple solution.
+    """Shift of the intercept after which the slopes of the loss sum to 0; 0 where there is no simple solution.
 
     All rows are used, or a sample of ``most_rows`` of them.
     """

@@ -15,7 +15,7 @@ SORTED = 0.3
 _ROUNDING = 1e-13
 #: Neighbouring rows in a group.
 GROUP = 256
-#: The same share for a column of X, which may have trends; and the number of groups needed to tell.
+#: Such a share for a column of X, which may have trends; and the number of groups needed to tell.
 _DRIFTS, _FEWEST_GROUPS = 0.5, 3
 
 

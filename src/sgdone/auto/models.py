@@ -45,7 +45,7 @@ _PIECE = 1 << 14
 
 
 class Advance(NamedTuple):
-    """Outcome of a stretch of rows."""
+    """Outcome of training on a chunk of rows."""
 
     position: int
     outcome: int
@@ -182,7 +182,7 @@ class Models:
     def set_solution(
         self, model: int, coef: NDArray[np.float64], intercept: NDArray[np.float64], scaling: Scaling
     ) -> None:
-        """Make the iterate and the average of a model what is given in the user's units."""
+        """Set the iterate and the average of a model to coefficients given in the user's units."""
         outputs = self.objective.n_outputs
         begin = model * outputs
         averages = self.n_models * outputs + begin
@@ -336,7 +336,7 @@ class Models:
             self._resize(count, after)
 
     def _resize(self, *shape: int) -> None:
-        """Change the shape of the weights: what is in memory stays, and zeros follow."""
+        """Change the shape of the weights: present values stay in memory, and zeros follow."""
         try:
             self.weights.resize(shape)
         except ValueError:  # the array is in use elsewhere, or a view

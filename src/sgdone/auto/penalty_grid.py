@@ -23,7 +23,7 @@ def penalty(k: int) -> float:
 @final
 @dataclass
 class PenaltyGrid:
-    """Which penalties were tried, and which is next: the neighbours of the best, until both are worse.
+    """Penalties that were tried, and the next one: the neighbours of the best, until both are worse.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class PenaltyGrid:
     #: The first number k.
     first: int = FIRST
     losses: dict[int, float] = field(default_factory=dict)
-    #: No k below or above these is tried.
+    #: Smallest and largest k that may be tried.
     lowest: float = -math.inf
     highest: float = LARGEST
 
@@ -47,7 +47,7 @@ class PenaltyGrid:
         return min(self.losses, key=lambda k: (self.losses[k], -k))
 
     def record(self, k: int, loss: float) -> None:
-        """The loss at a penalty; infinite if it is not a number."""
+        """Record the loss at a penalty; infinite if it is not a number."""
         self.losses[k] = loss if loss == loss else math.inf
 
     def next(self) -> int | None:

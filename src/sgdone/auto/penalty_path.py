@@ -14,19 +14,19 @@ from sgdone.sums.row_sum import RowSum
 from sgdone.sums.second_order import SecondOrder
 
 Array = NDArray[np.float64]
-#: The readings of a path: sums that are asked for, or None for a reading that the path makes itself.
+#: Sums that a path requests, or None for a reading that the path makes itself.
 Readings = Generator[RowSum | None, Any, None]
 
 
 class Evaluated(NamedTuple):
-    """What one reading of all rows found at a model: mean loss, and share of errors or root mean squared error."""
+    """Mean loss at a model, and its share of errors or root mean squared error."""
 
     loss: float = float("nan")
     error: float = float("nan")
 
     @classmethod
     def of(cls, sums: SecondOrder, n_rows: int, objective: Objective) -> "Evaluated":
-        """What sums at a model say."""
+        """Loss and error from sums at a model."""
         error = sums.misses / n_rows
         return cls(sums.loss / sums.weight, float(np.sqrt(error)) if objective.is_regression else error)
 
@@ -63,7 +63,7 @@ class PenaltyPath(ABC):
     Attributes
     ----------
     evaluated : Evaluated
-        What the last reading of the rows found.
+        Loss and error at the last reading of the rows.
     """
 
     evaluated: Evaluated = Evaluated()
@@ -97,5 +97,5 @@ class PenaltyPath(ABC):
 
     @property
     def remark(self) -> str:
-        """What the verdict says about it; empty for most."""
+        """Remark for the verdict; empty for most."""
         return ""

@@ -72,7 +72,7 @@ class RidgePath(PenaltyPath):
         return self._loss
 
     def evaluations(self) -> Readings:
-        """One pass for the sums; a second one for leaving out rows, if that pays. The path makes them itself."""
+        """Read the rows once for the sums, and once more for leaving out rows, if that is worthwhile."""
         yield None
         rows, objective = self.pieces, self.objective
         found = self._sums or gram(rows.block, centred=objective.fit_intercept, frequency=rows.frequency)
@@ -109,7 +109,7 @@ class RidgePath(PenaltyPath):
         return place
 
     def has_finite_optimum(self) -> bool:
-        """Least squares always have one."""
+        """Always true: least squares has a finite optimum."""
         return True
 
     def _strengths(self, spectrum: "_Spectrum") -> Array:
@@ -166,7 +166,7 @@ class _Spectrum:
 
     def residual_sums(self, strengths: Array) -> Array:
         """Σv(y − ŷ)² at each penalty."""
-        # What no coefficients explain, and what the penalty leaves: no difference of large numbers.
+        # Unexplained squares plus those that the penalty leaves: not a difference of large numbers.
         squares = self.targets**2 / self.values
         unexplained = self._energy - squares.sum()
         unexplained = unexplained if unexplained > _ROUNDING * self._energy else 0.0

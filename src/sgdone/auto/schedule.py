@@ -1,6 +1,6 @@
-"""When candidates are compared."""
+"""Schedule of comparisons between candidates."""
 
-#: Rows after which they are compared for the first time; then after twice as many, and so on.
+#: Rows after which candidates are compared for the first time; then after twice as many, and so on.
 FIRST = 1024
 #: Rows of a first pass after which larger steps are tried, and how many times as many it takes until the next time.
 _LARGER_STEPS, _AGAIN = 8192, 4

@@ -1,6 +1,6 @@
 """Checks of a state of the default fit that was read from a file: the compiled loops do not check anything.
 
-That the fields are of their declared types is checked where they are read.
+Types of the fields are checked where they are read.
 """
 
 from collections.abc import Sequence

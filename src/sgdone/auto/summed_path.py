@@ -25,19 +25,19 @@ Choice = Generator[RowSum, Any, "Chosen"]
 
 #: Penalties that are compared, in rows: features have the variance 1.
 STRENGTHS = 10.0 ** (np.arange(-6, 9) / 2.0)
-#: Rows for each coefficient: with fewer, the penalty matters, and only a path of them would tell the best.
+#: Rows for each coefficient: with fewer, the penalty matters, and only a path of penalties finds the best.
 ROWS_PER_COEFFICIENT = 50
-#: Largest number of coefficients whose curvature is summed; that of more takes too many bytes.
+#: Largest number of coefficients whose curvature is summed; larger ones take too many bytes.
 MOST_COEFFICIENTS = 1024
 #: Conjugate gradients: residual relative to the gradient, that of rough searches, and products after which a direction
 #: is used as it is.
 _RESIDUAL, _ROUGH_RESIDUAL, _MOST_PRODUCTS = 0.1, 0.3, 50
-#: Whether classes can be separated: shares of the penalty, and of rows that the minimum may be wrong about.
+#: Test for separated classes: shares of the penalty, and of rows that the minimum may be wrong about.
 _SMALLER_PENALTIES, _FEW_MISSES = (1e-3, 1e-6), 0.02
 #: Decrement up to which optima are found before the penalty is chosen: far below what penalties differ by. Validation
 #: losses are compared up to this share of the root of the number of rows, a hundredth of the noise of their sum.
 _ROUGH, _ROUGH_VALIDATION = 0.1, 0.01
-#: The same with few coefficients, where a search takes a round or two to get there.
+#: Such a decrement for few coefficients, where a search takes a round or two to get there.
 _FINE = 1e-5
 #: Times that the penalty is chosen again at the optimum of the last one: it is chosen to second order.
 _MOST_CHOICES = 4
@@ -65,7 +65,7 @@ class Chosen:
     start : ndarray
         The model that a search at this penalty starts from.
     position : Position
-        Where that search is, over all rows or those without the validation rows.
+        Progress of that search, over all rows or those without the validation rows.
     """
 
     strength: float
@@ -79,7 +79,7 @@ class Chosen:
         return self.start if found is None else found
 
     def move(self, strength: float, start: Array, position: Position | None = None) -> None:
-        """Go on with another penalty."""
+        """Continue with another penalty."""
         self.strength, self.start, self.position = strength, start, position or Position()
 
 
@@ -110,7 +110,7 @@ class SummedPath(PenaltyPath):
     is_separated : bool
         Whether some direction classifies all rows without error.
     position : Position
-        Where the search at the penalty is.
+        Progress of the search at the penalty.
     """
 
     def __init__(
@@ -213,7 +213,7 @@ def minimise(
 def separates(problem: Problem, found: Minimum, strength: float) -> Generator[RowSum, Any, bool]:
     """Whether a model with a smaller penalty is found that classifies all rows without error.
 
-    Only of two classes, few coefficients, and a minimum that is wrong about few rows: it takes some rounds.
+    Tested only for two classes, few coefficients, and a minimum that is wrong about few rows: it takes some rounds.
     """
     system, objective = problem.system, problem.system.objective
     possible = objective.loss.fades and objective.predicts == "two_classes"
@@ -236,7 +236,7 @@ def choose(problem: Problem, chosen: Chosen, unit: float, key: int) -> Choice:
     problem : Problem
         The objective; its penalties are not used.
     chosen : Chosen
-        A first guess, and a model to start from. It is told what the choice is so far, and returned.
+        A first guess, and a model to start from. It is updated with the choice so far, and returned.
     unit : float
         Variance of the targets about that model; 1 in classification.
     key : int
@@ -263,7 +263,7 @@ def _by_degrees_of_freedom(problem: Problem, chosen: Chosen) -> Choice:
 def _by_validation(problem: Problem, chosen: Chosen, unit: float, key: int) -> Choice:
     """The penalty whose optimum on the other rows has the least validation loss.
 
-    Powers of ten first, then half powers beside the best, and the lowest point of a parabola through these. Penalties
+    Powers of ten first, then half powers next to the best, and the lowest point of a parabola through these. Penalties
     that are compared with each other are tried in the same rounds.
     """
     first, start = chosen.strength, chosen.start

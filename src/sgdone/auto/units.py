@@ -23,8 +23,8 @@ _ROUNDING = 64 * np.finfo(np.float64).eps
 #: its sum of squares exceeds the third.
 _TINY, LIFT, _GROWN = 2.0**-460, 2.0**600, 2.0**600
 #: Mean squared norm of the cells of a text. A number, in its units, has 1, and so has a level. A text says more than a
-#: level, but has very many words: on eight sets of texts, alone or beside other columns, 16 and 4 are up to 20 % better
-#: here and 20 % worse there, and 1 is worse for texts alone, with the penalties that are tried.
+#: level, but has very many words: on eight sets of texts, alone or with other columns, 16 and 4 are up to 20 % better
+#: on some and 20 % worse on others, and 1 is worse for texts alone, with the penalties that are tried.
 TEXT_NORM = 8.0
 #: Sparse columns that are examined at a time: temporary arrays of all of them would take much memory.
 _PIECE = 1 << 16
@@ -40,12 +40,13 @@ class Units:
     """Column statistics: dense columns are centred and scaled by their spread, sparse ones by the size of entries.
 
     Columns of sparse rows are divided by the root mean square of their entries that are not 0, and multiplied by
-    1 + log((1 + rows)/(1 + rows that have the entry)), the inverse document frequency. Of the columns of an encoded
-    table more is known (`sgdone.data.column_roles`). Levels of categories are not weighted by their rarity: a rare word
-    says more than a frequent one, a rare level does not, and is the first to be overfitted. The words of a text are
-    weighted so, and have one unit in common, in which the mean squared norm of a cell is `TEXT_NORM`: the other
-    columns of the table then keep their say. Everything is equivariant: a column in other units (the words of a text:
-    all of them), or a dense column with another origin, gives the same scaled rows.
+    1 + log((1 + rows)/(1 + rows that have the entry)), the inverse document frequency. The columns of
+    an encoded table have roles (`sgdone.data.column_roles`). Levels of categories are not weighted by their rarity: a
+    rare word says more than a frequent one, a rare level does not, and is the first to be overfitted. The words of a
+    text are weighted so, and have one unit in common, in which the mean squared norm of a cell is `TEXT_NORM`, so that
+    text does not outweigh the other columns of the table. Everything is equivariant: a
+    column in other units (the words of a text: all of them), or a dense column with another origin, gives the same
+    scaled rows.
     """
 
     #: Number of dense columns: they come first.
@@ -64,14 +65,14 @@ class Units:
     scale: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     shift: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     made_from: int = 0
-    #: How often they have changed.
+    #: How often the units have changed.
     version: int = 0
-    #: Number of rows when they were examined last.
+    #: Number of rows when the columns were examined last.
     examined_at: int = field(default=0, init=False, repr=False, compare=False)
     #: Whether the rows keep the user's order: then groups of them are compared (dense columns only).
     ordered: bool = False
     groups: GroupMeans = field(default_factory=GroupMeans)
-    #: What each column is part of.
+    #: Role of each column.
     roles: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
 
     def __post_init__(self) -> None:
@@ -90,8 +91,8 @@ class Units:
     ) -> "Units":
         """Units of all rows of a block's matrix, a weight being a frequency; raise for rows that are not finite.
 
-        ``frequency`` is what a weight of 1 stands for. ``means`` and ``squares``, weighted sums of squared deviations
-        from them, are those of dense columns if known.
+        ``frequency`` is the number of rows that a weight of 1 stands for. ``means`` and ``squares``, weighted sums of
+        squared deviations from them, are those of dense columns if known.
         """
         n_dense, n_features, rows = block.rows.n_dense, block.rows.n_features, block.n_used
         units = cls(n_dense, centred and n_dense > 0, n_features, roles=roles_of(block.rows))
@@ -129,16 +130,16 @@ class Units:
         squares: Array,
         counts: Array,
     ) -> "Units":
-        """Units of rows of which sums are known.
+        """Units of rows, from sums over them.
 
         Parameters
         ----------
         n_dense, centred, roles
-            As the attributes.
+            See the attributes.
         rows, weight : int, float
             Number of rows, and the sum of their weights.
         means : ndarray
-            Of dense columns; zeros if they are not centred.
+            Means of dense columns; zeros if they are not centred.
         squares : ndarray
             Weighted sums of squares of all columns, of dense ones from ``means``.
         counts : ndarray
@@ -172,7 +173,7 @@ class Units:
         self.version += 1
 
     def at_columns(self, columns: NDArray[np.int64], n_features: int) -> "Units":
-        """The units of sparse rows, as some of ``n_features`` columns, of which no row has the others."""
+        """Units of ``n_features`` columns, some of which are the given sparse ones; no row has the others."""
 
         def spread(values: NDArray[Any], other: float) -> NDArray[Any]:
             made = np.full(n_features, other, dtype=values.dtype)
@@ -230,7 +231,7 @@ class Units:
             if not np.any(scale[have] > _GROWTH * self.scale[have]):
                 self._add_columns(np.flatnonzero(~have & (scale > 0)), scale, shift)
                 return False
-        # Keep a scale that weights depend on, even if the spread has vanished beside a larger mean.
+        # Keep a scale that weights depend on, even if the spread has vanished next to a larger mean.
         if self.scale.size:
             np.copyto(scale, self.scale, where=~(scale > 0))
         self.scale, self.shift, self.made_from = scale, shift, self.rows
@@ -335,7 +336,7 @@ class Units:
         return scale, shift
 
     def _entries(self, columns: slice | NDArray[np.intp], rows: float) -> tuple[Array, Array, Array]:
-        """Of sparse columns: numbers of entries, their root mean squares, and the inverse document frequencies."""
+        """Numbers of entries of sparse columns, their root mean squares, and the inverse document frequencies."""
         firsts = self.firsts[columns]
         counts = np.where(firsts > 0, firsts, 1.0)
         size = np.sqrt(self.squares[columns] / counts) / self.lift[columns]
@@ -345,7 +346,7 @@ class Units:
 
 
 def roles_of(rows: Rows) -> NDArray[np.int32]:
-    """What each column is part of."""
+    """Role of each column."""
     return np.full(rows.n_features, ENTRIES, dtype=np.int32) if rows.roles is None else rows.roles
 
 

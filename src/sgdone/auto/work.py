@@ -1,7 +1,7 @@
-"""Counted work: what the exact phase and the bank cost, in nanoseconds of one core of the machine that measured them.
+"""Counted work: costs of the exact phase and of the bank, in nanoseconds of one core of the machine that measured them.
 
 Choices depend on these numbers only, never on a clock, and only their ratio matters. ``benchmarks/finish_cost.py``
-measures both beside what is counted here.
+compares both with these counts.
 """
 
 import math

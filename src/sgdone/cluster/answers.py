@@ -14,10 +14,10 @@ from sgdone.data.threads import single_thread
 from sgdone.sums.merging import TreeSum
 from sgdone.sums.row_sum import message
 
-#: A request, and its shared values: an engine may keep parts at its workers that it has sent before.
+#: A request, and its shared values: workers may cache parts that were sent before.
 Parts = tuple[bytes, ...]
 
-#: Shared values that are kept: the labels, the units, and the models of several searches.
+#: Largest number of shared values that are cached: the labels, the units, and the models of several searches.
 _MOST_SHARED = 8
 
 
@@ -29,12 +29,12 @@ class PartitionError(ValueError):
 @message
 @dataclass(frozen=True)
 class Answer:
-    """What a partition, or several neighbours, answer.
+    """Answer of one partition, or of a merged group of neighbours.
 
     Parameters
     ----------
     number : int
-        The partition, or the first of them.
+        Number of the partition, or of the first one of a group.
     value : object
         A sum; None if there are no rows.
     fault : str
@@ -69,7 +69,7 @@ def partition_work(parts: Parts, partition: Partition) -> bytes:
 
 @lru_cache(maxsize=_MOST_SHARED)
 def _shared(part: bytes) -> Any:
-    """A value that several partitions of this process, and several rounds, have in common."""
+    """Decode a shared value, once for several partitions of this process and several rounds."""
     return from_bytes(part)
 
 

@@ -24,7 +24,7 @@ from sgdone.sums.row_sum import SHARED, RowSum, message
 from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
-#: Models that an answer has: one a candidate, their mean, or none.
+#: Models that an answer has: one per candidate, their mean, or none.
 Returned = Literal["each", "mean", "none"]
 
 #: Bytes of the models of all candidates up to which they are sent at once. Beyond, a second pass trains the chosen

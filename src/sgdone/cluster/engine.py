@@ -1,4 +1,4 @@
-"""What an engine does for a fit: it keeps partitions, and sends requests to them."""
+"""Interface of engines, which keep partitions and send requests to them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -18,9 +18,9 @@ FAN_IN = 16
 class Engine(ABC):
     """Partitions, wherever they are.
 
-    An engine schedules, transports and tries again; it knows nothing of fits. What it computes is
-    `sgdone.cluster.answers.partition_work` of each partition, a pure function: a partition that is lost is made and
-    asked again, with the same answer.
+    An engine schedules, transports and tries again; it knows nothing of fits. It computes
+    `sgdone.cluster.answers.partition_work` of each partition, a pure function: a partition that is lost is created
+    again, and gives the same answer.
     """
 
     @abstractmethod
@@ -33,14 +33,14 @@ class Engine(ABC):
 
     @abstractmethod
     def encode(self, encoder: bytes) -> None:
-        """Replace all partitions by what `encode_partition` makes of them: features of their tables, say."""
+        """Replace each partition by the result of `encode_partition`, for example the features of its table."""
 
     def close(self) -> None:  # noqa: B027  # there may be nothing to release
-        """Release what was kept."""
+        """Release the partitions and other resources."""
 
 
 def encode_partition(encoder: bytes, partition: Partition) -> Partition:
-    """The partition with the features that an encoder makes of its table, or as a `Preparation` makes it; as bytes."""
+    """The partition with encoded features, or changed by a `Preparation`; ``encoder`` is either of them as bytes."""
     found = from_bytes(encoder)
     return found.prepared(partition) if isinstance(found, Preparation) else partition.encoded(found)
 

@@ -68,7 +68,7 @@ class ClusterFit:
 
     @property
     def objective(self) -> Objective:
-        """What was minimised, with the penalty that was given or chosen."""
+        """The objective, with the penalty that was given or chosen."""
         return self.result.objective
 
     @property
@@ -97,9 +97,9 @@ class ClusterFit:
         return sum(record.bytes_received for record in self.rounds)
 
 
-#: The sum of sample weights that can be numbers of rows.
+#: Range of the sum of sample weights that can be numbers of rows.
 _LEAST_ROWS, _MOST_ROWS = 1.0, 1e15
-#: Targets whose squares have all their digits.
+#: Smallest size of targets whose squares have all their digits.
 _SMALLEST = 1e-145
 
 
@@ -121,14 +121,14 @@ def fit_partitions(
     """Fit a linear model to rows that are in several partitions.
 
     The partitions stay where they are: requests and models are sent to them, sums come back. Sums are merged in the
-    order of the partitions, in a fixed tree, so that the result does not depend on who finishes first.
+    order of the partitions, in a fixed tree, so that the result does not depend on which is first.
 
     Parameters
     ----------
     engine : Engine
         Keeps the partitions, and sends requests to them.
     task : {"classification", "regression"}, default="classification"
-        What the labels are.
+        Whether labels are classes or numbers.
     loss : Loss, optional
         Smooth and convex. Logistic loss by default, squared loss in regression.
     alpha : float, optional

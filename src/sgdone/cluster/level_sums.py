@@ -1,4 +1,4 @@
-"""Which levels of the columns of a table occur, alone and together, merged over partitions."""
+"""Facts about the levels of the columns of a table: which occur, alone and together, merged over partitions."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -28,7 +28,7 @@ class LevelSums(LevelFacts):
     of_levels : ndarray
         Weights of the rows of each level.
     found, mixed : ndarray
-        Divisions × levels: those of the `LevelMap` of each division by the levels of all others.
+        Divisions × levels: attributes of the `LevelMap` of each division by the levels of all others.
     open : ndarray of bool
         Divisions × levels: whether each level is open in the map by each division.
     classes : ndarray of bool
@@ -102,7 +102,7 @@ class LevelSums(LevelFacts):
 
     @property
     def weights(self) -> list[Array]:
-        """Of each division, the weights of the rows of each level."""
+        """Weights of the rows of each level, for each division."""
         return [self.of_levels[place] for place in _places(self.sizes)]
 
     @property
@@ -135,7 +135,7 @@ def _places(sizes: NDArray[np.int64]) -> list[slice]:
 
 
 def _joined(first: Array, second: Array) -> Array | None:
-    """The values in levels, of which both have some; None if they differ."""
+    """Values in levels from either side, NaN where unknown; None if they differ."""
     if np.any((first != second) & ~np.isnan(first) & ~np.isnan(second)):
         return None
     return np.where(np.isnan(first), second, first)

@@ -1,4 +1,4 @@
-"""Requests and sums as bytes: what travels between the driver of a fit and its partitions."""
+"""Requests and sums as bytes, for sending between the driver of a fit and its partitions."""
 
 import json
 from collections.abc import Sequence
@@ -73,7 +73,7 @@ def _packed(plain: Any) -> bytes:
 def _plain(value: Any, shared: dict[int, Any] | None) -> Any:
     """A message as a dict of its fields, also in a tuple, with its name under None; other values as they are.
 
-    With a dict for shared values, these are gathered there, and a number stands for each.
+    With a dict for shared values, these are collected there, and replaced by numbers.
     """
     if type(value) is tuple:
         return tuple(_plain(item, shared) for item in value)

@@ -1,4 +1,4 @@
-"""A fit over partitions that leaves a fitted estimator."""
+"""Fit an estimator to partitions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -74,7 +74,7 @@ def fit_model(
 
 
 def _identity(model: LinearCore) -> dict[str, Any]:
-    """Which options a fit has that change its rounds; budgets only end them."""
+    """Options of a fit that change its rounds; budgets only end them."""
     return {name: value for name, value in identity_of(model).items() if name != "stop"}
 
 

@@ -27,9 +27,9 @@ Array = NDArray[np.float64]
 
 @final
 class Partition:
-    """Rows with their labels and weights, and what was computed from them in earlier rounds.
+    """Rows with their labels and weights, and values cached from earlier rounds.
 
-    What is kept never changes a result: a worker that is lost, or that keeps nothing, computes the same bits again.
+    The cache never changes a result: a worker that is lost, or that caches nothing, computes the same bits again.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Partition:
     names : sequence of str, optional
         Names of the columns, which must be the same in all partitions.
     roles : array of int32, optional
-        What each column is part of, as in `sgdone.data.column_roles`.
+        Role of each column, as in `sgdone.data.column_roles`.
     groups : array of shape (n_rows,), optional
         The group of each row, for standard errors of rows that are not independent.
 
@@ -79,7 +79,7 @@ class Partition:
         #: Rows that are not trained on, for scores, and the number of rows that were left out without a label.
         self.held_out: Partition | None = None
         self.unlabelled = 0
-        #: Maps a row to its place in a file; None for rows that are not of files.
+        #: Maps a row to its place in a file; None for rows that are not from files.
         self.place: Place | None = None
         self._forget()
 
@@ -99,7 +99,7 @@ class Partition:
         return made
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what can be computed again."""
+        """State for pickling, without values that can be computed again."""
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -170,7 +170,7 @@ class Partition:
         return self._with_labels(coding)[0]
 
     def labelled(self, coding: LabelCoding) -> MemoryRows:
-        """The rows with their labels, to be added up; those with the last labels are kept."""
+        """The rows with their labels, for sums; those with the last labels are cached."""
         return self._with_labels(coding)[1]
 
     def _with_labels(self, coding: LabelCoding) -> tuple[ArraySource, MemoryRows]:
@@ -189,7 +189,7 @@ class Partition:
 
 
 def _labels(y: Any) -> NDArray[Any]:
-    """Labels as an array; one column is as good as none."""
+    """Labels as a one-dimensional array, also if they are a single column."""
     refuse_masked("y", y)
     labels = plain_labels(np.asarray(y))
     if labels.dtype.kind not in "biufOU":

@@ -30,7 +30,7 @@ class OnLabelledRows(RowSum):
 
     @property
     def request_name(self) -> str:
-        """That of the sum."""
+        """Name of the sum."""
         return str(self.request.request_name)
 
     def of(self, partition: Partition) -> Any:
@@ -49,7 +49,7 @@ class PartitionSource(Source):
     coding : LabelCoding
         The labels.
     statistics : RowStatistics
-        Those of all rows.
+        Statistics of all rows.
     log : RoundLog, optional
         Keeps the sums of all rounds.
     """
@@ -87,7 +87,7 @@ class PartitionSource(Source):
 
     @property
     def traffic(self) -> Traffic:
-        """That of the last round."""
+        """Traffic of the last round."""
         return traffic_of(self.rounds.records[-1])
 
     def keep_sums(self) -> bool:
@@ -96,13 +96,13 @@ class PartitionSource(Source):
 
 
 def traffic_of(record: RoundRecord) -> Traffic:
-    """What a trace keeps of a round."""
+    """Traffic of a round, for the trace."""
     return Traffic(record.request, record.bytes_new, record.bytes_received)
 
 
 @final
 class FirstRounds:
-    """The rounds before a run, which learn what the columns and labels are: they are part of its trace.
+    """The rounds before a run, which find the columns and labels: they are part of its trace.
 
     Parameters
     ----------
@@ -133,5 +133,5 @@ class FirstRounds:
 
     @property
     def later_hooks(self) -> list[Hook]:
-        """The hooks of the run: what they requested before it is requested again."""
+        """Hooks of the run; stops that were requested before it are requested again."""
         return [lambda _: self._requested, *self._hooks]

@@ -54,7 +54,7 @@ class AverageState:
     loss : float
         Its mean loss.
     losses : ProgressiveLosses or None
-        Those of the candidates.
+        Progressive losses of the candidates.
     """
 
     system: System
@@ -95,7 +95,7 @@ class AverageOfPartitions(Method):
     seed: int
 
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> AverageState:
-        """At a constant prediction."""
+        """State at a constant prediction."""
         system = System(objective, self.units.scaling)
         constant, basis = np.zeros(system.shape), contrasts(objective)
         intercept = start_intercept(objective, self.source.statistics.labels)
@@ -111,7 +111,7 @@ class AverageOfPartitions(Method):
     def advance(
         self, state: AverageState, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
     ) -> Report:
-        """One round."""
+        """Make one round."""
         state.readings.read()
         state.steps += 1
         finished = Stop("", Status.CONVERGED, "the bank has made a pass") if state.readings.done else None
@@ -142,7 +142,7 @@ class AverageOfPartitions(Method):
         return replace(objective, alpha=state.lead.penalty / self.source.total_weight)
 
     def state_after(self, state: Any, main: Method, before: Any, stream: Stream) -> BankState:
-        """What further training starts from."""
+        """State for further training: a bank with one candidate at the model."""
         return self.state_at(self.solution(state), state.system.objective, self.objective(state).penalty, stream, None)
 
     def state_at(self, model: Model, objective: Objective, alpha: float, stream: Stream, units: Any) -> BankState:
@@ -152,7 +152,7 @@ class AverageOfPartitions(Method):
         return BankState.at_model(objective, alpha, model, self.units, statistics.rows, weight, smoothness)
 
     def review(self, state: AverageState, ended: Stop, feature_names: Any) -> Stop:
-        """Say that a first model takes some rounds."""
+        """Add to a spent budget that a first model takes some rounds."""
         if ended.status is not Status.BUDGET_SPENT:
             return ended
         return replace(ended, reason=f"{ended.reason}, or as many as a first model takes", advice=_MORE)
@@ -181,19 +181,19 @@ class ExactOnPartitions(ExactPhase):
     key: int
 
     def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: Trained | None) -> bool:
-        """Always, after the average: that alone is not good enough."""
+        """Whether it follows the average, which alone is not good enough."""
         return before is not None
 
     def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
-        """Always: each step lowers the objective."""
+        """Always true: each step lowers the objective."""
         return True
 
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
-        """It follows the average: see `start_after`."""
+        """Not supported: the phase follows the average, see `start_after`."""
         raise TypeError("the exact phase over partitions follows their average")
 
     def start_after(self, objective: Objective, stream: Stream, before: Trained) -> ExactState:
-        """At the average."""
+        """State at the average of the partitions."""
         average: AverageState = before.state
         main: Any = before.method
         source: PartitionSource = main.source
@@ -209,11 +209,11 @@ class ExactOnPartitions(ExactPhase):
         return ExactState(system, source, path, *counts, dtype, start, units, each_counts=True, evidence=kept)
 
     def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
-        """A bank at the model."""
+        """A bank with one candidate at the model."""
         return main.state_at(self.solution(state), state.objective, self.objective(state).penalty, stream, state.units)
 
     def summary(self, state: ExactState) -> str:
-        """What is left to gain, in units of the estimation noise p/(2n)."""
+        """The remaining gain, as text, in units of the estimation noise p/(2n)."""
         path = _path(state)
         if path.found is None or path.found.stalled or path.is_separated:
             return ""
@@ -221,7 +221,7 @@ class ExactOnPartitions(ExactPhase):
         return f"the expected gain of further steps is {gain / noise:.1g} of the estimation noise" if noise else ""
 
     def review(self, state: ExactState, ended: Stop, feature_names: Any) -> Stop:
-        """What is left to gain, if it ended early; and whether the classes are separated."""
+        """The reason for the end, with the remaining gain if it ended early, and whether the classes are separated."""
         path, reason, advice = _path(state), ended.reason, ended.advice
         if path.is_separated:
             return _with_separation(ended, state.n_rows, penalised=self.objective(state).penalty > 0)
@@ -235,7 +235,7 @@ class ExactOnPartitions(ExactPhase):
         return replace(ended, reason=reason, advice=advice)
 
     def evidence(self, state: ExactState) -> dict[str, Any]:
-        """The penalty, the loss, and what is left to gain."""
+        """The penalty, the loss, and the remaining gain."""
         path = _path(state)
         found = {"alpha": self.objective(state).alpha, "loss": path.training_loss, "decrement": path.best.decrement}
         found |= {"gain": _gain(state), "noise": _noise(state), **state.evidence}
@@ -276,12 +276,12 @@ def _path(state: ExactState) -> SummedPath:
 
 
 def _gain(state: ExactState) -> float:
-    """What further steps are expected to gain, per row."""
+    """Expected gain of further steps, per row."""
     return _path(state).position.decrement / state.weight
 
 
 def _noise(state: ExactState) -> float:
-    """Expected excess loss of the optimum for lack of rows: p/(2n), in a regression times the variance of residuals."""
+    """Excess loss that is expected of the optimum: p/(2n), in regression times the variance of residuals."""
     return state.system.n_coefficients / (2.0 * state.weight) * _path(state).unit
 
 

@@ -1,4 +1,4 @@
-"""What is done to partitions that were read from files before they are fitted."""
+"""Preparation of partitions that were read from files, before a fit."""
 
 from dataclasses import dataclass
 from typing import final

@@ -18,7 +18,7 @@ from sgdone.sums.row_sum import RowSum
 @final
 @dataclass(frozen=True)
 class RoundRecord:
-    """What a round cost.
+    """Cost of a round.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class RoundRecord:
     bytes_sent : int
         Bytes of all parts of the request, times the number of partitions.
     bytes_new : int
-        The same without parts that an earlier round has sent: what an engine sends that keeps them.
+        Bytes sent without parts that an earlier round has sent: those sent by an engine that caches parts.
     bytes_received : int
         Bytes of the answers of all partitions.
     seconds : float

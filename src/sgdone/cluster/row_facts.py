@@ -1,4 +1,4 @@
-"""What must be known of rows from files before a fit: how many they are, their columns, and their labels."""
+"""Facts about rows from files that are needed before a fit: their number, their columns, and their labels."""
 
 from dataclasses import dataclass, replace
 from typing import Any, final
@@ -26,11 +26,11 @@ class RowFacts:
     Parameters
     ----------
     partition : int
-        The first of them.
+        Number of the first partition.
     rows, unlabelled : int
         Number of rows with a label, and of those that were left out because they have none.
     n_columns : int
-        Number of columns; of svmlight files, the largest index.
+        Number of columns; for svmlight files, the largest index.
     labels : LabelSums
         The distinct labels, with the number of their rows; of more than 10,000 numbers, the smallest.
     total : float

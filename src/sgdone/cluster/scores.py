@@ -30,7 +30,7 @@ class ScoreSums:
 
     @property
     def score(self) -> float:
-        """Accuracy; of a regression R², as `sklearn.metrics.r2_score` defines it."""
+        """Accuracy, or R² of a regression as `sklearn.metrics.r2_score` defines it."""
         if self.targets is None:
             return self.right / self.weight
         spread = float(self.targets.squares[0])
@@ -40,7 +40,7 @@ class ScoreSums:
 
 
 def score_sums(model: Any, partition: Partition) -> ScoreSums:
-    """Those of the predictions of a fitted estimator for the rows of a partition."""
+    """Sums for the score of a fitted estimator on the rows of a partition."""
     weights = np.ones(partition.n_rows) if partition.sample_weight is None else partition.sample_weight
     found = model.predict(partition.X)
     if hasattr(model, "classes_"):

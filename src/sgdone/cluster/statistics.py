@@ -63,7 +63,7 @@ class LabelSums:
 
     @property
     def kind(self) -> str:
-        """Of what the labels are, as text."""
+        """Kind of the labels, as text."""
         return "targets" if self.classes is None else _KINDS.get(self.classes.dtype.kind, str(self.classes.dtype))
 
 
@@ -71,18 +71,18 @@ class LabelSums:
 @message
 @dataclass(frozen=True)
 class RowStatistics:
-    """Sums over rows of positive weight that say what the columns and labels of a fit are.
+    """Sums over rows of positive weight that describe the columns and labels of a fit.
 
     Parameters
     ----------
     partition : int
-        The first partition that they are of.
+        Number of the first partition.
     rows, weight : int, float
         Number of rows, and the sum of their weights.
     n_dense : int
         Number of dense columns; they come first.
     roles : ndarray of int32
-        What each column is part of.
+        Role of each column.
     names : list of str or None
         Names of the columns.
     dense, entries : ColumnMoments, EntryMoments or None
@@ -90,7 +90,7 @@ class RowStatistics:
     labels : LabelSums
         The classes, or moments of the targets.
     digest : str
-        Of the rows, their labels and weights; empty if it is not needed.
+        Digest of the rows, their labels and weights; empty if it is not needed.
     """
 
     partition: int

@@ -1,4 +1,4 @@
-"""What is summarised, and the rows of all partitions as a summary asks them."""
+"""Problem of a summary, and the rows of all partitions for its sums."""
 
 import hashlib
 from dataclasses import dataclass, field, replace
@@ -29,7 +29,7 @@ message(FeatureChoice)
 @message
 @dataclass(frozen=True)
 class SummaryProblem:
-    """What is summarised; the same for all partitions.
+    """Problem of a summary; the same for all partitions.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class SummaryProblem:
     grouped : bool
         Whether rows have groups.
     preparation : SamplePreparation
-        What is done to the rows before they are added up.
+        Preparation of the rows before they are added up.
     key : str
         Identifies the problem in later rounds.
     """
@@ -79,12 +79,12 @@ class SummaryProblem:
         return SampleRows(block, groups, number=partition.number).prepared(self.preparation)
 
 
-#: The rows of the last problem of each partition. What is kept never changes a result.
+#: Cached rows of the last problem of each partition; the cache never changes a result.
 _KEPT: "WeakKeyDictionary[Partition, tuple[str, SampleRows]]" = WeakKeyDictionary()
 
 
 def rows_of_partition(partition: Partition, problem: SummaryProblem) -> SampleRows:
-    """The rows of a partition, which are kept for the next round."""
+    """The rows of a partition, which are cached for the next round."""
     known = _KEPT.get(partition)
     if known is None or known[0] != problem.key:
         known = _KEPT[partition] = problem.key, problem.rows(partition)
@@ -102,7 +102,7 @@ class OfSummary(RowSum):
 
     @property
     def request_name(self) -> str:
-        """That of the sum."""
+        """Name of the sum."""
         return str(self.request.request_name)
 
     def of(self, partition: Partition) -> Any:
@@ -112,14 +112,14 @@ class OfSummary(RowSum):
 
 @final
 class PartitionRows:
-    """The rows of all partitions. Each sum is a round; that of the curvature at the last model is kept.
+    """The rows of all partitions. Each sum is a round; the curvature at the last model is cached.
 
     Parameters
     ----------
     rounds : Rounds
         Sends the requests.
     problem : SummaryProblem
-        What is summarised.
+        The problem of the summary.
     """
 
     at_hand = None
@@ -154,7 +154,7 @@ class PartitionRows:
 
 
 def _includes(full: SecondOrderAt, other: SecondOrderAt) -> bool:
-    """Whether sums with the curvature are those of another request, too."""
+    """Whether sums with the curvature also answer another request."""
     mine, theirs = full.system, other.system
     same = mine.objective == theirs.objective and mine.scaling.is_same(theirs.scaling)
     return same and other.curvature in ("full", "none") and np.array_equal(full.model, other.model)

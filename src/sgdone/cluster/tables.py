@@ -1,4 +1,4 @@
-"""Tables in partitions: what each partition learns of its columns, merged into one encoder."""
+"""Tables in partitions: encoders of each partition, merged into one encoder."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _MISPRINTS = "misprints"
 @message
 @dataclass(frozen=True)
 class LearntColumns:
-    """An encoder, and the rows that it learnt from: how many, and the partitions that they are in."""
+    """An encoder, with the number of rows that it was fitted on, and their partitions."""
 
     first: int
     last: int
@@ -30,7 +30,7 @@ class LearntColumns:
     encoder: TableEncoderCore
 
     def merge(self, other: "LearntColumns") -> "LearntColumns":
-        """What was learnt from the rows of both."""
+        """Encoder of the rows of both."""
         try:
             made = merge_encoders(self.encoder, other.encoder, self.rows, other.rows)
         except ValueError as error:
@@ -46,9 +46,9 @@ class LearntColumns:
 @message
 @dataclass(frozen=True)
 class KindVotes:
-    """Of each column, the number of rows in partitions that take it for a kind; None if the rows are no table.
+    """For each column, the numbers of rows in partitions that infer each kind; None if the rows are not a table.
 
-    Columns of numbers count their cells with a value, and under ``"misprints"`` those that are no numbers.
+    Columns of numbers count their cells with a value, and under ``"misprints"`` those that are not numbers.
     """
 
     partition: int
@@ -77,10 +77,10 @@ def _added(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int
 @message
 @dataclass(frozen=True)
 class KindsOfColumns(RowSum):
-    """Ask what the rows of each partition take the columns of their table for."""
+    """Ask each partition for the kinds of the columns of its table."""
 
     def of(self, partition: Partition) -> KindVotes:
-        """One vote a row."""
+        """Votes of these rows, one per row."""
         if not partition.is_table:
             return KindVotes(partition.number, None)
         rows = partition.X
@@ -91,7 +91,7 @@ class KindsOfColumns(RowSum):
 
 
 def _votes(column: Column, n_rows: int) -> dict[str, int]:
-    """What the rows of a partition say about a column."""
+    """Votes of the rows of a partition on a column."""
     if column.kind is Kind.DROP:
         return {}
     if column.misprints is not None:  # a category, if this partition were alone and they are not few
@@ -105,7 +105,7 @@ def _votes(column: Column, n_rows: int) -> dict[str, int]:
 @message
 @dataclass(frozen=True)
 class LearnColumns(RowSum):
-    """Ask what the rows of each partition say about the columns of their table.
+    """Ask each partition for an encoder of the columns of its table.
 
     Levels, words and gaps are numbered by partition, then by first appearance: partitions are merged one after the
     other.
@@ -150,7 +150,7 @@ def _agreed(votes: Mapping[str, int]) -> Kind:
 
 
 def learnt_encoder(rounds: Rounds, columns: Mapping[str, str] | None = None) -> TableEncoderCore | None:
-    """The encoder of the tables of all partitions, which are replaced by their features; None if they are no tables.
+    """Encoder of the tables of all partitions, which are replaced by their features; None if they are not tables.
 
     Parameters
     ----------

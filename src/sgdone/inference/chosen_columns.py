@@ -1,4 +1,4 @@
-"""The features that a summary is asked for, by name or number."""
+"""Features that a summary is restricted to, by name or number."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

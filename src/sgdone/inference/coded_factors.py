@@ -1,4 +1,4 @@
-"""Which level of each factor is the reference, and which levels other factors determine."""
+"""Reference levels of factors, and levels that other factors determine."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ _ROUNDING = 1e-9
 @final
 @dataclass(frozen=True)
 class CodedFactor:
-    """How the levels of a factor became features of the summary.
+    """Coding of the levels of a factor as features of the summary.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class CodedFactor:
 def code_factors(
     factors: Sequence[Factor], facts: LevelFacts, fit_intercept: bool
 ) -> tuple[tuple[CodedFactor, ...], tuple[DeterminedNumber, ...]]:
-    """Choose references, and what others determine, so that the features span what all of them do."""
+    """Choose references and determined levels, so that the remaining features span the same space as all of them."""
     determination = Determination(factors, facts)
     outer = [k for k in range(len(factors)) if k not in determination.nested]
     if not fit_intercept:
@@ -99,7 +99,7 @@ def _with_reference(factor: Factor, sources: Iterable[Source], facts: LevelFacts
     free, own_sources = factor.present.copy(), []
     last = factor.features.size - 1
     for source in sources if free.sum() > 1 else ():
-        # Of a gap only the gap itself has a feature.
+        # For a gap, only the gap itself has a feature.
         wanted = (source.levels >= 0) & free[source.levels] & (not factor.is_gap or source.levels == 0)
         if wanted.any():
             own_sources.append(source._replace(levels=np.where(wanted, source.levels, -1)))

@@ -39,7 +39,7 @@ def comparable_scaling(facts: SampleFacts, *, fit_intercept: bool) -> Scaling:
     if not fit_intercept:
         return Scaling(np.where(size > 0, size, np.inf))
     spreads = moments.spreads
-    # Of sparse columns, squares less the square of the mean: rounding hides a small spread.
+    # For sparse columns, squares less the square of the mean: rounding hides a small spread.
     constant = ~(spreads[d:] > 1e-6 * size[d:]) & (facts.low[d:] == facts.high[d:])
     scale = np.where(spreads > 0, spreads, np.inf)
     scale[d:] = np.where((size[d:] > 0) & ~constant, size[d:], np.inf)
@@ -92,7 +92,7 @@ def _powers_of_dense(block: Block, inverse: Array, means: Array, *, sampling: bo
 
 
 def _powers_of_sparse(block: Block, inverse: Array, means: Array, *, sampling: bool) -> tuple[Array, Array]:
-    """The same of sparse columns, from the powers of their entries."""
+    """Σvd² and Σvd⁴ of sparse columns, from the powers of their entries."""
     squares, powers, total = np.zeros(means.size), np.zeros((4, means.size)), 0.0
     for part, _, weights in pieces_of(block):
         own = weights * weights if sampling else weights

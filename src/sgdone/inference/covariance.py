@@ -23,11 +23,11 @@ class Covariance(ABC):
 
     @abstractmethod
     def standard_errors(self) -> Array:
-        """One standard error a coefficient."""
+        """Standard errors, one per coefficient."""
 
     @abstractmethod
     def between(self, combinations: Array) -> Array:
-        """Covariance matrix of linear combinations of the coefficients, one a row."""
+        """Covariance matrix of linear combinations of the coefficients, one per row."""
 
     @abstractmethod
     def of_scores(self, rows: ScaledRows) -> Array:
@@ -48,7 +48,7 @@ class SandwichCovariance(Covariance):
     middle : ndarray or None
         M; None for H.
     factor : float
-        What the matrix is multiplied by.
+        Factor of the matrix.
     outputs : int
         Number of free outputs.
     """
@@ -86,7 +86,7 @@ class SandwichCovariance(Covariance):
             return np.concatenate(list(panels))
 
     def between(self, combinations: Array) -> Array:
-        """A product with few rows."""
+        """Covariance matrix of linear combinations, by a product with few rows."""
         with single_thread():
             return self._between(np.asarray((self.combinations.T @ combinations.T).T))
 

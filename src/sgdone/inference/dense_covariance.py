@@ -37,7 +37,7 @@ def dense_covariance(
 
 
 def factor_of(sample: Sample, cov: Cov, coefficients: int, loss: float) -> float:
-    """n/(n − k), or G/(G − 1)·(n − 1)/(n − k) for G groups; of H⁻¹, RSS/(n − k) for least squares and 1 otherwise."""
+    """n/(n − k), or G/(G − 1)·(n − 1)/(n − k) for G groups; for H⁻¹, RSS/(n − k) for least squares and 1 otherwise."""
     rows = sample.n_rows
     if cov == "classical":
         return 2.0 * loss / (rows - coefficients) if sample.objective.is_regression else 1.0

@@ -48,7 +48,7 @@ class DeterminedNumber(NamedTuple):
 
 @final
 class Determination:
-    """Which factors determine which levels of others.
+    """Levels of factors that other factors determine.
 
     A factor whose levels are all unions of levels of another is nested in it. Of two equal divisions the later one is
     nested in the earlier one.

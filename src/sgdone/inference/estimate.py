@@ -89,7 +89,7 @@ def _of_piece(system: System, piece: Piece, model: Array, inverse: Array) -> Arr
 
 
 def estimate(sample: Sample, model: FittedModel, layout: Layout, cov: Cov, *, chosen: bool) -> Estimate:
-    """Find the optimum and the covariance there; ``chosen`` if only some of the columns are asked for."""
+    """Find the optimum and the covariance there; ``chosen`` if only some of the columns are requested."""
     refusal = _early_refusal(sample, layout, cov)
     if refusal is not None:
         return Estimate.nothing(layout, refusal)
@@ -169,7 +169,7 @@ def _further_refusals(
     each: int,
     information: Array | None,
 ) -> dict[int, Refusal]:
-    """Add what refuses all coefficients, or all of an output that has too few rows, and columns with few non-zeros.
+    """Add refusals of all coefficients, of outputs with too few rows, and of columns with few nonzeros.
 
     ``each`` is the number of coefficients of an output, ``information`` the sum of p(1 − p) of each class.
     """
@@ -205,7 +205,7 @@ def _better_reference(sample: Sample, layout: Layout, model: FittedModel, part: 
 def _of_finite_part(
     sample: Sample, model: FittedModel, layout: Layout, cov: Cov, refusal: Refusal | None, failure: NoOptimumError
 ) -> Estimate:
-    """What pairs of classes that are not separated determine."""
+    """Estimate from the pairs of classes that are not separated."""
     try:
         part = find_finite_part(sample)
     except NoOptimumError as undecided:
@@ -275,7 +275,7 @@ def _estimate_at_large(
     *,
     chosen: bool,
 ) -> Estimate:
-    """The same for many coefficients."""
+    """Like `_estimate_at`, for many coefficients."""
     combinations = layout.combinations(rest)
     coef = _coefficients(sample, optimum, layout, combinations)
     count, loss = _count(optimum), optimum.sums.loss
@@ -300,7 +300,7 @@ def _estimate_at_large(
 
 
 def _bias_refusals(sample: Sample, optimum: Optimum, covariance: SandwichCovariance, count: int) -> dict[int, Refusal]:
-    """Coefficients of a likelihood whose bias is large beside their standard errors."""
+    """Coefficients of a likelihood whose bias is large relative to their standard errors."""
     if not sample.objective.loss.probabilistic or sample.weights == "sampling":
         return {}
     bias = np.asarray(covariance.combinations @ first_order_bias(sample, optimum, covariance.inverse))

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 @final
 @dataclass(frozen=True)
 class Estimate:
-    """What was estimated from a sample.
+    """Result of an estimation.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class Estimate:
     coefficients : int
         Number of coefficients estimated.
     loss : float
-        Their summed loss.
+        Summed loss at these coefficients.
     covariance : Covariance or None
-        Theirs; None if all of them are refused.
+        Covariance of the coefficients; None if all of them are refused.
     predictor : Predictor or None
         For intervals of predictions; None if there are none.
     monte_carlo_error : float

@@ -40,7 +40,7 @@ class Factor:
     """A division of the rows by the levels of a column.
 
     The last level is that of rows without any of the others: dates that are missing, categories that were not in the
-    fit, or, of the gaps of a column, rows without a gap.
+    fit, or, for the gaps of a column, rows without a gap.
 
     Attributes
     ----------

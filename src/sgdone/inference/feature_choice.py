@@ -1,4 +1,4 @@
-"""Some of the features of encoded rows, and indicators of rows that have none of others."""
+"""Choice of features of encoded rows, with indicators of rows that have none of a set of features."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -30,7 +30,7 @@ def draw(summary: Summary, columns: Sequence[str] | None, top: int, ax: "Axes | 
     Parameters
     ----------
     summary : Summary
-        What to draw.
+        The summary to draw.
     columns : sequence of str, optional
         Names of features, of columns of the table, or of single coefficients as ``summary.names`` has them, from top
         to bottom. By default the features with the largest |z|, without intercepts, until ``top`` coefficients are

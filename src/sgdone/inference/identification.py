@@ -1,4 +1,4 @@
-"""Which combinations of coefficients the rows determine."""
+"""Combinations of coefficients that the rows determine."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -18,7 +18,7 @@ Columns = NDArray[np.intp]
 #: Share of a column's squares that other columns leave unexplained, below which it is a linear combination of them: a
 #: sum of products has half of the digits.
 _DEPENDENT = 1e-11
-#: The same share of a curvature at some model, below which the products of the columns have to be looked at.
+#: Such a share of a curvature at some model, below which the products of the columns have to be examined.
 DOUBTFUL = 1e-7
 #: Squared share of a combination along directions that the rows do not determine, from which it is not determined.
 _UNDETERMINED = 1e-8
@@ -131,7 +131,7 @@ class ColumnHashes(RowSum):
 
 
 def repeated_columns(groups: list[tuple[int, ...]], width: int) -> Identification | None:
-    """The same for columns that are equal; ``width`` counts the intercept."""
+    """Linear dependencies of equal columns; ``width`` counts the intercept."""
     if not groups:
         return None
     pairs = [(group[0], j) for group in groups for j in group[1:]]

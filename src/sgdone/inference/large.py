@@ -130,7 +130,7 @@ def _at_optimum(
 
 @final
 class _ByFrequentColumns(Directions):
-    """By conjugate gradients, preconditioned by the diagonal, and by the block of the columns with most entries."""
+    """Directions by conjugate gradients, preconditioned by the diagonal and a block of the most frequent columns."""
 
     curvature = "diagonal"
 
@@ -138,7 +138,7 @@ class _ByFrequentColumns(Directions):
         self._sample, self.system, self._steps = sample, system, 0
 
     def at(self, at: Point) -> Found:
-        """The products at the point; raise if they do not lead to a direction."""
+        """Direction by products with the curvature at the point; raise if they do not lead to a direction."""
         self._steps += 1
         columns = self._sample.frequent_columns(np.isfinite(at.penalties))
         blocks: ArraySum = yield FrequentCurvature(self.system, at.model, columns)
@@ -159,7 +159,7 @@ class _ByFrequentColumns(Directions):
 
 
 def with_products_of_columns(sample: Sample, optimum: LargeOptimum) -> LargeOptimum:
-    """The same optimum with products of XᵀX, the curvature of the squared loss, in place of its own curvature."""
+    """The optimum with products of XᵀX, the curvature of the squared loss, in place of its own curvature."""
     squared = System(replace(sample.objective, loss=Squared()), sample.scaling)
     found = _at_optimum(sample, squared, optimum.model, optimum.penalties, optimum.identification)
     return replace(found, sums=optimum.sums)
@@ -237,7 +237,7 @@ class FrequentCurvature(RowSum):
 
 
 def _preconditioner(blocks: Array, columns: NDArray[np.intp], sums: SecondOrder, penalties: Array) -> Product:
-    """The inverse of the curvature's diagonal; of the intercept and the columns with most entries, of their block."""
+    """Inverse of the curvature's diagonal; for the intercept and the columns with most entries, of their block."""
     free = np.isfinite(penalties)
     inverse = np.divide(1.0, sums.diagonal, out=np.zeros_like(sums.diagonal), where=free[:, None] & (sums.diagonal > 0))
     chosen = np.append(columns, penalties.size - 1) if free[-1] else columns

@@ -38,15 +38,15 @@ class ChosenCovariance(Covariance):
     matrix: Array
 
     def standard_errors(self) -> Array:
-        """Roots of the diagonal."""
+        """Standard errors: roots of the diagonal."""
         return np.sqrt(np.diagonal(self.matrix))
 
     def between(self, combinations: Array) -> Array:
-        """One product."""
+        """Covariance matrix of linear combinations, by one product."""
         return np.asarray(combinations @ self.matrix @ combinations.T)
 
     def of_scores(self, rows: ScaledRows) -> Array:
-        """Not known: predictions depend on all coefficients."""
+        """Not supported: predictions depend on all coefficients."""
         raise NotImplementedError
 
 
@@ -73,16 +73,16 @@ class SimulatedCovariance(Covariance):
     error: float
 
     def standard_errors(self) -> Array:
-        """Those estimated with control variates."""
+        """Standard errors, estimated with control variates."""
         return np.sqrt(self.known)
 
     def between(self, combinations: Array) -> Array:
-        """The mean over the draws of products of the combinations."""
+        """Covariance matrix of linear combinations: the mean over the draws of their products."""
         own = np.asarray(combinations @ (self.combinations @ _flat(self.draws)))
         return np.asarray(own @ own.T / own.shape[1])
 
     def of_scores(self, rows: ScaledRows) -> Array:
-        """The mean over the draws of products of the scores."""
+        """Covariances of the scores: the mean over the draws of their products."""
         found = [rows.times(self.draws[:, a, :]) for a in range(self.draws.shape[1])]
         both = np.stack(found, axis=1)
         return np.asarray(np.einsum("iam,ibm->iab", both, both) / both.shape[2])
@@ -225,7 +225,7 @@ def _with_control(draws: Array, control: Array, expected: Array) -> tuple[Array,
 class SimulatedScores(RowSum):
     """Σξg of several draws, and last their variances: (features + 1) × free outputs × (draws + 1).
 
-    What is drawn depends on the number of the row, or of its group, among all of them: the sums are the same however
+    Draws depend on the number of the row, or of its group, among all of them: the sums are the same however
     the rows are divided.
 
     Parameters
@@ -306,7 +306,7 @@ def _uniform(numbers: NDArray[np.intp], outputs: int) -> Array:
 
 
 def _drawn(numbers: NDArray[np.intp], steps: int, draw: Callable[[np.random.Generator, int], Any]) -> Array:
-    """What is drawn for each number, wherever it is drawn; ``steps`` of the generator are made for each."""
+    """Draws for each number, the same in every process; the generator makes ``steps`` steps for each."""
     own, places = np.unique(numbers, return_inverse=True)
     runs = np.split(own, np.flatnonzero(np.diff(own) > 1) + 1)
     found = [draw(np.random.Generator(np.random.PCG64(_SEED).advance(steps * int(run[0]))), run.size) for run in runs]
@@ -314,7 +314,7 @@ def _drawn(numbers: NDArray[np.intp], steps: int, draw: Callable[[np.random.Gene
 
 
 def _weighing(piece: Piece, power: int) -> Array:
-    """What a row's gradient is multiplied by: the root of a frequency, or a sampling weight."""
+    """Factor of a row's gradient: the root of a frequency, or a sampling weight."""
     return piece.weights if power == 2 else np.sqrt(piece.weights)
 
 

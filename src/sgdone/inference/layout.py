@@ -1,4 +1,4 @@
-"""Which coefficients a summary has, and what they are made of."""
+"""Layout of the coefficients of a summary."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class FittedModel:
     Parameters
     ----------
     coef, intercept : ndarray
-        Outputs × features, and one number an output.
+        Outputs × features, and one number per output.
     feature_names : sequence of str
         Names of the features.
     classes : sequence or None
@@ -73,7 +73,7 @@ class Layout:
 
     @classmethod
     def of(cls, objective: Objective, model: FittedModel, columns: NDArray[np.intp] | None) -> "Layout":
-        """Binary: the class that is not the reference. Several classes: each against the reference or the rest."""
+        """Two classes: the one that is not the reference. Several classes: each against the reference or the rest."""
         chosen = np.arange(len(model.feature_names)) if columns is None else columns
         names = model.feature_names
         if objective.predicts == "softmax":

@@ -1,4 +1,4 @@
-"""What rows say about the levels of columns: which occur, which occur together, and which determine a number."""
+"""Facts about the levels of columns: which occur, which occur together, and which determine a number."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ class LevelFacts(ABC):
     @property
     @abstractmethod
     def weights(self) -> Sequence[Array]:
-        """Of each division, the weights of the rows of each level."""
+        """Weights of the rows of each level, for each division."""
 
     @property
     @abstractmethod
@@ -100,7 +100,7 @@ class LevelFacts(ABC):
 
 @final
 class LevelsOfRows(LevelFacts):
-    """Facts about encoded rows in memory, computed when they are asked for.
+    """Facts about encoded rows in memory, computed when needed.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class LevelsOfRows(LevelFacts):
 
     @property
     def weights(self) -> Sequence[Array]:
-        """Of each division, the weights of the rows of each level."""
+        """Weights of the rows of each level, for each division."""
         return self._weights
 
     @property

@@ -51,7 +51,7 @@ class Optimum:
     sums : SecondOrder
         Loss, gradient and curvature there.
     factors : Factors
-        Of the curvature; coefficients that are not estimated have a row and a column of 0 in its inverse.
+        Factors of the curvature; coefficients that are not estimated have a row and a column of 0 in its inverse.
     estimated : ndarray of bool
         Whether the coefficients of each feature, and the intercepts, were estimated.
     identification : Identification or None

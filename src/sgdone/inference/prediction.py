@@ -32,7 +32,7 @@ class Intervals(NamedTuple):
     Attributes
     ----------
     estimate, low, high : ndarray
-        Means of a regression, or probabilities: of ``classes_[1]`` if there are two classes, else a column a class.
+        Means of a regression, or probabilities: of ``classes_[1]`` if there are two classes, else a column per class.
         NaN for rows whose prediction depends on a coefficient that is refused.
     """
 
@@ -55,15 +55,15 @@ class Predictor:
     scaling : Scaling
         Units of the columns, relative to the user's.
     covariance : Covariance
-        Of the coefficients.
+        Covariance of the coefficients.
     identification : Identification or None
         Directions that the rows of the summary do not determine.
     pinned : ndarray of int
         Columns without an estimate: rows in which they are not at their usual values have no interval.
     usual : ndarray
-        These values.
+        Usual values of these columns.
     origin : float
-        What is added to the means of a regression.
+        Offset added to the means of a regression.
     features, classes : list
         Names of the features, and labels of the classes if there are any.
     """
@@ -88,7 +88,7 @@ class Predictor:
         features: Sequence[str],
         classes: Sequence[Any] | None,
     ) -> "Predictor":
-        """For the optimum of a sample; columns that are constant there keep their values."""
+        """Predictor for the optimum of a sample; columns that are constant there keep their values."""
         pinned = np.flatnonzero(~sample.varies)
         usual = sample.first_row(pinned) if pinned.size else np.zeros(0)
         shift, units = sample.scaling.shift, sample.units

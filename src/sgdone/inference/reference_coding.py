@@ -106,7 +106,7 @@ class ReferenceCoding:
         return self.choice.rows(X)
 
     def model(self, fitted: FittedModel) -> FittedModel:
-        """The same model with the features of the summary."""
+        """The model with the features of the summary."""
         effects = [_level_effects(factor, fitted.coef) for factor in self.factors]
         for number in self.numbers:
             known = ~np.isnan(number.values)
@@ -166,7 +166,7 @@ def reference_coding(
     Parameters
     ----------
     columns : sequence of ColumnFeatures
-        How each column was encoded of the table.
+        How each column of the table was encoded.
     names : sequence of str
         Names of the features.
     rows : array, CSR matrix or MixedMatrix
@@ -292,7 +292,7 @@ def _columns(
 def _left_out(
     factors: Sequence[CodedFactor], numbers: Iterable[DeterminedNumber], names: Sequence[str]
 ) -> Iterable[tuple[str, str]]:
-    """What is left out besides the references, and why."""
+    """Features and columns that are left out besides the references, and why."""
     for number in numbers:
         yield str(names[number.feature]), f"determined by {factors[number.factor].name}"
     for factor in factors:

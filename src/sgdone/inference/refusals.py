@@ -51,7 +51,7 @@ class Refusal:
         What was found, with its number, and what to do: whole sentences. Coefficients that are refused together share
         one reason.
     sign : int
-        Of an infinite coefficient: 1 or −1, 0 if it is not known.
+        Sign of an infinite coefficient: 1 or −1, 0 if it is not known.
     detail : str
         The number of this coefficient, if others share the reason: "6 rows".
     """

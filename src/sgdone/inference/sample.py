@@ -1,4 +1,4 @@
-"""What a summary is computed from: facts about rows, and sums over them, wherever the rows are."""
+"""Sample of a summary: facts about rows, and sums over them, wherever the rows are."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -31,7 +31,7 @@ _FREQUENT = 512
 _SUM_ROUNDING = 1e-12
 #: Products of a curvature up to which it is evaluated at each step; beyond, steps use an earlier one.
 _CHEAP = 4e8
-#: The sum of sample weights that can be numbers of rows, as in `sgdone.estimators.sample_weights.Frequencies`.
+#: Range of the sum of sample weights that can be numbers of rows, as in `sgdone.estimators.sample_weights.Frequencies`.
 _LEAST_ROWS, _MOST_ROWS = 1.0, 1e15
 
 
@@ -49,11 +49,11 @@ class Sample:
     source : SummaryRows
         The rows as they are given.
     preparation : SamplePreparation
-        What is done to them before they are added up.
+        Preparation of the rows before they are added up.
     facts : SampleFacts
-        About the rows in the units of the preparation, with the targets as they were.
+        Facts about the rows in the units of the preparation, with the targets as they were.
     weights : {"frequency", "sampling"}
-        What the weights mean.
+        Meaning of the weights.
     """
 
     objective: Objective
@@ -93,7 +93,7 @@ class Sample:
         return self._of_others(self.source, replace(self.preparation, separated=separated))
 
     def without_rows(self, rows: NDArray[np.bool_]) -> "Sample":
-        """The sample without some rows, if they are at hand."""
+        """The sample without some rows; only if all rows are in this process."""
         given = self.source.at_hand
         assert given is not None
         return self._of_others(given.without(rows), self.preparation)
@@ -109,7 +109,7 @@ class Sample:
 
     @property
     def at_hand(self) -> SampleRows | None:
-        """The rows themselves, if this process has all of them."""
+        """The rows, if they are all in this process; otherwise None."""
         return self.rows.at_hand
 
     def sum(self, request: RowSum) -> Any:
@@ -118,12 +118,12 @@ class Sample:
 
     @property
     def units(self) -> Array:
-        """What the columns were divided by: 1 unless their squares would overflow or underflow."""
+        """Divisors of the columns: 1 unless their squares would overflow or underflow."""
         return self.preparation.units
 
     @property
     def origin(self) -> float:
-        """What was subtracted from the targets."""
+        """Offset subtracted from the targets."""
         return self.preparation.origin
 
     @cached_property
@@ -178,7 +178,7 @@ class Sample:
 
     @property
     def weight_unit(self) -> float:
-        """What sampling weights are divided by, so that they sum to the number of rows; 1 for frequencies."""
+        """Divisor of sampling weights, so that they sum to the number of rows; 1 for frequencies."""
         if self.weights == "frequency":
             return 1.0
         return self.preparation.frequency * self.facts.weight / self.facts.rows
@@ -189,7 +189,7 @@ class Sample:
         return np.asarray(self.facts.classes / self.facts.classes.sum())
 
     def rarest_share(self, chosen: NDArray[np.bool_]) -> float:
-        """The smallest share of rows inside or outside one of the classes of the chosen outputs; 1 of a regression."""
+        """The smallest share of rows inside or outside one of the classes of the chosen outputs; 1 in regression."""
         if self.objective.is_regression:
             return 1.0
         shares = self.class_shares[1:] if self.objective.n_outputs == 1 else self.class_shares[chosen]
@@ -243,7 +243,7 @@ class Sample:
 
     @property
     def has_cheap_curvature(self) -> bool:
-        """Where the curvature is expensive, steps use that of earlier points; a round takes longer than it does."""
+        """Whether each step evaluates the curvature; otherwise steps use that of earlier points."""
         outputs = self.objective.n_free_outputs
         products = self.n_used * (self.n_features + 1) ** 2 * outputs * (outputs + 1) / 2
         return self.at_hand is None or products <= _CHEAP
@@ -253,7 +253,7 @@ class Sample:
         return self.system.from_user(coef * self.units, intercept - self.origin)
 
     def null_loss(self) -> float:
-        """Summed loss of the best model that predicts the same for all rows; of a likelihood or least squares."""
+        """Summed loss of the best model that predicts the same for all rows; for a likelihood or least squares."""
         facts, frequency = self.facts, self.preparation.frequency
         if facts.targets is not None:
             squares = float(facts.targets.squares[0]) if self.objective.fit_intercept else facts.target_squares

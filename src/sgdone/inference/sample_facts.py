@@ -28,7 +28,7 @@ class SampleFacts:
     Parameters
     ----------
     parts : ndarray of int
-        Numbers of the partitions that they are of, in the first column, and of their rows.
+        Numbers of the partitions, in the first column, and of their rows.
     n_dense : int
         Number of dense columns; they come first.
     weight : float
@@ -38,19 +38,19 @@ class SampleFacts:
     first, low, high : ndarray
         The first row, and the least and the largest value of each column.
     entries : ndarray
-        Number of entries of each column that are not 0; of dense columns, of rows.
+        Number of nonzero entries of each column; for dense columns, of rows.
     moments : ColumnMoments
-        Of the columns.
+        Moments of the columns.
     classes : ndarray
         Weights of the classes; there are none in a regression.
     targets : ColumnMoments or None
-        Of the targets of a regression.
+        Moments of the targets of a regression.
     target_squares : float
         Σv·y² of a regression.
     groups : ndarray or None
         Labels of the groups, sorted.
     divided_groups : ndarray or None
-        Labels of those whose rows are in several partitions.
+        Labels of the groups whose rows are in several partitions.
     """
 
     parts: NDArray[np.int64]

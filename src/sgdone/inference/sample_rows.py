@@ -24,14 +24,14 @@ Found = TypeVar("Found")
 @message
 @dataclass(frozen=True)
 class SamplePreparation:
-    """What is done to rows before they are added up; the same for all of them.
+    """Preparation of rows before they are added up; the same for all of them.
 
     Parameters
     ----------
     units : ndarray
-        What the columns are divided by, so that their squares neither overflow nor underflow; empty for 1.
+        Divisors of the columns, so that their squares neither overflow nor underflow; empty for 1.
     origin : float
-        What is subtracted from the targets.
+        Offset subtracted from the targets.
     frequency : float
         How many rows a row of weight 1 stands for.
     separated : ndarray
@@ -52,7 +52,7 @@ class SummaryRows(RowSource, Protocol):
 
     @property
     def at_hand(self) -> "SampleRows | None":
-        """The rows themselves, if this process has all of them: linear programs need them."""
+        """The rows, if they are all in this process, as linear programs need them; otherwise None."""
 
     def prepared(self, preparation: SamplePreparation) -> "SummaryRows":
         """The rows, prepared for sums."""
@@ -134,7 +134,7 @@ class SampleRows(ReadableRows):
         )
 
     def without(self, rows: NDArray[np.bool_]) -> "SampleRows":
-        """The others of rows that are not prepared yet."""
+        """Rows without the marked ones, before they are prepared."""
         return SampleRows(_without(self.block, rows), self.groups, threads=self.threads, number=self.number)
 
     @property
@@ -153,7 +153,7 @@ class SampleRows(ReadableRows):
         return self.block.labels[used], self.block.weights_of(used) * self.frequency
 
     def pieces(self, system: System) -> BlockPieces:
-        """Those made last are kept."""
+        """Rows in the units of a system; the last pieces are cached."""
         return self._rows.pieces(system)
 
     def numbered_pieces(self, system: System) -> Iterator[tuple[NDArray[np.intp], Piece]]:
@@ -164,7 +164,7 @@ class SampleRows(ReadableRows):
             first += piece.labels.size
 
     def kept(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
-        """That of the last models is kept."""
+        """Value computed for an objective from pieces at a model; values of the last models are cached."""
         return self._rows.kept(objective, pieces, model, make)
 
 

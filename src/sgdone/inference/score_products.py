@@ -27,7 +27,7 @@ _MOST_NUMBERS = 1 << 26
 
 
 def slopes_of(objective: Objective, piece: Piece, model: Array) -> Array:
-    """First derivatives of the losses of rows in the free scores: one column an output."""
+    """First derivatives of the losses of rows in the free scores, one column per output."""
     basis = contrasts(objective)
     slopes = derivatives(objective, scores(piece.rows, model, basis), piece.labels).slopes
     return slopes if basis is None else slopes @ basis
@@ -75,7 +75,7 @@ class GroupProducts:
     Parameters
     ----------
     products : ndarray
-        Of groups whose rows are all known.
+        Sum over groups whose rows are all known.
     groups : ndarray
         Labels of the other groups, sorted.
     sums : ndarray

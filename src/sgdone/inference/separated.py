@@ -67,7 +67,7 @@ class Separated:
 
 @final
 class ProvedSeparation:
-    """The search for the separated rows of two classes by linear programs, which need all rows at hand.
+    """The search for the separated rows of two classes by linear programs, which need all rows in this process.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class ProvedSeparation:
         return completely_separated(self._sample, self._layout, found) if found.rest is None else found.rest
 
     def infinite(self, optimum: Optimum | LargeOptimum) -> Infinite | None:
-        """What was found."""
+        """The separated rows, if any were found."""
         return self._found
 
 
@@ -119,7 +119,7 @@ def _separated(sample: Sample, failure: NoOptimumError) -> Separated | Refusal:
 
 
 def _separation(sample: Sample) -> Any:
-    """What linear programs find; of several classes, by class."""
+    """Result of the linear programs; for several classes, by class."""
     rows = sample.at_hand
     assert rows is not None
     block = rows.block

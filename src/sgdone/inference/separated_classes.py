@@ -185,7 +185,7 @@ class _PairLoss:
         return float(self._weights @ losses), gradients, curvature
 
     def gradient(self, gradients: Array) -> Array:
-        """Their weighted sum."""
+        """Weighted sum of the gradients of the rows."""
         return np.asarray(self._weights @ gradients)
 
     def middle(self, gradients: Array) -> Array:

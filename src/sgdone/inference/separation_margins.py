@@ -35,7 +35,7 @@ def margin_signs(predicts: Predicts, block: Block, direction: Array) -> Signs:
     Parameters
     ----------
     predicts : {"two_classes", "one_vs_rest", "softmax"}
-        What the outputs are.
+        Meaning of the outputs.
     block : Block
         The rows.
     direction : ndarray

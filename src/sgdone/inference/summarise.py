@@ -26,7 +26,7 @@ class Likelihood:
     Parameters
     ----------
     log_likelihood, null_log_likelihood : float
-        Of a normal distribution with the variance RSS/n if the loss is squared.
+        Log-likelihoods; of a normal distribution with the variance RSS/n if the loss is squared.
     rows : float
         Number of rows.
     coefficients, null_coefficients : int
@@ -44,7 +44,7 @@ class Likelihood:
 
     @property
     def ratio(self) -> float:
-        """Twice the difference of the two."""
+        """Likelihood ratio: twice the difference of the two log-likelihoods."""
         return 2.0 * (self.log_likelihood - self.null_log_likelihood)
 
     @property
@@ -118,7 +118,7 @@ def summarise(sample: Sample, model: FittedModel, cov: Cov, columns: NDArray[np.
 
 
 def summary_of(sample: Sample, model: FittedModel, layout: Layout, cov: Cov, level: float, found: Estimate) -> Summary:
-    """The summary of what was estimated."""
+    """Summary of an estimate."""
     coef, errors = found.coef.copy(), np.full(layout.size, np.nan)
     if found.covariance is not None:
         errors = found.covariance.standard_errors()

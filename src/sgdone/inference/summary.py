@@ -30,14 +30,14 @@ INTERCEPT = "(intercept)"
 @final
 @dataclass(frozen=True)
 class Head:
-    """What the head of a summary says.
+    """Header of a summary.
 
     Attributes
     ----------
     model : str
         The kind of model: "logistic regression", "multinomial logistic regression", "least squares", ...
     outcome : str
-        What a positive coefficient makes more likely; empty for a regression.
+        Outcome that a positive coefficient makes more likely; empty for a regression.
     cov : str
         How the covariance was estimated, with its small-sample factor.
     rows : float
@@ -91,7 +91,7 @@ class Summary:
     classes : list or None
         The class of each coefficient, if there are coefficients for several classes.
     coef, std_err, z, p, low, high : ndarray
-        One number a coefficient: its value, standard error, their ratio, the two-sided p-value, and the interval.
+        One number per coefficient: its value, standard error, their ratio, the two-sided p-value, and the interval.
         NaN where refused; a coefficient without a finite optimum is infinite if its sign is known.
     level : float
         Level of the intervals.
@@ -127,7 +127,7 @@ class Summary:
 
     @property
     def names(self) -> list[str]:
-        """One name a coefficient: the feature, with its class in front if there are several."""
+        """Names of the coefficients: the feature, with its class in front if there are several."""
         if self.classes is None:
             return list(self.features)
         return [f"{label}: {feature}" for label, feature in zip(self.classes, self.features, strict=True)]
@@ -209,8 +209,8 @@ class Summary:
         -------
         DataFrame
             Columns ``coef``, ``std_err``, ``z``, ``p``, ``low``, ``high``; indexed by feature, or by class and feature
-            if there are several classes. Of a table with categories also ``reference``: the level that a level is
-            compared with, empty for other features.
+            if there are several classes. For a table with categories also ``reference``: the level that a level
+            is compared with, empty for other features.
         """
         try:
             import pandas as pd
@@ -250,9 +250,9 @@ class Summary:
         Parameters
         ----------
         R : array, mapping, str or list of str
-            The combinations, one a row, with one number a coefficient of the summary; or the name of a feature or of a
-            column of the table, or a list of them, whose coefficients are tested; or one combination as a mapping from
-            names to numbers.
+            The combinations, one per row, with one number per coefficient of the summary; or the name of a feature or
+            of a column of the table, or a list of them, whose coefficients are tested; or one combination as a mapping
+            from names to numbers.
         value : float or array
             The values of the combinations to test.
 

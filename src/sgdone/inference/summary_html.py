@@ -29,7 +29,7 @@ def summary_html(summary: Summary) -> str:
     Parameters
     ----------
     summary : Summary
-        What to show.
+        The summary to show.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The content of a printed summary: what its text and its HTML have in common."""
+"""The content of a printed summary, which its text and its HTML share."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -93,7 +93,7 @@ Facts = list[tuple[str, str]]
 @final
 @dataclass(frozen=True)
 class Row:
-    """A coefficient: its name, the number of its footnote (0 for none), and one cell a column."""
+    """A coefficient: its name, the number of its footnote (0 for none), and one cell per column."""
 
     name: str
     footnote: int
@@ -324,7 +324,7 @@ def _test_remarks(summary: Summary, reasons: list[str]) -> Iterator[str]:
 
 
 def _left_out_features(summary: Summary) -> str:
-    """What has no coefficient, by reason."""
+    """Features without a coefficient, by reason."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in summary.left_out.items():
         by_reason.setdefault(reason, []).append(name)

@@ -23,7 +23,7 @@ def summary_text(summary: Summary) -> str:
     Parameters
     ----------
     summary : Summary
-        What to print.
+        The summary to print.
 
     Returns
     -------

@@ -56,7 +56,7 @@ class SeparatedRows(Protocol):
         """The rows whose optimum is to be searched for next; or an estimate, if there are none or nothing is known."""
 
     def infinite(self, optimum: Optimum | LargeOptimum) -> Infinite | None:
-        """What was found, once the other rows have an optimum; None if Newton's method has not failed."""
+        """Infinite coefficients, once the other rows have an optimum; None if Newton's method has not failed."""
 
 
 def completely_separated(sample: Sample, layout: Layout, infinite: Infinite) -> Estimate:
@@ -102,6 +102,6 @@ def collinear_refusals(sample: Sample, layout: Layout, found: Identification | N
 
 
 def _moves_intercept(rest: Sample, sample: Sample) -> bool:
-    """Whether a column is constant in the other rows only, and not 0: its sum with the intercept is what they know."""
+    """Whether a column is constant in the other rows only, and not 0: they know its sum with the intercept."""
     columns = np.flatnonzero(~rest.varies & sample.varies)
     return bool(columns.size) and bool(np.any(rest.first_row(columns) != 0))

@@ -104,12 +104,12 @@ class VerifiedDirections:
 @message
 @dataclass(frozen=True)
 class RowsAlong(RowSum):
-    """Of each direction, the number of rows that it separates, and of those on the wrong side or in doubt.
+    """Numbers of rows that each direction separates, and of rows on its wrong side or in doubt.
 
     Parameters
     ----------
     predicts : {"two_classes", "one_vs_rest", "softmax"}
-        What the outputs are.
+        Meaning of the outputs.
     directions : ndarray
         Directions × (features + 1) × outputs, in the units of the rows.
     """

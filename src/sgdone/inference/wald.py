@@ -57,7 +57,7 @@ class WaldTest:
 
 
 def restrictions(summary: "Summary", given: Any) -> Array:
-    """The combinations as a matrix, one a row; raise for names and shapes that do not fit."""
+    """The combinations as a matrix, one per row; raise for names and shapes that do not fit."""
     if isinstance(given, Mapping):
         row = np.zeros(len(summary))
         for name, factor in given.items():

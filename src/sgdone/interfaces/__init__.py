@@ -1,1 +1,1 @@
-"""What the layers above speak in: objectives, methods, stopping rules, progress and reasons to stop."""
+"""Interfaces shared by all packages: objectives, methods, stopping rules, progress and reasons to stop."""

@@ -14,7 +14,7 @@ from sgdone.interfaces.stop_rule import StopRule, Watch
 
 @dataclass
 class _Parts:
-    """The parts' states, and those that have fired, by their place, in the order in which they did."""
+    """States of the parts, and the reasons of parts that have fired, by position, in the order in which they fired."""
 
     states: list[Any]
     fired: dict[int, Stop] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class _Composite(StopRule):
         return self.rules
 
     def check(self, state: _Parts, n_features: int) -> None:
-        """Each part its own."""
+        """Check the state of each part."""
         self.check_kind(state, _Parts)
         self.check_kind(
             state, _Parts, holds=set(state.fired) <= set(range(len(self.rules))) == set(range(len(state.states)))
@@ -60,7 +60,7 @@ class _Composite(StopRule):
         )
 
     def watches(self, state: _Parts, rows: Rows) -> tuple[Watch, ...]:
-        """Those of the parts that have not fired."""
+        """Watches of the parts that have not fired."""
         return tuple(watch for k, rule in self._waiting(state) for watch in rule.watches(state.states[k], rows))
 
     def describe(self, state: _Parts, progress: Progress) -> str:

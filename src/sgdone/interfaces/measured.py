@@ -18,7 +18,7 @@ def measured(value: float, error: float) -> str:
 
 
 def _rounded(value: float, digits: int) -> str:
-    """Without an exponent where a reader would rather see the number."""
+    """A number as text, without an exponent where that is easier to read."""
     return f"{value:,.0f}" if 10**digits <= abs(value) < 1e9 else f"{value:.{digits}g}"
 
 

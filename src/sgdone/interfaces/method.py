@@ -1,4 +1,4 @@
-"""What a method is: how rows change a model, or many models."""
+"""Base class of methods, which change one model, or many, row by row."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -24,29 +24,29 @@ Ending = Literal["used", "not finite", "not sound"]
 
 
 def ending_of(outcome: int) -> Ending:
-    """How a stretch ended, given the outcome of its loop."""
+    """How the training on a chunk of rows ended, given the outcome of its loop."""
     return "not finite" if outcome == NOT_FINITE else "not sound" if outcome == NOT_SOUND else "used"
 
 
 @final
 @dataclass(frozen=True)
 class Report:
-    """What happened to a stretch of a block.
+    """Outcome of training on a chunk of rows.
 
     Parameters
     ----------
     position : int
         Next row of the block.
     ending : {"used", "not finite", "not sound"}
-        Whether the stretch was used, or a row could not be.
+        Whether the chunk was used, or a row could not be.
     predictions, slopes : ndarray
         Prediction before each update and slope of the loss there, for methods with a single model.
     step_size : float
         Step size of the last update.
     fired : bool
-        Whether a watch ended the stretch.
+        Whether a watch ended the chunk.
     further_reads : int
-        Rows read beside those of the stretch.
+        Rows read in addition to those of the chunk.
     finished : Stop or None
         Why the method itself ends, if it does.
     bad_row : int or None
@@ -56,7 +56,7 @@ class Report:
     updates : int
         Updates made.
     loss, error : float
-        Mean progressive loss of the stretch, and its error: fraction of wrong classes, or root mean squared error.
+        Mean progressive loss of the chunk, and its error: fraction of wrong classes, or root mean squared error.
     pass_loss : float
         Mean progressive loss of the pass so far.
     """
@@ -85,9 +85,9 @@ class Trained:
     Parameters
     ----------
     method, state : Method, object
-        What was trained, and where it ended.
+        The method, and its state at the end.
     model : Model
-        What it found.
+        Its model.
     ended : Stop
         Why it ended.
     """
@@ -101,10 +101,10 @@ class Trained:
 class Method(ABC):
     """A method, which is a phase of a run or all of it.
 
-    It is a frozen dataclass; all that changes during a run is in the state that `start` makes.
+    It is a frozen dataclass; everything that changes during a run is in the state that `start` makes.
 
-    What it needs of the other parts of a fit, and offers to them, is checked by `sgdone.run.needs`. A method around
-    another needs what that one does: ``self.inner.needs``.
+    Its needs, and what it offers to other parts of a fit, are checked by `sgdone.run.needs`. A method that wraps
+    another has the needs of that one: ``self.inner.needs``.
     """
 
     offers: ClassVar[Needs] = Needs()
@@ -127,17 +127,17 @@ class Method(ABC):
 
     @property
     def needs(self) -> Needs:
-        """What it needs of the rows and the objective."""
+        """Requirements on the rows and the objective."""
         return Needs()
 
     @property
     def counts(self) -> Literal["sample", "update"]:
-        """What `steps` counts, in messages: an update that uses one row is called a sample."""
+        """Unit of `steps` in messages: an update that uses one row is called a sample."""
         return "update" if self.whole_passes else "sample"
 
     @property
     def n_vectors(self) -> int:
-        """Vectors of float64 as long as the coefficients that a run keeps at least."""
+        """Least number of float64 vectors, as long as the coefficients, that a run keeps."""
         return 5
 
     def check_fits_in_memory(self, n_features: int, n_outputs: int) -> None:
@@ -165,7 +165,7 @@ class Method(ABC):
         """The state that another run left, for rows of the same kind."""
 
     def stored(self, state: Any) -> Any:
-        """The state as a snapshot keeps it, without what can be found again."""
+        """The state as a snapshot keeps it, without values that can be computed again."""
         return state
 
     def restored(self, state: Any, stream: Stream) -> Any:
@@ -183,7 +183,7 @@ class Method(ABC):
         """Use ``block.order[first:last]`` for at most ``updates`` updates, until one of ``watches`` fires."""
 
     def between(self, state: Any, stream: Stream) -> Judgement | None:
-        """Do what is due after a stretch of rows; the judgement, if the model was evaluated."""
+        """Do the work that is due after a chunk of rows; returns the judgement, if the model was evaluated."""
         return None
 
     def next_pause(self, state: Any) -> Pause:
@@ -194,7 +194,7 @@ class Method(ABC):
         """A new pass over the rows begins."""
 
     def end(self, state: Any, stream: Stream, limit: Pause) -> None:  # noqa: B027  # most methods have nothing to do
-        """The run ends: do what is left to do with the rows, without passing the rule's limit."""
+        """Do the remaining work with the rows when the run ends, without passing the rule's limit."""
 
     def work(self, state: Any) -> float:
         """Work done so far, as `is_worthwhile` of other phases counts it."""
@@ -226,7 +226,7 @@ class Method(ABC):
 
     @abstractmethod
     def objective(self, state: Any) -> Objective:
-        """The objective, with what the method chose or found."""
+        """The objective, with parameters that the method chose or estimated."""
 
     def steps(self, state: Any) -> int:
         """Updates made."""
@@ -237,11 +237,11 @@ class Method(ABC):
         raise TypeError(f"{self!r} has no single iterate")
 
     def margins(self, state: Any, block: Block, report: Report, first: int) -> MarginStatistics | None:
-        """Margins of the rows of a stretch that began at ``first``, for methods with a single model."""
+        """Margins of the rows of a chunk that began at ``first``, for methods with a single model."""
         return None
 
     def review(self, state: Any, ended: Stop, feature_names: Any) -> Stop:
-        """The reason for the end, with what the method knows about it."""
+        """The reason for the end, with details from the method."""
         return ended
 
     def spreads(self, state: Any) -> NDArray[np.float64] | None:
@@ -252,9 +252,9 @@ class Method(ABC):
         """Raise a ValueError for a state, read from a file, that this method cannot have made."""
 
     def summary(self, state: Any) -> str:
-        """What the method did by itself, for the verdict; empty for most."""
+        """The method's own choices, as text for the verdict; empty for most."""
         return ""
 
     def evidence(self, state: Any) -> dict[str, Any]:
-        """The numbers behind it."""
+        """Numbers behind the summary, for the verdict."""
         return {}

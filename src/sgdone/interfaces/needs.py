@@ -1,4 +1,4 @@
-"""What the parts of a fit need of each other, and what they offer."""
+"""Requirements between the parts of a fit."""
 
 from dataclasses import dataclass, fields
 from typing import final
@@ -7,7 +7,7 @@ from typing import final
 @final
 @dataclass(frozen=True, kw_only=True)
 class Needs:
-    """What a method or a stopping rule needs, or what a method offers; ``|`` combines those of several parts.
+    """Requirements of a method or a stopping rule, or offers of a method; ``|`` combines those of several parts.
 
     A rule that needs a judgement goes with methods that offer one, and so on. `sgdone.run.needs` checks all of this in
     one place, before the first row is used.
@@ -19,7 +19,7 @@ class Needs:
     (True, True, False)
     """
 
-    # What methods and rules need of the labels, the rows and the objective.
+    # Requirements of methods and rules on the labels, the rows and the objective.
     #: Two classes.
     classes: bool = False
     #: All rows, at any time: a stream is not enough.
@@ -33,7 +33,7 @@ class Needs:
     #: Why a positive penalty is needed; empty if it is not.
     penalty: str = ""
 
-    # What rules need, and methods offer.
+    # Requirements of rules, which methods offer.
     #: A single running iterate, which rules can watch row by row.
     iterate: bool = False
     #: A `Judgement`: the model is evaluated on validation rows.
@@ -41,12 +41,12 @@ class Needs:
     #: A judgement that says how far the objective is from its minimum.
     decrement: bool = False
 
-    # What methods offer to the rows, the objective and the user.
+    # Offers of methods to the rows, the objective and the user.
     #: Rows whose columns are part dense, part sparse.
     mixed_rows: bool = False
     #: Columns of very different scales.
     any_scales: bool = False
-    #: Several scores, the sum of whose losses is minimised at once; other methods train one model a class.
+    #: Several scores, the sum of whose losses is minimised at once; other methods train one model per class.
     several_outputs: bool = False
     #: An L1 penalty.
     l1_penalty: bool = False

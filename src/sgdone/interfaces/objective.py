@@ -30,10 +30,10 @@ class Objective:
         Whether the origin is moved half-way between the means of the two classes, estimated from the first 100 rows,
         in place of an intercept: Baghal et al. (2021), section 5.
     predicts : {"two_classes", "target", "one_vs_rest", "softmax"}
-        What the scores of a row mean: the sign says the class; a real number; one score a class, each against the rest;
-        one score a class, coupled by a softmax.
+        Meaning of the scores of a row: the sign gives the class; a real number; one score per class, each against the
+        rest; one score per class, coupled by a softmax.
     n_outputs : int
-        Scores a row.
+        Scores per row.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class Objective:
     def of_classes(
         cls, loss: Loss, n_classes: int, alpha: float | None = None, *, fit_intercept: bool = True
     ) -> "Objective":
-        """One model for all classes: one score for two of them, one a class for more.
+        """One model for all classes: one score for two of them, one per class for more.
 
         The scores are coupled by a softmax only if that is the loss's own generalisation to several classes.
         """

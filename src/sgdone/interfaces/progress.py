@@ -1,4 +1,4 @@
-"""What stopping rules and callbacks can see of a run."""
+"""Progress of a run, as stopping rules and callbacks see it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -39,8 +39,8 @@ class Judgement:
         Standard error of a mean loss over as many rows as were trained on. Smaller differences do not matter: another
         sample of as many rows would change the loss by more.
     estimated_by : {"validation", "training", "leave-one-out", "cross-validation"}
-        Whose loss it is: that of validation rows, that of rows as if each had been left out of training, an estimate of
-        the latter, or, if there are too few rows to set some aside, that of the rows trained on.
+        How the loss was estimated. "training" is the loss of the rows trained on, if there are too few to set some
+        aside.
     constant_loss : float
         Loss, on the same rows, of the model that predicts the same for all rows.
     beats_constant : bool
@@ -94,7 +94,7 @@ class Turn(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Progress:
-    """State of a run after a stretch of rows.
+    """State of a run after a chunk of rows.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Progress:
     seconds : float
         Time since the fit began.
     predictions, slopes : ndarray
-        Prediction before each update of the stretch, and slope of the loss there, for methods with a single model.
+        Prediction before each update of the chunk, and slope of the loss there, for methods with a single model.
     iterate : callable
         Returns the running weights and intercept, in the units in which the method sees the rows.
     solution : callable

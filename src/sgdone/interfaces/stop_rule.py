@@ -1,4 +1,4 @@
-"""What a stopping rule is."""
+"""Base class of stopping rules."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -48,12 +48,12 @@ class StopRule(ABC):
 
     @property
     def parts(self) -> "tuple[StopRule, ...]":
-        """The rules that it is made of. What they need and hold out is what it needs and holds out."""
+        """The rules that it is made of. It has their needs, and holds out their rows."""
         return ()
 
     @property
     def leaves(self) -> "tuple[StopRule, ...]":
-        """The rules at the ends of a composition; a rule without parts is its own."""
+        """The rules at the ends of a composition; a rule without parts is its own leaf."""
         return tuple(leaf for part in self.parts for leaf in part.leaves) or (self,)
 
     @property
@@ -63,7 +63,7 @@ class StopRule(ABC):
 
     @property
     def needs(self) -> Needs:
-        """What it needs of the method and the labels."""
+        """Requirements on the method and the labels."""
         return reduce(or_, (part.needs for part in self.parts), Needs())
 
     @property
@@ -93,7 +93,7 @@ class StopRule(ABC):
 
     @property
     def state_key(self) -> str:
-        """Names what the state belongs to: a run that is resumed with a rule of another key starts that rule."""
+        """Key of the state: a run that is resumed with a rule of another key starts that rule."""
         return repr(self)
 
     @abstractmethod
@@ -105,7 +105,7 @@ class StopRule(ABC):
         self.check_kind(state, type(None))
 
     def check_kind(self, state: Any, kind: type, *, holds: bool = True) -> None:
-        """Raise a ValueError unless a state is of a kind, and something that must hold of it does."""
+        """Raise a ValueError unless a state has the given type, and ``holds`` is true."""
         if not isinstance(state, kind) or not holds:
             raise ValueError(f"the state of {self!r} is not valid")
 
@@ -117,11 +117,11 @@ class StopRule(ABC):
         """Take the rows held out, in the user's units; only called if `hold_out` is not 0."""
 
     def next_pause(self, state: Any) -> Pause:
-        """The next point at which the rule must be called, beside the ends of blocks and passes."""
+        """The next point at which the rule must be called, in addition to the ends of blocks and passes."""
         return Pause()
 
     def watches(self, state: Any, rows: Rows) -> tuple[Watch, ...]:
-        """What the loop must check sample by sample over such rows; nothing once the rule has fired."""
+        """Checks that the loop must make at every sample of such rows; none once the rule has fired."""
         return ()
 
     @abstractmethod

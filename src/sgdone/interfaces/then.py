@@ -17,7 +17,7 @@ from sgdone.losses.loss import real_or_nan
 
 @dataclass
 class _Going:
-    """The rule's state, and how it fired once it has."""
+    """State of the wrapped rule and, once it has fired, its reason and the sample to continue to."""
 
     inner: Any
     stop: Stop | None = None
@@ -48,42 +48,42 @@ class Then(StopRule):
 
     @property
     def parts(self) -> tuple[StopRule, ...]:
-        """The rule."""
+        """The wrapped rule."""
         return (self.rule,)
 
     @property
     def bounded(self) -> bool:
-        """As the rule."""
+        """Whether the wrapped rule is bounded."""
         return self.rule.bounded
 
     def check(self, state: _Going, n_features: int) -> None:
-        """As the rule; the sample to continue to is known once the rule has fired."""
+        """Check the state of the wrapped rule; the sample to continue to is known once that rule has fired."""
         self.check_kind(state, _Going)
         self.check_kind(state, _Going, holds=0 <= state.target <= NEVER)
         self.rule.check(state.inner, n_features)
 
     def start(self, n_rows: int | None) -> _Going:
-        """The rule's own state."""
+        """State of the wrapped rule."""
         return _Going(self.rule.start(n_rows))
 
     def restart(self, state: _Going, n_rows: int | None) -> _Going:
-        """The rule's own state after a restart."""
+        """State of the wrapped rule after a restart."""
         return _Going(self.rule.restart(state.inner, n_rows))
 
     def validate_on(self, state: _Going, X: Any, labels: NDArray[np.float64]) -> None:
-        """Hand the rows on."""
+        """Pass the rows to the wrapped rule."""
         self.rule.validate_on(state.inner, X, labels)
 
     def next_pause(self, state: _Going) -> Pause:
-        """The rule's own, and after it has fired the sample to continue to."""
+        """Next pause of the wrapped rule; after it has fired, the sample to continue to."""
         return Pause(step=state.target) if state.stop is not None else self.rule.next_pause(state.inner)
 
     def watches(self, state: _Going, rows: Rows) -> tuple[Watch, ...]:
-        """The rule's own, until it has fired."""
+        """Watches of the wrapped rule, until it has fired."""
         return () if state.stop is not None else self.rule.watches(state.inner, rows)
 
     def observe(self, state: _Going, progress: Progress) -> Stop | None:
-        """Fire once the rule has, and the further samples are used."""
+        """Fire once the wrapped rule has fired, and the further samples are used."""
         if state.stop is None:
             state.stop = self.rule.observe(state.inner, progress)
             if state.stop is None:
@@ -97,11 +97,11 @@ class Then(StopRule):
 
     @property
     def label(self) -> str:
-        """As the rule."""
+        """Label of the wrapped rule."""
         return self.rule.label
 
     def describe(self, state: _Going, progress: Progress) -> str:
-        """As the rule, or that it continues."""
+        """Description of the wrapped rule or, once it has fired, of the continuation."""
         if state.stop is None:
             return self.rule.describe(state.inner, progress)
         return f"fired ({state.stop.reason}) and continues to sample {state.target:,}"

@@ -16,14 +16,14 @@ from sgdone.sums.second_order import Curvature, CurvatureProduct, SecondOrder, S
 from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
-#: A point and the direction there, by sums that are asked for.
+#: Generator that yields the sums it needs, and returns a point and the direction there.
 Found = Generator[RowSum, Any, tuple["Point", "Array | None"]]
 
 #: Largest number of coefficients whose curvature is factorised: beyond, its memory and its time grow too large.
 MOST_FACTORISED = 4096
 #: Eigenvalues below this share of the largest are taken for 0: along such directions the loss does not change.
 _FLAT = 1e-12
-#: The same, as a ratio of the diagonals of a Cholesky factor in single precision.
+#: Such a share in single precision, as a ratio of the diagonals of a Cholesky factor.
 _FLAT_SINGLE = 1e-3
 #: Rows of a matrix whose triangle is copied at once.
 _STRIP = 256
@@ -141,7 +141,7 @@ class Factors:
         lower = _lapack("potri", self.cholesky.dtype)(self.cholesky, lower=1)[0]
         found = np.array(lower.T, order="C")
         for first in range(0, len(found), _STRIP):
-            # Above the diagonal are the numbers of LAPACK; below it is what was there before.
+            # LAPACK has written above the diagonal only.
             strip = slice(first, first + _STRIP)
             found[strip, :first] = found[:first, strip].T
             found[strip, strip] = np.triu(found[strip, strip]) + np.triu(found[strip, strip], 1).T
@@ -163,7 +163,7 @@ class Directions(ABC):
         Units of the sums.
     """
 
-    #: The curvature that is asked for at each model that is tried.
+    #: Curvature that is requested at each model that is tried.
     curvature: Curvature
     #: Whether directions are exact, so that a last step can be made without evaluating the objective after it.
     are_exact: ClassVar[bool] = True
@@ -172,28 +172,28 @@ class Directions(ABC):
 
     @property
     def first_curvature(self) -> Curvature:
-        """That at the start."""
+        """Curvature that is requested at the start."""
         return self.curvature
 
     @abstractmethod
     def at(self, at: Point) -> Found:
-        """The direction at a point, and the point with its curvature if that was evaluated for it.
+        """Direction at a point, and the point with its curvature if that was evaluated.
 
         The direction is None if the gradient has a part along which the objective has no curvature.
         """
 
     def with_curvature(self, at: Point, direction: Array) -> Found:
-        """The same once the curvature at the point is known, if directions are found by it."""
+        """Compute the direction again with the curvature at the point, if directions depend on it."""
         return at, direction
         yield
 
 
 @final
 class ByFactors(Directions):
-    """By factors of the curvature.
+    """Directions from factors of the curvature.
 
-    Where the curvature is expensive it is evaluated now and then: at other points directions are found by conjugate
-    gradients, preconditioned with the factors of an earlier one.
+    Where the curvature is expensive it is evaluated at some points only: at others, directions are found by
+    conjugate gradients, preconditioned with the factors of an earlier curvature.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class ByFactors(Directions):
     cheap : bool
         Whether the curvature is evaluated at each point.
     factors : Factors, optional
-        Those of an earlier curvature.
+        Factors of an earlier curvature.
     single : bool
         Whether single precision is enough, because an expensive curvature only preconditions.
     constant : bool
@@ -231,12 +231,12 @@ class ByFactors(Directions):
 
     @property
     def first_curvature(self) -> Curvature:
-        """That at the start: without factors it is needed."""
+        """Curvature that is requested at the start: it is needed unless factors are given."""
         return self._full if self._factors is None else self.curvature
 
     @property
     def factors(self) -> Factors:
-        """Those of the curvature that was evaluated last."""
+        """Factors of the curvature that was evaluated last."""
         assert self._factors is not None
         return self._factors
 
@@ -246,7 +246,7 @@ class ByFactors(Directions):
         return self._single
 
     def at(self, at: Point) -> Found:
-        """By factors, or by conjugate gradients if the curvature was evaluated elsewhere."""
+        """Direction from factors, or by conjugate gradients if the curvature was evaluated elsewhere."""
         if at.sums.curvature.size:
             return self._by_curvature(at)
         if self._constant:
@@ -256,7 +256,7 @@ class ByFactors(Directions):
         return (at, direction) if converged else (yield from self.with_curvature(at, direction))
 
     def with_curvature(self, at: Point, direction: Array) -> Found:
-        """By factors."""
+        """Compute the direction again from factors of the curvature at the point."""
         if at.sums.curvature.size or self._constant:
             return at, direction
         sums: SecondOrder = yield SecondOrderAt(self.system, at.model, self._full)
@@ -285,7 +285,7 @@ class ByFactors(Directions):
 
 @final
 class ByProducts(Directions):
-    """By conjugate gradients, preconditioned by the diagonal of the curvature.
+    """Directions by conjugate gradients, preconditioned by the diagonal of the curvature.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ class ByProducts(Directions):
         self.system, self._residual, self._most_products = system, residual, most_products
 
     def at(self, at: Point) -> Found:
-        """The products at the point."""
+        """Direction by products with the curvature at the point."""
         free = np.isfinite(at.penalties)[:, None]
         scale = at.sums.diagonal + np.where(free, at.penalties[:, None], 0.0)
         inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=free & (scale > 0))

@@ -17,16 +17,16 @@ from sgdone.sums.second_order import Curvature, SecondOrder, SecondOrderAt
 from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
-#: A search: it yields sums, is sent their values, and returns what it found.
+#: Generator that yields sums, is sent their values, and returns the minimum.
 Search = Generator[RowSum, Any, "Minimum"]
 
 #: Newton's decrement of an optimum: every coefficient is within 1e-4 standard errors of the exact one.
 EXACT = 5e-9
-#: Steps, after which a search is left as it is, and how many of them in a row may fail to lower the objective.
+#: Largest number of steps of a search, and of consecutive steps that do not lower the objective.
 MOST_STEPS, _MOST_IDLE = 60, 6
-#: Shares of a step: as long as the objective does not decrease enough.
+#: Fractions of a step that are tried, until the objective decreases enough.
 SHARES = tuple(0.5**k for k in range(40))
-#: Share of the decrease that the gradient promises which a step must reach, and rounding of the objective.
+#: Fraction of the decrease predicted by the gradient that a step must reach, and rounding of the objective.
 ENOUGH, ROUNDING = 1e-4, 1e-13
 #: Residuals below this share of the targets are rounding errors.
 RESIDUAL_ROUNDING = 1e-11
@@ -58,11 +58,11 @@ class Problem:
     least_dispersion: float = 0.0
 
     def penalised(self, strength: float) -> "Problem":
-        """The same with another penalty."""
+        """The problem with another penalty."""
         return replace(self, penalties=self.system.penalties(strength))
 
     def second_order(self, model: Array, curvature: Curvature) -> SecondOrderAt:
-        """The sum to ask for at a model."""
+        """The sum to request at a model."""
         return SecondOrderAt(self.system, model, curvature)
 
     def at(self, model: Array, sums: SecondOrder) -> Point:
@@ -70,11 +70,11 @@ class Problem:
         return Point.of(sums, model, self.penalties)
 
     def dispersion(self, sums: SecondOrder) -> float:
-        """`SecondOrder.dispersion`, but for rounding."""
+        """`SecondOrder.dispersion`, at least ``least_dispersion``."""
         return max(sums.dispersion(self.system.objective), self.least_dispersion)
 
     def enough(self, tol: float, at: Point) -> float:
-        """The decrement at which a search ends: any, where the residuals of a regression are rounding errors."""
+        """Decrement at which a search ends: any, where the residuals of a regression are rounding errors."""
         if 0.0 < at.sums.dispersion(self.system.objective) <= self.least_dispersion:
             return np.inf
         wanted = tol * min(1.0, at.sums.weight / self.n_rows) * self.dispersion(at.sums)
@@ -87,7 +87,7 @@ class Problem:
 @final
 @dataclass(frozen=True)
 class Minimum:
-    """Where a search ended.
+    """Result of a search.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Minimum:
 
 @dataclass
 class Position:
-    """Where a search is, for those who follow it: the last point that it accepted, and the last decrement."""
+    """Progress of a search: the last accepted point, and the last decrement."""
 
     at: Point | None = None
     decrement: float = np.inf
@@ -143,7 +143,7 @@ def minimise(
     Parameters
     ----------
     problem : Problem
-        What is minimised.
+        The objective to minimise.
     start : ndarray
         The model to start from.
     tol : float
@@ -155,7 +155,7 @@ def minimise(
     most_steps : int
         Steps after which the search has stalled.
     position : Position, optional
-        Is told where the search is.
+        Updated with the progress of the search.
     """
     position = position or Position()
     model = np.where(np.isfinite(problem.penalties)[:, None], start, 0.0)
@@ -167,7 +167,7 @@ def minimise(
         position.at = at
         at, direction = yield from directions.at(at)
         if direction is not None and tol > EXACT and at.decrement(direction) <= problem.enough(tol, at):
-            # Those who ask for less than the optimum use the curvature there.
+            # With a tolerance above the exact one, callers use the curvature there.
             at, direction = yield from directions.with_curvature(at, direction)
         if direction is None:
             position.decrement = np.inf
@@ -192,7 +192,7 @@ def minimise(
 
 
 def answered(rows: RowSource, search: Generator[RowSum, Any, Any]) -> Any:
-    """What a search finds whose sums are answered by rows."""
+    """Run a search to its end, with sums computed by ``rows``, and return its result."""
     value = None
     while True:
         try:
@@ -204,17 +204,17 @@ def answered(rows: RowSource, search: Generator[RowSum, Any, Any]) -> Any:
 
 @final
 class Followed:
-    """A search that is followed reading by reading, with sums that are answered by rows.
+    """Run a search one reading of the rows at a time.
 
     Parameters
     ----------
     rows : RowSource
-        Who answers.
+        Rows over which the sums are computed.
     search : generator
         Yields sums, or None for a reading that it makes itself. It begins at once.
     each_counts : bool
-        Whether each sum is a reading of its own; otherwise those that are no passes are answered with the one before
-        them.
+        Whether each sum is a reading of its own; otherwise sums that are not passes are computed together with the
+        one before them.
 
     Attributes
     ----------
@@ -230,7 +230,7 @@ class Followed:
         self._go_on(None)
 
     def read(self) -> tuple[RowSum | None, Any]:
-        """Answer the sum that the search waits for; returns it with its value."""
+        """Compute the sum that the search is waiting for; returns the sum and its value."""
         request = self._wanted
         value = None if request is None else self._rows.sum(request)
         self._go_on(value)
@@ -246,7 +246,7 @@ class Followed:
 
 
 def together(searches: Sequence[Generator[RowSum, Any, Any]]) -> Generator[RowSum, Any, list[Any]]:
-    """Advance several searches on the same readings of the rows; returns what they find."""
+    """Advance several searches on the same readings of the rows; returns their results."""
     wanted, found = dict[int, RowSum](), dict[int, Any]()
 
     def advance(number: int, value: Any) -> None:

@@ -60,7 +60,7 @@ class ActiveRule:
         return self.rule.next_pause(self.state)
 
     def watches(self, rows: Rows) -> tuple[Watch, ...]:
-        """What the loop must check sample by sample."""
+        """Checks that the loop must make at every sample."""
         return self.rule.watches(self.state, rows)
 
     def observe(self, progress: Progress) -> Stop | None:
@@ -79,17 +79,17 @@ class _Safeguard(StopRule):
     is_budget: ClassVar[bool] = True
 
     def start(self, n_rows: int | None) -> int | None:
-        """As the budget."""
+        """State of the budget."""
         return self.budget.start(n_rows)
 
     def next_pause(self, state: int | None) -> Pause:
-        """As the budget."""
+        """Next pause of the budget."""
         return self.budget.next_pause(state)
 
     def observe(self, state: int | None, progress: Progress) -> Stop | None:
-        """As the budget."""
+        """Reason to stop, once the budget is spent."""
         return self.budget.observe(state, progress)
 
     def describe(self, state: int | None, progress: Progress) -> str:
-        """Empty: the user did not give it."""
+        """Empty description, because the user did not give the budget."""
         return ""

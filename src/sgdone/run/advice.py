@@ -1,4 +1,4 @@
-"""What to do next, from how a run went."""
+"""Advice about what to do next, from the course of a run."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -24,7 +24,7 @@ _DIFFERENT_SCALE = 30.0
 
 
 def divergence_reason(report: Report) -> str:
-    """What was not finite, and at which step size."""
+    """Reason of a divergence, with the step size."""
     size = f" at step size {report.step_size:.3g}" if np.isfinite(report.step_size) else ""
     return f"a prediction or a step exceeded the largest float{size}; the last finite weights are kept"
 
@@ -32,7 +32,7 @@ def divergence_reason(report: Report) -> str:
 def with_advice(
     ended: Stop, method: Method, state: Any, trace: Trace, stream: Stream, pass_loss: float, automatic_step: bool
 ) -> Stop:
-    """The same end with advice; an end that looks like convergence but cannot be trusted is called a stall."""
+    """Add advice to the end of a run; an end that looks like convergence but cannot be trusted becomes a stall."""
     if ended.status is Status.DIVERGED:
         return replace(ended, advice=_smaller_steps(method, stream, automatic_step))
     if ended.status in (Status.INTERRUPTED, Status.STOPPED):
@@ -51,7 +51,7 @@ def with_advice(
     spread = _spread(method, stream, _DIFFERENT_SCALE if lost or worse else FAR)
     default = "LinearRegressor" if method.objective(state).is_regression else "LinearClassifier"
     if lost or spread or worse:
-        # That nothing improves any more says nothing about columns that have hardly moved.
+        # A loss that no longer improves says nothing about columns whose weights have hardly moved.
         doubtful = ended.status is Status.CONVERGED and (ended.assumes_scaled or lost is not None)
         what = lost.advice(spread, worse, default) if lost else _scale_columns(spread, worse, default)
         evidence = ended.evidence | (lost.evidence() if lost else {})
@@ -64,7 +64,7 @@ def with_advice(
 
 
 def _spread(method: Method, stream: Stream, far: float = FAR) -> str:
-    """Which columns differ in scale from the others by a factor; empty for a method that can cope with it."""
+    """Columns whose scale differs from the others by a factor, as text; empty for a method that can cope with it."""
     if method.offers.any_scales:
         return ""
     block = stream.block
@@ -73,7 +73,7 @@ def _spread(method: Method, stream: Stream, far: float = FAR) -> str:
 
 
 def _smaller_steps(method: Method, stream: Stream, automatic_step: bool) -> str:
-    """What keeps a method from diverging, of what was not tried."""
+    """Advice against divergence: options that were not tried yet."""
     spread = _spread(method, stream)
     options = [] if automatic_step else ['step="auto"', "a smaller step"]
     # Only implicit steps need a loss that is convex.
@@ -84,7 +84,7 @@ def _smaller_steps(method: Method, stream: Stream, automatic_step: bool) -> str:
 
 
 def _scale_columns(spread: str, worse: bool, default: str) -> str:
-    """What columns of different scales did, or are likely to have done."""
+    """Advice about columns of different scales, and their effect."""
     found = "The predictions during the last pass were worse than predicting 0 for every row: " if worse else ""
     if not spread:
         return f"{found}use a smaller step, or check that the features have to do with the labels."
@@ -102,23 +102,23 @@ def _is_worse_than_zero(method: Method, state: Any, trace: Trace, pass_loss: flo
         return False
     loss = objective.loss
     at_zero = loss.kernel.value(0.0, 1.0, loss.parameters)  # as plain Python: not worth compiling
-    last = pass_loss  # of a method that makes several passes between two rows of the trace
+    last = pass_loss  # for a method that makes several passes between two rows of the trace
     if not last > 0 or trace[-1].passes - (trace[-2].passes if len(trace) > 1 else 0.0) <= 1:
         last = _mean_loss(trace, trace["passes"] > trace[-1].passes - 1)
-    # After one step that reads all rows it is that very loss, but for rounding.
+    # After one step that reads all rows both are equal, up to rounding.
     return last > at_zero * (1.0 + 1e-9)
 
 
 @dataclass(frozen=True)
 class _LostToConstant:
-    """A measure by which a model is clearly worse than the same prediction for all rows, and both values of it."""
+    """Metric by which a model is clearly worse than the same prediction for all rows, with both values."""
 
     measure: Literal["accuracy", "loss"]
     own: float
     constant: float
 
     def advice(self, spread: str, worse_than_zero: bool, default: str) -> str:
-        """Both values, and what to do."""
+        """Advice with both values."""
         found = (
             f"The model is worse than the same prediction for all rows: its {self.measure} is {self.own:.3g}, that of "
             f"a constant {self.constant:.3g}."
@@ -128,7 +128,7 @@ class _LostToConstant:
         return f"{found} Standardise the features, allow more passes, or use {default}, which scales them."
 
     def evidence(self) -> dict[str, float]:
-        """Both values."""
+        """Both values, for the verdict."""
         return {f"model_{self.measure}": self.own, f"constant_{self.measure}": self.constant}
 
 
@@ -221,6 +221,6 @@ def _still_falling(trace: Trace, n_rows: int) -> str:
 
 
 def _mean_loss(trace: Trace, chosen: NDArray[np.bool_]) -> float:
-    """Mean progressive loss over some stretches, weighted by their samples; NaN if there is none."""
+    """Mean progressive loss over some rows of the trace, weighted by their samples; NaN if there is none."""
     samples = np.diff(trace["step"], prepend=0)
     return float(np.average(trace["loss"][chosen], weights=samples[chosen])) if chosen.any() else float("nan")

@@ -1,4 +1,4 @@
-"""Checkpoints of a run: what it takes to go on, written now and then, and when a signal ends the run."""
+"""Checkpoints of a run: the state needed to continue it, written regularly, and when a signal ends the run."""
 
 import time
 from collections.abc import Callable
@@ -18,9 +18,9 @@ class Snapshot:
     Parameters
     ----------
     state, rule_state
-        Those of the method and of the rule.
+        States of the method and of the rule.
     trace : Trace
-        What was measured so far.
+        Measurements so far.
     passes_begun, blocks_taken, rows_read : int
         Where the run is: passes begun, blocks taken of the last of them, and rows read in all.
     seconds : float
@@ -28,9 +28,9 @@ class Snapshot:
     pass_loss : float
         Mean progressive loss of the pass so far.
     rows : tuple of int
-        How many rows were read in the first pass, and a digest of them: other rows are not continued with.
+        Number of rows read in the first pass, and a digest of them: a run does not continue with other rows.
     phase : {"main", "exact"}
-        What comes next.
+        The next phase.
     position : int or None
         Before the exact phase: the position in the last block taken.
     ended : Stop or None
@@ -53,14 +53,14 @@ class Snapshot:
 
 @final
 class Checkpoints:
-    """When a snapshot is written, and how.
+    """Schedule and writer of snapshots.
 
     Parameters
     ----------
     write : callable
         Writes a snapshot; returns whether that was possible.
     every : float
-        Seconds between two of them.
+        Seconds between two snapshots.
     """
 
     def __init__(self, write: Callable[[Snapshot], bool], every: float) -> None:
@@ -69,7 +69,7 @@ class Checkpoints:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time for the next one, or a signal was received."""
+        """Whether it is time for the next snapshot, or a signal was received."""
         return bool(interruption.received()) or time.monotonic() - self._last >= self._every
 
     def write(self, snapshot: Snapshot) -> bool:

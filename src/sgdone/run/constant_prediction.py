@@ -1,4 +1,4 @@
-"""The least that a model must reach: the same prediction for all rows."""
+"""Constant predictions: the baseline that a model must beat."""
 
 from typing import Final
 

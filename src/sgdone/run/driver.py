@@ -24,10 +24,10 @@ from sgdone.run.trace import Trace, TraceRow
 from sgdone.run.verdict import Verdict
 from sgdone.steps.step_size import StepSize
 
-#: Called after each stretch of rows; a returned text stops the run.
+#: Called after each chunk of rows; a returned text stops the run.
 Hook = Callable[[Progress], str | None]
 
-#: What a trace can keep beside loss and error.
+#: Measurements that a trace can keep in addition to loss and error.
 Monitor = Literal["margins"]
 
 #: Entries of rows between two calls of the rules: about ten milliseconds of work.
@@ -44,7 +44,7 @@ class Clock:
     began : float
         When the fit began, by ``time.perf_counter``.
     turn, turns : int
-        Runs that follow each other: the number of this one, from 0, and how many there are.
+        Number of this run among those that follow each other, from 0, and their number.
     trace : tuple of TraceRow
         Readings of all rows before the run, which are part of it.
     """
@@ -58,18 +58,18 @@ class Clock:
 @final
 @dataclass(frozen=True)
 class Result:
-    """What a run leaves.
+    """Result of a run.
 
     Parameters
     ----------
     model : Model
         In the user's units.
     trace, verdict : Trace, Verdict
-        How it came about, and why it ended.
+        Measurements during the run, and why it ended.
     objective : Objective
-        What was minimised, with the penalty that the method chose.
+        Objective, with the penalty that the method chose.
     state, rule_state
-        What it takes to continue.
+        States of the method and of the rule, to continue from.
     rows_read, passes_begun : int
         Rows read and passes begun so far.
     rule : str
@@ -107,15 +107,15 @@ def run(
     """Train until a rule stops it.
 
     A signal that `sgdone.interruption` has remembered ends it too: between two blocks with a checkpoint if there are
-    checkpoints, otherwise between two stretches. Before there is a model it raises KeyboardInterrupt.
+    checkpoints, otherwise between two chunks of rows. Before there is a model it raises KeyboardInterrupt.
 
     Parameters
     ----------
     source : Source
         Where the rows come from.
     objective, stop, step : Objective, StopRule, StepSize
-        What to minimise, until when, and with which step sizes (by default the method's own). A rule that may never
-        fire gets a budget of 100 passes.
+        Objective, stopping rule and step sizes (by default the method's own). A rule that may never fire gets a budget
+        of 100 passes.
     phases : Method or sequence of Method
         The method, or methods that are trained in turn, each where it is worthwhile after those before it. One of them,
         the main method, is not optional: a run can be continued with it.
@@ -127,9 +127,9 @@ def run(
         Another run to continue, bit for bit if it ended with a pass; its state is changed in place, and its objective
         and step size stay as they were. A rule that is not that of the other run starts again.
     hooks : sequence of callables
-        Called after each stretch of rows; a returned text stops the run.
+        Called after each chunk of rows; a returned text stops the run.
     monitors : sequence of str
-        What the trace keeps beside loss and error: "margins", for two classes.
+        Measurements that the trace keeps in addition to loss and error: "margins", for two classes.
     block_size : int, optional
         Rows between two calls of the rules; it never changes a result.
     checkpoints : Checkpoints, optional
@@ -188,7 +188,7 @@ def run(
 
 @final
 class TrainingLoop:
-    """The loop of a run, and what outlives a change of phase: the stream, the trace, the rule and the clock."""
+    """The loop of a run, and the objects that all phases share: the stream, the trace, the rule and the clock."""
 
     def __init__(
         self,
@@ -216,10 +216,10 @@ class TrainingLoop:
         self._passes_before = len(clock.trace)
         self._rows_before = self._passes_before * (stream.n_rows or 0)
         self._optional_passes = 0.0
-        #: Updates beside those of the method whose model is returned.
+        #: Updates in addition to those of the method whose model is returned.
         self._further_updates = 0
         self._main_state: Any = None
-        #: What is said of phases whose models are not used.
+        #: Remarks about discarded phases, for the verdict.
         self._remarks: list[str] = []
         #: The snapshot between two phases, and whether the last snapshot could be written.
         self._between_phases: Snapshot | None = None
@@ -284,7 +284,7 @@ class TrainingLoop:
         self._rule = ActiveRule(self._stop, self.stream, passes_before=self._passes_before)
 
     def train_optional(self, phase: Method, before: Trained | None) -> Trained | None:
-        """Train a phase; what was found before it if it did not reach its end, or found nothing better."""
+        """Train a phase; returns ``before`` if the phase did not reach its end, or found nothing better."""
         if before is not None:
             self._write_between_phases(before)
             self.stream.count_readings()
@@ -317,7 +317,7 @@ class TrainingLoop:
         return Trained(phase, state, phase.solution(state), ended)
 
     def _unused(self, phase: Method, passes: float, ended: Stop, before: Trained | None) -> Trained | None:
-        """What was found before a phase whose model is not used, which the verdict mentions."""
+        """Discard a phase: return ``before``, and mention the phase in the verdict."""
         if ended.status in (Status.INTERRUPTED, Status.STOPPED):
             return None if before is None else replace(before, ended=ended)
         count = f"{passes:.3g} pass{'' if passes == 1 else 'es'}" if passes < 100 else f"{passes:,.0f} passes"
@@ -332,7 +332,7 @@ class TrainingLoop:
 
     @property
     def _passes(self) -> float:
-        """Passes of the stream, and of those before it."""
+        """Passes of this stream and of earlier ones."""
         stream = self.stream
         return stream.passes + (self._rows_before / stream.n_rows if stream.n_rows else self._passes_before)
 
@@ -464,7 +464,7 @@ class TrainingLoop:
         return None
 
     def result(self, best: Trained, *, automatic_step: bool) -> Result:
-        """All that the run leaves."""
+        """Result of the run."""
         method, state, stream, main = best.method, best.state, self.stream, self._main
         ended = method.review(state, best.ended, self.source.feature_names)
         ended = with_advice(ended, method, state, self.trace, stream, self._pass_loss, automatic_step)
@@ -510,7 +510,7 @@ def _end_of_part(source: Source, progress: Progress) -> Stop | None:
 
 
 def _raise_for_bad_row(block: Block, report: Report) -> None:
-    """Raise if the row at which a stretch ended is to blame; if it is not, the weights have diverged."""
+    """Raise if the row at which a chunk ended cannot be used; otherwise the weights have diverged."""
     row = int(block.order[report.position]) if report.bad_row is None else report.bad_row
     if report.ending == "not sound":
         block.rows.check_indices()

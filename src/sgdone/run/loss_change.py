@@ -31,7 +31,7 @@ def differences(means: Array, cuts: NDArray[np.intp], jump: Array, log_chance: f
 
     Bernstein's inequality: the mean of n independent numbers of variance v, none of which exceeds its mean by more than
     ``jump``, exceeds it by √(2vL/n) + jump·L/(3n) with a probability below exp(−L). The variance is that of groups
-    beside their own side of the cut, with the covariances of neighbouring groups (Newey & West 1987) if that is larger.
+    about their side's mean, with the covariances of neighbouring groups (Newey & West 1987) if that is larger.
     """
     n = means.shape[1]
     means = means - means.mean(axis=1, keepdims=True)
@@ -80,7 +80,7 @@ CLIPS = np.array([16.0, 128.0, 1024.0])
 LOWEST_LEVEL, HIGHEST_LEVEL = 0.5, 4.0
 #: Minus the logarithm of the probability that chance explains a difference, in the first million rows.
 LOG_CHANCE, MILLION = 10.0, 1e6
-#: By which factor losses of the next few rows may add to a large one.
+#: Factor by which losses of the next few rows may add to a large one.
 ECHO = 2.0
 #: Losses beyond this are cut off, so that sums do not overflow.
 LARGEST = 1e100

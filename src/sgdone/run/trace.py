@@ -1,4 +1,4 @@
-"""What was measured during a fit, block by block."""
+"""Measurements during a fit, block by block."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Traffic:
-    """One round of a fit on a cluster: what the partitions were asked for, and the bytes of requests and answers.
+    """One round of a fit on a cluster: the name of the request, and the bytes of requests and answers.
 
     Parts of a request that an earlier round has sent are not counted again: the workers keep them.
     """
@@ -50,7 +50,7 @@ class TraceRow:
 #: Columns of a trace: numbers that every row has, and those of the margins, which it has with ``monitors=["margins"]``.
 MEASURES = ("step", "passes", "loss", "error", "step_size", "seconds")
 MARGINS = tuple(f"margin_{field.name}" for field in fields(MarginStatistics))
-#: Those of a fit on a cluster.
+#: Further columns of a fit on a cluster.
 TRAFFIC = tuple(field.name for field in fields(Traffic))
 
 
@@ -64,7 +64,7 @@ class Trace(Sequence[TraceRow]):
     verdict : Verdict, optional
         Where and why the fit stopped; marked in the picture.
     task : {"classification", "regression"}
-        What ``error`` means in the rows.
+        Task of the fit, which determines what ``error`` means.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class Trace(Sequence[TraceRow]):
 
     @property
     def has_traffic(self) -> bool:
-        """Whether it is that of a fit on a cluster, a row a round."""
+        """Whether the trace is that of a fit on a cluster, with one row per round."""
         return bool(self._rows) and all(row.traffic is not None for row in self._rows)
 
     def labels(self) -> list[Any]:
@@ -126,7 +126,7 @@ class Trace(Sequence[TraceRow]):
         return list(dict.fromkeys(row.label for row in self._rows))
 
     def to_frame(self) -> "pd.DataFrame":
-        """The trace as a pandas data frame, a row a block."""
+        """The trace as a pandas data frame, with one row per block."""
         try:
             import pandas as pd
         except ImportError as error:
@@ -139,7 +139,7 @@ class Trace(Sequence[TraceRow]):
     def plot(self) -> "NDArray[Any]":
         """Draw progressive loss, error and step size against samples, the stop marked; returns the axes.
 
-        Of a fit on a cluster, loss and error at each evaluation, and the bytes sent so far.
+        For a fit on a cluster: loss and error at each evaluation, and the bytes sent so far.
         """
         from sgdone.run.trace_plot import plot_trace
 

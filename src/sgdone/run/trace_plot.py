@@ -24,8 +24,8 @@ _MOST_CLASSES = 10
 def plot_trace(trace: Trace) -> "NDArray[Any]":
     """Draw loss, error and step size against the number of samples or updates, with the stop marked.
 
-    Each point is one block of rows, drawn at its last sample, without smoothing. Thin lines mark the ends of passes. Of
-    a fit on a cluster the points are evaluations, and the last panel has the bytes sent and received so far.
+    Each point is one block of rows, drawn at its last sample, without smoothing. Thin lines mark the ends of passes.
+    For a fit on a cluster the points are evaluations, and the last panel has the bytes sent and received so far.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from typing import Any, Literal, final
 
 from sgdone.interfaces.stop import Status
 
-#: From best to worst, for a verdict over several classes.
+#: Statuses from best to worst, for a verdict over several classes.
 _SEVERITY = list(Status)
 
 
@@ -34,7 +34,7 @@ class Verdict:
     per_class : dict
         For several classes one-vs-rest, each class's own verdict.
     counts : {"sample", "update"}
-        What ``step`` counts: an update that uses one row is called a sample.
+        Unit of ``step``: an update that uses one row is called a sample.
     streamed : bool
         Whether the rows came by ``partial_fit``.
     finish_passes : float

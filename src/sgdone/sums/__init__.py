@@ -1,4 +1,4 @@
-"""What adds up over rows, whatever blocks, threads or machines they are in."""
+"""Sums over rows, whatever blocks, threads or machines the rows are in."""
 
 from sgdone.sums.second_order import SecondOrder, curvature_products, second_order
 

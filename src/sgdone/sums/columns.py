@@ -46,7 +46,7 @@ class ColumnMoments:
 @final
 @dataclass(frozen=True)
 class EntryMoments:
-    """Total weight of sparse rows, and of each column the weight of its entries that are not 0, and their squares."""
+    """Total weight of sparse rows; for each column, the weight and the weighted squares of its nonzero entries."""
 
     rows: float
     counts: Array

@@ -23,8 +23,8 @@ class Outputs(NamedTuple):
 class Curved(NamedTuple):
     """Arrays of a product of curvatures with directions; see `sgdone.kernels.csr_columns.make_curved`.
 
-    Of these ``columns`` and ``intercepts`` are the directions, ``shares`` and ``weights`` the second derivatives and
-    weights of the rows; ``scores``, ``changes``, ``totals`` and ``found`` are written.
+    ``columns`` and ``intercepts`` are the directions, ``shares`` and ``weights`` the second derivatives and weights of
+    the rows; ``scores``, ``changes``, ``totals`` and ``found`` are written.
     """
 
     columns: Array
@@ -54,7 +54,7 @@ class Curved(NamedTuple):
 
 
 class FoldRows(ABC):
-    """Rows of positive weight, to be multiplied by several columns.
+    """Rows of positive weight that are multiplied by several columns.
 
     Columns are in the rows' own units: those of scaled rows times ``inverse``.
     """
@@ -65,7 +65,7 @@ class FoldRows(ABC):
 
     @abstractmethod
     def width(self, n_columns: int) -> int:
-        """Columns that arrays must have for this many: further ones are 0."""
+        """Number of columns that arrays must have for ``n_columns`` columns; the additional ones are 0."""
 
     @abstractmethod
     def dots(self, columns: Array, intercepts: Array) -> Array:
@@ -89,22 +89,22 @@ class SparseFoldRows(FoldRows):
         self.n_rows, self.n_features, self.inverse = self._rows.size, block.rows.n_features, 1.0 / scale
 
     def width(self, n_columns: int) -> int:
-        """Groups of four."""
+        """Number of columns, rounded up to a multiple of four."""
         return padded(n_columns)
 
     def dots(self, columns: Array, intercepts: Array) -> Array:
-        """One pass."""
+        """Scores of the rows, in one pass."""
         found = np.tile(intercepts, (self.n_rows, 1))
         make_dots(self._types, lanes_of(intercepts.size))(*self._arrays, self._rows, columns, found)
         return found
 
     def adds(self, values: Array, found: Array, *, squared: bool = False) -> None:
-        """One pass."""
+        """Add the sums, in one pass."""
         add = make_adds(self._types, lanes_of(values.shape[1]), 2 if squared else 1)
         add(*self._arrays, self._rows, values, found)
 
     def curved(self, work: Curved) -> None:
-        """One pass, in which each row is read once."""
+        """Multiply curvatures by directions, in one pass that reads each row once."""
         multiply = make_curved(self._types, lanes_of(work.shares.shape[1]))
         multiply(*self._arrays, self._rows, *work[:4], *work.outputs, *work[5:])
 
@@ -118,23 +118,23 @@ class DenseFoldRows(FoldRows):
         self.n_rows, self.n_features, self.inverse = pieces.n_rows, pieces.n_features, np.ones(pieces.n_features)
 
     def width(self, n_columns: int) -> int:
-        """No further columns."""
+        """Number of columns; none are added."""
         return n_columns
 
     def dots(self, columns: Array, intercepts: Array) -> Array:
-        """One product a piece."""
+        """Scores of the rows, by one product per piece."""
         model = np.vstack([columns, intercepts])
         return np.concatenate([piece.rows.times(model) for piece in self._pieces])
 
     def adds(self, values: Array, found: Array, *, squared: bool = False) -> None:
-        """One product a piece."""
+        """Add the sums, by one product per piece."""
         for k, piece in enumerate(self._pieces):
             part = values[k * PIECE : (k + 1) * PIECE]
             sums = piece.rows.squared_transposed_times(part) if squared else piece.rows.transposed_times(part)
             found += sums[:-1]
 
     def curved(self, work: Curved) -> None:
-        """Two products a piece."""
+        """Multiply curvatures by directions, by two products per piece."""
         model, found = np.vstack([work.columns, work.intercepts]), work.found
         for k, piece in enumerate(self._pieces):
             here = slice(k * PIECE, (k + 1) * PIECE)
@@ -154,22 +154,22 @@ class MixedFoldRows(FoldRows):
         self.inverse = np.concatenate([dense.inverse, entries.inverse])
 
     def width(self, n_columns: int) -> int:
-        """As many as sparse rows need."""
+        """Number of columns that sparse rows need."""
         return self._entries.width(n_columns)
 
     def dots(self, columns: Array, intercepts: Array) -> Array:
-        """The intercepts are added once."""
+        """Scores of the rows; the intercepts are added once."""
         found = self._entries.dots(columns[self._n_dense :], intercepts)
         found += self._dense.dots(columns[: self._n_dense], np.zeros_like(intercepts))
         return found
 
     def adds(self, values: Array, found: Array, *, squared: bool = False) -> None:
-        """Each part to its own columns."""
+        """Add the sums of each part to its own columns."""
         self._dense.adds(values, found[: self._n_dense], squared=squared)
         self._entries.adds(values, found[self._n_dense :], squared=squared)
 
     def curved(self, work: Curved) -> None:
-        """Two products of each part."""
+        """Multiply curvatures by directions, by two products of each part."""
         work.scores[:] = self.dots(work.columns, work.intercepts)
         work.bend()
         self.adds(work.changes, work.found)

@@ -1,4 +1,4 @@
-"""Means and products of columns and targets about them: all that least squares needs, in one pass."""
+"""Means and products of columns and targets about them: the sums for least squares, in one pass."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -91,7 +91,7 @@ def _mixed_piece(part: MixedMatrix, labels: Array, weights: Array, centred: bool
 
 
 def _sparse_piece(part: sparse.csr_array, labels: Array, weights: Array, total: float, centred: bool) -> Gram:
-    """Products of the rows as they are; the means are taken off afterwards."""
+    """Products of the rows as they are; the means are subtracted afterwards."""
     width = part.shape[1]
     types = " ".join(str(array.dtype) for array in (part.data, part.indices, part.indptr))
     found = np.zeros((width + 1, width + 1, 1))

@@ -1,4 +1,4 @@
-"""Adding up in a fixed tree, so that the result does not depend on who computed which part when."""
+"""Adding up in a fixed tree, so that the result does not depend on where and when each part was computed."""
 
 from collections.abc import Iterable
 from typing import Any, Protocol, Self, TypeVar, final

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 @final
 class MixedRows(ScaledRows):
-    """Rows (x̃, z̃, 1) with dense x̃ and sparse z̃: each part in its own way, and products of both.
+    """Rows (x̃, z̃, 1) with dense x̃ and sparse z̃: products of each part by its own methods, and products of both.
 
     Parameters
     ----------
@@ -29,22 +29,22 @@ class MixedRows(ScaledRows):
         self._dense, self._entries, self._n_dense = dense, entries, n_dense
 
     def times(self, model: Array) -> Array:
-        """The intercept is added once."""
+        """Scores of a model; the intercept is added once."""
         coef, n_dense = model[:-1], self._n_dense
         of_dense = self._dense.times(np.vstack([coef[:n_dense], np.zeros_like(model[-1:])]))
         return of_dense + self._entries.times(model[n_dense:])
 
     def transposed_times(self, values: Array) -> Array:
-        """Both parts have the sum of the values last."""
+        """Σ (x̃, z̃, 1)·values over the rows; both parts have the sum of the values last."""
         return np.vstack([self._dense.transposed_times(values)[:-1], self._entries.transposed_times(values)])
 
     def squared_transposed_times(self, values: Array) -> Array:
-        """Both parts have the sum of the values last."""
+        """Σ (x̃², z̃², 1)·values over the rows; both parts have the sum of the values last."""
         found = self._dense.squared_transposed_times(values)[:-1], self._entries.squared_transposed_times(values)
         return np.vstack(found)
 
     def products(self, values: Array, *, single: bool = False) -> Array:
-        """Those of each part, and Σz̃x̃ᵀ·values: sparse rows times dense columns."""
+        """Products of the columns of each part, and Σz̃x̃ᵀ·values: sparse rows times dense columns."""
         of_dense, of_entries = self._dense.products(values, single=single), self._entries.products(values)
         d, width, scaled = self._n_dense, self._n_dense + of_entries.shape[1], self._dense.scaled
         found = np.empty((values.shape[1], width, width))
@@ -56,7 +56,7 @@ class MixedRows(ScaledRows):
         return found
 
     def quadratic_forms(self, matrices: Array, *, single: bool = False) -> Array:
-        """Those of each part, and 2·x̃ᵀM(z̃, 1)."""
+        """Quadratic forms of each part, and 2·x̃ᵀM(z̃, 1)."""
         d, scaled = self._n_dense, self._dense.scaled
         of_dense = np.zeros((len(matrices), d + 1, d + 1))
         of_dense[:, :d, :d] = matrices[:, :d, :d]
@@ -68,7 +68,7 @@ class MixedRows(ScaledRows):
         return found
 
     def inner_products(self) -> Array:
-        """The sum over both parts."""
+        """Inner products of all pairs of rows, summed over both parts."""
         return self._dense.inner_products() + self._entries.inner_products()
 
 

@@ -1,4 +1,4 @@
-"""Fixed numbers of rows at a time, in other units."""
+"""Rows in other units, a fixed number at a time."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +28,7 @@ _WIDE_SPARSE, _LONGER = 512, 16
 KEPT = 1 << 20
 #: Entries up to which scaled copies, which are kept, take less time than rows as they are.
 _SMALL = 1 << 17
-#: Columns from which products take so long that several threads pay.
+#: Number of columns from which products are faster with several threads.
 _WIDE = 96
 #: Means, in standard deviations, up to which products of columns as they are keep enough digits.
 _FAR = 100.0
@@ -109,7 +109,7 @@ class BlockPieces(Pieces):
 
     @classmethod
     def safely(cls, block: Block, scaling: Scaling, frequency: float = 1.0, threads: int = 1) -> "BlockPieces":
-        """The same; rows whose products would overflow or underflow are copied in their units first."""
+        """Pieces of a block; rows whose products would overflow or underflow are copied in their units first."""
         if not is_extreme(scaling):
             return cls(block, scaling, frequency, threads)
         return cls(in_units(block, scaling), scaling.as_given(), frequency, threads)

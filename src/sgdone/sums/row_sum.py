@@ -1,4 +1,4 @@
-"""Sums over rows: what is added up, and the rows that this process can add up.
+"""Sums over rows, and the rows that this process can read.
 
 A `RowSum` is a pure function of rows, and its values merge: rows in memory, in files and in the partitions of a cluster
 answer the same requests.
@@ -30,18 +30,18 @@ RowSet = Literal["training", "validation"]
 
 #: Rows whose hash is below this, a tenth of all, are validation rows.
 _TENTH = np.uint64((1 << 64) // 10)
-#: Units whose pieces are kept, because two sets of them are compared; and models, because several searches share a
+#: Units whose pieces are cached, because two sets of them are compared; and models, because several searches share a
 #: reading.
 _KEPT_UNITS, _KEPT_MODELS = 2, 4
 
-#: Messages by their names: dataclasses that travel between processes.
+#: Messages by name: dataclasses that can be sent between processes.
 MESSAGES: dict[str, type[Any]] = {}
-#: Metadata of a field whose value several requests share: it is sent once, and kept by those who answer.
+#: Metadata of a field whose value several requests share: it is sent once, and cached by the receiver.
 SHARED: Final = {"shared": True}
 
 
 def message(kind: Kind) -> Kind:
-    """Let a dataclass travel to other processes. Its fields are messages, or values that model files can store."""
+    """Let a dataclass be sent to other processes. Its fields are messages, or values that model files can store."""
     known = MESSAGES.setdefault(kind.__name__, kind)
     if known is not kind and known.__module__ != kind.__module__:
         raise TypeError(f"two messages are called {kind.__name__}: that of {known.__module__} and {kind.__module__}")
@@ -52,7 +52,7 @@ message(System)
 
 
 class RowSum(ABC):
-    """What is added up over rows: a dataclass, and a `message`."""
+    """A sum over rows. Subclasses are dataclasses decorated with `message`."""
 
     #: Whether parts are merged one after the other, in the order of the rows, instead of in a tree.
     in_order: ClassVar[bool] = False
@@ -65,7 +65,7 @@ class RowSum(ABC):
 
     @property
     def request_name(self) -> str:
-        """Name of the sum in traces: that of its class."""
+        """Name of the sum in traces: the name of its class."""
         return type(self).__name__
 
     @abstractmethod
@@ -74,7 +74,7 @@ class RowSum(ABC):
 
 
 class RowSource(Protocol):
-    """Rows that are added up, wherever they are."""
+    """Rows over which sums are computed, wherever they are."""
 
     def sum(self, request: RowSum) -> Any:
         """The sum over all rows of positive weight."""
@@ -83,7 +83,7 @@ class RowSource(Protocol):
 class ReadableRows(ABC):
     """Rows that this process can read as often as needed."""
 
-    #: Whether what was computed at a model is kept for the next sum.
+    #: Whether values computed at a model are cached for the next sum.
     keeps: ClassVar[bool] = False
 
     @abstractmethod
@@ -91,7 +91,7 @@ class ReadableRows(ABC):
         """The rows in the units of a system."""
 
     def kept(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
-        """What was computed for an objective from pieces at a model; only if `keeps`."""
+        """Value computed for an objective from pieces at a model, cached or new; only if `keeps`."""
         raise NotImplementedError
 
     def sum(self, request: RowSum) -> Any:
@@ -102,7 +102,7 @@ class ReadableRows(ABC):
 
 @final
 class MemoryRows(ReadableRows):
-    """The rows of a block, with what is kept of them from one sum to the next; it never changes a result.
+    """The rows of a block, with a cache of pieces and values, which never changes a result.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class MemoryRows(ReadableRows):
         return self.block.n_used
 
     def pieces(self, system: System) -> BlockPieces:
-        """Those made last are kept."""
+        """Rows in the units of a system; the last pieces are cached."""
         if system.span is not None:
             return system.span.pieces
         for scaling, known in self._pieces:
@@ -139,7 +139,7 @@ class MemoryRows(ReadableRows):
         return made
 
     def kept(self, objective: Objective, pieces: Pieces, model: Array, make: Callable[[], Found]) -> Found:
-        """That of the last models is kept."""
+        """Value computed for an objective from pieces at a model; values of the last models are cached."""
         for known, of_pieces, at, value in self._at_models:
             if of_pieces is pieces and known == objective and np.array_equal(at, model):
                 found: Found = value
@@ -172,7 +172,7 @@ class DiskRows(ReadableRows):
 
 
 def rows_of(stream: Stream) -> RowSource:
-    """The rows of a stream, to be added up: in memory, or where the source has them."""
+    """Rows of a stream, for sums: in memory, or where the source has them."""
     source = stream.source
     if source.is_remote:
         return source
@@ -214,7 +214,7 @@ class SeveralSums(RowSum):
     requests: tuple[Any, ...]
 
     def of(self, rows: Any) -> SeveralValues:
-        """The values of all of them."""
+        """Values of all sums."""
         return SeveralValues(tuple(request.of(rows) for request in self.requests))
 
 
@@ -230,9 +230,9 @@ class OfSomeRows(RowSum):
 
     @property
     def request_name(self) -> str:
-        """That of the sum."""
+        """Name of the sum."""
         return str(self.request.request_name)
 
     def of(self, rows: MemoryRows) -> Any:
-        """The value for these of the rows."""
+        """Value for the validation rows, or for the others."""
         return self.request.of(rows.some(self.row_set, self.key))

@@ -61,15 +61,15 @@ class DenseRows(ScaledRows):
         scaled *= 1.0 / scaling.scale
 
     def times(self, model: Array) -> Array:
-        """One product."""
+        """Scores of a model, by one product."""
         return np.asarray(self._rows @ model)
 
     def transposed_times(self, values: Array) -> Array:
-        """One product."""
+        """Σ (x̃, 1)·values over the rows, by one product."""
         return np.asarray(self._rows.T @ values)
 
     def squared_transposed_times(self, values: Array) -> Array:
-        """One product of squares."""
+        """Σ (x̃², 1)·values, by one product of squares."""
         return np.asarray((self._rows * self._rows).T @ values)
 
     @property
@@ -82,7 +82,7 @@ class DenseRows(ScaledRows):
         return self._rows.astype(np.float32)
 
     def products(self, values: Array, *, single: bool = False) -> Array:
-        """One product each; half of the work where no value is negative."""
+        """Weighted products of the columns, with half of the work where no value is negative."""
         rows = self._single if single else self._rows
 
         def one(column: Any) -> Any:
@@ -95,7 +95,7 @@ class DenseRows(ScaledRows):
         return np.array(list(mapped(one, columns, min(self._threads, len(columns)))), dtype=np.float64)
 
     def quadratic_forms(self, matrices: Array, *, single: bool = False) -> Array:
-        """One product each."""
+        """Quadratic forms of each row, by one product per matrix."""
         rows = self._single if single else self._rows
 
         def one(matrix: Any) -> Any:
@@ -108,7 +108,7 @@ class DenseRows(ScaledRows):
         return found
 
     def inner_products(self) -> Array:
-        """One product."""
+        """x̃ᵀx̃ of all pairs of rows, by one product."""
         rows = self._rows[:, :-1]
         return np.asarray(rows @ rows.T)
 
@@ -121,13 +121,13 @@ class UnscaledRows(ScaledRows):
     scaling: Scaling
 
     def times(self, model: Array) -> Array:
-        """Units divide the model, and the origin moves the intercept."""
+        """Scores of a model: units divide the model, and the origin moves the intercept."""
         coef = model[:-1] / self.scaling.scale[:, None]
         intercept = model[-1] if self.scaling.shift is None else model[-1] - self.scaling.shift @ coef
         return np.asarray(self.part @ coef + intercept)
 
     def transposed_times(self, values: Array) -> Array:
-        """Units divide the sums, and the origin is taken off as often as there are rows."""
+        """Σ (x̃, 1)·values: units divide the sums, and the origin is subtracted as often as there are rows."""
         sums, total = self.part.T @ values, values.sum(axis=0)
         if self.scaling.shift is not None:
             sums = sums - self.scaling.shift[:, None] * total
@@ -147,7 +147,7 @@ class UnscaledRows(ScaledRows):
         return found
 
     def quadratic_forms(self, matrices: Array, *, single: bool = False) -> Array:
-        """The forms BᵀMB of the rows as they are."""
+        """Quadratic forms of the rows as they are, with BᵀMB in place of M."""
         inverse = np.append(1.0 / self.scaling.scale, 1.0)
         turned = matrices * inverse[:, None] * inverse
         if self.scaling.shift is not None:
@@ -191,11 +191,11 @@ class RawRows(UnscaledRows):
         return DenseRows(self.part, self.scaling).scaled
 
     def squared_transposed_times(self, values: Array) -> Array:
-        """Of a scaled copy."""
+        """Σ (x̃², 1)·values, from a scaled copy."""
         return DenseRows(self.part, self.scaling).squared_transposed_times(values)
 
     def inner_products(self) -> Array:
-        """Of a scaled copy."""
+        """x̃ᵀx̃ of all pairs of rows, from a scaled copy."""
         return DenseRows(self.part, self.scaling).inner_products()
 
     def _products(self, values: Array) -> Array:
@@ -225,7 +225,7 @@ class SparseRows(UnscaledRows):
     """Sparse rows."""
 
     def squared_transposed_times(self, values: Array) -> Array:
-        """(x − s)² = x² − 2sx + s² in each column."""
+        """Σ (x̃², 1)·values, with (x − s)² = x² − 2sx + s² in each column."""
         sums, total = self.part.multiply(self.part).T @ values, values.sum(axis=0)
         if self.scaling.shift is not None:
             shift = self.scaling.shift[:, None]
@@ -233,7 +233,7 @@ class SparseRows(UnscaledRows):
         return np.vstack([sums / self.scaling.scale[:, None] ** 2, total])
 
     def inner_products(self) -> Array:
-        """xᵀx′ in each unit; the origin is taken off both."""
+        """x̃ᵀx̃ of all pairs of rows; the origin is subtracted from both."""
         scaled = self.part.multiply(1.0 / self.scaling.scale[None, :]).tocsr()
         found = np.asarray((scaled @ scaled.T).toarray())
         if self.scaling.shift is None:

@@ -39,12 +39,12 @@ class SecondOrder:
     misses : float
         Σ over rows of wrong classes, or of squared errors.
     gradient : ndarray
-        Of Σvℓ, (features + 1) × columns of the model.
+        Gradient of Σvℓ, (features + 1) × columns of the model.
     curvature : ndarray
-        Of Σvℓ: square, with the coefficients of the first column first, each followed by its intercept; empty if it
-        was not asked for.
+        Second derivatives of Σvℓ, a square matrix: the coefficients of the first column come first, each column
+        followed by its intercept. Empty if not requested.
     diagonal : ndarray
-        The diagonal of the curvature, shaped like the model; empty if it was not asked for.
+        The diagonal of the curvature, shaped like the model; empty if not requested.
     """
 
     weight: float
@@ -197,15 +197,15 @@ def _curved(shares: Array, piece: Piece, direction: Array, basis: Array | None) 
 
 
 def scores(rows: ScaledRows, model: Array, basis: Array | None) -> Array:
-    """Scores of rows: one column an output."""
+    """Scores of rows, one column per output."""
     free = rows.times(model)
     return free if basis is None else free @ basis.T
 
 
 def own_curvatures(objective: Objective, found: Derivatives) -> tuple[list[tuple[int, int]], Array]:
-    """Second derivatives in pairs of columns of a model: the pairs, and one value a row and a pair.
+    """Second derivatives in pairs of columns of a model: the pairs, and one value per row and pair.
 
-    Of a softmax with probabilities p they are Qᵀ(diag p − ppᵀ)Q. Of other losses no score depends on another.
+    For a softmax with probabilities p they are Qᵀ(diag p − ppᵀ)Q. For other losses no score depends on another.
     """
     basis, shares = contrasts(objective), found.shares
     if basis is None:
@@ -247,7 +247,7 @@ def _piece(objective: Objective, piece: Piece, model: Array, curvature: Curvatur
 
 
 def assembled(pairs: list[tuple[int, int]], blocks: Array, shape: tuple[int, ...]) -> Array:
-    """The symmetric matrix of blocks, one a pair of columns."""
+    """Symmetric matrix of blocks, one per pair of columns."""
     width, columns = shape
     if columns == 1:
         return np.asarray(blocks[0])

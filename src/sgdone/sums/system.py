@@ -79,7 +79,7 @@ class System:
         return self.shape[0] * self.shape[1]
 
     def penalties(self, strength: float | Array) -> Array:
-        """λ of each row of a model: ``strength``, or one of each feature; 0 for the intercepts, infinite for a 0.
+        """λ of each row of a model: ``strength``, or one per feature; 0 for the intercepts, infinite for a fixed 0.
 
         Constant columns have no coefficients, and there may be no intercept.
         """
@@ -97,7 +97,7 @@ class System:
         return model if basis is None else model @ basis
 
     def of_features(self, model: Array) -> Array:
-        """A model as one of the features, if it is of coordinates."""
+        """Model of the features, also if the model is in coordinates of the span."""
         return model if self.span is None else self.span.model(model)
 
     def to_user(self, model: Array, dtype: Any = np.float64) -> Model:
