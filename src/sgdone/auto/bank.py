@@ -378,14 +378,7 @@ class Bank(Method):
         """The candidate that was chosen, and the last judgement."""
         found = {"learning_rate_multiplier": state.lead.multiplier, "alpha": state.alpha}
         judgement = state.run.evaluations.judgement
-        if judgement is None:
-            return found
-        return found | {
-            "loss": judgement.loss,
-            "standard_error": judgement.loss_error,
-            "constant_loss": judgement.constant_loss,
-            "gain": judgement.gain,
-        }
+        return found if judgement is None else found | judgement.evidence
 
     def summary(self, state: BankState) -> str:
         """The loss of the model returned, and a remark about the model to start from."""

@@ -2,7 +2,7 @@
 
 import math
 from functools import cached_property
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +92,7 @@ class ExactPath(PenaltyPath):
         self.system, self.objective, self.pieces = system, system.objective, pieces
         pairs = self.objective.n_free_outputs * (self.objective.n_free_outputs + 1) // 2
         self._cheap = pieces.n_rows * pieces.width**2 * pairs <= _CHEAP
-        self.grid = PenaltyGrid()
+        self.grid: PenaltyGrid = PenaltyGrid()
         self.optima = dict[int, Optimum]()
         self._start = start
         self._factors: Factors | None = None
@@ -104,11 +104,6 @@ class ExactPath(PenaltyPath):
     def loss(self) -> float:
         """The estimated loss of new rows at the best penalty."""
         return self.grid.losses[self.grid.best]
-
-    @property
-    def end(self) -> Literal["", "smallest", "largest"]:
-        """Whether the best penalty is at an end of those that make a difference."""
-        return self.grid.end
 
     @property
     def best(self) -> Optimum | None:

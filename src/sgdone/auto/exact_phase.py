@@ -189,15 +189,7 @@ class ExactPhase(Method):
         """The judgement, and the penalty."""
         judgement = state.judgement
         found: dict[str, Any] = {"alpha": self.objective(state).alpha}
-        if judgement is None:
-            return found
-        return found | {
-            "loss": judgement.loss,
-            "standard_error": judgement.loss_error,
-            "constant_loss": judgement.constant_loss,
-            "gain": judgement.gain,
-            "decrement": judgement.decrement,
-        }
+        return found if judgement is None else found | judgement.evidence | {"decrement": judgement.decrement}
 
     def __str__(self) -> str:
         return "Newton's method"

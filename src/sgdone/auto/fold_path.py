@@ -5,7 +5,7 @@ there the given units compete with those of the default fit.
 """
 
 import math
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,36 +67,12 @@ class FoldPath(PenaltyPath):
         folds = _folds_with_all_classes(objective, validation.folds_of(block)[used], self._labels)
         self._held_out = folds[:, None] == np.unique(folds[folds != NO_FOLD])
         self._judged = np.flatnonzero(self._held_out.any(axis=1))
-        self._best: Optimum | None = None
-        self._loss = math.nan
         self._chosen: _Search | None = None
-
-    @property
-    def grid(self) -> PenaltyGrid:
-        """The penalties that were tried in the better units."""
-        return PenaltyGrid() if self._chosen is None else self._chosen.grid
-
-    @property
-    def end(self) -> Literal["", "smallest", "largest"]:
-        """Whether the best penalty is at an end of those that make a difference."""
-        return self.grid.end
-
-    @property
-    def best(self) -> Optimum | None:
-        """The model of the best penalty so far: first the mean of the fold models."""
-        return self._best
-
-    @property
-    def loss(self) -> float:
-        """The loss of the fold models at the best penalty."""
-        return self._loss
 
     @property
     def remark(self) -> str:
         """Remark for the verdict, if the given units were better."""
-        if not self.uses_given_units:
-            return ""
-        return GIVEN_UNITS
+        return GIVEN_UNITS if self.uses_given_units else ""
 
     @property
     def uses_given_units(self) -> bool:
@@ -120,14 +96,12 @@ class FoldPath(PenaltyPath):
         """Use the best fold models of a search if they are the best so far."""
         if self._chosen is not None and not search.loss < self.loss:
             return
-        self._chosen, self._loss = search, search.loss
+        self._chosen, self._loss, self.grid = search, search.loss, search.grid
         self._best = self._as_optimum(*search.mean_model(), math.nan)
 
     def units(self, units: Units) -> Units:
         """Units to continue in: the given ones if these were better."""
-        if not self.uses_given_units:
-            return units
-        return as_given(units)
+        return as_given(units) if self.uses_given_units else units
 
     def _optimum(self) -> Readings:
         """The exact optimum of all rows, from the mean of the fold models."""

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.auto.penalty_grid import PenaltyGrid
 from sgdone.auto.units import Units
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.row_sum import RowSum
@@ -64,19 +65,24 @@ class PenaltyPath(ABC):
     ----------
     evaluated : Evaluated
         Loss and error at the last reading of the rows.
+    grid : PenaltyGrid or None
+        Penalties that were tried; None if only one is.
     """
 
     evaluated: Evaluated = Evaluated()
+    grid: PenaltyGrid | None = None
+    _best: Optimum | None = None
+    _loss: float = float("nan")
 
     @property
-    @abstractmethod
     def best(self) -> Optimum | None:
         """The optimum of the best penalty so far; None if there is no model yet."""
+        return self._best
 
     @property
-    @abstractmethod
     def loss(self) -> float:
-        """The estimated loss of new rows at the best penalty."""
+        """The estimated loss of new rows at the best penalty; NaN if it is not known."""
+        return self._loss
 
     @abstractmethod
     def evaluations(self) -> Readings:
@@ -85,7 +91,7 @@ class PenaltyPath(ABC):
     @property
     def end(self) -> Literal["", "smallest", "largest"]:
         """Whether the best penalty is the smallest or the largest that makes a difference; empty if it is inside."""
-        return ""
+        return "" if self.grid is None else self.grid.end
 
     def has_finite_optimum(self) -> bool:
         """Whether a finite optimum without a penalty was proved to exist."""

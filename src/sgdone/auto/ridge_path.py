@@ -5,7 +5,7 @@ target, the coefficients at a penalty λ are U(c/(s + λ)).
 """
 
 import math
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,24 +52,7 @@ class RidgePath(PenaltyPath):
     ) -> None:
         self.system, self.objective, self.pieces = system, system.objective, pieces
         self._sums, self._one_pass = sums, one_pass
-        self.grid = PenaltyGrid()
-        self._best: Optimum | None = None
-        self._loss = math.nan
-
-    @property
-    def end(self) -> Literal["", "smallest", "largest"]:
-        """Whether the best penalty is at an end of those that make a difference."""
-        return self.grid.end
-
-    @property
-    def best(self) -> Optimum | None:
-        """The optimum of the best penalty, once it is known."""
-        return self._best
-
-    @property
-    def loss(self) -> float:
-        """The estimated loss of new rows at the best penalty."""
-        return self._loss
+        self.grid: PenaltyGrid = PenaltyGrid()
 
     def evaluations(self) -> Readings:
         """Read the rows once for the sums, and once more for leaving out rows, if that is worthwhile."""

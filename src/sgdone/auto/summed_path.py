@@ -153,11 +153,6 @@ class SummedPath(PenaltyPath):
         return Optimum(self._chosen.model if model is None else model, self._chosen.strength, np.empty(0), np.nan)
 
     @property
-    def loss(self) -> float:
-        """Not known: all rows are trained on."""
-        return float("nan")
-
-    @property
     def training_loss(self) -> float:
         """The mean loss of the model so far, perhaps without the validation rows; NaN before its first sum."""
         at = self.position.at or self._chosen.position.at

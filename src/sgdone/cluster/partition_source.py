@@ -16,22 +16,16 @@ from sgdone.data.source import Block, Source
 from sgdone.interfaces.progress import Progress
 from sgdone.run import Hook, TraceRow
 from sgdone.run.trace import Traffic
-from sgdone.sums.row_sum import SHARED, RowSum, message
+from sgdone.sums.row_sum import SHARED, AroundSum, RowSum, message
 
 
 @final
 @message
 @dataclass(frozen=True)
-class OnLabelledRows(RowSum):
+class OnLabelledRows(AroundSum):
     """A sum over the rows of a partition, with labels and weights as the sums need them."""
 
-    request: Any
     coding: LabelCoding = field(metadata=SHARED)
-
-    @property
-    def request_name(self) -> str:
-        """Name of the sum."""
-        return str(self.request.request_name)
 
     def of(self, partition: Partition) -> Any:
         """The value for these rows."""

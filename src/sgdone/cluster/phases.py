@@ -30,7 +30,7 @@ from sgdone.newton.search import RESIDUAL_ROUNDING
 from sgdone.steps.step_size import StepSize
 from sgdone.sums.row_sum import ArraySum, RowSum
 from sgdone.sums.second_order import LossesAt
-from sgdone.sums.system import System, contrasts
+from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
 
@@ -97,10 +97,7 @@ class AverageOfPartitions(Method):
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> AverageState:
         """State at a constant prediction."""
         system = System(objective, self.units.scaling)
-        constant, basis = np.zeros(system.shape), contrasts(objective)
-        intercept = start_intercept(objective, self.source.statistics.labels)
-        constant[-1] = intercept if basis is None else intercept @ basis
-        state = AverageState(system, constant)
+        state = AverageState(system, system.constant(start_intercept(objective, self.source.statistics.labels)))
         state.readings = Followed(self.source.rounds, self._readings(state), each_counts=True)
         return state
 

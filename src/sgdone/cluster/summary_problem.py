@@ -17,7 +17,7 @@ from sgdone.data.rows import Rows
 from sgdone.inference.feature_choice import FeatureChoice
 from sgdone.inference.sample_rows import SamplePreparation, SampleRows
 from sgdone.interfaces.objective import Objective
-from sgdone.sums.row_sum import SHARED, RowSum, message
+from sgdone.sums.row_sum import SHARED, AroundSum, RowSum, message
 from sgdone.sums.second_order import SecondOrder, SecondOrderAt
 
 Array = NDArray[np.float64]
@@ -94,16 +94,10 @@ def rows_of_partition(partition: Partition, problem: SummaryProblem) -> SampleRo
 @final
 @message
 @dataclass(frozen=True)
-class OfSummary(RowSum):
+class OfSummary(AroundSum):
     """A sum over the rows of a summary."""
 
-    request: Any
     problem: SummaryProblem = field(metadata=SHARED)
-
-    @property
-    def request_name(self) -> str:
-        """Name of the sum."""
-        return str(self.request.request_name)
 
     def of(self, partition: Partition) -> Any:
         """The sum over these rows."""

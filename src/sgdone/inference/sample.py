@@ -18,7 +18,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.run.constant_prediction import initial_intercept
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.row_sum import ArraySum, RowSum
-from sgdone.sums.system import System, contrasts
+from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
 Weights = Literal["frequency", "sampling"]
@@ -263,10 +263,7 @@ class Sample:
 
     def constant_model(self) -> Array:
         """A model that predicts the same for all rows, to start from: the mean target, or the shares of the classes."""
-        model, basis = np.zeros(self.system.shape), contrasts(self.objective)
-        if not self.objective.is_regression:
-            model[-1] = self._constant_scores if basis is None else self._constant_scores @ basis
-        return model
+        return self.system.constant(np.zeros(1) if self.objective.is_regression else self._constant_scores)
 
     @property
     def _codes(self) -> Array:

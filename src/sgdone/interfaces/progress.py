@@ -69,6 +69,16 @@ class Judgement:
         return np.inf if self.gain > 0 else 0.0
 
     @property
+    def evidence(self) -> dict[str, float]:
+        """The loss, its error, and the expected gain, for the verdict."""
+        return {
+            "loss": self.loss,
+            "standard_error": self.loss_error,
+            "constant_loss": self.constant_loss,
+            "gain": self.gain,
+        }
+
+    @property
     def loss_text(self) -> str:
         """The loss as a clause of a sentence."""
         text = f"the {self.estimated_by} loss is {measured(self.loss, self.loss_error)}"

@@ -193,13 +193,10 @@ def minimise(
 
 def answered(rows: RowSource, search: Generator[RowSum, Any, Any]) -> Any:
     """Run a search to its end, with sums computed by ``rows``, and return its result."""
-    value = None
-    while True:
-        try:
-            request = search.send(value)
-        except StopIteration as done:
-            return done.value
-        value = rows.sum(request)
+    followed = Followed(rows, search)
+    while not followed.done:
+        followed.read()
+    return followed.found
 
 
 @final
@@ -220,7 +217,11 @@ class Followed:
     ----------
     done : bool
         Whether the search has ended.
+    found : object
+        The value that it returned.
     """
+
+    found: Any = None
 
     def __init__(
         self, rows: RowSource, search: Generator[RowSum | None, Any, Any], *, each_counts: bool = False
@@ -241,8 +242,8 @@ class Followed:
     def _go_on(self, value: Any) -> None:
         try:
             self._wanted = self._search.send(value)
-        except StopIteration:
-            self.done = True
+        except StopIteration as ended:
+            self.done, self.found = True, ended.value
 
 
 def together(searches: Sequence[Generator[RowSum, Any, Any]]) -> Generator[RowSum, Any, list[Any]]:

@@ -218,20 +218,32 @@ class SeveralSums(RowSum):
         return SeveralValues(tuple(request.of(rows) for request in self.requests))
 
 
-@final
-@message
 @dataclass(frozen=True)
-class OfSomeRows(RowSum):
-    """A sum over the validation rows or the others: see `MemoryRows.some`."""
+class AroundSum(RowSum):
+    """A sum over rows that are prepared for it.
+
+    Parameters
+    ----------
+    request : RowSum
+        The sum itself.
+    """
 
     request: Any
-    row_set: RowSet
-    key: int
 
     @property
     def request_name(self) -> str:
-        """Name of the sum."""
+        """Name of the sum itself."""
         return str(self.request.request_name)
+
+
+@final
+@message
+@dataclass(frozen=True)
+class OfSomeRows(AroundSum):
+    """A sum over the validation rows or the others: see `MemoryRows.some`."""
+
+    row_set: RowSet
+    key: int
 
     def of(self, rows: MemoryRows) -> Any:
         """Value for the validation rows, or for the others."""

@@ -90,6 +90,12 @@ class System:
         found[-1] = 0.0 if self.objective.fit_intercept else np.inf
         return found
 
+    def constant(self, scores: Array) -> Array:
+        """The model that predicts the same for all rows: one score for each output."""
+        model, basis = np.zeros(self.shape), contrasts(self.objective)
+        model[-1] = scores if basis is None else scores @ basis
+        return model
+
     def from_user(self, coef: NDArray[Any], intercept: Array) -> Array:
         """A model in the user's units, outputs × features, in those of the sums."""
         basis = contrasts(self.objective)
