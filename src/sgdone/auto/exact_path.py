@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from sgdone.auto.leave_one_out import LeaveOneOut, RowLosses, losses_of_constant
-from sgdone.auto.penalty_grid import FIRST, PenaltyGrid, penalty
+from sgdone.auto.penalty_grid import FIRST, NO_COEFFICIENT, NO_PENALTY, PenaltyGrid, penalty
 from sgdone.auto.penalty_path import Optimum, PenaltyPath, Readings
 from sgdone.interfaces.measured import mean
 from sgdone.newton import EXACT, Minimum, Position, Problem, minimise
@@ -66,11 +66,7 @@ _CHEAP = 4e7
 _SINGLE = 1e-5
 #: See `ExactPath.has_finite_optimum`.
 _FINITE = 0.5
-#: Coefficients of a model that is as good as constant: √(wᵀCw) for the curvature C of the loss, so that each of them is
-#: below as many standard errors; and smallest penalty, as a share of the largest eigenvalue of C, that makes a
-#: difference.
-_NO_COEFFICIENT, _NO_PENALTY = 0.01, 1e-10
-#: Share of the loss of a constant prediction that such a model has at least.
+#: Share of the loss of a constant prediction that a model has at least that is as good as constant.
 _AS_GOOD = 0.9
 
 
@@ -216,11 +212,11 @@ class ExactPath(PenaltyPath):
         """Set the ends of the grid: neither larger penalties nor tiny ones make a difference to the model."""
         if self.grid.lowest == -math.inf:
             largest = max(_largest_eigenvalue(sums.curvature), np.finfo(np.float64).tiny)
-            self.grid.lowest = 2.0 * math.log10(_NO_PENALTY * largest)
+            self.grid.lowest = 2.0 * math.log10(NO_PENALTY * largest)
         coef = model.copy()
         coef[-1] = 0.0
         flat = coef.T.ravel()
-        vanished = flat @ (sums.curvature @ flat) <= _NO_COEFFICIENT**2 * unit
+        vanished = flat @ (sums.curvature @ flat) <= NO_COEFFICIENT**2 * unit
         # Where rows are separated there is no curvature either.
         if vanished and sums.loss >= _AS_GOOD * self._constant_loss:
             self.grid.highest = min(self.grid.highest, k)

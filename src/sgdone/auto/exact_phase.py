@@ -16,7 +16,7 @@ from sgdone.auto.constants import FIT_VARIANCE
 from sgdone.auto.leave_one_out import losses_of_constant
 from sgdone.auto.memory_path import path_in_memory
 from sgdone.auto.penalty_path import Evaluated, PenaltyPath
-from sgdone.auto.summed_path import MOST_COEFFICIENTS, ROWS_PER_COEFFICIENT, Chosen, SummedPath, has_likelihood
+from sgdone.auto.summed_path import ROWS_PER_COEFFICIENT, Chosen, SummedPath, has_likelihood
 from sgdone.auto.units import Units
 from sgdone.data.bad_rows import check_rows
 from sgdone.data.source import Block
@@ -31,6 +31,7 @@ from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.message_text import RowError
 from sgdone.newton import EXACT, Followed, Problem
+from sgdone.newton.direction import MOST_SUMMED
 from sgdone.run.constant_prediction import is_worse_than_constant
 from sgdone.steps.step_size import StepSize
 from sgdone.stopping import Decrement
@@ -354,7 +355,7 @@ class ExactFromDisk(ExactPhase):
             return False
         n_rows = stream.n_rows or 0
         coefficients = (stream.source.n_features + 1) * objective.n_free_outputs
-        if coefficients > MOST_COEFFICIENTS or n_rows < ROWS_PER_COEFFICIENT * coefficients:
+        if coefficients > MOST_SUMMED or n_rows < ROWS_PER_COEFFICIENT * coefficients:
             return False
         spent = work.of_reading(stream.block, n_rows) + before.method.work(before.state)
         return work.of_exact_from_disk(objective, stream.block, n_rows) <= spent

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sgdone.auto.both_units import GIVEN_UNITS, as_given
 from sgdone.auto.fold_newton import FoldNewton, Position
-from sgdone.auto.penalty_grid import FIRST, PenaltyGrid, penalty
+from sgdone.auto.penalty_grid import FIRST, NO_COEFFICIENT, NO_PENALTY, PenaltyGrid, penalty
 from sgdone.auto.penalty_path import Optimum, PenaltyPath, Readings
 from sgdone.auto.units import Units
 from sgdone.data.source import Block
@@ -36,8 +36,6 @@ _FIRST_SHARE = 1.0
 _ON_THE_WAY = 2
 #: Standard errors of the difference at which units are given up.
 _CLEARLY = 3.0
-#: See `sgdone.auto.exact_path`.
-_NO_COEFFICIENT, _NO_PENALTY = 0.01, 1e-10
 #: By how much squared norms of rows may differ from 1 for these to have norm 1.
 _ROUNDING = 1e-5
 
@@ -216,8 +214,8 @@ class _Search:
         newton = self.newton
         curvature = newton.curvature.max(axis=1)
         largest = max(float(curvature.max(initial=0.0)), np.finfo(np.float64).tiny)
-        self.grid.lowest = 2.0 * math.log10(_NO_PENALTY * largest)
-        if np.all(np.abs(newton.coef) <= _NO_COEFFICIENT / np.sqrt(curvature + strength)[:, None]):
+        self.grid.lowest = 2.0 * math.log10(NO_PENALTY * largest)
+        if np.all(np.abs(newton.coef) <= NO_COEFFICIENT / np.sqrt(curvature + strength)[:, None]):
             self.grid.highest = min(self.grid.highest, k)
 
     def _clearly_loses(self, rival: "_Search") -> bool:

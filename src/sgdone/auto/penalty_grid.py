@@ -7,6 +7,10 @@ from typing import Literal, final
 #: The first k, the default of many libraries, and the largest: of targets that depend on nothing, every larger penalty
 #: is a little better for ever.
 FIRST, LARGEST = 0, 80
+#: Coefficients of a model that is as good as constant: √(wᵀCw) for the curvature C of the loss, so that each of them is
+#: below as many standard errors; and smallest penalty, as a share of the largest eigenvalue of C, that makes a
+#: difference.
+NO_COEFFICIENT, NO_PENALTY = 0.01, 1e-10
 
 
 def penalty(k: int) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from sgdone.auto.leave_one_out import ALONE
-from sgdone.auto.penalty_grid import FIRST, LARGEST, PenaltyGrid, penalty
+from sgdone.auto.penalty_grid import FIRST, LARGEST, NO_COEFFICIENT, NO_PENALTY, PenaltyGrid, penalty
 from sgdone.auto.penalty_path import Evaluated, Optimum, PenaltyPath, Readings
 from sgdone.data.rows import Scaling
 from sgdone.interfaces.measured import means
@@ -25,8 +25,6 @@ Array = NDArray[np.float64]
 #: With more rows than one piece has, and as many for each column, generalised cross-validation chooses the same penalty
 #: as leaving out rows does, and needs no second pass.
 _ROWS_PER_COLUMN = 50
-#: Penalties beyond these shares of the largest eigenvalue make no difference: see `sgdone.auto.exact_path`.
-_NO_PENALTY, _NO_COEFFICIENT = 1e-10, 0.01
 #: Eigenvalues below this share of the largest are rounding errors; so are residual sums below that of the target's.
 _FLAT, _ROUNDING = 1e-14, 1e-12
 
@@ -67,7 +65,7 @@ class RidgePath(PenaltyPath):
         known = values > _FLAT * largest
         values, vectors = np.where(known, values, 0.0), vectors[:, known]
         spectrum = _Spectrum(values[known], vectors, vectors.T @ targets, energy, found, objective.fit_intercept)
-        self.grid.lowest = 2.0 * math.log10(_NO_PENALTY * largest) if known.any() else FIRST
+        self.grid.lowest = 2.0 * math.log10(NO_PENALTY * largest) if known.any() else FIRST
         given = None if objective.alpha is None else objective.alpha * found.weight
         strengths = self._strengths(spectrum) if given is None else np.array([given])
         rss = spectrum.residual_sums(strengths)
@@ -173,7 +171,7 @@ class _Spectrum:
         variance = self.residual_sums(strengths) / max(self._weight, 1.0)
         coefficients = np.abs(self.vectors @ (self.targets[:, None] / shrunk))
         errors = np.sqrt((self.vectors**2) @ (1.0 / shrunk) * variance)
-        return np.asarray(np.all(coefficients <= _NO_COEFFICIENT * errors, axis=0))
+        return np.asarray(np.all(coefficients <= NO_COEFFICIENT * errors, axis=0))
 
     def centre(self, scaling: Scaling) -> Array:
         """Means of the scaled columns."""

@@ -14,7 +14,7 @@ from sgdone import newton
 from sgdone.auto.penalty_path import Optimum, PenaltyPath, Readings
 from sgdone.interfaces.objective import Objective
 from sgdone.newton import EXACT, Minimum, Position, Problem, together
-from sgdone.newton.direction import ByFactors, ByProducts, Directions, Factors, Point
+from sgdone.newton.direction import MOST_SUMMED, ByFactors, ByProducts, Directions, Factors, Point
 from sgdone.newton.search import Search
 from sgdone.sums.row_sum import ArraySum, OfSomeRows, RowSum
 from sgdone.sums.second_order import LossesAt, SecondOrder, SecondOrderAt
@@ -27,8 +27,6 @@ Choice = Generator[RowSum, Any, "Chosen"]
 STRENGTHS = 10.0 ** (np.arange(-6, 9) / 2.0)
 #: Rows for each coefficient: with fewer, the penalty matters, and only a path of penalties finds the best.
 ROWS_PER_COEFFICIENT = 50
-#: Largest number of coefficients whose curvature is summed; larger ones take too many bytes.
-MOST_COEFFICIENTS = 1024
 #: Conjugate gradients: residual relative to the gradient, that of rough searches, and products after which a direction
 #: is used as it is.
 _RESIDUAL, _ROUGH_RESIDUAL, _MOST_PRODUCTS = 0.1, 0.3, 50
@@ -198,7 +196,7 @@ def minimise(
 ) -> Search:
     """Minimise until the decrement is at most ``tol``, with directions that take few rounds."""
     system = problem.system
-    if system.n_coefficients <= MOST_COEFFICIENTS:
+    if system.n_coefficients <= MOST_SUMMED:
         directions: Directions = ByFactors(system)
     else:
         directions = ByProducts(system, _RESIDUAL if tol <= EXACT else _ROUGH_RESIDUAL, _MOST_PRODUCTS)
@@ -212,7 +210,7 @@ def separates(problem: Problem, found: Minimum, strength: float) -> Generator[Ro
     """
     system, objective = problem.system, problem.system.objective
     possible = objective.loss.fades and objective.predicts == "two_classes"
-    if not possible or system.n_coefficients > MOST_COEFFICIENTS:
+    if not possible or system.n_coefficients > MOST_SUMMED:
         return False
     misses, model = found.at.sums.misses, found.model
     for share in _SMALLER_PENALTIES:
@@ -238,7 +236,7 @@ def choose(problem: Problem, chosen: Chosen, unit: float, key: int) -> Choice:
         Draws the validation rows.
     """
     count = problem.system.n_coefficients
-    known = count <= MOST_COEFFICIENTS and problem.n_rows >= ROWS_PER_COEFFICIENT * count
+    known = count <= MOST_SUMMED and problem.n_rows >= ROWS_PER_COEFFICIENT * count
     if known and has_likelihood(problem.system.objective):
         return _by_degrees_of_freedom(problem, chosen)
     return _by_validation(problem, chosen, unit, key)
@@ -288,7 +286,7 @@ class _Tried:
 
     def __init__(self, problem: Problem, chosen: Chosen, unit: float, key: int) -> None:
         self._problem, self._chosen, self._start, self._unit, self._key = problem, chosen, chosen.start, unit, key
-        few = problem.system.n_coefficients <= MOST_COEFFICIENTS
+        few = problem.system.n_coefficients <= MOST_SUMMED
         self._tol = _FINE if few else max(_ROUGH, _ROUGH_VALIDATION * float(np.sqrt(problem.n_rows)))
         self.losses: dict[int, float] = {}
         self.optima: dict[int, Array] = {}

@@ -19,6 +19,7 @@ from sgdone.cluster.rounds import RoundRecord, Rounds
 from sgdone.cluster.statistics import LabelSums, RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
 from sgdone.data.learning_task import Task
+from sgdone.data.source import LEAST_ROWS, MOST_ROWS
 from sgdone.data.threads import single_thread
 from sgdone.estimators.sample_weights import class_weight_values
 from sgdone.interfaces.composition import AllOf
@@ -97,8 +98,6 @@ class ClusterFit:
         return sum(record.bytes_received for record in self.rounds)
 
 
-#: Range of the sum of sample weights that can be numbers of rows.
-_LEAST_ROWS, _MOST_ROWS = 1.0, 1e15
 #: Smallest size of targets whose squares have all their digits.
 _SMALLEST = 1e-145
 
@@ -210,7 +209,7 @@ def _statistics(
         weights = ClassWeights(labels.classes, class_weight_values(class_weight, labels.classes, labels.weights))
         statistics = rounds.sum(Statistics(task, weights, digest))
         assert statistics is not None
-    if not _LEAST_ROWS <= statistics.weight <= _MOST_ROWS:
+    if not LEAST_ROWS <= statistics.weight <= MOST_ROWS:
         raise ValueError(
             f"the sample weights sum to {statistics.weight:.3g}, which cannot be a number of rows: divide them by "
             "their mean"

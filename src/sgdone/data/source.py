@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from sgdone.data.validation_rows import ValidationRows
 
 
+#: Range of the sum of sample weights that can be numbers of rows.
+LEAST_ROWS, MOST_ROWS = 1.0, 1e15
+
+
 @final
 @dataclass(frozen=True)
 class Block:

@@ -7,10 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.data.masked_arrays import refuse_masked
+from sgdone.data.source import LEAST_ROWS, MOST_ROWS
 from sgdone.losses.loss import real_or_nan
-
-#: The sum of sample weights that can be numbers of rows.
-_LEAST_ROWS, _MOST_ROWS = 1.0, 1e15
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:
@@ -128,7 +126,7 @@ class Frequencies:
         mean, total = float(scaled[scaled > 0].mean()), float(scaled.sum())
         with np.errstate(over="ignore", under="ignore"):
             total, unit = float(np.ldexp(total, power)), float(np.ldexp(mean, power))
-        if _LEAST_ROWS <= total <= _MOST_ROWS:
+        if LEAST_ROWS <= total <= MOST_ROWS:
             return cls(scaled / mean, unit)
         note = f"the sample weights, which sum to {total:.3g}, are no numbers of rows and were divided by their mean"
         return cls(scaled / mean, 1.0, note)

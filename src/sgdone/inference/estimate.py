@@ -24,13 +24,13 @@ from sgdone.inference.refusals import (
     no_errors_refusal,
     rows_refusal,
 )
-from sgdone.inference.sample import MOST_SUMMED, Sample
+from sgdone.inference.sample import Sample
 from sgdone.inference.separated import ProvedSeparation
 from sgdone.inference.separated_classes import FinitePart, find_finite_part
 from sgdone.inference.sums_at_model import InformationAt, added_up
 from sgdone.inference.undetermined import Infinite, SeparatedRows, constant_refusals, structural_refusals
 from sgdone.inference.verified_directions import VerifiedDirections
-from sgdone.newton.direction import MOST_FACTORISED
+from sgdone.newton.direction import MOST_FACTORISED, MOST_SUMMED
 from sgdone.newton.search import RESIDUAL_ROUNDING
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.pieces import Piece

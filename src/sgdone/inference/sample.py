@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.data.rows import Scaling
+from sgdone.data.source import LEAST_ROWS, MOST_ROWS
 from sgdone.data.threads import single_thread
 from sgdone.inference.column_variation import ColumnPowers, comparable_scaling, rows_of_powers, safe_units
 from sgdone.inference.identification import ColumnHashes, HashSum
@@ -23,16 +24,12 @@ from sgdone.sums.system import System
 Array = NDArray[np.float64]
 Weights = Literal["frequency", "sampling"]
 
-#: Largest number of coefficients whose curvature is summed over partitions: that of more takes too many bytes.
-MOST_SUMMED = 1024
 #: Columns with most entries, whose curvature is factorised to precondition conjugate gradients.
 _FREQUENT = 512
 #: Relative error of a sum of weights.
 _SUM_ROUNDING = 1e-12
 #: Products of a curvature up to which it is evaluated at each step; beyond, steps use an earlier one.
 _CHEAP = 4e8
-#: Range of the sum of sample weights that can be numbers of rows, as in `sgdone.estimators.sample_weights.Frequencies`.
-_LEAST_ROWS, _MOST_ROWS = 1.0, 1e15
 
 
 @final
@@ -78,7 +75,7 @@ class Sample:
                 preparation = replace(preparation, units=units)
                 facts = _facts(objective, source, preparation)
         if frequency is None:
-            is_count = weights == "frequency" and _LEAST_ROWS <= facts.weight <= _MOST_ROWS
+            is_count = weights == "frequency" and LEAST_ROWS <= facts.weight <= MOST_ROWS
             frequency = 1.0 if is_count else facts.rows / facts.weight
         # The intercept takes up the mean of the targets, so that they keep their digits.
         centred = facts.targets is not None and objective.fit_intercept

@@ -18,11 +18,12 @@ from sgdone.inference.large import LargeOptimum
 from sgdone.inference.layout import Layout
 from sgdone.inference.optimum import NoOptimumError, Optimum
 from sgdone.inference.refusals import Refusal
-from sgdone.inference.sample import MOST_SUMMED, Sample
+from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.inference.separation_margins import margin_signs
 from sgdone.inference.undetermined import Infinite, completely_separated
 from sgdone.interfaces.objective import Predicts
+from sgdone.newton.direction import MOST_SUMMED
 from sgdone.sums.row_sum import ArraySum, RowSum, message
 from sgdone.sums.second_order import SecondOrderAt
 

@@ -21,6 +21,9 @@ Found = Generator[RowSum, Any, tuple["Point", "Array | None"]]
 
 #: Largest number of coefficients whose curvature is factorised: beyond, its memory and its time grow too large.
 MOST_FACTORISED = 4096
+#: Largest number of coefficients whose curvature is summed over files or partitions: beyond, its products take longer
+#: than reading, and it takes too many bytes.
+MOST_SUMMED = 1024
 #: Eigenvalues below this share of the largest are taken for 0: along such directions the loss does not change.
 _FLAT = 1e-12
 #: Such a share in single precision, as a ratio of the diagonals of a Cholesky factor.
