@@ -9,7 +9,7 @@ from sgdone.data import ArraySource
 from sgdone.data.rows import Scaling
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Huber, Logistic, Squared
-from sgdone.newton import EXACT, Problem, answered, minimise, together
+from sgdone.newton import EXACT, Position, Problem, answered, minimise, together
 from sgdone.newton.direction import ByFactors, ByProducts
 from sgdone.sums.row_sum import MemoryRows, SeveralSums
 from sgdone.sums.second_order import CurvatureProduct, LossesAt, SecondOrderAt
@@ -95,3 +95,46 @@ def test_products_at_the_same_model_are_those_of_their_loss():
     second = rows.sum(CurvatureProduct(system, model, direction)).values
     np.testing.assert_array_equal(rows.sum(CurvatureProduct(SYSTEM, model, direction)).values, first)
     np.testing.assert_allclose(second, rows.sum(SecondOrderAt(system, model)).curvature @ direction, rtol=1e-9)
+
+
+def test_a_search_that_may_make_few_steps_has_stalled():
+    rows, position = some_rows(), Position()
+    problem = Problem(SYSTEM, SYSTEM.penalties(1.0), rows.n_rows)
+    search = minimise(problem, np.zeros(SYSTEM.shape), EXACT, ByFactors(SYSTEM), most_steps=1, position=position)
+    found = answered(rows, search)
+    assert (found.stalled, found.steps) == (True, 1)
+    assert found.at.value < problem.at(np.zeros(SYSTEM.shape), rows.sum(SecondOrderAt(SYSTEM, 0.0 * found.model))).value
+    assert position.decrement > EXACT
+
+
+def test_sums_of_the_start_that_are_known_save_a_reading_and_one_step_is_made():
+    rows, problem = some_rows(), Problem(SYSTEM, SYSTEM.penalties(1.0), 300)
+    alone, again = CountedRows(rows), CountedRows(rows)
+    optimum = answered(alone, minimise(problem, np.zeros(SYSTEM.shape), EXACT, ByFactors(SYSTEM))).model
+    known = rows.sum(SecondOrderAt(SYSTEM, optimum))
+    found = answered(again, minimise(problem, optimum, EXACT, ByFactors(SYSTEM), known=known))
+    assert (found.steps, len(again.requests)) == (1, 1)
+    np.testing.assert_allclose(found.model, optimum, atol=5e-5)
+
+
+def test_a_constant_curvature_is_evaluated_once():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 3))
+    rows = CountedRows(MemoryRows(next(ArraySource(X, X @ [1.0, 2.0, 3.0], shuffle=False).blocks(rng))))
+    system = System(Objective(Squared(), predicts="target"), Scaling(np.ones(3)))
+    problem = Problem(system, system.penalties(0.0), 50, least_dispersion=1e-20)
+    found = answered(rows, minimise(problem, np.zeros(system.shape), EXACT, ByFactors(system, constant=True)))
+    assert [request.curvature for request in rows.requests] == ["full", "none"]
+    np.testing.assert_allclose(found.model[:, 0], [1.0, 2.0, 3.0, 0.0], atol=1e-12)
+    assert (found.decrement, found.stalled) == (0.0, False)
+
+
+def test_expensive_curvatures_are_those_of_earlier_points():
+    rows = CountedRows(some_rows())
+    problem, directions = Problem(SYSTEM, SYSTEM.penalties(1.0), 300), ByFactors(SYSTEM, cheap=False)
+    found = answered(rows, minimise(problem, np.zeros(SYSTEM.shape), EXACT, directions))
+    kinds = [getattr(request, "curvature", "product") for request in rows.requests]
+    assert kinds[0] == "full"
+    assert {"none", "product"} == set(kinds[1:])
+    exact = answered(rows, minimise(problem, np.zeros(SYSTEM.shape), EXACT, ByFactors(SYSTEM)))
+    np.testing.assert_allclose(found.model, exact.model, atol=5e-5)

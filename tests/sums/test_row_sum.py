@@ -56,6 +56,11 @@ def test_all_rows_answer_the_same(everywhere, rng):
     np.testing.assert_allclose(expected.values[1].values[:, 0, :], flat, rtol=1e-9)
 
 
+def test_sums_that_need_their_order_are_not_wrapped():
+    with pytest.raises(TypeError, match="Statistics is not for rows that are prepared"):
+        OfSomeRows(Statistics("classification"), "training", 0)
+
+
 def test_two_messages_do_not_share_a_name():
     with pytest.raises(TypeError, match="two messages are called LossesAt"):
         message(type("LossesAt", (), {}))

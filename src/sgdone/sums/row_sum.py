@@ -209,7 +209,7 @@ class SeveralValues:
 @message
 @dataclass(frozen=True)
 class SeveralSums(RowSum):
-    """Several sums in one reading of the rows."""
+    """Several sums in one round; rows on disk are read once for each."""
 
     requests: tuple[Any, ...]
 
@@ -229,6 +229,10 @@ class AroundSum(RowSum):
     """
 
     request: Any
+
+    def __post_init__(self) -> None:
+        if self.request.in_order or self.request.identifies_rows:
+            raise TypeError(f"{self.request.request_name} is not for rows that are prepared: ask for it alone")
 
     @property
     def request_name(self) -> str:
