@@ -374,76 +374,88 @@ class TrainingLoop:
 
     def _follow(self, method: Method, state: Any, rule: ActiveRule) -> Stop:
         """Train until the rule stops it."""
-        source, stream, stretch = self.source, self.stream, self._stretch
         ended: Stop | None = None
         later: Stop | None = None
         try:
             while ended is None:
-                block, first = method.prepare(state, stream.block), stream.position
-                pause, own_pause = self._next_pause(rule), method.next_pause(state)
-                self._pause = pause
-                # A method that reads all rows in each update makes several of them between two calls, if the rule
-                # allows.
-                ahead = block.order.size - first if not method.whole_passes else stretch if rule.rule.is_budget else 1
-                last = first + min(ahead, stretch, max(0, min(pause.rows_read, own_pause.rows_read) - stream.rows_read))
-                allowed = max(0, min(pause.step, own_pause.step) - method.steps(state))
-                report = method.advance(state, block, first, last, allowed, rule.watches(block.rows))
-                stream.advance(report.position, report.further_reads, report.passes)
-                self._pass_loss = report.pass_loss
-                judgement = method.between(state, stream) if report.ending == "used" else None
-                progress = self._progress = Progress(
-                    method.steps(state),
-                    self._rows_before + stream.rows_read,
-                    source.n_rows,
-                    self._passes_before + stream.begun,
-                    report.passes > 0 or stream.pass_ended,
-                    report.pass_loss,
-                    self._seconds,
-                    report.predictions,
-                    report.slopes,
-                    lambda: method.iterate(state),
-                    lambda: method.solution(state),
-                    judgement,
-                    self._turn,
-                )
-                if report.updates:
-                    self._append(method, state, block, report, first, progress)
+                pauses = self._next_pause(rule), method.next_pause(state)
+                report, moved = self._advance(method, state, rule, *pauses)
                 if report.ending != "used":
-                    _raise_for_bad_row(block, report)
                     return Stop("", Status.DIVERGED, divergence_reason(report))
-                fired = rule.observe(progress)
-                requested = _requested_stop([hook(progress) for hook in self._hooks])
-                self._was_asked_to_stop = self._was_asked_to_stop or requested is not None
-                fired = fired or requested or _end_of_part(source, progress)
+                fired = self._requested_end(rule)
                 if method.runs_to_its_end:
                     later = later or fired
                     ended = report.finished and (later or report.finished)
                 else:
                     # A method that has ended by itself says why: a budget spent on the way does not matter.
                     ended = report.finished or fired
-                moved = report.position > first or report.fired or report.further_reads
-                if (
-                    ended is None
-                    and not moved
-                    and (self._next_pause(rule), method.next_pause(state)) == (pause, own_pause)
-                ):
-                    raise RuntimeError(f"{rule.rule!r} asked for a pause at {pause} but did not fire there")
-                used_up = stream.block_ended and method.takes_blocks
-                if used_up and ended is None:
-                    ended = self._write_checkpoint(method, state, rule)
-                if used_up and ended is None:
-                    ended = self._next_block(method, state, rule)
-                # Checkpoints are written between blocks: the one in progress is used up first.
-                waits = self._checkpoints is not None and method.takes_blocks
-                if ended is None and interruption.received() and not waits:
-                    if method.runs_to_its_end:
-                        raise KeyboardInterrupt
-                    ended = self._interrupted()
+                if ended is None and not moved and (self._next_pause(rule), method.next_pause(state)) == pauses:
+                    raise RuntimeError(f"{rule.rule!r} asked for a pause at {pauses[0]} but did not fire there")
+                ended = ended or self._move_on(method, state, rule)
         except KeyboardInterrupt:
             if method.runs_to_its_end:
                 raise
             ended = self._interrupted()
         return ended
+
+    def _advance(
+        self, method: Method, state: Any, rule: ActiveRule, pause: Pause, own_pause: Pause
+    ) -> tuple[Report, bool]:
+        """Train on the next chunk of rows, and append to the trace; returns whether rows were read."""
+        source, stream, chunk = self.source, self.stream, self._stretch
+        block, first = method.prepare(state, stream.block), stream.position
+        self._pause = pause
+        # A method that reads all rows in each update makes several of them between two calls, if the rule allows.
+        ahead = block.order.size - first if not method.whole_passes else chunk if rule.rule.is_budget else 1
+        last = first + min(ahead, chunk, max(0, min(pause.rows_read, own_pause.rows_read) - stream.rows_read))
+        allowed = max(0, min(pause.step, own_pause.step) - method.steps(state))
+        report = method.advance(state, block, first, last, allowed, rule.watches(block.rows))
+        stream.advance(report.position, report.further_reads, report.passes)
+        self._pass_loss = report.pass_loss
+        judgement = method.between(state, stream) if report.ending == "used" else None
+        self._progress = Progress(
+            method.steps(state),
+            self._rows_before + stream.rows_read,
+            source.n_rows,
+            self._passes_before + stream.begun,
+            report.passes > 0 or stream.pass_ended,
+            report.pass_loss,
+            self._seconds,
+            report.predictions,
+            report.slopes,
+            lambda: method.iterate(state),
+            lambda: method.solution(state),
+            judgement,
+            self._turn,
+        )
+        if report.updates:
+            self._append(method, state, block, report, first, self._progress)
+        if report.ending != "used":
+            _raise_for_bad_row(block, report)
+        return report, bool(report.position > first or report.fired or report.further_reads)
+
+    def _requested_end(self, rule: ActiveRule) -> Stop | None:
+        """The end that the rule or a callback requests, or that of a part of a stream."""
+        progress = self._progress
+        assert progress is not None
+        fired = rule.observe(progress)
+        requested = _requested_stop([hook(progress) for hook in self._hooks])
+        self._was_asked_to_stop = self._was_asked_to_stop or requested is not None
+        return fired or requested or _end_of_part(self.source, progress)
+
+    def _move_on(self, method: Method, state: Any, rule: ActiveRule) -> Stop | None:
+        """Go to the next block if this one is used up, after a checkpoint if one is due; the end by a signal."""
+        if self.stream.block_ended and method.takes_blocks:
+            ended = self._write_checkpoint(method, state, rule) or self._next_block(method, state, rule)
+            if ended is not None:
+                return ended
+        # Checkpoints are written between blocks: the one in progress is used up first.
+        waits = self._checkpoints is not None and method.takes_blocks
+        if not interruption.received() or waits:
+            return None
+        if method.runs_to_its_end:
+            raise KeyboardInterrupt
+        return self._interrupted()
 
     def _next_pause(self, rule: ActiveRule) -> Pause:
         """Where the rule must be called, in rows of the stream."""
