@@ -13,10 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from sgdone.data.rows import Scaling
 from sgdone.diagnose import separation
 from sgdone.inference.optimum import NoOptimumError
 from sgdone.inference.sample import Sample
-from sgdone.sums.system import contrasts
+from sgdone.interfaces.objective import Objective
+from sgdone.newton import Minimum, Problem, answered, minimise
+from sgdone.newton.direction import ByFactors
+from sgdone.sums.second_order import SecondOrder
+from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]
 
@@ -26,8 +31,8 @@ _MOST_ENTRIES = 2e7
 _ROUNDING = 1e-9
 #: Squared share of a combination outside the span, from which it is not determined.
 _OUTSIDE = 1e-12
-#: Longest last step in standard errors, most steps, and share of the promised decrease that a step must reach.
-_STEP, _MOST_STEPS, _ENOUGH = 1e-8, 60, 1e-4
+#: Longest last step in standard errors.
+_STEP = 1e-8
 
 
 @final
@@ -107,7 +112,7 @@ def find_finite_part(sample: Sample) -> FinitePart | None:
     values, basis = linalg.eigh(differences.T @ differences)
     basis = basis[:, values > _ROUNDING * values[-1]]
     rows = _PairLoss(differences @ basis, owners, others, sample)
-    inside = _minimum(rows)
+    inside = _minimum(rows, sample.objective)
     loss, gradients, curvature = rows.evaluate(inside)
     inverse = basis @ linalg.inv(curvature) @ basis.T
     middle = basis @ rows.middle(gradients) @ basis.T
@@ -167,13 +172,20 @@ class _PairLoss:
         self._labels, self._weights = labels[self._rows].astype(np.intp), weights[self._rows]
 
     @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self._rows.size)
+
+    @property
     def size(self) -> int:
         """Number of coefficients."""
         return int(self._pairs.shape[1])
 
-    def value(self, theta: Array) -> float:
-        """The loss."""
-        return float(self._weights @ self._terms(theta)[0])
+    def sum(self, request: Any) -> SecondOrder:
+        """Sums that Newton's method asks for; its models have one column."""
+        loss, gradients, curvature = self.evaluate(request.model[:, 0])
+        weight, unknown = float(self._weights.sum()), float("nan")
+        return SecondOrder(weight, loss, unknown, self.gradient(gradients)[:, None], curvature, np.empty(0))
 
     def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
         """Loss, gradients of the rows without their weights, and curvature."""
@@ -216,20 +228,12 @@ class _PairLoss:
         return largest + np.log(total), grown / np.repeat(total, self._lengths)
 
 
-def _minimum(rows: _PairLoss) -> Array:
+def _minimum(rows: _PairLoss, objective: Objective) -> Array:
     """Newton's method; the minimum exists in the span of the pairs."""
-    theta = np.zeros(rows.size)
-    for _ in range(_MOST_STEPS):
-        loss, gradients, curvature = rows.evaluate(theta)
-        gradient = rows.gradient(gradients)
-        step = -linalg.solve(curvature, gradient, assume_a="pos")
-        promised = -float(gradient @ step)
-        if promised <= _STEP**2:
-            return np.asarray(theta + step)
-        share = 1.0
-        while rows.value(theta + share * step) > loss - _ENOUGH * share * promised + 1e-13 * abs(loss):
-            share /= 2.0
-            if share < 1e-10:
-                raise NoOptimumError("no step lowers the loss of the pairs that are not separated")
-        theta = theta + share * step
-    raise NoOptimumError(f"the pairs that are not separated have no minimum after {_MOST_STEPS} steps")
+    system = System(objective, Scaling(np.ones(rows.size)))
+    problem = Problem(system, np.zeros(rows.size), rows.n_rows)
+    search = minimise(problem, np.zeros((rows.size, 1)), 0.5 * _STEP**2, ByFactors(system))
+    found: Minimum = answered(rows, search)
+    if found.stalled:
+        raise NoOptimumError(f"no minimum for the pairs that are not separated was found in {found.steps} steps")
+    return np.asarray(found.model[:, 0])
