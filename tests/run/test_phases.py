@@ -96,6 +96,7 @@ def test_a_phase_follows_where_it_is_worthwhile():
     assert (verdict.step, verdict.passes, verdict.finish_passes, len(result.trace)) == (5, 5.0, 2.0, 5)
     assert isinstance(result.state, Counted)
     assert result.trace["passes"].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert result.trace["step"].tolist() == [1, 2, 3, 4, 5]
 
 
 def test_a_phase_that_takes_the_place_of_the_main_method():
@@ -107,7 +108,7 @@ def test_a_phase_that_takes_the_place_of_the_main_method():
 def test_a_phase_that_stalls_leaves_its_trace_and_its_cost():
     result = ran(Optional(2.0, 2, Status.STALLED, when="first"), Steps(1.0))
     assert (result.model.intercept[0], len(result.trace)) == (1.0, 5)
-    assert "the second method ended after 2 passes without an optimum: 2 steps" in str(result.verdict)
+    assert "the second method ended after 2 passes: 2 steps" in str(result.verdict)
     assert (result.verdict.passes, result.verdict.finish_passes) == (5.0, 0.0)
 
 

@@ -243,8 +243,8 @@ class ExactOnPartitions(ExactPhase):
         best, unknown = state.path.best, float("nan")
         assert best is not None
         value = _path(state).position.value / state.weight
-        kind = {"estimated_by": "training", "decrement": best.decrement}
-        return Judgement(value, unknown, _gain(state), 0.0, unknown, unknown, **kind)  # type: ignore[arg-type]
+        known = value, unknown, _gain(state), 0.0, unknown, unknown
+        return Judgement(*known, estimated_by="training", decrement=best.decrement)
 
     def _unless_exact(self, state: ExactState) -> Stop | None:
         """Why the optimum was not reached; None if it was."""

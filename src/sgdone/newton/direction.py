@@ -336,6 +336,8 @@ def conjugate_gradients(
     solution, residual = np.zeros_like(at.gradient), -at.gradient
     towards = precondition(residual)
     first = reduced = float(np.vdot(residual, towards))
+    if first <= 0.0:
+        return solution, not residual.any()
     for _ in range(most_products):
         if reduced <= residual_wanted**2 * first:
             return solution, True

@@ -216,8 +216,8 @@ class TrainingLoop:
         self._passes_before = len(clock.trace)
         self._rows_before = self._passes_before * (stream.n_rows or 0)
         self._optional_passes = 0.0
-        #: Updates in addition to those of the method whose model is returned.
-        self._further_updates = 0
+        #: Updates of the phase before this one, and those in addition to the method's whose model is returned.
+        self._updates_before = self._further_updates = 0
         self._main_state: Any = None
         #: Remarks about discarded phases, for the verdict.
         self._remarks: list[str] = []
@@ -288,6 +288,7 @@ class TrainingLoop:
         if before is not None:
             self._write_between_phases(before)
             self.stream.count_readings()
+            self._updates_before = before.method.steps(before.state)
         stream, passes = self.stream, self.stream.passes
         rule = ActiveRule(phase.rule(self._stop), stream, bounded=True)
         state: Any = None
@@ -308,12 +309,13 @@ class TrainingLoop:
             self._rule.observe(self._progress)  # a budget that is spent stays spent
         made = stream.passes - passes
         self._optional_passes += made
-        if state is None or (before is None and ended.status is Status.STALLED):
+        has_stalled = ended.status is Status.STALLED and not self._was_asked_to_stop
+        if state is None or (before is None and has_stalled):
             return self._unused(phase, made, ended, before)
         phase.end(state, stream, self._pause)
         if before is not None and not phase.is_better(state, ended, before):
             return self._unused(phase, made, ended, before)
-        self._further_updates += 0 if before is None else before.method.steps(before.state)
+        self._further_updates += self._updates_before
         return Trained(phase, state, phase.solution(state), ended)
 
     def _unused(self, phase: Method, passes: float, ended: Stop, before: Trained | None) -> Trained | None:
@@ -322,7 +324,7 @@ class TrainingLoop:
             return None if before is None else replace(before, ended=ended)
         count = f"{passes:.3g} pass{'' if passes == 1 else 'es'}" if passes < 100 else f"{passes:,.0f} passes"
         better = f"found no better model in {count}"
-        early = f"ended after {count} without an optimum: {ended.reason}"
+        early = f"ended after {count}: {ended.reason}"
         self._remarks.append(f"{phase} {better if ended.status is Status.CONVERGED else early}")
         return before
 
@@ -500,7 +502,8 @@ class TrainingLoop:
         return Result(best.model, self.trace, verdict, found, state, rule_state, rows_read, begun, key)
 
     def _append(self, method: Method, state: Any, block: Block, report: Report, first: int, progress: Progress) -> None:
-        row = TraceRow(progress.step, progress.passes, report.loss, report.error, report.step_size, progress.seconds)
+        step = self._updates_before + progress.step
+        row = TraceRow(step, progress.passes, report.loss, report.error, report.step_size, progress.seconds)
         if self.source.is_remote:
             row = replace(row, traffic=self.source.traffic)
         if "margins" in self._monitors:
