@@ -10,14 +10,14 @@ import time
 import numpy as np
 from scipy import sparse
 
-from sgdone.auto.candidates import Candidate
-from sgdone.auto.models import Models
-from sgdone.data import ArraySource
-from sgdone.data.rows import Scaling
-from sgdone.data.source import Block
-from sgdone.data.validation_rows import ValidationRows
+from sgdone.bank.candidates import Candidate
+from sgdone.bank.models import Models
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic
+from sgdone.rows import ArraySource
+from sgdone.rows.rows import Scaling
+from sgdone.rows.source import Block
+from sgdone.rows.validation_rows import ValidationRows
 
 
 def problems(rng: np.random.Generator) -> dict[str, tuple[object, int]]:

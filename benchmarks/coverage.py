@@ -41,7 +41,7 @@ from scipy import stats
 
 from coverage_cells import CELLS, Cell
 from sgdone import LinearClassifier, LinearRegressor
-from sgdone.data.atomic import write_atomically
+from sgdone.machine.atomic import write_atomically
 
 _CONSOLE = Console(width=150)
 #: What the mean over coefficients has to be within, and what the worst coefficient has to reach.

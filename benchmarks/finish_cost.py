@@ -1,4 +1,4 @@
-"""What the exact phase costs beside the bank: the rates of `sgdone.auto.work` and `sgdone.auto.work`.
+"""What the exact phase costs beside the bank: the rates of `sgdone.newton.work` and `sgdone.newton.work`.
 
 ``python benchmarks/finish_cost.py`` prints, for generated tables and texts, seconds of the bank and of the finish from
 nothing and what is expected of each; for texts also nanoseconds of a product for each entry and column. Only ratios
@@ -12,13 +12,14 @@ from unittest import mock
 import numpy as np
 from scipy import sparse
 
-from sgdone.auto import Bank, work
-from sgdone.auto.exact_phase import ExactInMemory, default_phases
-from sgdone.data import ArraySource
-from sgdone.data.rows import Rows
+from sgdone.bank import Bank
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.csr_columns import make_curved
 from sgdone.losses import Logistic
+from sgdone.newton import work
+from sgdone.newton.exact_phase import ExactInMemory, default_phases
+from sgdone.rows import ArraySource
+from sgdone.rows.rows import Rows
 from sgdone.run.driver import run
 from sgdone.stopping import Gain
 

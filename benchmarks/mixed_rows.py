@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from sgdone import LinearClassifier
-from sgdone.data import MixedMatrix
+from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.stopping import Gain, MaxPasses
 
 #: Rows, numbers, categories and levels of each.

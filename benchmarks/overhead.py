@@ -17,11 +17,11 @@ from rich.table import Table
 
 import problems
 from sgdone import losses, solvers, stopping
-from sgdone.data import ArraySource
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRED, Probe, ProbeMaker
 from sgdone.kernels.rows import RowAccess
+from sgdone.rows import ArraySource
 from sgdone.run import run
 from sgdone.steps import Constant
 from sgdone.stopping import Progress, Stop, StopRule, Watch

@@ -23,11 +23,11 @@ from sklearn.linear_model import SGDClassifier
 import problems
 import sgdone
 from files_process import machine
-from sgdone.data.row_order import shuffled
-from sgdone.data.rows import Rows
 from sgdone.kernels.jit import compiled
 from sgdone.kernels.prefetch import AHEAD
 from sgdone.kernels.rows import RowAccess
+from sgdone.rows.row_order import shuffled
+from sgdone.rows.rows import Rows
 
 COLD = """
 import time; start = time.perf_counter()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from sgdone.auto import ExactInMemory
 from sgdone.kernels.jit import CompiledLater
+from sgdone.newton.exact_phase import ExactInMemory
 from tiers import NIGHTLY, slow
 
 # Shells let their background jobs ignore SIGINT, which some tests send.

@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from sgdone.data import ArraySource
-from sgdone.data.rows import Scaling
 from sgdone.newton import Followed
+from sgdone.rows import ArraySource
+from sgdone.rows.rows import Scaling
 from sgdone.sums.pieces import BlockPieces
 from sgdone.sums.row_sum import MemoryRows
 from sgdone.sums.system import System

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sgdone.data import ArraySource
 from sgdone.losses import (
     EpsilonInsensitive,
     Exponential,
@@ -16,6 +15,7 @@ from sgdone.losses import (
     Squared,
     SquaredHinge,
 )
+from sgdone.rows import ArraySource
 from tiers import at_night
 
 LOSSES = [

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 from scipy import sparse
 
-from sgdone.data.mixed_matrix import MixedMatrix
+from sgdone.matrices.mixed_matrix import MixedMatrix
 
 
 def long_indices(X):

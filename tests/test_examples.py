@@ -24,7 +24,7 @@ def has_examples(name):
 
 MODULES = sorted(filter(has_examples, (found.name for found in pkgutil.walk_packages(sgdone.__path__, "sgdone."))))
 #: Most of their examples fit a model, each with a compiled loop of its own.
-COMPILING = ("sgdone.auto.", "sgdone.diagnose.", "sgdone.solvers.", "sgdone.stopping.")
+COMPILING = ("sgdone.bank.", "sgdone.newton.", "sgdone.diagnose.", "sgdone.solvers.", "sgdone.stopping.")
 PAGES = [
     Path(__file__).parents[1] / name
     for name in (

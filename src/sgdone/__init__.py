@@ -7,11 +7,11 @@ from sgdone._version import __version__
 
 if TYPE_CHECKING:
     from sgdone import datasets, diagnose, losses, solvers, steps, stopping
-    from sgdone.data.file_input import files
-    from sgdone.data.row_input import batches
     from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
     from sgdone.losses import CustomLoss
     from sgdone.model_file import load, save
+    from sgdone.readers.file_input import files
+    from sgdone.readers.row_input import batches
     from sgdone.tables.table_encoder import TableEncoder
 else:
     # Names are imported when first used: `sgdone --help` waits for neither Numba nor scikit-learn.
@@ -22,8 +22,8 @@ else:
         "SGDClassifier": "estimators",
         "SGDRegressor": "estimators",
         "TableEncoder": "tables.table_encoder",
-        "batches": "data.row_input",
-        "files": "data.file_input",
+        "batches": "readers.row_input",
+        "files": "readers.file_input",
         "load": "model_file",
         "save": "model_file",
     }

@@ -11,7 +11,7 @@ import pytest
 from cli.files import write_csv
 from sgdone.cli import part_scores
 from sgdone.cli.prediction_file import CsvPredictions, PredictedPart
-from sgdone.data import part_sizes, text_blocks
+from sgdone.readers import part_sizes, text_blocks
 
 SMALL = ("--max-memory", "1MB")
 

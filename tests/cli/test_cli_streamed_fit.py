@@ -9,11 +9,11 @@ import pytest
 import sgdone as package
 from cli.files import write_csv, write_svmlight
 from sgdone import load
-from sgdone.auto import ExactFromDisk
 from sgdone.cli import streamed_fit
 from sgdone.cli.progress import ProgressLine, reading_text
-from sgdone.data import line_blocks, text_blocks
 from sgdone.interfaces.progress import Progress
+from sgdone.newton.exact_phase import ExactFromDisk
+from sgdone.readers import line_blocks, text_blocks
 from sgdone.state_file import read_checkpoint
 from tiers import fast_first
 

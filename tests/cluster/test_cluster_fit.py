@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
 from sgdone.cluster import Engine, LocalEngine, Partition, PartitionError, fit_partitions, partition_work
-from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.interfaces.stop import Status
 from sgdone.losses import Hinge, Huber, Logistic, SquaredHinge
+from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.stopping import Gain, MarginTest, MaxPasses, MaxSamples
 from tiers import fast_first, interpreted
 

@@ -12,12 +12,12 @@ from sgdone import LinearClassifier, LinearRegressor
 from sgdone.cluster import LocalEngine, Partition, PartitionError, Rounds, fit_model, summarise_partitions
 from sgdone.cluster.level_sums import LevelSums
 from sgdone.cluster.summary_problem import PartitionRows, SummaryProblem
-from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.inference import estimate, sample, score_products, verified_directions
 from sgdone.inference.level_facts import LevelsOfRows
 from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.inference.sums_at_model import LargestChange
+from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.sums.merging import merged
 from sgdone.sums.row_sum import ArraySum, RowSum, message
 from sgdone.sums.system import System

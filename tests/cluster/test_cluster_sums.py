@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from partitions import logistic_problem, split
 
-from sgdone.auto.candidates import Candidate
-from sgdone.auto.progressive_losses import ProgressiveLosses
-from sgdone.auto.units import Units
+from sgdone.bank.candidates import Candidate
+from sgdone.bank.progressive_losses import ProgressiveLosses
 from sgdone.cluster.engine import LocalEngine, groups_of
 from sgdone.cluster.label_coding import LabelCoding
 from sgdone.cluster.messages import from_bytes, request_from, split_request, to_bytes
@@ -14,14 +13,15 @@ from sgdone.cluster.partition_source import PartitionSource
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import Statistics
 from sgdone.cluster.tables import KindVotes
-from sgdone.data import ArraySource
-from sgdone.data.rows import Scaling
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import CustomLoss, Logistic
+from sgdone.rows import ArraySource
+from sgdone.rows.rows import Scaling
 from sgdone.sums.merging import TreeSum, merged
 from sgdone.sums.row_sum import SeveralSums
 from sgdone.sums.second_order import CurvatureProduct
 from sgdone.sums.system import System
+from sgdone.sums.units import Units
 
 
 class Text(str):

@@ -12,9 +12,9 @@ from sgdone.cluster.file_partition import read_partition
 from sgdone.cluster.preparation import Preparation
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.tables import KindsOfColumns, LearnColumns, agreed_kinds, learnt_encoder
-from sgdone.data.file_parts import file_parts
-from sgdone.data.input_files import input_files
-from sgdone.data.table import ReadOptions
+from sgdone.readers.file_parts import file_parts
+from sgdone.readers.input_files import input_files
+from sgdone.readers.table import ReadOptions
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.merged_encoders import merge_encoders
 

@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 import sgdone
 from running import run
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, diagnose
-from sgdone.data import ArraySource
 from sgdone.diagnose import Margins, catoni_location, margins
 from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.losses import Hinge, MarginPursuit
+from sgdone.rows import ArraySource
 from sgdone.run.trace import Trace
 from sgdone.solvers import GD, Pegasos
 from sgdone.stopping import MarginTest, MaxPasses

@@ -7,7 +7,7 @@ import pytest
 from automatic_problems import TASKS, problem
 
 from sgdone import LinearClassifier, LinearRegressor, stopping
-from sgdone.auto import BankState
+from sgdone.bank import BankState
 from sgdone.interfaces.stop import Status
 
 #: The bank is tested here: large data are left to it.

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from sgdone import LinearClassifier
-from sgdone.auto.models import Models
+from sgdone.bank.models import Models
 
 #: More columns than any other array of these fits has numbers.
 N_COLUMNS = 500_000

@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.special import expit, log_softmax, softmax
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier
-from sgdone.auto import CANDIDATES
+from sgdone.bank import CANDIDATES
 from sgdone.stopping import MaxSamples
 from tiers import fast_first
 

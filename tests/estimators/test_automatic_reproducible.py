@@ -10,7 +10,7 @@ from scipy import sparse
 
 import sgdone
 from sgdone import LinearClassifier, losses, stopping
-from sgdone.auto import models
+from sgdone.bank import models
 from tiers import fast_first, grid
 
 pytestmark = grid

@@ -10,9 +10,9 @@ from sklearn.base import clone
 
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps
-from sgdone.data import ArraySource
-from sgdone.data.bad_rows import BadRowError
 from sgdone.papers.termination import reference as termination
+from sgdone.rows import ArraySource
+from sgdone.rows.bad_rows import BadRowError
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
 from storage_forms import FORMS
 from tiers import fast_first, grid, interpreted

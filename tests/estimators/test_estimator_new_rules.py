@@ -12,8 +12,8 @@ from sklearn.model_selection import GridSearchCV
 
 import sgdone
 from sgdone import SGDClassifier, SGDRegressor, solvers, steps
-from sgdone.data.bad_rows import BadRowError
 from sgdone.interfaces.stop import Status
+from sgdone.rows.bad_rows import BadRowError
 from sgdone.solvers import SVRG, Halving
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MinPasses, Pflug, SmallValidationSet
 from tiers import fast_first, grid, interpreted

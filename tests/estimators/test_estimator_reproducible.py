@@ -25,7 +25,7 @@ from sgdone import (
     steps,
     stopping,
 )
-from sgdone.data.mixed_matrix import with_dense_columns
+from sgdone.matrices.mixed_matrix import with_dense_columns
 from storage_forms import at_offset
 from tiers import fast_first, interpreted
 

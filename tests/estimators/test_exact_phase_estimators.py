@@ -12,8 +12,9 @@ from threadpoolctl import threadpool_limits
 
 from exact_problems import logistic
 from sgdone import LinearClassifier, LinearRegressor, diagnose, load, save
-from sgdone.auto import BankState, ExactInMemory
+from sgdone.bank import BankState
 from sgdone.interfaces.stop import Status
+from sgdone.newton.exact_phase import ExactInMemory
 from sgdone.stopping import MaxPasses, MaxSeconds
 
 TASKS = pytest.mark.parametrize("task", ["two", "three", "numbers"])

@@ -7,8 +7,7 @@ from sklearn.base import clone
 
 import sgdone
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
-from sgdone.data import MixedMatrix
-from sgdone.data.mixed_matrix import with_dense_columns
+from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
 from tiers import fast_first, interpreted
 
 TASKS = fast_first(1, ["two", "three", "numbers"])

@@ -12,10 +12,11 @@ import pytest
 from source_problems import bits, fitted, from_batches, from_files, numbers, table_of, write
 
 from sgdone import LinearClassifier, LinearRegressor
-from sgdone.auto import Bank, ExactFromDisk
-from sgdone.data.stream import Stream
+from sgdone.bank import Bank
 from sgdone.estimators import fit_checkpoints
 from sgdone.interfaces.stop import Status
+from sgdone.newton.exact_phase import ExactFromDisk
+from sgdone.rows.stream import Stream
 from sgdone.run import driver
 from sgdone.state_file import checkpoint as checkpoint_module
 from sgdone.state_file.checkpoint import read_checkpoint

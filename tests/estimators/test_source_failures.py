@@ -14,10 +14,11 @@ from source_problems import bits, fitted, from_batches, from_files, numbers, tab
 import sgdone
 from full_disk import files_of_at_most
 from sgdone import LinearClassifier
-from sgdone.data import block_cache, part_sizes
-from sgdone.data.file_input import FileInput
-from sgdone.data.files import DataError
-from sgdone.data.memory import NotEnoughMemoryError
+from sgdone.machine.memory import NotEnoughMemoryError
+from sgdone.readers import part_sizes
+from sgdone.readers.file_input import FileInput
+from sgdone.readers.files import DataError
+from sgdone.rows import block_cache
 from sgdone.stopping import MaxPasses
 from tiers import fast_first, slow
 

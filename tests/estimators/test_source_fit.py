@@ -23,7 +23,7 @@ from source_problems import (
 )
 
 from sgdone import LinearClassifier, LinearRegressor, files
-from sgdone.data import part_sizes, row_input, text_blocks
+from sgdone.readers import part_sizes, row_input, text_blocks
 from sgdone.stopping import Gain, MaxPasses
 from tiers import fast_first, slow
 
@@ -137,7 +137,7 @@ def test_a_kept_cache_is_used_again(rows, expected, tmp_path, monkeypatch):
     paths, cache = write(table_of(*rows), tmp_path / "rows.parquet"), tmp_path / "cache"
     fitted(from_files(paths, cache=cache))
     written = (cache / "rows.arrow").stat().st_mtime_ns
-    from sgdone.data.file_input import FileInput
+    from sgdone.readers.file_input import FileInput
 
     monkeypatch.setattr(FileInput, "tables", None)  # it is not read
     again = fitted(from_files(paths, cache=cache))

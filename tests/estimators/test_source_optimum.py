@@ -5,10 +5,10 @@ import pytest
 
 from estimators.source_problems import frame, from_files, numbers, table_of, write
 from sgdone import LinearClassifier, LinearRegressor
-from sgdone.auto.summed_path import best_strength
-from sgdone.data import ArraySource, Scaling
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Squared
+from sgdone.newton.summed_path import best_strength
+from sgdone.rows import ArraySource, Scaling
 from sgdone.sums.row_sum import MemoryRows
 from sgdone.sums.second_order import SecondOrderAt
 from sgdone.sums.system import System

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from sgdone import LinearClassifier, batches
-from sgdone.auto import schedule
+from sgdone.bank import schedule
 from sgdone.stopping import MaxPasses
 
 N_ROWS, N_LEVELS = 300_000, 1000

@@ -10,7 +10,7 @@ from scipy import sparse
 from source_problems import MEMORY, NAMES, bits, fitted, frame, from_batches, from_files, numbers, table_of, write
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, batches
-from sgdone.data import part_sizes
+from sgdone.readers import part_sizes
 from sgdone.stopping import MaxPasses
 from tiers import slow
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any
 
 import sgdone
-from sgdone.data.memory import NotEnoughMemoryError
+from sgdone.machine.memory import NotEnoughMemoryError
 
 _SGDONE = str(Path(sgdone.__file__).parent)
 #: Longer than anyone reads.

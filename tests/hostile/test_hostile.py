@@ -2,7 +2,7 @@
 
 import pytest
 
-from sgdone.data.reader import readers
+from sgdone.readers.reader import readers
 
 from .case_kind import kinds, modules_of
 from .running import mixed, run

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from sgdone import LinearClassifier, files
-from sgdone.auto import Bank, ExactFromDisk
-from sgdone.data.block_source import BlockSource
+from sgdone.bank import Bank
 from sgdone.estimators import fit_checkpoints, source_fit
+from sgdone.newton.exact_phase import ExactFromDisk
+from sgdone.rows.block_source import BlockSource
 
 #: Phases of a fit, in their order; checkpoints are written between and within them.
 PHASES = ("reading", "first pass", "later pass", "checkpoint", "exact phase")

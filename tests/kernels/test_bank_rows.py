@@ -5,11 +5,11 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from sgdone.data.mixed_matrix import with_dense_columns
-from sgdone.data.rows import Rows, Scaling
 from sgdone.kernels.bank_rows import CSR, DENSE, MIXED
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
+from sgdone.matrices.mixed_matrix import with_dense_columns
+from sgdone.rows.rows import Rows, Scaling
 from tiers import fast_first
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sgdone.data.rows import Rows
 from sgdone.kernels.csr_columns import lanes_of, make_adds, make_curved, make_dots, padded
+from sgdone.rows.rows import Rows
 from tiers import interpreted
 
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sgdone.data.rows import Rows, Scaling
 from sgdone.kernels.fingerprint import fingerprint
 from sgdone.kernels.jit import compiled
+from sgdone.rows.rows import Rows, Scaling
 from sgdone.stopping import Pflug
 from tiers import examples, fast_first, interpreted
 

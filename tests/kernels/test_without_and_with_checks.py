@@ -20,8 +20,8 @@ import numpy as np
 from scipy import sparse
 from sgdone import losses, solvers, steps, stopping
 from running import run
-from sgdone.data import ArraySource, Scaling
-from sgdone.data.preparation import InUnits
+from sgdone.rows import ArraySource, Scaling
+from sgdone.rows.preparation import InUnits
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((150, 4)) * (rng.random((150, 4)) < 0.7)
@@ -83,10 +83,10 @@ add(sparse.csr_array(X), solvers.SGD2(5), never)
 
 # Models of the default fit: units that change, folds, one output and three, penalties that shrink weights to nothing.
 from running import objective_of
-from sgdone.auto.candidates import CANDIDATES
-from sgdone.auto.models import Models
-from sgdone.auto.units import Units
-from sgdone.data.mixed_matrix import with_dense_columns
+from sgdone.bank.candidates import CANDIDATES
+from sgdone.bank.models import Models
+from sgdone.sums.units import Units
+from sgdone.matrices.mixed_matrix import with_dense_columns
 
 folds = rng.choice(np.array([0, 1, 255], dtype=np.uint8), 150)
 for matrix in (X, sparse.csr_array(X), sparse.csr_array(X[:, [0]]), with_dense_columns(X, 2)):
@@ -111,8 +111,8 @@ for matrix in (X, sparse.csr_array(X), sparse.csr_array(X[:, [0]]), with_dense_c
             out.extend(part.ravel() for part in models.solution(model, units.scaling))
 
 # Optima by conjugate gradients, with folds, of one output and three.
-from sgdone.auto.fold_path import FoldPath
-from sgdone.data.validation_rows import ValidationRows
+from sgdone.newton.fold_path import FoldPath
+from sgdone.rows.validation_rows import ValidationRows
 from sgdone.sums.pieces import BlockPieces
 
 for labels, n_classes, n_dense in ((y, 2, 0), (rng.integers(0, 3, 150).astype(float), 3, 0), (y, 2, 2)):

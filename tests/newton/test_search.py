@@ -6,12 +6,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from sgdone.data import ArraySource
-from sgdone.data.rows import Scaling
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Huber, Logistic, Squared
 from sgdone.newton import EXACT, Position, Problem, answered, minimise, together
 from sgdone.newton.direction import ByFactors, ByProducts
+from sgdone.rows import ArraySource
+from sgdone.rows.rows import Scaling
 from sgdone.sums.row_sum import MemoryRows, SeveralSums
 from sgdone.sums.second_order import CurvatureProduct, LossesAt, SecondOrderAt
 from sgdone.sums.system import System

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sgdone.data import ArraySource
 from sgdone.losses import Squared
 from sgdone.papers.runs import fired, fit, iterates, trajectory
 from sgdone.papers.streams import Stream
+from sgdone.rows import ArraySource
 from sgdone.solvers import ISGD, SGD, Halving
 from sgdone.steps import Constant
 from sgdone.stopping import MaxPasses, MaxSamples, Pflug

@@ -5,8 +5,8 @@ import pytest
 
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
-from sgdone.data import ArraySource
 from sgdone.interfaces.stop import Status
+from sgdone.rows import ArraySource
 from tiers import interpreted
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from problems import FEW_LOSSES, LOSSES, random_problem
 from running import run
 from sgdone import solvers, stopping
-from sgdone.data import ArraySource
+from sgdone.rows import ArraySource
 from tiers import examples, fast_first, interpreted
 
 SOLVERS = [solvers.SGD(), solvers.ISGD(), solvers.asgd(), solvers.aisgd(), solvers.Averaged(solvers.SGD(), 30)]

@@ -8,9 +8,9 @@ from scipy import sparse
 
 from running import run
 from sgdone import losses, solvers, steps, stopping
-from sgdone.data import ArraySource
-from sgdone.data.bad_rows import BadRowError
 from sgdone.interfaces.stop import Status
+from sgdone.rows import ArraySource
+from sgdone.rows.bad_rows import BadRowError
 from tiers import fast_first, interpreted
 
 STOP = stopping.MaxPasses(50)

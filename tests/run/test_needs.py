@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sgdone import losses, solvers, steps, stopping
-from sgdone.auto import Bank
-from sgdone.data import ArraySource
+from sgdone.bank import Bank
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
+from sgdone.rows import ArraySource
 from sgdone.run import run
 
 LOGISTIC = Objective(losses.Logistic(), 0.1)

@@ -6,13 +6,13 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from sgdone.data import ArraySource
 from sgdone.interfaces.method import Method, Report
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.losses import Squared
+from sgdone.rows import ArraySource
 from sgdone.run import run
 from sgdone.stopping import MaxPasses, ProgressiveLoss
 

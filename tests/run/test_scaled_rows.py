@@ -9,7 +9,7 @@ from scipy import sparse
 from problems import FEW_LOSSES, LOSSES, random_problem
 from running import run
 from sgdone import solvers, stopping
-from sgdone.data import ArraySource, Scaling
+from sgdone.rows import ArraySource, Scaling
 from tiers import at_night, examples, grid
 
 pytestmark = [pytest.mark.slow, grid]

@@ -79,7 +79,7 @@ def test_folding_small_scales_changes_nothing_but_rounding(as_csr, monkeypatch):
 def test_a_million_steps_of_strong_shrinkage_stay_finite(rng):
     """α·γ near 1 shrinks the scale below any float within a few hundred steps."""
     from sgdone import steps
-    from sgdone.data import ArraySource
+    from sgdone.rows import ArraySource
 
     X = rng.standard_normal((1000, 3))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)

@@ -17,9 +17,9 @@ from sgdone.cluster import LocalEngine, PartitionError, Preparation, Rounds, fac
 from sgdone.cluster.file_partition import read_partition
 from sgdone.dask.engine import DaskEngine
 from sgdone.dask.files import delayed_files
-from sgdone.data.file_parts import file_parts
-from sgdone.data.input_files import input_files
-from sgdone.data.table import ReadOptions
+from sgdone.readers.file_parts import file_parts
+from sgdone.readers.input_files import input_files
+from sgdone.readers.table import ReadOptions
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from scipy import sparse
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 from sgdone.cluster import Partition
-from sgdone.data.mixed_matrix import MixedMatrix
+from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.spark.partition_bytes import packed, partition_from, state_rows, unpacked
 from sgdone.spark.vectors import rows_of_vectors, vector_names
 

@@ -9,10 +9,10 @@ from scipy import sparse
 from problems import FEW_LOSSES, random_problem
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, load, losses, save, steps, stopping
-from sgdone.data import ArraySource
-from sgdone.data.bad_rows import BadRowError
 from sgdone.interfaces.stop import Status
 from sgdone.papers.margin_pursuit.reference import descend, margin_pursuit
+from sgdone.rows import ArraySource
+from sgdone.rows.bad_rows import BadRowError
 from sgdone.solvers import GD
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet
 from tiers import examples, fast_first, grid, interpreted

@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
-from sgdone.data import ArraySource
-from sgdone.data.bad_rows import BadRowError
 from sgdone.interfaces.stop import Status
+from sgdone.rows import ArraySource
+from sgdone.rows.bad_rows import BadRowError
 from sgdone.solvers import ISGD, SGD, Halving
 from sgdone.stopping import (
     Distance,

@@ -8,10 +8,10 @@ from sklearn.svm import SVC
 from problems import random_problem
 from running import run, with_new_rule
 from sgdone import SGDClassifier, SGDRegressor, load, losses, save, solvers
-from sgdone.data import ArraySource, Scaling
-from sgdone.data.bad_rows import BadRowError
-from sgdone.data.source import Source
 from sgdone.interfaces.stop import Status
+from sgdone.rows import ArraySource, Scaling
+from sgdone.rows.bad_rows import BadRowError
+from sgdone.rows.source import Source
 from sgdone.solvers.liblinear import Liblinear
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
 from tiers import fast_first, interpreted

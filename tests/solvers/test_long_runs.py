@@ -6,10 +6,10 @@ import pytest
 from problems import random_problem
 from running import run
 from sgdone import losses, solvers, steps, stopping
-from sgdone.data import ArraySource
 from sgdone.kernels.model import AVERAGE_FLOOR
 from sgdone.papers import sgd_reference
 from sgdone.papers.averaging import reference as slow
+from sgdone.rows import ArraySource
 
 pytestmark = pytest.mark.slow
 

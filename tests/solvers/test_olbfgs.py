@@ -10,12 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 from problems import RandomProblem, random_problem
 from running import run, with_new_rule
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps
-from sgdone.data import ArraySource, Scaling
-from sgdone.data.bad_rows import BadRowError
 from sgdone.interfaces.stop import Status
 from sgdone.kernels.loop import make_loop
 from sgdone.kernels.olbfgs import COUNT, make_olbfgs
 from sgdone.papers.averaging import rivals as slow
+from sgdone.rows import ArraySource, Scaling
+from sgdone.rows.bad_rows import BadRowError
 from sgdone.solvers.olbfgs import OLBFGS
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, SmallValidationSet
 from tiers import at_night, examples, fast_first, grid, interpreted

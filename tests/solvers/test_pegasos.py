@@ -11,13 +11,13 @@ from sklearn.svm import LinearSVC
 from problems import RandomProblem, random_problem
 from running import run, with_new_rule
 from sgdone import SGDClassifier, SGDRegressor, load, losses, save, solvers, steps, stopping
-from sgdone.data import ArraySource
-from sgdone.data.bad_rows import BadRowError
-from sgdone.data.source import Source
 from sgdone.interfaces.stop import Status
 from sgdone.kernels.loop import make_loop
 from sgdone.kernels.pegasos import NORM, make_pegasos
 from sgdone.papers.averaging import rivals as slow
+from sgdone.rows import ArraySource
+from sgdone.rows.bad_rows import BadRowError
+from sgdone.rows.source import Source
 from sgdone.solvers import pegasos
 from sgdone.solvers.pegasos import Pegasos
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, ProgressiveLoss, SmallValidationSet

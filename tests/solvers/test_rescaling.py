@@ -7,10 +7,10 @@ from scipy import sparse
 from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, load, save, solvers, steps
-from sgdone.data import ArraySource
-from sgdone.data.bad_rows import BadRowError
 from sgdone.losses import AdaptiveScale, AutoScale, Logistic, MarginPursuit
 from sgdone.papers.margin_pursuit import reference as slow
+from sgdone.rows import ArraySource
+from sgdone.rows.bad_rows import BadRowError
 from sgdone.stopping import MaxPasses, MaxSamples
 from tiers import fast_first, grid, interpreted
 

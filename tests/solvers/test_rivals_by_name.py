@@ -11,8 +11,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from sgdone import SGDClassifier, load, losses, save
-from sgdone.data.bad_rows import BadRowError
 from sgdone.model_file import ModelFileError, container
+from sgdone.rows.bad_rows import BadRowError
 from sgdone.solvers import OLBFGS, Liblinear, Pegasos
 from tiers import grid
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from running import run
 from sgdone import SGDClassifier, solvers, steps, stopping
-from sgdone.data import ArraySource
 from sgdone.losses import Logistic, Squared
 from sgdone.papers.averaging import reference as averaged_sgd
 from sgdone.papers.averaging import rivals
+from sgdone.rows import ArraySource
 from sgdone.solvers.sgd2 import SGD2, _penalties
 from sgdone.steps.bottou import Bottou
 from tiers import examples, grid, interpreted

@@ -12,8 +12,8 @@ from sklearn.svm import LinearSVC
 from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, stopping
-from sgdone.data import ArraySource
 from sgdone.papers.averaging import rivals
+from sgdone.rows import ArraySource
 from sgdone.solvers.sgd2 import SGD2
 from sgdone.solvers.sgdqn import SGDQN
 from sgdone.solvers.skip import skip_of

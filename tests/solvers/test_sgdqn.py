@@ -8,9 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, solvers, steps, stopping
-from sgdone.data import ArraySource
 from sgdone.losses import Logistic, Squared
 from sgdone.papers.averaging import rivals
+from sgdone.rows import ArraySource
 from sgdone.solvers.sgdqn import SGDQN
 from sgdone.steps.bottou import Bottou
 from tiers import grid, interpreted

@@ -10,10 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps
-from sgdone.data import ArraySource
-from sgdone.data.bad_rows import BadRowError
-from sgdone.data.source import Source
 from sgdone.interfaces.stop import Status
+from sgdone.rows import ArraySource
+from sgdone.rows.bad_rows import BadRowError
+from sgdone.rows.source import Source
 from sgdone.solvers import SVRG
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet
 from tiers import fast_first, grid, interpreted

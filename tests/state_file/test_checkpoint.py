@@ -14,10 +14,10 @@ from safetensors import numpy as safetensors
 import sgdone
 from full_disk import files_of_at_most
 from model_file.golden.write import HERE
-from sgdone.data.rows import Rows
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import CustomLoss, Logistic
 from sgdone.model_file import ModelFileError
+from sgdone.rows.rows import Rows
 from sgdone.state_file import Checkpoint, CheckpointError, read_checkpoint, remove_partial, write_checkpoint
 from sgdone.state_file.checkpoint import CHECKPOINT
 from sgdone.state_file.container import read, write

@@ -7,12 +7,12 @@ import pytest
 from scipy import sparse
 
 from model_file.table_rows import FIRST, SECOND
-from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.data.rows import Rows, Scaling
-from sgdone.data.source import Block
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Judgement, Model
 from sgdone.losses import Huber
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.rows.rows import Rows, Scaling
+from sgdone.rows.source import Block
 from sgdone.state_file.codec import Decoder, Encoder, NotStorable
 from sgdone.state_file.matrices import unpack_rows
 from sgdone.stopping import Gain, MarginTest, MaxPasses, MaxSamples, Pflug

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sgdone.auto import Bank
-from sgdone.data import ArraySource
-from sgdone.data.block_source import BlockSource
-from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.data.row_block import RowBlock
-from sgdone.data.row_hash import row_hashes
+from sgdone.bank import Bank
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.matrices.row_hash import row_hashes
+from sgdone.rows import ArraySource
+from sgdone.rows.block_source import BlockSource
+from sgdone.rows.row_block import RowBlock
 from sgdone.run import run
 from sgdone.run.checkpoints import Checkpoints
 from sgdone.state_file import Checkpoint, read_checkpoint, write_checkpoint

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from problems import random_problem
 from running import run
 from sgdone import losses, solvers, steps
-from sgdone.data import ArraySource
 from sgdone.interfaces.stop import Status
 from sgdone.papers import sgd_reference
 from sgdone.papers.diagnostics.reference import distance_test
+from sgdone.rows import ArraySource
 from sgdone.stopping import Distance, MaxPasses, MaxSamples, Progress
 from storage_forms import FORMS
 from tiers import examples, fast_first, interpreted

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from problems import random_problem
 from running import run
 from sgdone import losses, solvers, steps
-from sgdone.data import ArraySource
 from sgdone.interfaces.stop import Status
+from sgdone.rows import ArraySource
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
 from storage_forms import FORMS
 from tiers import examples, fast_first, grid, interpreted

@@ -7,11 +7,11 @@ from scipy import sparse
 from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, losses, solvers, steps
-from sgdone.data import ArraySource
 from sgdone.interfaces.stop import Status
 from sgdone.papers import sgd_reference
 from sgdone.papers.diagnostics import reference as diagnostics
 from sgdone.papers.termination import reference as termination
+from sgdone.rows import ArraySource
 from sgdone.stopping import MaxPasses, MaxSamples, Pflug
 from storage_forms import FORMS
 from tiers import fast_first, grid, interpreted

@@ -7,9 +7,9 @@ import pytest
 
 from running import run
 from sgdone import losses, solvers, stopping
-from sgdone.data import ArraySource
 from sgdone.interfaces.progress import Turn
 from sgdone.interfaces.stop import Status
+from sgdone.rows import ArraySource
 from sgdone.stopping import AllOf, AnyOf, MaxPasses, MaxSamples, MaxSeconds, Progress, ProgressiveLoss
 from tiers import interpreted
 

@@ -15,8 +15,8 @@ import pytest
 
 from running import run
 from sgdone import losses, solvers, steps, stopping
-from sgdone.data import ArraySource
 from sgdone.interfaces.stop import Status
+from sgdone.rows import ArraySource
 from sgdone.stopping import (
     AllOf,
     AnyOf,

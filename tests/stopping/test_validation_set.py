@@ -6,11 +6,11 @@ import pytest
 from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, losses, solvers, steps
-from sgdone.data import ArraySource
-from sgdone.data.bad_rows import BadRowError
 from sgdone.interfaces.stop import Status
 from sgdone.papers import sgd_reference
 from sgdone.papers.termination import reference as termination
+from sgdone.rows import ArraySource
+from sgdone.rows.bad_rows import BadRowError
 from sgdone.stopping import MaxPasses, MaxSamples, SmallValidationSet
 from storage_forms import FORMS
 from tiers import fast_first, grid, interpreted

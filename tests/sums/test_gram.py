@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from exact_problems import numbers, pieces_of
-from sgdone.data.rows import Scaling
+from sgdone.rows.rows import Scaling
 from sgdone.sums.gram import gram, in_units
 from sgdone.sums.pieces import PIECE
 

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from running import objective_of
-from sgdone.data import ArraySource, MixedMatrix, Scaling
-from sgdone.data.mixed_matrix import with_dense_columns
 from sgdone.losses import Logistic
+from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
+from sgdone.rows import ArraySource, Scaling
 from sgdone.sums.columns import column_moments
 from sgdone.sums.fold_rows import Curved, Outputs, fold_rows
 from sgdone.sums.gram import gram

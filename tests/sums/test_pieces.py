@@ -6,9 +6,9 @@ from scipy import sparse
 
 from exact_problems import classes, pieces_of
 from running import objective_of
-from sgdone.auto.leave_one_out import leave_one_out
-from sgdone.data.rows import Scaling
 from sgdone.losses import Logistic
+from sgdone.newton.leave_one_out import leave_one_out
+from sgdone.rows.rows import Scaling
 from sgdone.sums.pieces import PIECE
 from sgdone.sums.scaled_rows import DenseRows, RawRows, SparseRows
 from sgdone.sums.second_order import second_order

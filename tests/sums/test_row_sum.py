@@ -7,13 +7,13 @@ from sgdone.cluster import LocalEngine, Partition, Rounds
 from sgdone.cluster.label_coding import LabelCoding
 from sgdone.cluster.partition_source import PartitionSource
 from sgdone.cluster.statistics import Statistics
-from sgdone.data import ArraySource
-from sgdone.data.array_blocks import ArrayBlocks
-from sgdone.data.block_source import BlockSource
-from sgdone.data.column_numbers import ColumnNumbers
-from sgdone.data.rows import Scaling
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic
+from sgdone.rows import ArraySource
+from sgdone.rows.array_blocks import ArrayBlocks
+from sgdone.rows.block_source import BlockSource
+from sgdone.rows.column_numbers import ColumnNumbers
+from sgdone.rows.rows import Scaling
 from sgdone.sums.row_sum import DiskRows, MemoryRows, OfSomeRows, SeveralSums, message
 from sgdone.sums.second_order import CurvatureProduct, LossesAt, SecondOrderAt
 from sgdone.sums.system import System

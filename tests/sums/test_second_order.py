@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from running import objective_of
-from sgdone.data import ArraySource
-from sgdone.data.rows import Scaling
 from sgdone.losses import Exponential, Huber, Logistic, Squared, SquaredHinge
+from sgdone.rows import ArraySource
+from sgdone.rows.rows import Scaling
 from sgdone.sums.pieces import PIECE, BlockPieces
 from sgdone.sums.second_order import curvature_products, second_order
 

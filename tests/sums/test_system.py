@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from exact_problems import classes, pieces_of
 from running import objective_of
-from sgdone.data.rows import Scaling
 from sgdone.losses import Logistic, Squared
+from sgdone.rows.rows import Scaling
 from sgdone.sums.row_span import RowSpan
 from sgdone.sums.system import System, contrasts
 

@@ -20,11 +20,11 @@ from sgdone.cli.part_scores import score_opened
 from sgdone.cli.progress import ProgressLine
 from sgdone.cli.scores import BaseRate, Model, score
 from sgdone.cluster import Preparation, Rounds, RowFacts, fit_model, held_out_rows
-from sgdone.data.file_parts import FileParts
-from sgdone.data.learning_task import Task
 from sgdone.estimators.estimator_cores import LinearClassifierCore, LinearRegressorCore
 from sgdone.estimators.fit_checkpoints import FitCheckpoints
 from sgdone.interfaces.stop import Status
+from sgdone.losses.learning_task import Task
+from sgdone.readers.file_parts import FileParts
 
 #: Share of the rows that are held out, up to `MOST_HELD_OUT` rows.
 _HELD_OUT_SHARE = 0.1

@@ -12,7 +12,7 @@ from sgdone.cluster import Engine
 from sgdone.dask.connection import LOCAL, connected
 from sgdone.dask.engine import DaskEngine
 from sgdone.dask.files import delayed_files
-from sgdone.data.file_parts import FilePart
+from sgdone.readers.file_parts import FilePart
 
 
 def fit_on_dask(arguments: FitArguments, line: ProgressLine) -> FitOutcome:

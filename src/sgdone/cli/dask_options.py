@@ -5,16 +5,16 @@ import re
 from collections.abc import Sequence
 
 from sgdone import losses
-from sgdone.auto.exact_phase import can_be_exact
 from sgdone.cli.errors import usage
 from sgdone.cli.file_options import FileOptions
 from sgdone.cli.input_data import is_dataset
 from sgdone.cli.options import Options
-from sgdone.data.row_input import MAX_MEMORY
 from sgdone.estimators.parameters import as_rule
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.registry import by_name
 from sgdone.losses.loss import Loss
+from sgdone.newton.exact_phase import can_be_exact
+from sgdone.readers.row_input import MAX_MEMORY
 from sgdone.stopping import Gain
 
 _ADDRESS = re.compile(r"[a-z]+://\S+")

@@ -18,9 +18,9 @@ from sgdone.cli.input_data import InputData, as_classes, task_of
 from sgdone.cli.opened_data import named, open_data
 from sgdone.cli.plot_file import check_plot, save_plot
 from sgdone.cli.progress import ProgressLine
-from sgdone.data.learning_task import Task
 from sgdone.diagnose import Shape, shape
 from sgdone.diagnose.data_summary.summary_text import NO_PROBLEMS
+from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted, shown_label
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.arrow_arrays import numpy_of

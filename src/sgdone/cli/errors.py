@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from sgdone import interruption
+from sgdone.machine import interruption
 
 BAD_DATA = 1
 INTERRUPTED = 130
@@ -110,7 +110,7 @@ def as_options(message: str) -> str:
 @contextmanager
 def table_errors_named(data: str, place: Callable[[int], str] | None = None) -> Iterator[None]:
     """Convert errors about a column or a row, which blame the data, to errors that name the file and the line."""
-    from sgdone.data.table import errors_located
+    from sgdone.readers.table import errors_located
 
     try:
         with errors_located(place):

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import final
 
 from sgdone.cli.errors import usage
-from sgdone.data.row_input import MAX_MEMORY, checked_memory
 from sgdone.message_text import did_you_mean
+from sgdone.readers.row_input import MAX_MEMORY, checked_memory
 from sgdone.tables.kinds import CHOICES
 
 _SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " "}

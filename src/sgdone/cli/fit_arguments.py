@@ -12,7 +12,6 @@ import pyarrow as pa
 import typer
 from numpy.typing import NDArray
 
-from sgdone import interruption
 from sgdone.cli.dask_options import check_dask
 from sgdone.cli.errors import usage
 from sgdone.cli.file_options import FileOptions
@@ -20,9 +19,10 @@ from sgdone.cli.input_data import InputData, for_task, is_dataset, load_test_par
 from sgdone.cli.opened_data import OpenedData, open_data
 from sgdone.cli.options import Options
 from sgdone.cli.output_path import check_not_input
-from sgdone.data.learning_task import Task, task_of_values
-from sgdone.data.table import DataError, listed
+from sgdone.losses.learning_task import Task, task_of_values
+from sgdone.machine import interruption
 from sgdone.message_text import did_you_mean
+from sgdone.readers.table import DataError, listed
 
 #: A numeric label of more values may be a quantity or a class: the user must say which.
 _MOST_VALUES = 20

@@ -11,7 +11,7 @@ from sgdone.cli import console
 from sgdone.cli.input_data import InputData
 from sgdone.cli.report_text import classes_text, loss_name, score_lines, solver_text, verdict_as_json, verdict_text
 from sgdone.cli.scores import Model
-from sgdone.data.learning_task import Task
+from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted
 from sgdone.run.verdict import Verdict
 from sgdone.tables import TableEncoderCore

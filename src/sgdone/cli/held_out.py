@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.learning_task import Task
+from sgdone.losses.learning_task import Task
 
 #: Fewest rows of which some are held out: the scores of fewer than five rows say nothing.
 FEWEST_ROWS = 50

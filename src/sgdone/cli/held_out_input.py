@@ -9,12 +9,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sgdone.cli.input_data import InputData, for_task, of_table
-from sgdone.data.learning_task import Task
-from sgdone.data.row_block import concatenated, widened
-from sgdone.data.row_hash import row_hashes
-from sgdone.data.row_input import RowInput
-from sgdone.data.table import Table
 from sgdone.estimators.opened_input import OpenedInput
+from sgdone.losses.learning_task import Task
+from sgdone.matrices.row_hash import row_hashes
+from sgdone.matrices.stacking import widened
+from sgdone.readers.row_input import RowInput
+from sgdone.readers.table import Table, concatenated
 
 #: Share of the rows that are held out, and their number at most: the standard error of an error is then below 0.3 %.
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.01, 32_768

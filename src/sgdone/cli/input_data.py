@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from sgdone import datasets
 from sgdone.cli.file_options import FileOptions
-from sgdone.data.files import read
-from sgdone.data.label_kinds import as_classes
-from sgdone.data.learning_task import Task, task_of
-from sgdone.data.locations import Location
-from sgdone.data.row_places import Place, places_among
-from sgdone.data.table import DataError, Table, reads_as_number, shortened
 from sgdone.datasets import DatasetNotFound
 from sgdone.datasets.lookup import parse
+from sgdone.losses.learning_task import Task, task_of
 from sgdone.message_text import counted
+from sgdone.readers.files import read
+from sgdone.readers.locations import Location
+from sgdone.readers.row_places import Place, places_among
+from sgdone.readers.table import DataError, Table, reads_as_number, shortened
+from sgdone.rows.label_kinds import as_classes
 from sgdone.tables.arrow_arrays import arrow_of
 
 _WILDCARD = re.compile(r"[*?\[]")

@@ -27,7 +27,7 @@ from sgdone.cli.console import printable
 from sgdone.cli.input_data import InputData
 from sgdone.cli.ranks import area_under_roc, average_ranks
 from sgdone.cli.scores import Model
-from sgdone.data.learning_task import Task
+from sgdone.losses.learning_task import Task
 from sgdone.tables.arrow_arrays import arrow_of
 from sgdone.tables.date_values import DateValues
 from sgdone.tables.level_values import LevelValues

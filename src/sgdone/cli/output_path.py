@@ -31,7 +31,7 @@ def check_not_input(option: str, path: Path | None, inputs: Iterable[str | os.Pa
 
 def _each_file(inputs: Iterable[str | os.PathLike[str] | None]) -> Iterator[str | os.PathLike[str]]:
     """The inputs, and the files that patterns and folders among them stand for."""
-    from sgdone.data.input_files import InputFile, input_files
+    from sgdone.readers.input_files import InputFile, input_files
 
     for given in inputs:
         if given is None:

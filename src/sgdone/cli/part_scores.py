@@ -11,8 +11,8 @@ from sgdone.cli.errors import table_errors_named
 from sgdone.cli.input_data import InputData, as_classes, for_task, of_table
 from sgdone.cli.opened_data import OpenedData
 from sgdone.cli.scores import BaseRate, Model, raw_outputs, score
-from sgdone.data.learning_task import Task
 from sgdone.estimators.classification import Classification
+from sgdone.losses.learning_task import Task
 
 #: Share of the memory for outputs and labels that are kept, and bytes at least: the scores need some copies of them.
 _SHARE_KEPT, _LEAST_KEPT = 1 / 32, 1 << 24

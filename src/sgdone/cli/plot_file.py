@@ -9,7 +9,7 @@ import numpy as np
 
 from sgdone.cli.errors import usage
 from sgdone.cli.output_path import check_not_input
-from sgdone.data.atomic import write_atomically
+from sgdone.machine.atomic import write_atomically
 
 
 def check_plot(path: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:

@@ -13,8 +13,8 @@ from typing import Any, TextIO, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.atomic import write_atomically
-from sgdone.data.table import reads_as_number
+from sgdone.machine.atomic import write_atomically
+from sgdone.readers.table import reads_as_number
 
 #: How texts begin that spreadsheets compute when they open a CSV file.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")

@@ -19,9 +19,9 @@ from sgdone.cli.input_data import (
 )
 from sgdone.cli.opened_data import file_input, is_small, named
 from sgdone.cli.scores import Model
-from sgdone.data.background import in_background
-from sgdone.data.file_input import FileInput
-from sgdone.data.files import read_as_written, read_parts, written_parts
+from sgdone.machine.background import in_background
+from sgdone.readers.file_input import FileInput
+from sgdone.readers.files import read_as_written, read_parts, written_parts
 
 #: Parts that are read ahead of predictions.
 _AHEAD = 2

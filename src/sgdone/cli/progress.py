@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol, Self, final
 
 from sgdone.cli.console import errors
-from sgdone.data.memory import size_text
 from sgdone.interfaces.progress import Progress
+from sgdone.machine.memory import size_text
 from sgdone.run import Hook
 
 if TYPE_CHECKING:  # imported when a line is shown

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from sgdone.cli import console
 from sgdone.cli.errors import usage
-from sgdone.data.atomic import write_atomically
 from sgdone.datasets import DatasetNotFound
+from sgdone.machine.atomic import write_atomically
 from sgdone.papers.catalogue import all_experiments, find
 from sgdone.papers.experiment import Experiment, Size
 from sgdone.papers.output import check_folder, require_matplotlib, write

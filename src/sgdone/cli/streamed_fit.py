@@ -18,8 +18,8 @@ from sgdone.cli.options import Options
 from sgdone.cli.part_scores import score_opened
 from sgdone.cli.progress import ProgressLine
 from sgdone.cli.scores import BaseRate, Model, score
-from sgdone.data.learning_task import Task
 from sgdone.interfaces.stop import Status
+from sgdone.losses.learning_task import Task
 
 
 def fit_streamed(

@@ -14,13 +14,13 @@ from sgdone.cli.file_options import FileOptions
 from sgdone.cli.input_data import InputData, as_classes, for_task, is_dataset, load, load_like_training_data
 from sgdone.cli.plot_file import check_plot, save_plot
 from sgdone.cli.progress import ProgressLine
-from sgdone.data.table import listed
 from sgdone.estimators.classification import Classification
 from sgdone.inference import Summary
 from sgdone.inference.column_tests import ColumnTest
 from sgdone.inference.summary import INTERCEPT
 from sgdone.message_text import did_you_mean
 from sgdone.model_file import load_core, read_header
+from sgdone.readers.table import listed
 
 
 @final

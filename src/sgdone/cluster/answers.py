@@ -9,8 +9,8 @@ import numpy as np
 
 from sgdone.cluster.messages import from_bytes, request_from, to_bytes
 from sgdone.cluster.partition import Partition
-from sgdone.data.table import errors_located
-from sgdone.data.threads import single_thread
+from sgdone.machine.threads import single_thread
+from sgdone.readers.table import errors_located
 from sgdone.sums.merging import TreeSum
 from sgdone.sums.row_sum import message
 

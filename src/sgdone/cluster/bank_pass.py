@@ -7,21 +7,21 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto.bank_state import raise_for_bad_row
-from sgdone.auto.candidates import CANDIDATES, Candidate
-from sgdone.auto.models import Models
-from sgdone.auto.progressive_losses import ProgressiveLosses
-from sgdone.auto.units import Units
+from sgdone.bank.bank_state import raise_for_bad_row
+from sgdone.bank.candidates import CANDIDATES, Candidate
+from sgdone.bank.models import Models
+from sgdone.bank.progressive_losses import ProgressiveLosses
 from sgdone.cluster.label_coding import LabelCoding
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.statistics import LabelSums, RowStatistics
-from sgdone.data.preparation import InUnits
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
 from sgdone.kernels.bank import NO_FOLD
-from sgdone.run.constant_prediction import initial_intercept
+from sgdone.rows.preparation import InUnits
+from sgdone.sums.constant_prediction import initial_intercept
 from sgdone.sums.row_sum import SHARED, RowSum, message
 from sgdone.sums.system import System
+from sgdone.sums.units import Units
 
 Array = NDArray[np.float64]
 #: Models that an answer has: one per candidate, their mean, or none.

@@ -3,8 +3,8 @@
 import socket
 
 from sgdone.cluster.partition import Partition
-from sgdone.data.file_parts import FilePart
-from sgdone.data.table import DataError
+from sgdone.readers.file_parts import FilePart
+from sgdone.readers.table import DataError
 
 
 def read_partition(number: int, part: FilePart) -> Partition:
@@ -15,7 +15,7 @@ def read_partition(number: int, part: FilePart) -> Partition:
     number : int
         Place among the partitions.
     part : FilePart
-        From `sgdone.data.file_parts.file_parts`.
+        From `sgdone.readers.file_parts.file_parts`.
     """
     try:
         table = part.read()

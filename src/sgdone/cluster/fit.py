@@ -8,8 +8,6 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto.exact_phase import can_be_exact
-from sgdone.auto.units import Units
 from sgdone.cluster.engine import Engine
 from sgdone.cluster.label_coding import ClassWeights, LabelCoding
 from sgdone.cluster.partition_source import FirstRounds, PartitionSource
@@ -18,19 +16,21 @@ from sgdone.cluster.round_log import RoundLog, written_on_errors
 from sgdone.cluster.rounds import RoundRecord, Rounds
 from sgdone.cluster.statistics import LabelSums, RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
-from sgdone.data.learning_task import Task
-from sgdone.data.source import LEAST_ROWS, MOST_ROWS
-from sgdone.data.threads import single_thread
 from sgdone.estimators.sample_weights import class_weight_values
 from sgdone.interfaces.composition import AllOf
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses import Logistic, Squared
+from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
+from sgdone.machine.threads import single_thread
+from sgdone.newton.exact_phase import can_be_exact
+from sgdone.rows.source import LEAST_ROWS, MOST_ROWS
 from sgdone.run import Clock, Hook, Result, Trace, Verdict, run
 from sgdone.stopping import Gain, MaxPasses, MaxSeconds
 from sgdone.sums.columns import ColumnMoments
+from sgdone.sums.units import Units
 from sgdone.tables import TableEncoderCore
 
 

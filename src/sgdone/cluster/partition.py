@@ -9,16 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from sgdone.cluster.label_coding import ClassWeights, LabelCoding
-from sgdone.data.arrays import ArraySource
-from sgdone.data.block_maker import rows_of
-from sgdone.data.column_roles import roles_of_features
-from sgdone.data.masked_arrays import refuse_masked
-from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.data.row_places import Place
-from sgdone.data.rows import aligned
-from sgdone.data.source import Block
-from sgdone.data.table import errors_located, shortened
 from sgdone.estimators.labels import plain_labels
+from sgdone.matrices.masked_arrays import refuse_masked
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.readers.row_places import Place
+from sgdone.readers.table import errors_located, shortened
+from sgdone.rows.arrays import ArraySource
+from sgdone.rows.block_maker import rows_of
+from sgdone.rows.column_roles import roles_of_features
+from sgdone.rows.rows import aligned
+from sgdone.rows.source import Block
 from sgdone.sums.row_sum import MemoryRows
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
 
@@ -44,7 +44,7 @@ class Partition:
     names : sequence of str, optional
         Names of the columns, which must be the same in all partitions.
     roles : array of int32, optional
-        Role of each column, as in `sgdone.data.column_roles`.
+        Role of each column, as in `sgdone.rows.column_roles`.
     groups : array of shape (n_rows,), optional
         The group of each row, for standard errors of rows that are not independent.
 

@@ -12,8 +12,8 @@ from sgdone.cluster.partition import Partition
 from sgdone.cluster.round_log import RoundLog
 from sgdone.cluster.rounds import RoundRecord, Rounds
 from sgdone.cluster.statistics import RowStatistics
-from sgdone.data.source import Block, Source
 from sgdone.interfaces.progress import Progress
+from sgdone.rows.source import Block, Source
 from sgdone.run import Hook, TraceRow
 from sgdone.run.trace import Traffic
 from sgdone.sums.row_sum import SHARED, AroundSum, RowSum, message

@@ -7,18 +7,13 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto.bank import Bank
-from sgdone.auto.bank_state import BankState
-from sgdone.auto.candidates import PLAIN, Candidate
-from sgdone.auto.exact_phase import ExactPhase, ExactState
-from sgdone.auto.progressive_losses import ProgressiveLosses
-from sgdone.auto.summed_path import Chosen, SummedPath
-from sgdone.auto.units import Units
+from sgdone.bank.bank import Bank
+from sgdone.bank.bank_state import BankState
+from sgdone.bank.candidates import PLAIN, Candidate
+from sgdone.bank.progressive_losses import ProgressiveLosses
 from sgdone.cluster.bank_pass import Averaged, average, smoothness_of, start_intercept
 from sgdone.cluster.partition_source import OnLabelledRows, PartitionSource
 from sgdone.cluster.statistics import LabelSums
-from sgdone.data.source import Block
-from sgdone.data.stream import Stream
 from sgdone.interfaces.method import Method, Report, Trained
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
@@ -26,11 +21,16 @@ from sgdone.interfaces.progress import Judgement, Model
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.newton import Followed, Problem
+from sgdone.newton.exact_phase import ExactPhase, ExactState
 from sgdone.newton.search import RESIDUAL_ROUNDING
+from sgdone.newton.summed_path import Chosen, SummedPath
+from sgdone.rows.source import Block
+from sgdone.rows.stream import Stream
 from sgdone.steps.step_size import StepSize
 from sgdone.sums.row_sum import ArraySum, RowSum
 from sgdone.sums.second_order import LossesAt
 from sgdone.sums.system import System
+from sgdone.sums.units import Units
 
 Array = NDArray[np.float64]
 

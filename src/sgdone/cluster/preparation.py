@@ -8,11 +8,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sgdone.cluster.partition import Partition
-from sgdone.data.label_kinds import as_classes
-from sgdone.data.learning_task import Task
-from sgdone.data.row_block import widened
-from sgdone.data.row_hash import row_hashes
-from sgdone.data.row_places import places_among
+from sgdone.losses.learning_task import Task
+from sgdone.matrices.row_hash import row_hashes
+from sgdone.matrices.stacking import widened
+from sgdone.readers.row_places import places_among
+from sgdone.rows.label_kinds import as_classes
 from sgdone.sums.row_sum import message
 
 

@@ -10,7 +10,7 @@ from sgdone.cluster.answers import PartitionError
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import LabelSums
-from sgdone.data.label_kinds import check_labels
+from sgdone.rows.label_kinds import check_labels
 from sgdone.sums.row_sum import RowSum, message
 
 #: Distinct numbers among the labels that are kept: more are targets, or more classes than can be listed.

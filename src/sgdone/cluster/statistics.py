@@ -7,19 +7,19 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto.units import Units, roles_of
 from sgdone.cluster.answers import PartitionError
 from sgdone.cluster.label_coding import ClassWeights
 from sgdone.cluster.partition import Partition
-from sgdone.data.bad_rows import check_rows
-from sgdone.data.label_kinds import check_labels
-from sgdone.data.learning_task import Task
-from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.data.source import Block
-from sgdone.data.table import reads_as_number
+from sgdone.losses.learning_task import Task
+from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.message_text import RowError, shortened
+from sgdone.readers.table import reads_as_number
+from sgdone.rows.bad_rows import check_rows
+from sgdone.rows.label_kinds import check_labels
+from sgdone.rows.source import Block
 from sgdone.sums.columns import ColumnMoments, EntryMoments, column_moments, entry_moments, moments_of
 from sgdone.sums.row_sum import RowSum, message
+from sgdone.sums.units import Units, roles_of
 
 Array = NDArray[np.float64]
 
@@ -118,7 +118,7 @@ class RowStatistics:
         )
 
     def units(self, *, fit_intercept: bool) -> Units:
-        """Units of the columns, as those of a fit on one machine (`sgdone.auto.units.Units.of_all_rows`)."""
+        """Units of the columns, as those of a fit on one machine (`sgdone.sums.units.Units.of_all_rows`)."""
         centred = fit_intercept and self.dense is not None
         means, squares, counts = np.zeros(self.n_dense), np.zeros(self.roles.size), np.zeros(self.roles.size)
         if self.dense is not None:

@@ -13,7 +13,6 @@ from sgdone.cluster.partition import Partition
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import RowStatistics, Statistics
 from sgdone.cluster.summary_problem import PartitionRows, SummaryProblem
-from sgdone.data.threads import single_thread
 from sgdone.estimators.sample_weights import class_weight_values
 from sgdone.estimators.summarised import Summarised, encoder_of_levels, what_is_summarised
 from sgdone.inference import Summary
@@ -24,6 +23,7 @@ from sgdone.inference.reference_coding import ReferenceCoding, coding_of
 from sgdone.inference.sample import Sample
 from sgdone.inference.summarise import summarise
 from sgdone.interfaces.objective import Objective
+from sgdone.machine.threads import single_thread
 from sgdone.sums.row_sum import RowSum, message
 
 

@@ -13,10 +13,10 @@ from sgdone.cluster.label_coding import ClassWeights, LabelCoding
 from sgdone.cluster.messages import to_bytes
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.rounds import Rounds
-from sgdone.data.rows import Rows
 from sgdone.inference.feature_choice import FeatureChoice
 from sgdone.inference.sample_rows import SamplePreparation, SampleRows
 from sgdone.interfaces.objective import Objective
+from sgdone.rows.rows import Rows
 from sgdone.sums.row_sum import SHARED, AroundSum, RowSum, message
 from sgdone.sums.second_order import SecondOrder, SecondOrderAt
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dask.delayed import Delayed, delayed
 
 from sgdone.cluster.file_partition import read_partition
-from sgdone.data.file_parts import FilePart
+from sgdone.readers.file_parts import FilePart
 
 
 def delayed_files(parts: Sequence[FilePart]) -> list[Delayed]:
@@ -15,7 +15,7 @@ def delayed_files(parts: Sequence[FilePart]) -> list[Delayed]:
     Parameters
     ----------
     parts : sequence of FilePart
-        From `sgdone.data.file_parts.file_parts`. The workers need the files under the same names.
+        From `sgdone.readers.file_parts.file_parts`. The workers need the files under the same names.
     """
     read, label = delayed(read_partition, pure=False), uuid.uuid4().hex[:8]
     return [read(number, part, dask_key_name=f"sgdone-read-{label}-{number}") for number, part in enumerate(parts)]

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.learning_task import Task
+from sgdone.losses.learning_task import Task
 
 
 class DatasetNotFound(LookupError):  # noqa: N818 - a state, not a fault of the program

@@ -8,14 +8,6 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.cells import bad_cells_named
-from sgdone.data.label_kinds import is_missing
-from sgdone.data.learning_task import Task, task_of
-from sgdone.data.masked_arrays import refuse_masked
-from sgdone.data.row_input import RowInput, all_rows, read_head
-from sgdone.data.rows import Rows
-from sgdone.data.spread import Spread
-from sgdone.data.threads import single_thread
 from sgdone.diagnose.data_summary.advice import advice_for
 from sgdone.diagnose.data_summary.column_summary import ColumnSummary, summarise_columns
 from sgdone.diagnose.data_summary.missing import Missing, missing_values
@@ -25,6 +17,14 @@ from sgdone.diagnose.separability import Check, Separation, SeparationByClass, s
 from sgdone.diagnose.separability.least_squares import is_sparse
 from sgdone.diagnose.separability.separation_text import texts_of_classes
 from sgdone.diagnose.separability.validation import feature_names as names_of
+from sgdone.losses.learning_task import Task, task_of
+from sgdone.machine.threads import single_thread
+from sgdone.matrices.masked_arrays import refuse_masked
+from sgdone.readers.row_input import RowInput, all_rows, read_head
+from sgdone.rows.cells import bad_cells_named
+from sgdone.rows.label_kinds import is_missing
+from sgdone.rows.rows import Rows
+from sgdone.rows.spread import Spread
 
 #: Number of rows used to estimate the scales of the columns.
 _ROWS_FOR_SCALES = 10_000

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from sgdone.data.column_numbers import ColumnNumbers
 from sgdone.interfaces.progress import Model
+from sgdone.rows.column_numbers import ColumnNumbers
 from sgdone.run import Result
 
 

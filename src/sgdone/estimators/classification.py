@@ -7,8 +7,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone import interruption
-from sgdone.data.learning_task import Task
 from sgdone.estimators.callbacks import FitTask, fit_data
 from sgdone.estimators.failed_fit import unchanged_if_it_fails
 from sgdone.estimators.fit_checkpoints import FitCheckpoints, refuse_checkpoint
@@ -31,6 +29,8 @@ from sgdone.estimators.summarised import Summarised
 from sgdone.estimators.training import Start
 from sgdone.interfaces.objective import Objective, Predicts
 from sgdone.interfaces.progress import Model
+from sgdone.losses.learning_task import Task
+from sgdone.machine import interruption
 
 
 class Classification(Summarised):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.mixed_matrix import MixedMatrix
+from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.sums.columns import moments_of
 from sgdone.sums.merging import merged
 

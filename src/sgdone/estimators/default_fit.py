@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.auto import Bank, ExactFromDisk, ExactInMemory, default_phases
+from sgdone.bank import Bank
 from sgdone.estimators.linear_model import LinearModel
 from sgdone.estimators.parameters import as_alpha, as_bool, as_rule, is_auto
 from sgdone.estimators.sample_weights import Frequencies
 from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import StopRule
+from sgdone.newton.exact_phase import ExactFromDisk, ExactInMemory, default_phases
 from sgdone.stopping import Gain
 from sgdone.tables.frames import column_name
 

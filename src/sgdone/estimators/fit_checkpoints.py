@@ -9,11 +9,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.atomic import remove_partial
-from sgdone.data.row_input import RowInput
 from sgdone.estimators.parameters import parameters_of
 from sgdone.losses import CustomLoss
 from sgdone.losses.loss import real_or_nan
+from sgdone.machine.atomic import remove_partial
+from sgdone.readers.row_input import RowInput
 from sgdone.run.checkpoints import Checkpoints, Snapshot
 from sgdone.state_file.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from sgdone.state_file.identity import check_identity

@@ -7,9 +7,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.block_cache import BlockCache, CacheError, Place, cache_folder
-from sgdone.data.column_numbers import ColumnNumbers
-from sgdone.data.row_input import RowInput
+from sgdone.readers.row_input import RowInput
+from sgdone.rows.block_cache import BlockCache, CacheError, Place, cache_folder
+from sgdone.rows.column_numbers import ColumnNumbers
 from sgdone.state_file.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from sgdone.state_file.errors import CheckpointError
 from sgdone.state_file.identity import check_identity

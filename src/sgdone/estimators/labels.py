@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.data.label_kinds import check_labels
 from sgdone.message_text import shortened
+from sgdone.rows.label_kinds import check_labels
 from sgdone.tables.arrow_arrays import numpy_of
 
 _PEEK = 1000

@@ -8,15 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone import interruption
-from sgdone.data import ArraySource
-from sgdone.data.array_blocks import ArrayBlocks
-from sgdone.data.block_source import BlockSource
-from sgdone.data.column_numbers import ColumnNumbers
-from sgdone.data.learning_task import Task
-from sgdone.data.memory import FEWER_COLUMNS, memory_errors_explained, training_text
-from sgdone.data.row_block import BLOCK_ROWS
-from sgdone.data.source import Source
 from sgdone.estimators.all_columns import with_all_columns
 from sgdone.estimators.callbacks import FitTask, Snapshot
 from sgdone.estimators.coefficient_frame import centred_spreads, shares_of_rows, spreads_of_rows
@@ -32,7 +23,16 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
 from sgdone.interfaces.stop import Status
 from sgdone.interfaces.stop_rule import StopRule
+from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
+from sgdone.machine import interruption
+from sgdone.machine.memory import FEWER_COLUMNS, memory_errors_explained, training_text
+from sgdone.rows import ArraySource
+from sgdone.rows.array_blocks import ArrayBlocks
+from sgdone.rows.block_source import BlockSource
+from sgdone.rows.column_numbers import ColumnNumbers
+from sgdone.rows.row_block import BLOCK_ROWS
+from sgdone.rows.source import Source
 from sgdone.run import Hook, Result, Trace, Verdict
 from sgdone.solvers.stretch import LARGEST
 from sgdone.sums.columns import moments_of

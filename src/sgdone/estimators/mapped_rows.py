@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.background import in_background
-from sgdone.data.block_cache import CacheError, cache_folder, unnamed_file
-from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.data.table import errors_located
 from sgdone.estimators.input_validation import check_rows_to_predict
 from sgdone.estimators.opened_input import row_input
 from sgdone.estimators.source_labels import labels_of
+from sgdone.machine.background import in_background
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.readers.table import errors_located
+from sgdone.rows.block_cache import CacheError, cache_folder, unnamed_file
 
 _AHEAD = 2
 #: Entries from which positions in sparse rows need 64 bits.

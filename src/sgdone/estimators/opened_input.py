@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sgdone.data.memory import memory_errors_explained
-from sgdone.data.row_input import IN_MEMORY, BatchInput, RowInput, all_rows, read_head
-from sgdone.data.table import Table
 from sgdone.estimators.source_labels import labels_of
+from sgdone.machine.memory import memory_errors_explained
+from sgdone.readers.row_input import IN_MEMORY, BatchInput, RowInput, all_rows, read_head
+from sgdone.readers.table import Table
 from sgdone.tables import is_frame
 
 

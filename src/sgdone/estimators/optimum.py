@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone import interruption
-from sgdone.data.mixed_matrix import MixedMatrix, in_one_storage
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop import Status
+from sgdone.machine import interruption
+from sgdone.matrices.mixed_matrix import MixedMatrix, in_one_storage
 from sgdone.run import Result
 from sgdone.run.verdict import Verdict
 

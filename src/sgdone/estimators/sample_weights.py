@@ -6,9 +6,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.data.masked_arrays import refuse_masked
-from sgdone.data.source import LEAST_ROWS, MOST_ROWS
 from sgdone.losses.loss import real_or_nan
+from sgdone.matrices.masked_arrays import refuse_masked
+from sgdone.rows.source import LEAST_ROWS, MOST_ROWS
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:

@@ -11,16 +11,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone import interruption
-from sgdone.auto.units import Units
-from sgdone.data.block_cache import BlockCache, cache_folder, check_space
-from sgdone.data.block_maker import BlockMaker, block_rows_for, bytes_of_row
-from sgdone.data.block_source import BlockSource, blocks_in_buffer
-from sgdone.data.column_numbers import ColumnNumbers
-from sgdone.data.csr_duplicates import with_unique_entries
-from sgdone.data.occurring_columns import occurring
-from sgdone.data.row_input import BatchInput, RowInput, all_rows
-from sgdone.data.table import Table, errors_located
 from sgdone.estimators.all_columns import give_all_columns, with_all_columns
 from sgdone.estimators.fit_checkpoints import FitCheckpoints, custom_loss, identity_of, snapshot_of
 from sgdone.estimators.kept_rows import KeptRows, folder_of, identity_of_rows, keep_rows, kept_rows, new_cache
@@ -31,7 +21,17 @@ from sgdone.estimators.source_labels import ClassNumbers, NewClassError, labels_
 from sgdone.estimators.table_input import FeatureNames
 from sgdone.estimators.training import Start
 from sgdone.interfaces.stop_rule import StopRule
+from sgdone.machine import interruption
+from sgdone.matrices.csr import with_unique_entries
+from sgdone.readers.occurring_columns import occurring
+from sgdone.readers.row_input import BatchInput, RowInput, all_rows
+from sgdone.readers.table import Table, errors_located
+from sgdone.rows.block_cache import BlockCache, cache_folder, check_space
+from sgdone.rows.block_maker import BlockMaker, block_rows_for, bytes_of_row
+from sgdone.rows.block_source import BlockSource, blocks_in_buffer
+from sgdone.rows.column_numbers import ColumnNumbers
 from sgdone.stopping import MaxPasses
+from sgdone.sums.units import Units
 from sgdone.tables import TableEncoderCore
 
 #: Share of the memory that the buffer of permuted rows may take.

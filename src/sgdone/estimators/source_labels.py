@@ -5,9 +5,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.table import Table, reads_as_number, shortened
 from sgdone.estimators.sample_weights import with_class_weight
 from sgdone.message_text import RowError
+from sgdone.readers.table import Table, reads_as_number, shortened
 
 Array = NDArray[np.float64]
 

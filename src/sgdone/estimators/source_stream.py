@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
-from sgdone.data.background import in_background
-from sgdone.data.row_block import BLOCK_ROWS, tables_of_rows
-from sgdone.data.table import errors_located
 from sgdone.estimators.opened_input import OpenedInput, explained_memory_errors, row_input
 from sgdone.estimators.source_labels import labels_of
+from sgdone.machine.background import in_background
+from sgdone.readers.table import errors_located, tables_of_rows
+from sgdone.rows.row_block import BLOCK_ROWS
 from sgdone.tables.warn_user import one_warning_a_topic
 
 #: Tables that are read ahead.

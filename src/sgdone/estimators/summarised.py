@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.data.label_kinds import check_labels
 from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
 from sgdone.estimators.linear_model import LinearModel
 from sgdone.estimators.mapped_rows import mapped_rows
@@ -16,6 +15,7 @@ from sgdone.estimators.opened_input import is_row_input
 from sgdone.estimators.sample_weights import Frequencies, check_sample_weight
 from sgdone.interfaces.objective import Objective
 from sgdone.losses.loss import Loss, real_or_nan
+from sgdone.rows.label_kinds import check_labels
 
 if TYPE_CHECKING:  # imported when a summary is asked for: a fit does not wait for them
     from sgdone.inference import Summary

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sgdone.data.block_maker import rows_of
 from sgdone.message_text import RowError, listed
+from sgdone.rows.block_maker import rows_of
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
 from sgdone.tables.frames import names_of_columns
 

@@ -6,10 +6,10 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Scaling
-from sgdone.data.source import Block
 from sgdone.inference.sample_facts import SampleFacts
 from sgdone.inference.sample_rows import SampleRows
+from sgdone.rows.rows import Scaling
+from sgdone.rows.source import Block
 from sgdone.sums.pieces import pieces_of
 from sgdone.sums.row_sum import ArraySum, RowSum, message
 

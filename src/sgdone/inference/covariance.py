@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.threads import blas_threads, mapped, single_thread
+from sgdone.machine.threads import blas_threads, mapped, single_thread
 from sgdone.sums.scaled_rows import ScaledRows
 
 Array = NDArray[np.float64]

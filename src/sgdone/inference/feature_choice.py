@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.mixed_matrix import MixedMatrix
 from sgdone.inference.level_facts import level_codes
+from sgdone.matrices.mixed_matrix import MixedMatrix
 
 Numbers = NDArray[np.intp]
 

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from sgdone.data.rows import Scaling
 from sgdone.inference.identification import Identification, repeated_columns
 from sgdone.inference.optimum import NoOptimumError
 from sgdone.inference.sample import Sample
@@ -17,6 +16,7 @@ from sgdone.inference.sums_at_model import LargestChange
 from sgdone.losses import Squared
 from sgdone.newton import Minimum, Problem, answered, minimise
 from sgdone.newton.direction import Directions, Found, Point, conjugate_gradients
+from sgdone.rows.rows import Scaling
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.mixed_rows import rows_in_units
 from sgdone.sums.row_sum import ArraySum, RowSum, message

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.mixed_matrix import MixedMatrix
+from sgdone.matrices.mixed_matrix import MixedMatrix
 
 Array = NDArray[np.float64]
 Levels = NDArray[np.intp]

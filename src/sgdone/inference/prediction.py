@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, logsumexp
 
-from sgdone.data.rows import Scaling
-from sgdone.data.threads import single_thread
 from sgdone.inference.covariance import Covariance
 from sgdone.inference.identification import Identification
 from sgdone.inference.large import LargeOptimum
 from sgdone.inference.optimum import Optimum
 from sgdone.inference.sample import Sample
 from sgdone.interfaces.objective import Objective
+from sgdone.machine.threads import single_thread
+from sgdone.rows.rows import Scaling
 from sgdone.sums.mixed_rows import rows_in_units
 from sgdone.sums.scaled_rows import DenseRows
 from sgdone.sums.system import contrasts

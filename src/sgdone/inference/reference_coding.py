@@ -181,7 +181,7 @@ def reference_coding(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from sgdone.data.mixed_matrix import MixedMatrix
+    >>> from sgdone.matrices.mixed_matrix import MixedMatrix
     >>> from sgdone.tables import TableEncoder
     >>> table = pa.table({"job": ["Sales", "Tech", "Sales", "Craft"], "code": [7.0, 2.0, 7.0, 7.0]})
     >>> encoder = TableEncoder().fit(table)

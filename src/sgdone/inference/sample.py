@@ -7,16 +7,16 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Scaling
-from sgdone.data.source import LEAST_ROWS, MOST_ROWS
-from sgdone.data.threads import single_thread
 from sgdone.inference.column_variation import ColumnPowers, comparable_scaling, rows_of_powers, safe_units
 from sgdone.inference.identification import ColumnHashes, HashSum
 from sgdone.inference.sample_facts import FactsOfRows, SampleFacts
 from sgdone.inference.sample_rows import SamplePreparation, SampleRows, SummaryRows
 from sgdone.inference.sums_at_model import ColumnProducts
 from sgdone.interfaces.objective import Objective
-from sgdone.run.constant_prediction import initial_intercept
+from sgdone.machine.threads import single_thread
+from sgdone.rows.rows import Scaling
+from sgdone.rows.source import LEAST_ROWS, MOST_ROWS
+from sgdone.sums.constant_prediction import initial_intercept
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.row_sum import ArraySum, RowSum
 from sgdone.sums.system import System

@@ -6,9 +6,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.bad_rows import check_rows
-from sgdone.data.source import Block
 from sgdone.inference.sample_rows import SampleRows
+from sgdone.rows.bad_rows import check_rows
+from sgdone.rows.source import Block
 from sgdone.sums.columns import ColumnMoments, column_moments, moments_of
 from sgdone.sums.pieces import parts_of
 from sgdone.sums.row_sum import RowSum, message

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Protocol, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows, Scaling, frozen
-from sgdone.data.source import Block
-from sgdone.data.threads import blas_threads
 from sgdone.inference.separation_margins import separated_rows
 from sgdone.interfaces.objective import Objective
+from sgdone.machine.threads import blas_threads
+from sgdone.rows.rows import Rows, Scaling, frozen
+from sgdone.rows.source import Block
 from sgdone.sums.pieces import BlockPieces, Piece, Pieces, in_units
 from sgdone.sums.row_sum import MemoryRows, ReadableRows, RowSource, message
 from sgdone.sums.system import System

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.data.source import Block
 from sgdone.interfaces.objective import Predicts
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.rows.source import Block
 from sgdone.sums.pieces import pieces_of
 
 Array = NDArray[np.float64]

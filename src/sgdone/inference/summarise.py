@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from sgdone.data.threads import single_thread
 from sgdone.inference.dense_covariance import Cov
 from sgdone.inference.estimate import estimate
 from sgdone.inference.estimate_result import Estimate
 from sgdone.inference.layout import FittedModel, Layout
 from sgdone.inference.sample import Sample
 from sgdone.inference.summary import Head, Summary
+from sgdone.machine.threads import single_thread
 
 Array = NDArray[np.float64]
 

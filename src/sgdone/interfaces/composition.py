@@ -6,10 +6,10 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
 from sgdone.interfaces.progress import Pause, Progress
 from sgdone.interfaces.stop import Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.rows.rows import Rows
 
 
 @dataclass

@@ -7,9 +7,6 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.memory import check_training_memory
-from sgdone.data.source import Block
-from sgdone.data.stream import Stream
 from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
@@ -18,6 +15,9 @@ from sgdone.interfaces.stop import Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
 from sgdone.losses.loss import Loss
+from sgdone.machine.memory import check_training_memory
+from sgdone.rows.source import Block
+from sgdone.rows.stream import Stream
 from sgdone.steps.step_size import StepSize
 
 Ending = Literal["used", "not finite", "not sound"]

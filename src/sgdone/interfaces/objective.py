@@ -5,7 +5,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from sgdone.data.learning_task import Task
+from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
 
 Predicts = Literal["target", "two_classes", "one_vs_rest", "softmax"]

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.progress import Pause, Progress
 from sgdone.interfaces.stop import Stop
 from sgdone.kernels.probes import FIRED, ProbeMaker
+from sgdone.rows.rows import Rows
 
 
 @final

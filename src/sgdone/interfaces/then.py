@@ -7,12 +7,12 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
 from sgdone.interfaces.composition import AllOf, AnyOf
 from sgdone.interfaces.progress import NEVER, Pause, Progress
 from sgdone.interfaces.stop import Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.losses.loss import real_or_nan
+from sgdone.rows.rows import Rows
 
 
 @dataclass

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.data.learning_task import Task
 from sgdone.kernels.elementwise import over_arrays
+from sgdone.losses.learning_task import Task
 
 #: ``f(z, y, p)`` of a prediction, a label and the loss's parameters; ``f(z, y, q, p)`` for the implicit step.
 ScalarFunction = Callable[..., float]

@@ -9,7 +9,6 @@ import numpy as np
 
 from sgdone import estimators
 from sgdone._version import __version__
-from sgdone.data.table import shortened
 from sgdone.estimators.estimator_cores import CORES
 from sgdone.estimators.parameters import as_bool, parameter_names, parameters_of
 from sgdone.losses.loss import Loss
@@ -25,6 +24,7 @@ from sgdone.model_file.errors import ModelFileError
 from sgdone.model_file.parameter_checks import check_parameters
 from sgdone.model_file.stored_encoder import decode_encoder, encode_encoder, without_words
 from sgdone.model_file.stored_runs import decode_results, encode_results
+from sgdone.readers.table import shortened
 from sgdone.state_file.codec import Decoder, Encoder, NotStorable
 from sgdone.state_file.custom_loss import check_loss, name_and_task
 from sgdone.state_file.errors import UNUSABLE

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sgdone._version import __version__
-from sgdone.data.atomic import write_atomically
+from sgdone.machine.atomic import write_atomically
 from sgdone.papers.experiment import Experiment, Row
 from sgdone.papers.results import Results
 

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.data.learning_task import Task
-from sgdone.data.source import Source
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model, Progress
 from sgdone.interfaces.stop import Status
 from sgdone.interfaces.stop_rule import StopRule
+from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
 from sgdone.papers.tables import Array, Points
+from sgdone.rows.source import Source
 from sgdone.run import Hook, Result, run
 from sgdone.solvers import SingleModel
 from sgdone.steps import StepSize

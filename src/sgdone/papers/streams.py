@@ -5,9 +5,9 @@ from typing import final
 
 import numpy as np
 
-from sgdone.data.rows import Rows, frozen
-from sgdone.data.source import Block, Source
 from sgdone.papers.tables import Array, Points
+from sgdone.rows.rows import Rows, frozen
+from sgdone.rows.source import Block, Source
 
 #: Draws that number of rows, and their labels or responses.
 Draw = Callable[[np.random.Generator, int], tuple[Array, Array]]

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from sgdone.data.bad_rows import check_rows
-from sgdone.data.rows import Rows
-from sgdone.data.stream import Stream
 from sgdone.interfaces.progress import Pause, Progress
 from sgdone.interfaces.stop import Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.rows.bad_rows import check_rows
+from sgdone.rows.rows import Rows
+from sgdone.rows.stream import Stream
 from sgdone.stopping.budget import MaxPasses
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
-from sgdone import interruption
 from sgdone.interfaces.stop import Stop
+from sgdone.machine import interruption
 from sgdone.run.trace import Trace
 
 

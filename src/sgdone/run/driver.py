@@ -7,15 +7,15 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from sgdone import interruption
-from sgdone.data.bad_rows import check_rows
-from sgdone.data.source import Block, Source
-from sgdone.data.stream import Stream
 from sgdone.interfaces.method import Method, Report, Trained
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model, Pause, Progress, Turn
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
+from sgdone.machine import interruption
+from sgdone.rows.bad_rows import check_rows
+from sgdone.rows.source import Block, Source
+from sgdone.rows.stream import Stream
 from sgdone.run.active_rule import ActiveRule
 from sgdone.run.advice import divergence_reason, with_advice
 from sgdone.run.checkpoints import Checkpoints, Snapshot
@@ -106,8 +106,8 @@ def run(
 ) -> Result:
     """Train until a rule stops it.
 
-    A signal that `sgdone.interruption` has remembered ends it too: between two blocks with a checkpoint if there are
-    checkpoints, otherwise between two chunks of rows. Before there is a model it raises KeyboardInterrupt.
+    A signal that `sgdone.machine.interruption` has remembered ends it too: between two blocks with a checkpoint if
+    there are checkpoints, otherwise between two chunks of rows. Before there is a model it raises KeyboardInterrupt.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def run(
 
     Examples
     --------
-    >>> from sgdone.data import ArraySource
+    >>> from sgdone.rows import ArraySource
     >>> from sgdone.losses import Squared
     >>> from sgdone.solvers import asgd
     >>> from sgdone.stopping import MaxPasses

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from sgdone.data.source import Source
 from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import StopRule
+from sgdone.rows.source import Source
 from sgdone.steps.step_size import StepSize
 
 

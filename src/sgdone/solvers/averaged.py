@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Literal, final
 
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
-from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.losses.loss import real_or_nan
+from sgdone.rows.rows import Rows
+from sgdone.rows.source import Block
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.single_model import SingleModel

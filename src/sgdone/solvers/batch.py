@@ -7,12 +7,12 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
-from sgdone.data.source import Block
 from sgdone.interfaces.method import Report, ending_of
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
+from sgdone.rows.rows import Rows
+from sgdone.rows.source import Block
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
 from sgdone.steps.descent import Descent

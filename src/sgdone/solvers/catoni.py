@@ -7,10 +7,10 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.location import make_location
 from sgdone.losses.loss import real_or_nan
+from sgdone.rows.rows import Rows
 from sgdone.solvers.state import State
 from sgdone.solvers.weighing import Seen, WeighingSolver
 from sgdone.steps.step_size import StepSize

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
+from sgdone.rows.source import Block
 from sgdone.solvers.state import State
 from sgdone.steps.bottou import Bottou
 from sgdone.steps.step_size import PRELIMINARY_ROWS

@@ -6,9 +6,6 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
-from sgdone.data.source import Block
-from sgdone.data.stream import Stream
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
@@ -16,6 +13,9 @@ from sgdone.interfaces.progress import NEVER, Model, Progress
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.losses.loss import real_or_nan
+from sgdone.rows.rows import Rows
+from sgdone.rows.source import Block
+from sgdone.rows.stream import Stream
 from sgdone.solvers.isgd import ISGD
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD

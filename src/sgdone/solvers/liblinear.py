@@ -8,8 +8,6 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
-from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
@@ -19,6 +17,8 @@ from sgdone.kernels.model import Numbers
 from sgdone.kernels.rows import CSR_SHIFTED
 from sgdone.losses import Hinge, Logistic, SquaredHinge
 from sgdone.losses.loss import Loss, real_or_nan
+from sgdone.rows.rows import Rows
+from sgdone.rows.source import Block
 from sgdone.solvers.liblinear_call import Caller, Solved, matrix_of, squares_of
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State

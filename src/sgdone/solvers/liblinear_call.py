@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.rows import Rows
 from sgdone.losses import Hinge, Logistic
 from sgdone.losses.loss import Loss
+from sgdone.rows.rows import Rows
 
 #: LIBLINEAR draws from one generator in all threads.
 _ONE_AT_A_TIME = threading.Lock()

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.bad_rows import check_rows
-from sgdone.data.source import Block
 from sgdone.interfaces.method import Report, ending_of
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import NEVER
@@ -15,6 +13,8 @@ from sgdone.kernels.outcome import CONTINUE
 from sgdone.losses.margin_pursuit import MarginPursuit
 from sgdone.losses.scale_rules import AdaptiveScale, AutoScale, ScaleRule
 from sgdone.message_text import RowError
+from sgdone.rows.bad_rows import check_rows
+from sgdone.rows.source import Block
 from sgdone.solvers.all_rows import predictions_of, weighted_sum
 from sgdone.solvers.state import State
 from sgdone.steps import Constant

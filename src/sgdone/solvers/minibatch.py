@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.csr_validation import check_csr
-from sgdone.data.rows import Rows, frozen
-from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.loop import RowMethod
 from sgdone.kernels.minibatch import FILLED, N_TOTALS
+from sgdone.matrices.csr import check_csr
+from sgdone.rows.rows import Rows, frozen
+from sgdone.rows.source import Block
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import Ran, run_method
 from sgdone.steps.step_table import step_sizes

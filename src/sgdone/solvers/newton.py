@@ -6,9 +6,6 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows, Scaling
-from sgdone.data.source import Block
-from sgdone.data.stream import Stream
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Judgement
@@ -16,6 +13,9 @@ from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
 from sgdone.newton import Followed, Position, Problem, minimise
 from sgdone.newton.direction import MOST_FACTORISED, ByFactors, ByProducts
+from sgdone.rows.rows import Rows, Scaling
+from sgdone.rows.source import Block
+from sgdone.rows.stream import Stream
 from sgdone.solvers.batch import BatchSolver, Descended
 from sgdone.solvers.state import State
 from sgdone.steps import Constant

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
-from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.olbfgs import COUNT, NEXT, make_olbfgs
 from sgdone.kernels.scan import make_scan
 from sgdone.losses.loss import real_or_nan
+from sgdone.rows.rows import Rows
+from sgdone.rows.source import Block
 from sgdone.solvers.minibatch import Minibatches, Waiting, check_minibatch
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State

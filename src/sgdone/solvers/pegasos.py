@@ -7,9 +7,6 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
-from sgdone.data.source import Block
-from sgdone.data.stream import Stream
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
@@ -17,6 +14,9 @@ from sgdone.interfaces.progress import Model
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.pegasos import PROJECTIONS, make_pegasos
 from sgdone.losses.loss import real_or_nan
+from sgdone.rows.rows import Rows
+from sgdone.rows.source import Block
+from sgdone.rows.stream import Stream
 from sgdone.solvers.minibatch import Minibatches, Waiting, check_minibatch
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State

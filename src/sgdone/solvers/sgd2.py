@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.updates import make_shrunk
 from sgdone.losses.loss import Loss, ScalarFunction
+from sgdone.rows.source import Block
 from sgdone.solvers.first_step_size import settle_t0, t0_in_words, t0_of
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.skip import check_skip, skip_of

@@ -6,14 +6,14 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
-from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.rows_rescaled import rescaled
 from sgdone.kernels.sgdqn import STEP_B, make_sgdqn
+from sgdone.rows.rows import Rows
+from sgdone.rows.source import Block
 from sgdone.solvers.first_step_size import settle_t0, t0_in_words, t0_of
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.skip import check_skip, skip_of

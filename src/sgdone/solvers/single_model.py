@@ -8,13 +8,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.bad_rows import check_rows
-from sgdone.data.class_means import centre_of_classes, scale_of_classes
-from sgdone.data.preparation import InUnits
-from sgdone.data.row_norms import squared_norms, typical
-from sgdone.data.rows import Rows, Scaling
-from sgdone.data.source import Block
-from sgdone.data.stream import Stream
 from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.interfaces.method import Method, Report
 from sgdone.interfaces.needs import Needs
@@ -24,6 +17,13 @@ from sgdone.interfaces.registry import names
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.outcome import CONTINUE
+from sgdone.rows.bad_rows import check_rows
+from sgdone.rows.class_means import centre_of_classes, scale_of_classes
+from sgdone.rows.preparation import InUnits
+from sgdone.rows.row_norms import squared_norms, typical
+from sgdone.rows.rows import Rows, Scaling
+from sgdone.rows.source import Block
+from sgdone.rows.stream import Stream
 from sgdone.solvers import loss_scale
 from sgdone.solvers.all_rows import predictions_of
 from sgdone.solvers.state import Phase, State

@@ -3,7 +3,7 @@
 from numbers import Integral
 from typing import Any
 
-from sgdone.data.rows import Rows
+from sgdone.rows.rows import Rows
 from sgdone.steps.step_size import PRELIMINARY_ROWS
 
 #: Bordes et al. (2009): a pass over all features then costs a sixteenth of what the rows between two of them cost.

@@ -7,13 +7,13 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.preparation import InUnits
-from sgdone.data.rows import Rows, Scaling
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import NEVER
 from sgdone.kernels import rows as row_access
 from sgdone.kernels.model import LENGTH, Numbers
 from sgdone.kernels.rows import RowAccess
+from sgdone.rows.preparation import InUnits
+from sgdone.rows.rows import Rows, Scaling
 from sgdone.steps.step_size import StepSize
 
 #: What vector 1 is: not there (or not yet), a moving average, the average, the gradient at an anchor, or what each

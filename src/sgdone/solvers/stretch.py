@@ -7,7 +7,6 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.source import Block
 from sgdone.interfaces.method import Ending, Report, ending_of
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.loop import RowMethod, make_loop
@@ -15,6 +14,7 @@ from sgdone.kernels.outcome import AVERAGE_IS_BETTER, ENERGY_EXCEEDED
 from sgdone.kernels.row_step import make_row_step
 from sgdone.kernels.storage import make_averaged, make_plain, make_searching, make_truncated
 from sgdone.losses.loss import Loss, ScalarFunction
+from sgdone.rows.source import Block
 from sgdone.solvers.state import State
 from sgdone.steps.step_size import Preliminary
 from sgdone.steps.step_table import step_sizes

@@ -7,8 +7,6 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
-from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
@@ -16,6 +14,8 @@ from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.svrg import make_anchor, make_svrg
 from sgdone.losses.loss import real_or_nan
+from sgdone.rows.rows import Rows
+from sgdone.rows.source import Block
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import Phase, State
 from sgdone.solvers.stretch import Ran, run_method

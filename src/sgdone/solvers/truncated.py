@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
-from sgdone.data.source import Block
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.rows import CSR_SHIFTED
+from sgdone.rows.rows import Rows
+from sgdone.rows.source import Block
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import Phase, State

@@ -7,9 +7,9 @@ from typing import ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.source import Block
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
+from sgdone.rows.source import Block
 from sgdone.solvers.all_rows import predictions_of, weighted_sum
 from sgdone.solvers.batch import BatchSolver, Descended
 from sgdone.solvers.state import State

@@ -11,10 +11,10 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable, MLRead
 from pyspark.sql import DataFrame
 
 from sgdone.cluster import Rounds, fit_model, summarise_partitions
-from sgdone.data.learning_task import Task
 from sgdone.estimators.fit_checkpoints import FitCheckpoints
 from sgdone.inference import Summary
 from sgdone.interfaces.stop_rule import StopRule
+from sgdone.losses.learning_task import Task
 from sgdone.run import Trace, Verdict
 from sgdone.spark.engine import SparkEngine
 from sgdone.spark.model_directory import ModelReader, ModelWriter

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentat
 from pyspark.sql import types as T  # noqa: N812
 
 from sgdone.cluster import Partition
-from sgdone.data.learning_task import Task
+from sgdone.losses.learning_task import Task
 from sgdone.message_text import did_you_mean, listed
 from sgdone.spark.vectors import VectorRows, rows_of_vectors, vector_names
 

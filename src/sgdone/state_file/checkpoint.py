@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, final
 
 from sgdone._version import __version__
-from sgdone.data.table import shortened
 from sgdone.losses.loss import Loss
+from sgdone.readers.table import shortened
 from sgdone.state_file.codec import Decoder, Encoder
 from sgdone.state_file.container import read, write
 from sgdone.state_file.custom_loss import check_loss, name_and_task
@@ -49,7 +49,7 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
     """Write a checkpoint, whole or not at all; an earlier one at ``path`` stays until the new one is complete.
 
     Arrays are not copied. The temporary file is called ``.NAME.partial``: a process that is killed while it writes
-    leaves at most that file, which the next write replaces and `sgdone.data.atomic.remove_partial` removes. Two
+    leaves at most that file, which the next write replaces and `sgdone.machine.atomic.remove_partial` removes. Two
     processes must not write the same checkpoint.
 
     Parameters

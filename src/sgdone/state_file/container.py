@@ -11,8 +11,8 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors
 
 from sgdone._version import __version__
-from sgdone.data.atomic import write_atomically
-from sgdone.data.table import shortened
+from sgdone.machine.atomic import write_atomically
+from sgdone.readers.table import shortened
 from sgdone.state_file.file_bytes import LONGEST_HEADER, header_of, read_bytes, refuse_broken
 from sgdone.state_file.file_format import FileFormat
 
@@ -45,7 +45,7 @@ def write(
         The header, as JSON.
     tensors : dict of ndarray
     fixed_name : bool, default=False
-        Whether the temporary file has a fixed name, as in `sgdone.data.atomic.write_atomically`.
+        Whether the temporary file has a fixed name, as in `sgdone.machine.atomic.write_atomically`.
     """
     text = json.dumps(content, allow_nan=False)
     metadata = {"format": form.name, "version": str(form.version), "content": text}

@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from sgdone.data.table import shortened
+from sgdone.readers.table import shortened
 from sgdone.state_file.file_format import FileFormat
 
 #: Eight bytes of length and an empty header; and what safetensors allows a header to be.

@@ -5,7 +5,7 @@ import math
 import os
 from typing import Any
 
-from sgdone.data.table import shortened
+from sgdone.readers.table import shortened
 from sgdone.state_file.errors import CheckpointError
 
 #: Differences that a message names, and the characters of a value that it shows: nobody reads more.

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sgdone.data.csr_validation import check_csr
-from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.data.rows import Rows
+from sgdone.matrices.csr import check_csr
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.rows.rows import Rows
 
 
 def pack_csr(matrix: Any) -> dict[str, Any]:

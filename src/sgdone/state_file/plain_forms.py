@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.data.rows import Rows
 from sgdone.interfaces.progress import Model
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.rows.rows import Rows
 from sgdone.state_file.matrices import pack_csr, pack_mixed, pack_rows, unpack_csr, unpack_mixed, unpack_rows
 from sgdone.state_file.random_states import pack_generator, pack_random_state, unpack_generator, unpack_random_state
 from sgdone.state_file.table_encoders import (

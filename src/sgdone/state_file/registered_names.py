@@ -9,24 +9,27 @@ from types import ModuleType
 
 #: Packages whose dataclasses are stored. They are found by name when first needed: most of them use this package.
 _FOLDERS = {
-    "auto": "sgdone.auto",
+    "auto": "sgdone.bank",
     "loss": "sgdone.losses",
     "method": "sgdone.solvers",
     "step": "sgdone.steps",
     "rule": "sgdone.stopping",
 }
-_FURTHER_MODULES = {"rule": ("sgdone.interfaces.composition", "sgdone.interfaces.then")}
+_FURTHER_MODULES = {
+    "auto": ("sgdone.sums.units", "sgdone.rows.label_order"),
+    "rule": ("sgdone.interfaces.composition", "sgdone.interfaces.then"),
+}
 #: Classes of other packages.
 _CLASSES = {
-    "units": ("sgdone.data.rows", "Scaling"),
+    "units": ("sgdone.rows.rows", "Scaling"),
     "verdict": ("sgdone.run.verdict", "Verdict"),
     "stop": ("sgdone.interfaces.stop", "Stop"),
     "objective": ("sgdone.interfaces.objective", "Objective"),
     "judgement": ("sgdone.interfaces.progress", "Judgement"),
     "loss watch": ("sgdone.run.loss_change", "LossWatch"),
     "loss change": ("sgdone.run.loss_change", "LossChange"),
-    "block": ("sgdone.data.source", "Block"),
-    "validation rows": ("sgdone.data.validation_rows", "ValidationRows"),
+    "block": ("sgdone.rows.source", "Block"),
+    "validation rows": ("sgdone.rows.validation_rows", "ValidationRows"),
 }
 #: It contains functions, which a file never does.
 _NEVER = ("sgdone.losses", "CustomLoss")

@@ -29,7 +29,7 @@ class Preliminary:
     alpha: float
     norm: float
     energy: float
-    #: σ̃² as a function of the number of first rows: see `sgdone.data.class_means.scale_of_classes`.
+    #: σ̃² as a function of the number of first rows: see `sgdone.rows.class_means.scale_of_classes`.
     class_scale: Callable[[int], float] | None = None
     typical_energy: float = 1.0
     mean_energy: float = 1.0

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.progress import Progress
 from sgdone.interfaces.stop import Status, Stop
@@ -15,6 +14,7 @@ from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRE, FIRED, GO, LEAVE_OUT, Probe, look_away
 from sgdone.kernels.rows import RowAccess
 from sgdone.losses.loss import real_or_nan
+from sgdone.rows.rows import Rows
 from sgdone.stopping.state_checks import check_flag, check_numbers
 
 #: Places in the numbers of the probes: the threshold, the margin that reached it, and whether the next row is to

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Final, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Rows
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.progress import Progress
 from sgdone.interfaces.stop import Status, Stop
@@ -16,6 +15,7 @@ from sgdone.kernels.jit import inlined
 from sgdone.kernels.last_row import make_memory
 from sgdone.kernels.probes import FIRED, Probe, let_pass
 from sgdone.kernels.rows import RowAccess
+from sgdone.rows.rows import Rows
 from sgdone.stopping.state_checks import check_arrays, check_count, check_flag, check_numbers
 
 #: Places in the numbers of the probe: samples since the (re)start, the sum of products, the burn-in, and the scalar

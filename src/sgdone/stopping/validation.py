@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sgdone.data.csr_validation import check_csr
-from sgdone.data.rows import Rows
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.progress import Progress
 from sgdone.interfaces.stop import Status, Stop
@@ -17,6 +15,8 @@ from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRED, Probe, let_pass
 from sgdone.kernels.rows import RowAccess
+from sgdone.matrices.csr import check_csr
+from sgdone.rows.rows import Rows
 from sgdone.stopping.state_checks import check_arrays, check_count, check_flag, check_numbers
 
 #: Places in the numbers of the probe: samples between two checks, samples since the last, and the fractions of

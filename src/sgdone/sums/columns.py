@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.data.rows import Scaling
-from sgdone.data.source import Block
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.rows.rows import Scaling
+from sgdone.rows.source import Block
 from sgdone.sums.merging import merged
 from sgdone.sums.pieces import pieces_of
 

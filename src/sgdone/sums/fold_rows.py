@@ -6,8 +6,8 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.source import Block
 from sgdone.kernels.csr_columns import lanes_of, make_adds, make_curved, make_dots, padded
+from sgdone.rows.source import Block
 from sgdone.sums.pieces import PIECE, BlockPieces, Pieces
 
 Array = NDArray[np.float64]

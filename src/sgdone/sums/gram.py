@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.data.rows import Scaling
-from sgdone.data.source import Block
-from sgdone.data.threads import mapped
 from sgdone.kernels.csr_gram import make_add_products
+from sgdone.machine.threads import mapped
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.rows.rows import Scaling
+from sgdone.rows.source import Block
 from sgdone.sums.merging import merged
 from sgdone.sums.pieces import PIECE, pieces_of
 
@@ -44,7 +44,7 @@ def gram(block: Block, *, centred: bool, frequency: float = 1.0, threads: int = 
 
     Examples
     --------
-    >>> from sgdone.data import ArraySource
+    >>> from sgdone.rows import ArraySource
     >>> X, y = np.array([[1.0], [3.0]]), np.array([5.0, 9.0])
     >>> block = next(ArraySource(X, y).blocks(np.random.default_rng(0)))
     >>> gram(block, centred=True).products

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.data.rows import Scaling
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.rows.rows import Scaling
 from sgdone.sums.scaled_rows import DenseRows, RawRows, ScaledRows, SparseRows
 
 Array = NDArray[np.float64]

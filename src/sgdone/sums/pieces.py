@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.data.rows import Rows, Scaling
-from sgdone.data.source import Block, Source
-from sgdone.data.threads import mapped
+from sgdone.machine.threads import mapped
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.rows.rows import Rows, Scaling
+from sgdone.rows.source import Block, Source
 from sgdone.sums.mixed_rows import rows_in_units
 from sgdone.sums.scaled_rows import ScaledRows
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from sgdone.data.rows import Rows, Scaling, frozen
-from sgdone.data.source import Block
+from sgdone.rows.rows import Rows, Scaling, frozen
+from sgdone.rows.source import Block
 from sgdone.sums.pieces import PIECE, BlockPieces, Pieces
 
 Array = NDArray[np.float64]

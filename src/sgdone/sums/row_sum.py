@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Final, Literal, Protocol, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.row_hash import row_hashes
-from sgdone.data.rows import Scaling
-from sgdone.data.source import Block, Source
-from sgdone.data.stream import Stream
-from sgdone.data.threads import blas_threads, single_thread
 from sgdone.interfaces.objective import Objective
+from sgdone.machine.threads import blas_threads, single_thread
+from sgdone.matrices.row_hash import row_hashes
+from sgdone.rows.rows import Scaling
+from sgdone.rows.source import Block, Source
+from sgdone.rows.stream import Stream
 from sgdone.sums.merging import merged_pair
 from sgdone.sums.pieces import BlockPieces, Pieces, SourcePieces
 from sgdone.sums.system import System

@@ -9,9 +9,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.rows import Scaling
-from sgdone.data.threads import mapped
 from sgdone.kernels.csr_gram import make_add_products, make_quadratic_forms
+from sgdone.machine.threads import mapped
+from sgdone.rows.rows import Scaling
 
 Array = NDArray[np.float64]
 

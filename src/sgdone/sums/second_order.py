@@ -11,8 +11,8 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.threads import mapped
 from sgdone.interfaces.objective import Objective
+from sgdone.machine.threads import mapped
 from sgdone.sums.derivatives import Derivatives, derivatives
 from sgdone.sums.merging import merged
 from sgdone.sums.pieces import Piece, Pieces

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import helmert
 
-from sgdone.data.rows import Scaling
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
+from sgdone.rows.rows import Scaling
 from sgdone.sums.row_span import RowSpan
 
 Array = NDArray[np.float64]

@@ -8,15 +8,15 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from sgdone.auto.bank_state import BankState
-from sgdone.auto.candidates import CANDIDATES
-from sgdone.auto.evaluation import Evaluation
-from sgdone.data.mixed_matrix import MixedMatrix
-from sgdone.data.rows import Rows
-from sgdone.data.source import Block
-from sgdone.data.validation_rows import ValidationRows
+from sgdone.bank.bank_state import BankState
+from sgdone.bank.candidates import CANDIDATES
+from sgdone.bank.evaluation import Evaluation
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.rows.rows import Rows
+from sgdone.rows.source import Block
+from sgdone.rows.validation_rows import ValidationRows
 from sgdone.state_file import Checkpoint, CheckpointError, check_identity, read_checkpoint, write_checkpoint
 from sgdone.state_file.checkpoint import CHECKPOINT
 from sgdone.state_file.container import read

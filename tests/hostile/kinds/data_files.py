@@ -17,10 +17,10 @@ from sgdone.cli.file_options import FileOptions
 from sgdone.cli.fit import fit_and_report
 from sgdone.cli.fit_arguments import CheckpointOptions, FitArguments
 from sgdone.cli.options import Options
-from sgdone.data import row_input
-from sgdone.data.files import read, read_parts
-from sgdone.data.input_files import input_files
-from sgdone.data.table import DataError, ReadOptions
+from sgdone.readers import row_input
+from sgdone.readers.files import read, read_parts
+from sgdone.readers.input_files import input_files
+from sgdone.readers.table import DataError, ReadOptions
 
 from ..byte_changes import changed
 from ..case_kind import Kind, Note, modules_of

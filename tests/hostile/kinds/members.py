@@ -9,9 +9,9 @@ from random import Random
 
 import pyarrow as pa
 
-from sgdone.data.files import read, read_parts
-from sgdone.data.input_files import input_files
-from sgdone.data.table import DataError, ReadOptions
+from sgdone.readers.files import read, read_parts
+from sgdone.readers.input_files import input_files
+from sgdone.readers.table import DataError, ReadOptions
 
 from ..byte_changes import changed
 from ..case_kind import Kind, Note

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgdone.data import ArraySource
 from sgdone.losses import Squared
 from sgdone.papers.diagnostics import region as region_module
 from sgdone.papers.diagnostics.benchmark_claims import (
@@ -24,6 +23,7 @@ from sgdone.papers.diagnostics.simulated_claims import claims_of_simulations, tr
 from sgdone.papers.diagnostics.simulated_problems import LOGISTIC, NORMAL, SCALED, Problem
 from sgdone.papers.diagnostics.tuning import AVERAGED, CLASSICAL, HALF, VARIANCE_REDUCED, Setting, follow
 from sgdone.papers.running import measure_all
+from sgdone.rows import ArraySource
 from sgdone.solvers import SVRG
 from sgdone.steps import Constant
 from tiers import interpreted

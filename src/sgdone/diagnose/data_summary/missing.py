@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.label_kinds import is_missing
 from sgdone.diagnose.separability.least_squares import is_sparse
+from sgdone.rows.label_kinds import is_missing
 
 #: Number of values of a dense matrix processed at a time.
 _BLOCK = 2_000_000

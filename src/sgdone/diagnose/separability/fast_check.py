@@ -6,11 +6,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.data.threads import single_thread
 from sgdone.diagnose.separability.certificate import Kind
 from sgdone.diagnose.separability.design import Design
 from sgdone.diagnose.separability.partition import Found, search
 from sgdone.diagnose.separability.split import TOLERANCE, Undecided
+from sgdone.machine.threads import single_thread
 
 Array = NDArray[np.float64]
 

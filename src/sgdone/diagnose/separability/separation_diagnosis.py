@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.data.threads import single_thread
 from sgdone.diagnose.separability.certificate import Certificate, Kind
 from sgdone.diagnose.separability.design import Design
 from sgdone.diagnose.separability.exact_certificate import exact_proof
@@ -16,6 +15,7 @@ from sgdone.diagnose.separability.separation_result import Separation, Separatio
 from sgdone.diagnose.separability.split import TOLERANCE, Split, Undecided
 from sgdone.diagnose.separability.validation import check_labels, check_rows, check_weights
 from sgdone.diagnose.separability.validation import feature_names as names_of
+from sgdone.machine.threads import single_thread
 
 Array = NDArray[np.float64]
 Start = tuple[ArrayLike, float]

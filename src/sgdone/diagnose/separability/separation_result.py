@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.data.threads import single_thread
 from sgdone.diagnose.separability import coefficient_signs, max_margin, subspaces
 from sgdone.diagnose.separability.certificate import Certificate, Kind
 from sgdone.diagnose.separability.design import Design
 from sgdone.diagnose.separability.finite_part import LossName, find_finite_part, find_finite_part_large
 from sgdone.diagnose.separability.separation_text import separation_text, texts_of_classes
 from sgdone.diagnose.separability.split import Split
+from sgdone.machine.threads import single_thread
 
 Array = NDArray[np.float64]
 

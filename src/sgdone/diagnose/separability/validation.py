@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data.cells import find_bad_cell
-from sgdone.data.masked_arrays import refuse_masked
-from sgdone.data.mixed_matrix import in_one_storage
-from sgdone.data.rows import aligned
 from sgdone.diagnose.separability.least_squares import is_sparse
+from sgdone.matrices.masked_arrays import refuse_masked
+from sgdone.matrices.mixed_matrix import in_one_storage
+from sgdone.rows.cells import find_bad_cell
+from sgdone.rows.rows import aligned
 
 Array = NDArray[np.float64]
 

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sgdone import datasets
-from sgdone.data import ArraySource
 from sgdone.datasets.pascal import pascal_like
 from sgdone.losses import Hinge, Logistic, SquaredHinge
 from sgdone.losses.loss import Loss
 from sgdone.papers.averaging.optimum import Optimum, minimise
 from sgdone.papers.runs import Trajectory, fit, trajectory, weights
 from sgdone.papers.tables import Array
+from sgdone.rows import ArraySource
 from sgdone.solvers import OLBFGS, SGD, SGD2, SGDQN, Averaged, Liblinear, Pegasos, SingleModel
 from sgdone.steps import Bottou, Xu
 from sgdone.steps.step_size import StepSize

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.data import ArraySource
 from sgdone.losses import Hinge
 from sgdone.losses.loss import Loss
 from sgdone.papers.runs import fired, fit, weights
+from sgdone.rows import ArraySource
 from sgdone.solvers import Liblinear
 from sgdone.stopping import MaxPasses
 

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone import datasets
-from sgdone.data import ArraySource
 from sgdone.papers.diagnostics.tuning import Setting, settings_of
 from sgdone.papers.runs import Quantity
+from sgdone.rows import ArraySource
 
 #: First steps in units of 1/(L·mean of ‖x‖² + 1), L = ¼, and more of them for features of unlike sizes.
 _STEPS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from sgdone.data import ArraySource
 from sgdone.losses import Squared
 from sgdone.papers.claims import AlsoTried, Claim
 from sgdone.papers.diagnostics.coefficients import Coefficient
@@ -16,6 +15,7 @@ from sgdone.papers.drawing import Axes, Figure, grid_lines
 from sgdone.papers.experiment import Experiment, Row
 from sgdone.papers.runs import Result, fired, fit, updates
 from sgdone.papers.tables import Array
+from sgdone.rows import ArraySource
 from sgdone.solvers import ISGD
 from sgdone.steps import Constant
 from sgdone.stopping import MaxPasses, MaxSamples, Pflug, StopRule

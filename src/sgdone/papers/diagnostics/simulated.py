@@ -6,7 +6,6 @@ from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from sgdone.data import ArraySource
 from sgdone.papers.claims import AlsoTried, Claim
 from sgdone.papers.diagnostics.simulated_claims import (
     NAMES,
@@ -28,6 +27,7 @@ from sgdone.papers.diagnostics.tuning import (
 from sgdone.papers.drawing import Axes, Figure, grid_lines, line_with_band, quartiles
 from sgdone.papers.experiment import Experiment, Row
 from sgdone.papers.tables import Array
+from sgdone.rows import ArraySource
 
 #: What the CSV calls the exact minimiser of the mean loss.
 MINIMISER = "minimiser"

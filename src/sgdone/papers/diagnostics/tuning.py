@@ -6,11 +6,11 @@ from typing import Any, final
 
 import numpy as np
 
-from sgdone.data import ArraySource
 from sgdone.losses.loss import Loss
 from sgdone.papers.experiment import Row
 from sgdone.papers.runs import Quantity, trajectory
 from sgdone.papers.tables import Array, by_run, column, grouped, where
+from sgdone.rows import ArraySource
 from sgdone.solvers import ISGD, SVRG, Averaged, Halving, SingleModel
 from sgdone.steps import Constant, InverseTime, StepSize, Xu
 from sgdone.stopping import Pflug

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone import datasets
-from sgdone.data import ArraySource
 from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.losses import Hinge, MarginPursuit
 from sgdone.losses.loss import Loss
@@ -17,6 +16,7 @@ from sgdone.losses.scale_rules import AdaptiveScale
 from sgdone.papers.experiment import Experiment
 from sgdone.papers.runs import iterates
 from sgdone.papers.tables import Array, Points
+from sgdone.rows import ArraySource
 from sgdone.solvers import Pegasos
 from sgdone.steps import InverseSqrt, Pursuit, StepSize
 

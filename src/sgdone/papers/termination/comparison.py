@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sgdone.data.source import Source
 from sgdone.papers.claims import Claim
 from sgdone.papers.drawing import Axes, Figure, grid_lines
 from sgdone.papers.experiment import Experiment, Prepared, Row
@@ -23,6 +22,7 @@ from sgdone.papers.termination.runs import (
     five_tests,
     preliminary_phase,
 )
+from sgdone.rows.source import Source
 from sgdone.stopping import StopRule
 
 #: Rows of the small validation sets by 1/α̃: the main text's for 1/16, the supplement's for 1/10 and 1/200.

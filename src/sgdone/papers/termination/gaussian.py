@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, final
 
-from sgdone.data.source import Source
 from sgdone.papers.claims import Claim
 from sgdone.papers.experiment import Row
 from sgdone.papers.termination.comparison import TerminationComparison
@@ -17,6 +16,7 @@ from sgdone.papers.termination.comparison_claims import (
 )
 from sgdone.papers.termination.runs import Accuracy
 from sgdone.papers.termination.two_classes import gaussian_accuracy, two_classes
+from sgdone.rows.source import Source
 from sgdone.stopping import MaxSamples, StopRule
 
 

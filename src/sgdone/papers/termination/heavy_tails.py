@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from sgdone.data.source import Source
 from sgdone.papers.claims import Claim, Sentence, pooled
 from sgdone.papers.drawing import Figure
 from sgdone.papers.experiment import Row
@@ -18,6 +17,7 @@ from sgdone.papers.termination.comparison_claims import Reasons, claims_on_all_d
 from sgdone.papers.termination.comparison_pairs import spreads_of
 from sgdone.papers.termination.runs import MARGIN, Accuracy
 from sgdone.papers.termination.two_classes import gaussian_accuracy, student_t, two_classes
+from sgdone.rows.source import Source
 from sgdone.stopping import MaxSamples, StopRule
 
 #: Rows of the validation set on which the accuracy is counted.

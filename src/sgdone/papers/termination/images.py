@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone import datasets
-from sgdone.data import ArraySource
-from sgdone.data.source import Source
 from sgdone.papers.claims import AlsoTried, Claim, Sentence
 from sgdone.papers.experiment import Row
 from sgdone.papers.tables import where
 from sgdone.papers.termination.comparison import TerminationComparison, panel_label
 from sgdone.papers.termination.comparison_claims import Reasons, claims_on_all_data, claims_on_images, tried_on_images
 from sgdone.papers.termination.runs import LOSSES, Accuracy, svs
+from sgdone.rows import ArraySource
+from sgdone.rows.source import Source
 from sgdone.stopping import MaxPasses, StopRule
 
 _FEW_DIRECTIONS = (

@@ -1,0 +1,552 @@
+"""The default fit: step sizes and penalties tried side by side on scaled features, compared on validation rows."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.bank import schedule
+from sgdone.bank.bank_state import BankState, RunState, raise_for_bad_row
+from sgdone.bank.candidates import CANDIDATES, PLAIN, Candidate
+from sgdone.bank.constants import (
+    BLIND_PASSES,
+    ENOUGH_ROWS,
+    GAIN_WORTH_ADVICE,
+    LAST_BRANCH,
+    LATE_IN_PASS,
+    Z_DOUBT,
+)
+from sgdone.bank.evaluation import Evaluation, judge
+from sgdone.bank.far_start import is_lost, share_to_use, shorten
+from sgdone.bank.intercept import intercept_shift
+from sgdone.bank.returned_model import better_of_mean_and_leader, evaluated, evaluation_of_start, loss_of
+from sgdone.bank.state_checks import check_state
+from sgdone.interfaces.method import Method, Report
+from sgdone.interfaces.needs import Needs
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import Judgement, Model, Pause
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import Watch
+from sgdone.kernels.bank import NO_FOLD
+from sgdone.matrices.mixed_matrix import with_dense_columns
+from sgdone.newton import work
+from sgdone.rows.bad_rows import check_rows
+from sgdone.rows.column_roles import LEVEL
+from sgdone.rows.label_order import drift_advice
+from sgdone.rows.rows import Rows
+from sgdone.rows.source import Block
+from sgdone.rows.stream import Stream
+from sgdone.rows.validation_rows import FEWEST, USUAL, ValidationRows
+from sgdone.steps.step_size import StepSize
+from sgdone.sums.units import WINDOW, Units, roles_of
+
+_WORSE_THAN_CONSTANT = "The features may not predict the labels at all: check both, or give a larger alpha."
+
+
+@contextmanager
+def _without_overflow_warnings() -> Iterator[None]:
+    """Silence warnings: sums of squares of labels and losses may overflow, and bad rows are reported by number."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        yield
+
+
+@final
+@dataclass(frozen=True)
+class Bank(Method):
+    """Averaged implicit SGD with several step sizes and penalties at once, on features scaled as they are read.
+
+    Candidates are compared by their progressive losses during the first pass, then on validation rows that the models
+    compared were not trained on; losers are dropped, and larger steps and penalties are tried beside the leader. The
+    model returned is the mean of the best candidates that cannot be told apart, with an exact intercept.
+
+    Parameters
+    ----------
+    tol : float, default=0.2
+        Differences below this many standard errors of the loss on the training rows do not matter.
+
+    Examples
+    --------
+    >>> from sgdone.rows import ArraySource
+    >>> from sgdone.losses import Squared
+    >>> from sgdone.run import run
+    >>> from sgdone.stopping import Gain
+    >>> X = np.random.default_rng(0).standard_normal((500, 2)) * [1.0, 1000.0] + [0.0, 1e6]
+    >>> objective = Objective(Squared(), predicts="target")
+    >>> run(ArraySource(X, X @ [1.0, 0.01]), objective, Bank(), Gain()).model.coef.round(2)
+    array([[1.  , 0.01]])
+    """
+
+    tol: float = 0.2
+    needs: ClassVar[Needs] = Needs(convex_loss=True)
+    offers: ClassVar[Needs] = Needs(
+        mixed_rows=True, any_scales=True, several_outputs=True, choice_of_alpha=True, judgement=True
+    )
+    cost_per_pass: ClassVar[float] = 10.0
+    can_diverge: ClassVar[bool] = False
+
+    @property
+    def n_vectors(self) -> int:
+        """Vectors of a single candidate; `Models` checks the memory of more candidates before it creates them."""
+        return 15
+
+    @_without_overflow_warnings()
+    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> BankState:
+        """Measure the first rows, and set validation rows aside if there are few."""
+        block, run = stream.block, _run_state(stream)
+        run.seen, run.window_seen = block.position_after(0, run.window), True
+        window = block.used(0, run.seen)
+        _check_labels(block, window)
+        # Weights given for columns that first appear late must not be lost: then all rows are measured first.
+        run.all_seen = start is not None and stream.source.in_memory and not run.part_of_stream
+        begin = partial(
+            BankState.over,
+            block,
+            window,
+            objective,
+            candidates=PLAIN if 0 < run.n_rows < FEWEST and not run.part_of_stream else CANDIDATES,
+            seen=block.all_used() if run.all_seen else window,
+            ordered=run.ordered,
+        )
+        state = begin(start)
+        if start is not None:
+            share, run.start_note = share_to_use(state, block, window)
+            if share == 0:
+                state = begin(None)
+            elif share < 1:
+                shorten(state, block, window, share)
+        state.run = run
+        run.start = None if run.part_of_stream else start
+        if run.small and not run.part_of_stream:
+            state.hold_out(stream.set_aside(state.scaled(block).rows))
+        elif not run.part_of_stream:
+            stream.remember_unread()
+        state.set_penalties(self._rows_of_penalty(state))
+        if run.ordered:
+            state.order.observe(block.labels[window], objective.n_outputs)
+        return state
+
+    def resume(self, state: BankState, stream: Stream) -> BankState:
+        """Continue with a state that another run left, for rows with the same features."""
+        if stream.block.rows.n_features != state.units.n_features:
+            raise ValueError(
+                f"the run to resume had {state.units.n_features} features, "
+                f"these rows have {stream.block.rows.n_features}"
+            )
+        watch = state.run.watch
+        state.run, block = _run_state(stream), self.prepare(state, stream.block)
+        state.run.watch, state.run.steps_before = watch, state.steps
+        new = block.used(0, block.position_after(0, WINDOW))
+        if state.run.part_of_stream and is_lost(state, block, new):
+            state = self.start(state.objective, stream, None, None)
+            state.run.watch = watch
+            state.run.start_note = "the model so far was worse than a constant prediction: training started again"
+        return state
+
+    def stored(self, state: BankState) -> BankState:
+        """The state without the validation rows, which the source chooses again."""
+        found = replace(state)
+        found.run = replace(state.run, validation=ValidationRows(), folds=None)
+        return found
+
+    def restored(self, state: BankState, stream: Stream) -> BankState:
+        """The state of a snapshot, with the validation rows that the source has chosen again."""
+        if state.models.holds_out or state.run.evaluations.last is not None:
+            state.run.validation = self._chosen_by_source(state, stream)
+        return state
+
+    def prepare(self, state: BankState, block: Block) -> Block:
+        """The block, with the dense and sparse columns that the units were estimated from.
+
+        Sparse columns that first appear in this block are added to the state.
+        """
+        new = block.rows.n_features - state.units.n_features
+        if new > 0:
+            state.append_features(roles_of(block.rows)[-new:])
+        n_dense = state.units.n_dense
+        if block.rows.n_dense == n_dense:
+            return block
+        matrix = with_dense_columns(block.rows.whole(), n_dense)
+        return replace(block, rows=Rows.of(matrix, None, block.rows.names, block.rows.roles))
+
+    def next_pause(self, state: BankState) -> Pause:
+        """The next comparison in the first pass."""
+        return Pause(step=schedule.next_in_stream(state.steps)) if state.run.first_pass else Pause()
+
+    def begin_pass(self, state: BankState) -> None:
+        """Start the sums of the pass again."""
+        state.run.begin_pass()
+
+    @_without_overflow_warnings()
+    def advance(
+        self, state: BankState, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
+    ) -> Report:
+        """Train all models on rows; in the first pass, measure the columns of a window of rows first."""
+        run = state.run
+        if run.restart:
+            state.restart(block, block.used(first, block.position_after(first, WINDOW)), CANDIDATES)
+            state.set_penalties(self._rows_of_penalty(state))
+            run.restart = False
+        if run.branch:
+            larger_steps = run.first_pass or self._expects_gain(run)
+            state.branch(self._rows_of_penalty(state), larger_steps=larger_steps, penalties=run.branch_penalties)
+            if not run.first_pass:
+                state.models.record_losses_of(state.model)
+            run.branch = False
+        if run.first_pass:
+            if not run.window_seen and (first == 0 or first >= run.seen):
+                run.seen = block.position_after(first, run.window)
+                self._see(state, block, block.used(first, run.seen))
+            run.window_seen = False
+            last = min(last, run.seen)
+        if last <= first or not updates:
+            return Report(first, pass_loss=run.mean_pass_loss)
+        last = _behind(state, block, first, last, updates)
+        folds = run.folds_of(block)
+        found = state.models.advance(state.scaled(block), folds, first, last)
+        raise_for_bad_row(block, found)
+        outputs = state.models.n_models * state.objective.n_outputs
+        run.work += work.of_training(found.position - first, block.rows.typical_length, outputs)
+        if state.models.holds_out:
+            run.passed += int(np.count_nonzero(folds[block.order[first : found.position]] != NO_FOLD))
+        weights = block.weights_of(block.used(first, found.position))
+        if not weights.size:
+            return Report(found.position, pass_loss=run.mean_pass_loss)
+        model, count = state.model, len(found.losses)
+        if run.first_pass:
+            state.add_losses(found.losses, weights)
+            if run.ordered and run.begun <= 1:
+                run.watch.add(found.losses[:, model], weights, state.steps - count)
+        loss, weight = float((weights * found.losses[:, model]).sum()), float(weights.sum())
+        run.pass_loss += loss
+        run.pass_weight += weight
+        error = float(found.misses[model]) / count
+        return Report(
+            found.position,
+            step_size=state.models.step_size(model),
+            updates=count,
+            loss=loss / weight,
+            error=float(np.sqrt(error)) if state.objective.is_regression else error,
+            pass_loss=run.mean_pass_loss,
+        )
+
+    @_without_overflow_warnings()
+    def between(self, state: BankState, stream: Stream) -> Judgement | None:
+        """Compare the candidates if it is due; the judgement, if they were evaluated on validation rows."""
+        run = state.run
+        if not run.first_pass:
+            state.models.record_losses_of(state.model)
+            due = stream.pass_ended and schedule.is_due_after(stream.begun, small=run.small)
+            return self._evaluate(state, stream) if due else None
+        late = not run.part_of_stream and 0 < LATE_IN_PASS * run.n_rows < state.steps
+        due = not late and schedule.is_due_in_stream(state.steps)
+        if run.part_of_stream:
+            early = stream.pass_ended and state.progressive.rows >= ENOUGH_ROWS and state.steps < schedule.FIRST
+            if due or early:
+                state.compare_progressive(drop=due)
+            return None
+        if not (due or stream.pass_ended):
+            return None
+        state.compare_progressive(drop=True)
+        if not stream.source.in_memory:
+            return self._evaluate_stream(state, stream)
+        if not run.validation.count and not run.small:
+            state.hold_out(stream.set_aside(state.scaled(stream.block).rows))
+            state.set_penalties(self._rows_of_penalty(state))
+            return None
+        # Wait for the end of the pass if the rows may be sorted, or if evaluating takes longer than training did.
+        if not stream.pass_ended and (run.ordered or state.steps < run.validation.rows.size):
+            return None
+        return self._evaluate(state, stream)
+
+    @_without_overflow_warnings()
+    def end(self, state: BankState, stream: Stream, limit: Pause) -> None:
+        """Evaluate the model if it changed since the last time, and make the best one the solution."""
+        run = state.run
+        evaluations = run.evaluations
+        if run.part_of_stream or not state.steps:
+            state.models.drop_fold_models()
+            return
+        if not stream.source.in_memory:
+            self._update_validation(state, stream)
+        changed = evaluations.last is None or evaluations.last.steps < state.steps
+        if changed and (run.validation.count or 0 < run.n_rows < FEWEST):
+            self._evaluate(state, stream)
+        last = evaluations.last
+        if evaluations.best is None and last is not None and last.steps == state.steps:
+            evaluations.best, evaluations.best_model = last, state.blend(last)
+        held_out = run.validation.rows.size
+        rows_after = stream.rows_read + held_out - run.passed
+        if state.steps + held_out <= limit.step and rows_after <= limit.rows_read:
+            self._release(state, stream)
+        if evaluations.best is not None and evaluations.best_model is not None:
+            run.solution = self._solve(state, stream, evaluations.best, evaluations.best_model)
+        state.models.drop_fold_models()
+        if run.solution is not None:
+            state.adopt(run.solution)
+        # Only training needs these vectors of one number per column: the fitted model does not keep them.
+        evaluations.best_model = state.in_units = None
+
+    def _solve(self, state: BankState, stream: Stream, best: Evaluation, model: Model) -> Model:
+        """The model to return, with an exact intercept, and its loss as the last judgement."""
+        evaluations, block, chosen = state.run.evaluations, stream.block, list[Candidate]()
+        if best is evaluations.last:
+            chosen = better_of_mean_and_leader(state, best, block)
+            model = state.mean_of(chosen)
+        shift = np.zeros_like(model.intercept)
+        if stream.source.in_memory:
+            shift = intercept_shift(state.objective, model, block, stream.rows_read, stream.draws)
+        if chosen:
+            best = evaluated(state, chosen, shift, best, block)
+        evaluations.judgement = loss_of(state, best)
+        kept = None if state.run.start is None else evaluation_of_start(state, state.run.start, best, block)
+        if state.run.start is not None and kept is not None:
+            # It may have been trained on the validation rows, as after another fit to the same rows.
+            evaluations.judgement = replace(loss_of(state, kept), estimated_by="training")
+            state.run.start_note = "the model to start from is kept, because further training did not improve it"
+            return state.run.start
+        return model._replace(intercept=model.intercept + shift)
+
+    def work(self, state: BankState) -> float:
+        """Rows times outputs of the models trained on them."""
+        return state.run.work
+
+    def expects_gain(self, state: BankState, tol: float) -> bool:
+        """Whether further passes would help, or the best penalty is the largest that was tried."""
+        judgement = state.run.evaluations.judgement
+        if judgement is None or judgement.gain_in_errors > tol:
+            return True
+        largest = max(other.penalty for other in (*CANDIDATES, *state.tried))
+        at_end = state.lead.penalty == largest and state.objective.alpha is None
+        return at_end and self._may_overfit(state)
+
+    def estimated_loss(self, state: BankState) -> float:
+        """The validation loss of the model returned."""
+        judgement = state.run.evaluations.judgement
+        return float("nan") if judgement is None else judgement.loss
+
+    def state_at(self, model: Model, objective: Objective, alpha: float, stream: Stream, units: Units) -> BankState:
+        """A single candidate at the model, as if it had been trained in one pass."""
+        state = BankState.trained(stream.block, objective, alpha, model, units, stream.source.frequency)
+        state.run = _run_state(stream)
+        return state
+
+    def solution(self, state: BankState) -> Model:
+        """The best model once the run has ended, the leader's average before."""
+        model = state.run.solution or state.solution()
+        return Model(model.coef.astype(state.models.weights.dtype, copy=False), model.intercept)
+
+    def objective(self, state: BankState) -> Objective:
+        """The objective with the penalty of the leader."""
+        return replace(state.objective, alpha=state.alpha)
+
+    def __str__(self) -> str:
+        return "the default fit"
+
+    def review(self, state: BankState, ended: Stop, feature_names: Sequence[str] | None) -> Stop:
+        """Call a fit on sorted rows stalled; add advice if further passes should help, or if a column drifts."""
+        done = ended.status in (Status.CONVERGED, Status.IN_PROGRESS, Status.BUDGET_SPENT)
+        if done and state.order.advice and not state.run.reordered:
+            return replace(ended, status=Status.STALLED, advice=state.order.advice)
+        advice = ended.advice
+        judgement = state.run.evaluations.judgement
+        if done and judgement is not None and not judgement.beats_constant:
+            status = Status.STALLED if ended.status is Status.CONVERGED else ended.status
+            return replace(ended, status=status, advice=_WORSE_THAN_CONSTANT)
+        more_helps = False
+        if judgement is not None:
+            worth_it = max(self.tol, GAIN_WORTH_ADVICE) * judgement.noise
+            more_helps = judgement.gain - Z_DOUBT * judgement.gain_error > worth_it
+        if ended.status is Status.BUDGET_SPENT and more_helps:
+            advice = "Allow more passes: another pass is expected to help."
+        drift = drift_advice(state.units.groups, feature_names) if done and not state.run.reordered else ""
+        parts = (advice, state.run.stream_changed if not state.run.reordered else "", drift)
+        return replace(ended, advice=" ".join(filter(None, parts)))
+
+    def spreads(self, state: BankState) -> NDArray[np.float64]:
+        """Standard deviations of the columns, as measured for the units."""
+        return state.units.spreads
+
+    def check_state(self, state: Any, objective: Objective, n_features: int) -> None:
+        """Check shapes, types and ranges of everything that the compiled loops use."""
+        check_state(state, objective, n_features)
+
+    def evidence(self, state: BankState) -> dict[str, Any]:
+        """The candidate that was chosen, and the last judgement."""
+        found = {"learning_rate_multiplier": state.lead.multiplier, "alpha": state.alpha}
+        judgement = state.run.evaluations.judgement
+        return found if judgement is None else found | judgement.evidence
+
+    def summary(self, state: BankState) -> str:
+        """The loss of the model returned, and a remark about the model to start from."""
+        judgement = state.run.evaluations.judgement
+        return "; ".join(filter(None, ("" if judgement is None else judgement.loss_text, state.run.start_note)))
+
+    def _see(self, state: BankState, block: Block, window: NDArray[np.uint64]) -> None:
+        """Update units, step sizes and penalties for rows about to be trained on."""
+        run = state.run
+        if not window.size:
+            return
+        _check_labels(block, window)
+        if not run.all_seen:
+            state.see(block, window)
+        state.set_penalties(self._rows_of_penalty(state))
+        if run.ordered:
+            state.order.observe(block.labels[window], state.objective.n_outputs)
+
+    def _rows_of_penalty(self, state: BankState) -> float:
+        """Number of rows that the penalties refer to: those of a pass or, for a stream, those seen so far."""
+        run = state.run
+        return run.frequency * (state.units.rows if run.part_of_stream or not run.n_rows else run.n_rows)
+
+    def _evaluate_stream(self, state: BankState, stream: Stream) -> Judgement | None:
+        """Evaluate the candidates of a first pass over rows whose number is not known before its end.
+
+        The rows may be sorted: there is no judgement before the end of the pass, unless it may have none. If they were,
+        training begins again with rows in another order.
+        """
+        run, evaluations = state.run, state.run.evaluations
+        self._update_validation(state, stream)
+        if not stream.pass_ended:
+            evaluations.earlier, evaluations.last = evaluations.last, state.evaluate(stream.block)
+            before, now = evaluations.earlier, evaluations.last
+            if before is None or not self._may_judge_stream(state):
+                return None
+            state.drop_losers(before, now, len(now.candidates))
+            run.branch = self._may_try_larger_steps(state, before, now)
+            if not stream.source.endless:
+                return None
+            evaluations.judgement = replace(judge(before, now, now.steps), estimated_by=run.estimated_by)
+            return evaluations.judgement
+        run.n_rows = stream.n_used or 0
+        state.set_penalties(self._rows_of_penalty(state))
+        late = evaluations.last is not None and evaluations.last.steps > LATE_IN_PASS * state.steps
+        if late and evaluations.earlier is not None:
+            evaluations.last = evaluations.earlier
+        judgement = self._evaluate(state, stream)
+        if state.order.advice and stream.begun == 1:
+            run.restart, run.branch, run.passes = True, False, 0
+            return None
+        return judgement
+
+    def _may_try_larger_steps(self, state: BankState, before: Evaluation, now: Evaluation) -> bool:
+        """Whether to try larger steps within the first pass: at some numbers of rows, and as long as that succeeds.
+
+        Steps that are too large for the first rows may be the best for the rest if there are levels of categories: rare
+        ones have seen few rows, and their units do not make up for that. They are not tried if the loss hardly falls.
+        """
+        if not np.any(state.units.roles == LEVEL):
+            return False
+        if not schedule.is_time_for_larger_steps(state.steps) and state.lead not in state.tried:
+            return False
+        state.tried = [candidate for candidate in state.tried if candidate == state.lead]
+        return judge(before, now, now.steps).gain_in_errors > self.tol
+
+    def _may_judge_stream(self, state: BankState) -> bool:
+        """Whether there are enough validation rows, of different labels, and the rows do not look sorted."""
+        validation = state.run.validation
+        if validation.block is None or validation.rows.size < USUAL or state.order.advice:
+            return False
+        return bool(np.ptp(validation.block.labels) > 0)
+
+    def _update_validation(self, state: BankState, stream: Stream) -> None:
+        """Take the validation rows that a source has chosen so far."""
+        if stream.in_first_pass:
+            validation = self._chosen_by_source(state, stream)
+            if not state.run.validation.count:
+                state.hold_out(validation)
+            state.run.validation = validation
+
+    def _chosen_by_source(self, state: BankState, stream: Stream) -> ValidationRows:
+        """The validation rows so far; the next block, which is read ahead, may have columns that are new."""
+        chosen = stream.set_aside(stream.block.rows)
+        return chosen if chosen.block is None else replace(chosen, block=self.prepare(state, chosen.block))
+
+    def _evaluate(self, state: BankState, stream: Stream) -> Judgement | None:
+        """Evaluate the candidates, drop losers, and decide whether to try others beside the leader."""
+        run, passes = state.run, stream.begun
+        evaluations = run.evaluations
+        before, now = evaluations.last, state.evaluate(stream.block)
+        evaluations.last = now
+        if evaluations.best is None or not now.is_worse_than(evaluations.best):
+            evaluations.best, evaluations.best_model = now, state.blend(now)
+        state.drop_losers(before, now, schedule.most_candidates(passes, small=run.small))
+        judgement = None
+        if before is not None and now.steps > before.steps:
+            judgement = judge(before, now, run.n_rows or now.steps)
+            judgement = evaluations.judgement = replace(judgement, estimated_by=run.estimated_by)
+            known = now.candidates[now.lead] in before.candidates
+            # Without validation rows the training loss must have been followed for many passes.
+            if not known or not (run.validation.count or passes >= BLIND_PASSES):
+                judgement = replace(judgement, gain=float("nan"))
+        if stream.pass_ended:
+            overfits = self._may_overfit(state)
+            if overfits:
+                self._release(state, stream)
+            run.branch, run.branch_penalties = passes <= LAST_BRANCH, passes == 1 and overfits
+        return judgement
+
+    def _release(self, state: BankState, stream: Stream) -> None:
+        """Train on the rows that were held out, whether read by now or not.
+
+        Held-out rows of a source that is not in memory are left out: they are few compared with the others, and may be
+        copies of each other, which would outweigh all other rows if they came last.
+        """
+        run = state.run
+        if stream.source.in_memory and state.release(stream.block):
+            stream.rows_read += run.validation.rows.size - run.passed
+            evaluations = run.evaluations
+            if evaluations.best is not None and evaluations.best is evaluations.last:
+                evaluations.best_model = state.blend(evaluations.best)
+
+    def _expects_gain(self, run: RunState) -> bool:
+        """Whether the last evaluation expects a gain that matters."""
+        judgement = run.evaluations.judgement
+        return judgement is not None and judgement.gain_in_errors > self.tol
+
+    def _may_overfit(self, state: BankState) -> bool:
+        """Whether overfitting could cost more than the noise of the loss hides.
+
+        A penalty recovers at most half of the excess loss at the optimum, unless the labels depend on nothing at all.
+        Below ``tol`` neither a penalty nor training on validation rows makes a visible difference.
+        """
+        judgement = state.run.evaluations.judgement
+        if judgement is None:
+            return True
+        return state.excess(judgement.loss, state.run.n_rows or state.steps) / 2.0 > self.tol * judgement.noise
+
+
+def _run_state(stream: Stream) -> RunState:
+    source = stream.source
+    n_rows = stream.n_used or 0
+    return RunState(
+        n_rows=n_rows,
+        # Rows that are read block by block are measured a block at a time: it is faster, and there are enough.
+        window=WINDOW if source.in_memory else stream.block.rows.n_rows,
+        small=source.in_memory and n_rows <= WINDOW,
+        ordered=source.part_of_stream or not source.shuffle or not source.in_memory,
+        in_order=source.part_of_stream or not source.shuffle,
+        part_of_stream=source.part_of_stream,
+        frequency=source.frequency,
+        first_pass=stream.in_first_pass,
+    )
+
+
+def _check_labels(block: Block, rows: NDArray[np.uint64]) -> None:
+    if not np.all(np.isfinite(block.labels[rows])):
+        check_rows(block, rows)
+
+
+def _behind(state: BankState, block: Block, first: int, last: int, updates: int) -> int:
+    """Position after the next ``updates`` rows that models train on, or ``last``."""
+    if updates >= last - first:
+        return last
+    rows = block.order[first:last]
+    used = block.weights_of(rows) != 0
+    if state.models.holds_out:
+        used &= state.run.folds_of(block)[rows] == NO_FOLD
+    places = np.flatnonzero(used)
+    return first + int(places[updates - 1]) + 1 if places.size >= updates else last

@@ -1,0 +1,471 @@
+"""The state of the default fit: units, candidates, their models, and measurements."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.bank.candidates import Candidate
+from sgdone.bank.comparison import clear_losers, worth_keeping
+from sgdone.bank.constants import (
+    LARGER_STEP,
+    LARGEST_STEP,
+    LATER_PENALTIES,
+    MAX_BYTES,
+    ROWS_FOR_STEPS,
+    SMALLER_PENALTY,
+)
+from sgdone.bank.evaluation import Evaluation, Evaluations, limits
+from sgdone.bank.models import Advance, Models
+from sgdone.bank.progressive_losses import ProgressiveLosses
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import Estimate, Model
+from sgdone.kernels.bank import NO_FOLD, PENALTY, STEPS
+from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
+from sgdone.rows.bad_rows import check_rows
+from sgdone.rows.label_order import LabelOrder
+from sgdone.rows.preparation import InUnits
+from sgdone.rows.row_norms import squared_norms, typical
+from sgdone.rows.source import Block
+from sgdone.rows.validation_rows import FEWEST, ValidationRows
+from sgdone.run.loss_change import LossWatch
+from sgdone.sums.constant_prediction import best_constant, centre, initial_intercept, is_robust
+from sgdone.sums.units import WINDOW, Units, roles_of
+
+
+def curvature(objective: Objective, labels: NDArray[np.float64]) -> float:
+    """A curvature for step sizes: the largest of the loss, or its largest slope over a typical distance."""
+    distance = 1.0
+    if objective.is_regression:
+        distance = float(np.median(np.abs(labels - centre(objective, labels)))) or 1.0
+    found = min(objective.loss.smoothness, objective.loss.lipschitz / distance)
+    return found if 0 < found < np.inf else 1.0
+
+
+@dataclass
+class RunState:
+    """State of the default fit during one run, which is not kept beyond it."""
+
+    #: Rows of positive weight in a pass; 0 if that is not known.
+    n_rows: int = 0
+    #: Whether all rows fit into one window, so that passes are cheap.
+    small: bool = False
+    #: Whether the rows of the first pass keep the user's order, and whether those of all passes do.
+    ordered: bool = False
+    in_order: bool = False
+    part_of_stream: bool = False
+    #: How many rows a row of weight 1 stands for.
+    frequency: float = 1.0
+    first_pass: bool = True
+    #: Rows whose columns are measured before they are trained on.
+    window: int = WINDOW
+    #: Position in the block up to which columns were measured, and whether that was just done.
+    seen: int = 0
+    window_seen: bool = False
+    #: Whether the columns of all rows were measured before the first update.
+    all_seen: bool = False
+    #: Held-out rows met in this pass.
+    passed: int = 0
+    #: Sums of weight × loss, and of weights, over the pass.
+    pass_loss: float = 0.0
+    pass_weight: float = 0.0
+    passes: int = 0
+    #: Passes begun in all; ``passes`` starts again if training does.
+    begun: int = 0
+    #: Counted work of training (`sgdone.newton.work`).
+    work: float = 0.0
+    #: Whether to add candidates before the next row, and whether larger penalties are among them.
+    branch: bool = False
+    branch_penalties: bool = False
+    #: Whether to begin again before the next row, because the rows of the first pass were sorted.
+    restart: bool = False
+    validation: ValidationRows = field(default_factory=ValidationRows)
+    evaluations: Evaluations = field(default_factory=Evaluations)
+    #: The last answer of `folds_of`, with the labels and the validation rows it is about.
+    folds: tuple[NDArray[np.float64], ValidationRows, NDArray[np.uint8]] | None = None
+    #: Watches the progressive loss of rows that come in the user's order, and the rows trained on before this run.
+    watch: LossWatch = field(default_factory=LossWatch)
+    steps_before: int = 0
+    #: The model to start from, and a remark if it was far from the optimum, or as good as the result.
+    start: Model | None = None
+    start_note: str = ""
+    #: The model returned, once the run has ended.
+    solution: Model | None = None
+
+    def begin_pass(self) -> None:
+        """Start the sums of a pass again."""
+        self.passes += 1
+        self.begun += 1
+        self.first_pass = self.part_of_stream or (self.first_pass and self.passes == 1)
+        self.passed, self.pass_loss, self.pass_weight = 0, 0.0, 0.0
+
+    def folds_of(self, block: Block) -> NDArray[np.uint8]:
+        """The fold of every row of a block's matrix."""
+        if self.folds is None or self.folds[0] is not block.labels or self.folds[1] is not self.validation:
+            self.folds = block.labels, self.validation, self.validation.folds_of(block)
+        return self.folds[2]
+
+    @property
+    def reordered(self) -> bool:
+        """Whether rows that come in the user's order at first have been read again in another one."""
+        return self.begun > 1 and not self.in_order
+
+    @property
+    def estimated_by(self) -> Estimate:
+        """How evaluations estimate the loss."""
+        return "validation" if self.validation.count else "training"
+
+    @property
+    def stream_changed(self) -> str:
+        """A change of the stream during this run, as a sentence; empty if there was none."""
+        change = self.watch.change()
+        return "" if change is None or change.found <= self.steps_before else change.sentence()
+
+    @property
+    def mean_pass_loss(self) -> float:
+        """Mean progressive loss of the pass so far; NaN before its first row."""
+        return self.pass_loss / self.pass_weight if self.pass_weight else float("nan")
+
+
+@final
+@dataclass
+class BankState:
+    """State of a default fit: everything that changes, and is needed to continue."""
+
+    objective: Objective
+    units: Units
+    models: Models
+    lead: Candidate
+    order: LabelOrder = field(default_factory=LabelOrder)
+    #: Candidates that were tried beside a leader, those dropped included.
+    tried: list[Candidate] = field(default_factory=list)
+    progressive: ProgressiveLosses = field(default_factory=ProgressiveLosses)
+    #: Typical ‖x‖² + 1 of a row, and curvature of the loss, for the step sizes.
+    energy: float = 0.0
+    smoothness: float = 1.0
+    #: Mean weight of a row; a penalty that is chosen by the fit is proportional to it.
+    weight: float = 1.0
+    in_units: tuple[int, InUnits] | None = field(default=None, init=False, repr=False, compare=False)
+    run: RunState = field(default_factory=RunState, init=False, repr=False, compare=False)
+
+    @classmethod
+    def over(
+        cls,
+        block: Block,
+        window: NDArray[np.uint64],
+        objective: Objective,
+        start: Model | None,
+        candidates: Sequence[Candidate],
+        *,
+        seen: NDArray[np.uint64],
+        ordered: bool,
+    ) -> "BankState":
+        """A state before the first update; its units are those of the rows ``seen``."""
+        rows = block.rows
+        centred = objective.fit_intercept and not rows.is_sparse
+        units = Units(rows.n_dense, centred, rows.n_features, ordered=ordered, roles=roles_of(rows))
+        units.observe(block, seen)
+        units.renew()
+        labels = block.labels[window]
+        if start is None:
+            coef, intercept = _no_coef(objective, rows.n_features), initial_intercept(objective, labels)
+        else:
+            scaled, intercept = units.scaling.from_user(start.coef.astype(np.float64), start.intercept)
+            coef = scaled.T
+        models = Models.at(objective, candidates, rows.dtype, coef, intercept)
+        middle, smoothness = candidates[len(candidates) // 2], curvature(objective, labels)
+        state = cls(objective, units, models, middle, smoothness=smoothness)
+        state._set_step_sizes(state.scaled(block), window)
+        return state
+
+    @classmethod
+    def trained(
+        cls, block: Block, objective: Objective, alpha: float, model: Model, units: Units, frequency: float
+    ) -> "BankState":
+        """A state after one pass that ended at a model in the user's units, with the penalty ``alpha``."""
+        smoothness = curvature(objective, block.labels[block.used(0, WINDOW)])
+        rows, weight = block.n_used, block.total_weight / block.n_used
+        return cls.at_model(objective, alpha, model, units, rows, weight, smoothness, block.rows.dtype, frequency)
+
+    @classmethod
+    def at_model(
+        cls,
+        objective: Objective,
+        alpha: float,
+        model: Model,
+        units: Units,
+        rows: int,
+        weight: float,
+        smoothness: float,
+        dtype: Any = np.float64,
+        frequency: float = 1.0,
+    ) -> "BankState":
+        """A state at a model, for rows known by their number, their mean weight and the curvature of their losses."""
+        unit = smoothness if objective.is_regression else 1.0
+        candidate = Candidate(1.0, alpha * rows * frequency / unit)
+        coef, intercept = _no_coef(objective, units.n_features), np.zeros(objective.n_outputs)
+        models = Models.at(objective, [candidate], dtype, coef, intercept)
+        state = cls(objective, units, models, candidate, smoothness=smoothness)
+        known = units.scale > 0
+        sizes = np.divide(units.squares, (units.lift * units.scale) ** 2, out=np.zeros(known.size), where=known)
+        state.energy = float(sizes.sum()) / max(1, units.rows) + float(objective.fit_intercept) or 1.0
+        state.weight = weight
+        state.adopt(model)
+        models.numbers[:, STEPS] = rows
+        state.set_penalties(rows * frequency)
+        return state
+
+    def scaled(self, block: Block) -> Block:
+        """The block in the units of training."""
+        return self._units_in_use()(block)
+
+    def _units_in_use(self) -> InUnits:
+        if self.in_units is None or self.in_units[0] != self.units.version:
+            self.in_units = None  # frees the memory of the last units first
+            self.in_units = (self.units.version, InUnits(self.units.scaling))
+        return self.in_units[1]
+
+    def restart(self, block: Block, window: NDArray[np.uint64], candidates: Sequence[Candidate]) -> None:
+        """Begin the training again, in the units that are known by now."""
+        intercept = initial_intercept(self.objective, block.labels[window])
+        coef = _no_coef(self.objective, self.units.n_features)
+        self.models = Models.at(self.objective, candidates, block.rows.dtype, coef, intercept)
+        self.lead, self.tried = candidates[len(candidates) // 2], []
+        self.smoothness, self.energy = curvature(self.objective, block.labels[window]), 0.0
+        self.progressive.clear()
+        self._set_step_sizes(self.scaled(block), window)
+        self.run.evaluations = Evaluations()
+        self.hold_out(self.run.validation)
+
+    def append_features(self, roles: NDArray[np.int32]) -> None:
+        """Add sparse columns that no row has had so far: their weights are 0, and all others keep their places."""
+        self.units.append_features(roles)
+        self.models.append_features(roles.size)
+
+    def see(self, block: Block, window: NDArray[np.uint64]) -> None:
+        """Measure the columns of rows before they are trained on; convert the models if the units change."""
+        units = self.units
+        scale, shift = units.scale, units.shift
+        units.observe(block, window)
+        if units.renew():
+            self.in_units = None
+            self.models.change_units(units.scaling_of(scale, shift), units.scaling)
+            self._set_step_sizes(self.scaled(block), window)
+            if window.size >= FEWEST:
+                self.smoothness = curvature(self.objective, block.labels[window])
+
+    def set_penalties(self, n_rows: float) -> None:
+        """Set step sizes, and penalties for a fit on ``n_rows`` rows."""
+        unit = self.weight * (self.smoothness if self.objective.is_regression else 1.0)
+        given = self.objective.alpha
+        alphas = [given if given is not None else c.penalty * unit / n_rows for c in self.models.candidates]
+        self.models.set_steps(self.smoothness, self.energy, self.weight, alphas)
+
+    @property
+    def alpha(self) -> float:
+        """The penalty of the leading candidate."""
+        return float(self.models.plans[self.model, PENALTY])
+
+    @property
+    def model(self) -> int:
+        """The leading candidate's model that trains on all rows."""
+        return self.models.main(self.lead)
+
+    @property
+    def steps(self) -> int:
+        """Rows trained on."""
+        return self.models.steps
+
+    def excess(self, loss: float, n_rows: int) -> float:
+        """Expected excess loss of the unpenalised optimum on ``n_rows`` rows.
+
+        p/(2n) for a negative log-likelihood with p parameters (Akaike 1974); in regression times the variance of the
+        residuals, that is twice the loss.
+        """
+        return self.parameters / (2.0 * n_rows) * (2.0 * loss if self.objective.is_regression else 1.0)
+
+    @property
+    def parameters(self) -> int:
+        """Number of coefficients that can differ from 0."""
+        return int(np.count_nonzero(self.units.scale)) * self.objective.n_free_outputs
+
+    def solution(self) -> Model:
+        """The leading candidate's average in the user's units."""
+        return Model(*self.models.solution(self.model, self._units_in_use().scaling))
+
+    def blend(self, evaluation: Evaluation) -> Model:
+        """The mean of the candidates that cannot be told apart from the leader.
+
+        The loss is convex: that of the mean is at most the mean of theirs, and usually below the least.
+        """
+        return self.mean_of(self.tied(evaluation))
+
+    def mean_of(self, candidates: Sequence[Candidate]) -> Model:
+        """The mean of the averages of some candidates in the user's units."""
+        return Model(*self.models.mean_solution(candidates, self._units_in_use().scaling))
+
+    def tied(self, evaluation: Evaluation) -> list[Candidate]:
+        """The remaining candidates that an evaluation cannot tell apart from the best one."""
+        alive = self.models.alive
+        return [found for found in evaluation.tied if found in alive]
+
+    def add_losses(self, losses: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
+        """Add progressive losses: each row is predicted before it is trained on."""
+        self.progressive.add(losses[:, [self.models.main(candidate) for candidate in self.models.alive]], weights)
+
+    def compare_progressive(self, *, drop: bool) -> None:
+        """Find the leader from the progressive losses; if ``drop``, drop clear losers and start the sums again."""
+        if not self.progressive.rows:  # only rows of weight 0 since the last comparison
+            return
+        alive, place = self.models.alive, self.progressive.lead
+        self.lead = alive[place]
+        if drop:
+            self._keep([alive[k] for k in worth_keeping(self.progressive.clear_losers(), place)])
+            self.progressive.clear()
+
+    def hold_out(self, validation: ValidationRows) -> None:
+        """Keep validation rows from models: a single fold from all of them, several folds from a model each."""
+        self.run.validation = validation
+        if validation.count == 1:
+            self.models.hold_out()
+        elif validation.count:
+            self.models.fork(validation.count)
+
+    def release(self, block: Block) -> bool:
+        """Train on the rows that were held out from all models; returns whether there were any."""
+        waited, validation = self.models.holds_out, self.run.validation
+        if waited:
+            self.models.fork(validation.count)
+            held_out = replace(self.scaled(validation.block or block), order=validation.rows, upcoming=validation.rows)
+            raise_for_bad_row(held_out, self.models.advance(held_out, validation.of_row, 0, validation.rows.size))
+        return waited
+
+    def evaluate(self, block: Block) -> Evaluation:
+        """Losses of all candidates on the validation rows, or on all rows of the block if there are none."""
+        block, of_row = self.validation_rows(block)
+        losses = self.losses_of(self.models, block, of_row)
+        constant, weights = self.run.evaluations.constant, block.weights_of(block.order)
+        numbers, last = self.run.validation.numbers, self.run.evaluations.last
+        if constant.size != len(losses) or (last is not None and not np.array_equal(last.numbers, numbers)):
+            constant = self.run.evaluations.constant = self._losses_of_constant(block, of_row)
+        robust = is_robust(self.objective)
+        return Evaluation(self.models.steps, self.models.alive, losses, weights, constant, robust, numbers)
+
+    def validation_rows(self, block: Block) -> tuple[Block, NDArray[np.uint8]]:
+        """The validation rows in the units of training, and the fold of each row of their matrix."""
+        validation = self.run.validation
+        block = validation.block or block
+        rows = validation.rows if validation.count else block.all_used()
+        return replace(self.scaled(block), order=rows, upcoming=rows), validation.folds_of(block)
+
+    def losses_of(self, models: Models, block: Block, of_row: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Losses of the candidates of some models (columns) on the rows of a block."""
+        found, losses = models.losses(block, of_row)
+        raise_for_bad_row(block, found)
+        return losses
+
+    def losses_by_fold(
+        self, block: Block, of_row: NDArray[np.uint8], model_of: Callable[[int], Models]
+    ) -> NDArray[np.float64]:
+        """Losses of the rows of each fold by a single model, one fold after the other."""
+        losses, folds = np.empty(block.order.size), of_row[block.order]
+        nowhere = np.full(block.rows.n_rows, NO_FOLD, np.uint8)
+        for fold in np.unique(folds).tolist():
+            own = folds == fold
+            rows = replace(block, order=block.order[own], upcoming=block.order[own])
+            losses[own] = self.losses_of(model_of(fold), rows, nowhere)[:, 0]
+        return losses
+
+    def _losses_of_constant(self, block: Block, of_row: NDArray[np.uint8]) -> NDArray[np.float64]:
+        """Losses of a constant prediction; that of a fold is the best one for the rows of the others, if there are."""
+        labels, weights, folds = block.labels[block.order], block.weights_of(block.order), of_row[block.order]
+
+        def constant(fold: int) -> Models:
+            others = folds != fold if np.any(folds != fold) else folds == fold
+            intercept = best_constant(self.objective, labels[others], weights[others])
+            coef = _no_coef(self.objective, self.units.n_features)
+            return Models.at(self.objective, [self.lead], self.models.weights.dtype, coef, intercept)
+
+        return self.losses_by_fold(block, of_row, constant)
+
+    def drop_losers(self, before: Evaluation | None, now: Evaluation, most: int) -> None:
+        """Find the leader of an evaluation; drop losers that will not catch up, and all but ``most`` candidates."""
+        self.lead = now.candidates[now.lead]
+        if before is None or now.steps <= before.steps or len(now.candidates) == 1:
+            return
+        losers = clear_losers(now.compared, now.weights, now.lead)
+        heading = limits(before, now)
+        hopeless = heading > heading[now.lead]
+        best = set(np.argsort(heading)[:most].tolist()) | {now.lead}
+        self._keep([c for k, c in enumerate(now.candidates) if k in best and not (losers[k] and hopeless[k])])
+
+    def branch(self, n_rows: float, *, larger_steps: bool, penalties: bool) -> None:
+        """Add candidates beside the leader that were not tried yet: larger steps, larger penalties.
+
+        Penalties begin to matter after the first pass; and steps that were too large for the first rows may be the best
+        for the rest. In the first pass a smaller penalty goes with them, as in `CANDIDATES`.
+        """
+        lead, others = self.lead, list[Candidate]()
+        if larger_steps and lead.multiplier < LARGEST_STEP:
+            penalty = lead.penalty * (SMALLER_PENALTY if self.run.first_pass else 1.0)
+            others.append(Candidate(LARGER_STEP * lead.multiplier, penalty))
+        if penalties and self.objective.alpha is None:
+            larger = [a for a in LATER_PENALTIES if lead.penalty < a <= 100 * lead.penalty]
+            others += [Candidate(lead.multiplier, a) for a in larger]
+        others = [other for other in others if other not in self.tried and other not in self.models.alive]
+        share = len(others) * len(self.models.models_of(lead)) / self.models.n_models
+        if others and share * self.models.weights.nbytes <= MAX_BYTES:
+            self.models.branch(lead, others)
+            self.tried.extend(others)
+            self.set_penalties(n_rows)
+
+    def copy(self) -> "BankState":
+        """A copy that shares nothing that changes."""
+        parts = {name: getattr(self, name).copy() for name in ("units", "models", "order", "tried", "progressive")}
+        made = replace(self, **parts)
+        made.run.watch = self.run.watch.copy()
+        return made
+
+    def at_columns(self, columns: NDArray[np.int64], n_features: int) -> "BankState":
+        """The state after a run on sparse rows, with their features as some of ``n_features`` columns."""
+        units, models = self.units.at_columns(columns, n_features), self.models.at_columns(columns, n_features)
+        made = replace(self, units=units, models=models)
+        made.run.watch = self.run.watch
+        return made
+
+    def adopt(self, model: Model) -> None:
+        """Make the leader a model in the user's units, so that further training starts there."""
+        coef = model.coef.astype(np.float64, copy=False)
+        self.models.set_solution(self.model, coef, model.intercept, self._units_in_use().scaling)
+
+    def _keep(self, candidates: list[Candidate]) -> None:
+        if len(candidates) < len(self.models.alive):
+            self.models.keep(candidates)
+            self.progressive.clear()  # its sums have a column for each candidate
+
+    def _set_step_sizes(self, block: Block, window: NDArray[np.uint64]) -> None:
+        """Measure the typical row of a window, unless it has only a few rows of a stream that is known already."""
+        if self.energy and window.size < FEWEST:
+            return
+        energies = squared_norms(block.rows, window[:ROWS_FOR_STEPS]) + float(self.objective.fit_intercept)
+        # Weights may differ by any factor, and then a few rows carry all of the loss: use the mean weight.
+        self.weight = float(block.weights_of(window).mean())
+        self.energy = typical(energies[np.isfinite(energies)]) or 1.0
+
+
+def _no_coef(objective: Objective, n_features: int) -> NDArray[np.float64]:
+    """Coefficients that are all 0 (outputs × features), without memory of their own."""
+    return np.broadcast_to(0.0, (objective.n_outputs, n_features))
+
+
+def raise_for_bad_row(block: Block, found: Advance) -> None:
+    """Raise for the row at which a chunk ended, if it did not reach its end."""
+    if found.outcome == CONTINUE:
+        return
+    row = block.order[found.position : found.position + 1]
+    if found.outcome == NOT_SOUND:
+        block.rows.check_indices()
+    check_rows(block, row)
+    raise ValueError(f"row {row[0]} cannot be used: X or the label there is too large. Scale them")

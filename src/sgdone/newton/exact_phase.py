@@ -1,0 +1,419 @@
+"""The exact phase of a default fit: Newton's method to the optimum, with the best of several penalties."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import or_
+from typing import Any, ClassVar, NoReturn, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.interfaces.measured import FIT_VARIANCE, mean
+from sgdone.interfaces.method import Method, Report, Trained
+from sgdone.interfaces.needs import Needs
+from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.progress import NEVER, Estimate, Judgement, Model
+from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.machine.threads import single_thread
+from sgdone.message_text import RowError
+from sgdone.newton import EXACT, Followed, Problem, work
+from sgdone.newton.direction import MOST_SUMMED
+from sgdone.newton.leave_one_out import losses_of_constant
+from sgdone.newton.memory_path import path_in_memory
+from sgdone.newton.penalty_path import Evaluated, PenaltyPath
+from sgdone.newton.summed_path import ROWS_PER_COEFFICIENT, Chosen, SummedPath, has_likelihood
+from sgdone.rows.bad_rows import check_rows
+from sgdone.rows.source import Block
+from sgdone.rows.stream import Stream
+from sgdone.steps.step_size import StepSize
+from sgdone.stopping import Decrement
+from sgdone.sums.constant_prediction import is_worse_than_constant
+from sgdone.sums.derivatives import derivatives
+from sgdone.sums.row_sum import MemoryRows, RowSource, rows_of
+from sgdone.sums.system import System
+from sgdone.sums.units import Units
+
+Array = NDArray[np.float64]
+
+#: Passes that a budget must allow for the exact phase to come first: a path of penalties seldom needs more.
+_PASSES = 50.0
+#: Largest cost of the exact phase relative to that of the bank, on small data: it gives exact coefficients.
+_HEAD_START, _SMALL = 1.5, 20_000
+#: Largest cost of the exact phase after another one, relative to what was spent.
+_MOST_WORK = 10.0
+#: Rows from which the error of the loss is estimated.
+_JUDGED = 32768
+
+
+def can_be_exact(objective: Objective, stop: StopRule) -> bool:
+    """Whether the loss is smooth and convex with an L2 penalty, and `Gain` would end the fit."""
+    default = stop.tolerance is not None or any(leaf.tolerance is not None for leaf in stop.leaves)
+    return objective.loss.smooth_and_convex and default and objective.l1_ratio == 0
+
+
+@dataclass
+class ExactState:
+    """State of the exact phase.
+
+    Attributes
+    ----------
+    system : System
+        Units of the model that the path has found.
+    rows : RowSource
+        The rows.
+    path : PenaltyPath
+        Finds the optimum.
+    n_rows, n_used, weight : int, int, float
+        Number of rows, and of those with a positive weight, and the sum of their frequencies.
+    dtype : dtype
+        Type of the coefficients.
+    start : ndarray
+        The model before the first evaluation.
+    units : Units
+        Units of the columns.
+    before : Judgement or None
+        Validation loss of the previous phase.
+    each_counts : bool
+        Whether each sum is a reading of its own.
+    evidence : dict
+        Further evidence for the verdict.
+    """
+
+    system: System
+    rows: RowSource
+    path: PenaltyPath
+    n_rows: int
+    n_used: int
+    weight: float
+    dtype: Any
+    start: Array
+    units: Units
+    before: Judgement | None = None
+    each_counts: bool = False
+    evidence: dict[str, Any] = field(default_factory=dict)
+    readings: Followed = field(init=False)
+    steps: int = 0
+    judgement: Judgement | None = None
+
+    def __post_init__(self) -> None:
+        self.readings = Followed(self.rows, self.path.evaluations(), each_counts=self.each_counts)
+
+    @property
+    def objective(self) -> Objective:
+        """The objective, with the penalty if it is given."""
+        return self.system.objective
+
+
+class ExactPhase(Method):
+    """Newton's method along a path of penalties, instead of another phase or after it.
+
+    For smooth convex losses. Each evaluation of the objective is a pass over all rows.
+    """
+
+    offers: ClassVar[Needs] = Needs(
+        mixed_rows=True, any_scales=True, several_outputs=True, choice_of_alpha=True, judgement=True, decrement=True
+    )
+    is_optional: ClassVar[bool] = True
+    whole_passes: ClassVar[bool] = True
+    takes_blocks: ClassVar[bool] = False
+    can_diverge: ClassVar[bool] = False
+
+    def rule(self, stop: StopRule) -> StopRule:
+        """`Decrement`, and the budgets of the run."""
+        return reduce(or_, stop.budgets, Decrement(EXACT))
+
+    def resume(self, state: ExactState, stream: Stream) -> ExactState:
+        """Not supported."""
+        raise TypeError("the exact phase cannot be resumed")
+
+    def advance(
+        self, state: ExactState, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
+    ) -> Report:
+        """Evaluate the objective once."""
+        if not updates or first >= last:
+            return Report(first)
+        try:
+            with single_thread(), np.errstate(over="ignore", invalid="ignore"):
+                request, value = state.readings.read()
+        except OverflowError as error:
+            self._raise_for_bad_row(state, error)
+        state.steps += 1
+        if request is not None and request.is_evaluation:
+            state.path.evaluated = Evaluated.of(value, state.n_used, state.objective)
+        found = state.path.evaluated
+        return Report(
+            first,
+            further_reads=state.n_rows,
+            finished=self._unless_exact(state) if state.readings.done else None,
+            passes=1,
+            updates=1,
+            loss=found.loss,
+            error=found.error,
+            pass_loss=found.loss,
+        )
+
+    def between(self, state: ExactState, stream: Stream) -> Judgement | None:
+        """The estimated loss of new rows and Newton's decrement, once the optimum is reached."""
+        if state.readings.done and state.judgement is None:
+            state.judgement = self._judge(state)
+        return state.judgement
+
+    def solution(self, state: ExactState) -> Model:
+        """The optimum of the best penalty so far."""
+        best = state.path.best
+        return state.system.to_user(state.start if best is None else best.model, state.dtype)
+
+    def objective(self, state: ExactState) -> Objective:
+        """The objective with the penalty that was given or chosen."""
+        best, given = state.path.best, state.objective.alpha
+        if given is not None:
+            return state.objective
+        return replace(state.objective, alpha=0.0 if best is None else best.penalty / state.weight)
+
+    def summary(self, state: ExactState) -> str:
+        """The estimated loss, and a penalty at an end of those that make a difference."""
+        parts = [] if state.judgement is None else [state.judgement.loss_text]
+        end = state.path.end if state.readings.done and state.objective.alpha is None else ""
+        if end == "largest":
+            parts.append("the best penalty is the largest: the features hardly help to predict the labels")
+        elif end == "smallest":
+            parts.append("the best penalty is the smallest that makes a difference")
+        return "; ".join(filter(None, (*parts, state.path.remark)))
+
+    def evidence(self, state: ExactState) -> dict[str, Any]:
+        """The judgement, and the penalty."""
+        judgement = state.judgement
+        found: dict[str, Any] = {"alpha": self.objective(state).alpha}
+        return found if judgement is None else found | judgement.evidence | {"decrement": judgement.decrement}
+
+    def __str__(self) -> str:
+        return "Newton's method"
+
+    @abstractmethod
+    def _judge(self, state: ExactState) -> Judgement:
+        """Judgement of the best model."""
+
+    def _raise_for_bad_row(self, state: ExactState, error: OverflowError) -> NoReturn:
+        """Raise for a row that cannot be used."""
+        raise error
+
+    def _unless_exact(self, state: ExactState) -> Stop | None:
+        """Why the optimum was not reached; None if it was."""
+        best = state.path.best
+        if best is None or best.decrement <= EXACT:
+            return None
+        reason = f"the exact optimum was not reached: Newton's decrement is {best.decrement:.2g}"
+        return Stop("", Status.STALLED, reason, {"decrement": best.decrement})
+
+
+@final
+@dataclass(frozen=True)
+class ExactInMemory(ExactPhase):
+    """The exact phase for rows in memory; the penalty with the least leave-one-out loss is chosen.
+
+    The penalty acts on features in the units of the default fit. The model returned is the optimum of the mean loss
+    plus that penalty.
+
+    Parameters
+    ----------
+    tol : float, default=0.2
+        Gain, in standard errors of the loss, for which more work than was spent is worth it.
+    one_pass : bool, default=False
+        Whether the rows can be read only once: enough for least squares.
+    """
+
+    needs: ClassVar[Needs] = Needs(all_rows=True, smooth_loss=True)
+
+    tol: float = 0.2
+    one_pass: bool = False
+
+    def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: Trained | None) -> bool:
+        """Whether it is cheaper than the bank is expected to be or, after the bank, worth its cost."""
+        source = stream.source
+        if not source.in_memory or source.part_of_stream or not can_be_exact(objective, stop):
+            return False
+        if before is None:
+            return self.replaces_bank(objective, stream, stop)
+        return self.pays(objective, stream, before.method, before.state)
+
+    def replaces_bank(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
+        """Whether it is expected to cost less than the bank, and no budget is too small for it."""
+        block = stream.block
+        if not work.factorises(objective, block):
+            return False
+        needed = 1.0 if work.is_least_squares(objective) else _PASSES
+        if _passes_allowed(stop, block.rows.n_rows) < needed:
+            return False
+        head_start = _HEAD_START if block.n_used <= _SMALL else 1.0
+        return work.of_exact(objective, block) <= head_start * work.of_bank(objective, block)
+
+    def pays(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
+        """Whether it costs less than was spent, or the method expects a gain that matters."""
+        cost, spent = work.of_exact_after(objective, stream.block), method.work(state)
+        return cost <= spent or (cost <= _MOST_WORK * spent and method.expects_gain(state, self.tol))
+
+    def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
+        """Whether it has converged and, if its penalty was chosen by folds, their loss is not larger than before."""
+        best, judgement = state.path.best, state.judgement
+        if ended.status is not Status.CONVERGED:
+            return False
+        by_folds = best is not None and best.rows is not None
+        return not by_folds or judgement is None or not judgement.loss > before.method.estimated_loss(before.state)
+
+    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
+        """Measure the columns; nothing is evaluated yet."""
+        rows = rows_of(stream)
+        assert isinstance(rows, MemoryRows)
+        with single_thread():
+            found = path_in_memory(objective, rows, start, stream.draws, one_pass=self.one_pass)
+            weight, matrix = rows.frequency * rows.block.total_weight, rows.block.rows
+            counts = matrix.n_rows, rows.n_rows, weight
+            return ExactState(found.system, rows, found.path, *counts, matrix.dtype, found.start, found.units)
+
+    def end(self, state: ExactState, stream: Stream, limit: Any) -> None:
+        """Evaluate the best model so far."""
+        best = state.path.best
+        if state.judgement is None and best is not None and best.losses.size:
+            state.judgement = replace(self._judge(state), decrement=float("nan"))
+
+    def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
+        """The state of the main method, as if it had been trained in one pass."""
+        found, units = self.objective(state), state.path.units(state.units)
+        return main.state_at(self.solution(state), state.objective, found.penalty, stream, units)
+
+    def evidence(self, state: ExactState) -> dict[str, Any]:
+        """The judgement, the penalty, and whether a finite optimum without a penalty was proved to exist."""
+        found = super().evidence(state)
+        return found if state.judgement is None else found | {"has_finite_optimum": state.path.has_finite_optimum()}
+
+    def _judge(self, state: ExactState) -> Judgement:
+        """The estimated loss of new rows; its error, and the loss of a constant prediction, from some of the rows."""
+        best, objective, memory = state.path.best, state.objective, _memory(state)
+        assert best is not None
+        block = memory.block
+        used = block.all_used()
+        kind: Estimate = "leave-one-out"
+        if best.rows is not None:
+            kind, used = "cross-validation", used[best.rows]
+        places = np.arange(0, used.size, -(-used.size // _JUDGED))
+        rows, total = used[places], state.weight
+        labels, weights = block.labels[rows], memory.frequency * block.weights_of(rows)
+        if best.losses.size:
+            losses, of_constant = best.losses[places], losses_of_constant(objective, labels, weights, left_out=True)
+        else:
+            of_constant = losses_of_constant(objective, labels, weights, left_out=False)
+            kind = "cross-validation"
+            model = self.solution(state)
+            scores = np.asarray(block.rows.matrix(rows) @ model.coef.T) + model.intercept
+            losses = derivatives(objective, scores, labels).losses
+        noise = _standard_error(losses, weights) * float(np.sqrt(rows.size / used.size))
+        # Another sample of as many rows would give another model: see `FIT_VARIANCE`.
+        wider = float(np.sqrt(1.0 + FIT_VARIANCE * min(best.model.size / total, 1.0)))
+        return Judgement(
+            state.path.loss,
+            wider * noise,
+            gain=best.decrement / total,
+            gain_error=0.0,
+            passes=float("nan"),
+            noise=noise,
+            estimated_by=kind,
+            constant_loss=mean(of_constant, weights),
+            beats_constant=not is_worse_than_constant(losses, of_constant, weights),
+            decrement=best.decrement,
+        )
+
+    def _raise_for_bad_row(self, state: ExactState, error: OverflowError) -> NoReturn:
+        """Raise for a row that is not finite or, if squares of targets overflow, for the largest target."""
+        block = _memory(state).block
+        used = block.all_used()
+        check_rows(block, used)
+        row = used[int(np.argmax(np.abs(block.labels[used])))]
+        raise RowError("", int(row), " cannot be used: X or the label there is too large. Scale them")
+
+
+@final
+@dataclass(frozen=True)
+class ExactFromDisk(ExactPhase):
+    """The exact phase after another one, for rows that are read block by block.
+
+    There must be many more rows than coefficients. The first reading also gives the best penalty of a likelihood.
+    Validation rows are trained on too: the loss that the verdict reports is that of the model before, which did not see
+    them.
+    """
+
+    needs: ClassVar[Needs] = Needs(smooth_loss=True)
+
+    def is_worthwhile(self, objective: Objective, stream: Stream, stop: StopRule, before: Trained | None) -> bool:
+        """Whether it costs less than reading and training did, and the penalty hardly matters."""
+        if before is None or not stream.source.can_be_read_again or not can_be_exact(objective, stop):
+            return False
+        n_rows = stream.n_rows or 0
+        coefficients = (stream.source.n_features + 1) * objective.n_free_outputs
+        if coefficients > MOST_SUMMED or n_rows < ROWS_PER_COEFFICIENT * coefficients:
+            return False
+        spent = work.of_reading(stream.block, n_rows) + before.method.work(before.state)
+        return work.of_exact_from_disk(objective, stream.block, n_rows) <= spent
+
+    def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
+        """Whether it has converged: then its model is the minimum of the same objective, on many rows."""
+        return ended.status is Status.CONVERGED
+
+    def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> ExactState:
+        """Not supported: the phase follows another one, see `start_after`."""
+        raise TypeError("the exact phase of rows that are read block by block follows another phase")
+
+    def start_after(self, objective: Objective, stream: Stream, before: Trained) -> ExactState:
+        """State at the model, the penalty and the units of the phase before it."""
+        state = before.state
+        found, model, weight = before.method.objective(state), before.model, stream.source.total_weight
+        chooses, n_rows = objective.alpha is None and has_likelihood(objective), stream.n_rows or 0
+        system = System(objective if chooses else found, state.units.scaling)
+        start, strength = system.from_user(model.coef, model.intercept), found.penalty * weight
+        problem, judgement = Problem(system, system.penalties(0.0), n_rows), state.run.evaluations.judgement
+        path = SummedPath(problem, Chosen(strength, start), chooses=chooses, is_near=True)
+        dtype, units = model.coef.dtype, state.units
+        return ExactState(system, rows_of(stream), path, n_rows, n_rows, weight, dtype, start, units, judgement)
+
+    def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
+        """The state of the main method, moved to the optimum."""
+        model = self.solution(state)
+        before.adopt(model)
+        before.run.solution = model
+        return before
+
+    def summary(self, state: ExactState) -> str:
+        """The validation loss, as text."""
+        return "" if state.before is None else state.before.loss_text
+
+    def _judge(self, state: ExactState) -> Judgement:
+        """Validation loss of the previous phase, and Newton's decrement."""
+        best, unknown = state.path.best, float("nan")
+        assert best is not None
+        before = state.before or Judgement(unknown, unknown, 0.0, 0.0, unknown, unknown)
+        return replace(before, gain=0.0, gain_error=0.0, decrement=best.decrement)
+
+
+def default_phases(bank: Method, exact: ExactPhase) -> Sequence[Method]:
+    """Phases of a default fit: Newton's method alone, or the bank and then Newton's method, whichever is cheaper."""
+    return exact, bank, exact
+
+
+def _memory(state: ExactState) -> MemoryRows:
+    assert isinstance(state.rows, MemoryRows)
+    return state.rows
+
+
+def _standard_error(losses: Array, weights: Array) -> float:
+    """Standard error of a mean loss of rows with frequencies: a row of weight 2 counts as two."""
+    apart = losses - mean(losses, weights)
+    unit = float(np.abs(apart).max(initial=0.0)) or 1.0
+    return unit * float(np.sqrt((weights * (apart / unit) ** 2).sum()) / weights.sum())
+
+
+def _passes_allowed(stop: StopRule, n_rows: int) -> float:
+    """Passes that budgets of passes or samples allow."""
+    pauses = [budget.next_pause(budget.start(n_rows)) for budget in stop.budgets]
+    return min((min(pause.step, pause.rows_read) for pause in pauses), default=NEVER) / n_rows

@@ -1,0 +1,345 @@
+"""The optimum at a penalty that is given, or chosen by sums over all rows, wherever they are.
+
+The penalty is chosen by effective degrees of freedom, or by the losses of validation rows.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone import newton
+from sgdone.interfaces.objective import Objective
+from sgdone.newton import EXACT, Minimum, Position, Problem, together
+from sgdone.newton.direction import MOST_SUMMED, ByFactors, ByProducts, Directions, Factors, Point
+from sgdone.newton.penalty_path import Optimum, PenaltyPath, Readings
+from sgdone.newton.search import Search
+from sgdone.sums.row_sum import ArraySum, OfSomeRows, RowSum
+from sgdone.sums.second_order import LossesAt, SecondOrder, SecondOrderAt
+from sgdone.sums.system import System
+
+Array = NDArray[np.float64]
+Choice = Generator[RowSum, Any, "Chosen"]
+
+#: Penalties that are compared, in rows: features have the variance 1.
+STRENGTHS = 10.0 ** (np.arange(-6, 9) / 2.0)
+#: Rows for each coefficient: with fewer, the penalty matters, and only a path of penalties finds the best.
+ROWS_PER_COEFFICIENT = 50
+#: Conjugate gradients: residual relative to the gradient, that of rough searches, and products after which a direction
+#: is used as it is.
+_RESIDUAL, _ROUGH_RESIDUAL, _MOST_PRODUCTS = 0.1, 0.3, 50
+#: Test for separated classes: shares of the penalty, and of rows that the minimum may be wrong about.
+_SMALLER_PENALTIES, _FEW_MISSES = (1e-3, 1e-6), 0.02
+#: Decrement up to which optima are found before the penalty is chosen: far below what penalties differ by. Validation
+#: losses are compared up to this share of the root of the number of rows, a hundredth of the noise of their sum.
+_ROUGH, _ROUGH_VALIDATION = 0.1, 0.01
+#: Such a decrement for few coefficients, where a search takes a round or two to get there.
+_FINE = 1e-5
+#: Times that the penalty is chosen again at the optimum of the last one: it is chosen to second order.
+_MOST_CHOICES = 4
+#: Share of a validation loss by which that of a larger penalty may exceed it: small penalties hardly differ.
+_PLATEAU = 1e-3
+#: Share of a validation loss that a smaller penalty must gain for the next one to be tried.
+_WORTH = 1e-4
+#: Steps of the lowest point between two half powers of ten: losses that differ by rounding choose the same penalty.
+_STEPS = 8
+#: Powers of ten from the first guess that are tried at first.
+_FIRST = (0, 1, 2)
+#: Smallest and largest penalty, in rows, as powers of ten.
+_LEAST, _MOST = -3, 5
+
+
+@final
+@dataclass
+class Chosen:
+    """A penalty, and a model near its optimum; while the penalty is chosen, the best so far.
+
+    Parameters
+    ----------
+    strength : float
+        λ of Σvℓ + ½λ‖w‖².
+    start : ndarray
+        The model that a search at this penalty starts from.
+    position : Position
+        Progress of that search, over all rows or those without the validation rows.
+    """
+
+    strength: float
+    start: Array
+    position: Position = field(default_factory=Position)
+
+    @property
+    def model(self) -> Array:
+        """The last model of the search, or the start."""
+        found = self.position.model
+        return self.start if found is None else found
+
+    def move(self, strength: float, start: Array, position: Position | None = None) -> None:
+        """Continue with another penalty."""
+        self.strength, self.start, self.position = strength, start, position or Position()
+
+
+@final
+class SummedPath(PenaltyPath):
+    """The optimum at a penalty that is given, or chosen by sums over all rows, wherever they are.
+
+    Parameters
+    ----------
+    problem : Problem
+        The objective; its penalties are not used.
+    chosen : Chosen
+        The penalty or a first guess, and a model to start from.
+    unit : float
+        Variance of the targets about that model; 1 in classification.
+    key : int
+        Draws validation rows.
+    chooses : bool
+        Whether the penalty is chosen.
+    is_near : bool
+        Whether the model to start from is near the optima: then the penalty is chosen by its first sums, and whether
+        classes are separated is not asked.
+
+    Attributes
+    ----------
+    found : Minimum or None
+        The optimum, once it is known.
+    is_separated : bool
+        Whether some direction classifies all rows without error.
+    position : Position
+        Progress of the search at the penalty.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        chosen: Chosen,
+        unit: float = 1.0,
+        key: int = 0,
+        *,
+        chooses: bool,
+        is_near: bool = False,
+    ) -> None:
+        self._problem, self._chosen, self._unit, self._key = problem, chosen, unit, key
+        self._chooses, self._is_near = chooses, is_near
+        self.found: Minimum | None = None
+        self.is_separated = False
+        self.position = Position()
+
+    def evaluations(self) -> Readings:
+        """Choose the penalty, find its optimum, and whether the classes are separated."""
+        chosen, known = self._chosen, None
+        if self._is_near:
+            sums: SecondOrder = yield SecondOrderAt(self._problem.system, chosen.start)
+            known = sums
+            if self._chooses:
+                chosen.strength = best_strength(self._problem.system, sums, chosen.start)
+        elif self._chooses:
+            yield from choose(self._problem, chosen, self._unit, self._key)
+        problem = self._problem.penalised(chosen.strength)
+        self.found = yield from minimise(problem, chosen.model, EXACT, self.position, known)
+        if not self._is_near:
+            self.is_separated = yield from separates(problem, self.found, chosen.strength)
+
+    @property
+    def best(self) -> Optimum:
+        """The model so far."""
+        found, model = self.found, self.position.model
+        if found is not None:
+            return Optimum(found.model, self._chosen.strength, np.empty(0), found.decrement)
+        return Optimum(self._chosen.model if model is None else model, self._chosen.strength, np.empty(0), np.nan)
+
+    @property
+    def training_loss(self) -> float:
+        """The mean loss of the model so far, perhaps without the validation rows; NaN before its first sum."""
+        at = self.position.at or self._chosen.position.at
+        return float("nan") if at is None else at.sums.loss / at.sums.weight
+
+    @property
+    def unit(self) -> float:
+        """Variance of the targets about the model so far; 1 in classification."""
+        at = self.position.at
+        return self._unit if at is None else self._problem.dispersion(at.sums)
+
+
+def has_likelihood(objective: Objective) -> bool:
+    """Whether the loss is a negative log-likelihood, up to a factor."""
+    return objective.loss.probabilistic or (objective.is_regression and objective.loss.quadratic)
+
+
+def best_strength(system: System, sums: SecondOrder, model: Array) -> float:
+    """The penalty with the least expected loss of new rows, from the sums at a model near the optima.
+
+    To second order the loss at the optimum of a penalty λ is L + gᵀd + dᵀHd/2 with d = −(H + Λ)⁻¹(g + Λw), and new rows
+    have a loss that is larger by its effective degrees of freedom tr (H + Λ)⁻¹H, times the variance of the residuals in
+    a regression (Akaike 1974; Hastie, Tibshirani & Friedman 2009, section 7.6).
+    """
+    unit = sums.dispersion(system.objective)
+    best, least = 0.0, np.inf
+    for strength in unit * STRENGTHS:
+        own = system.penalties(float(strength))
+        factors = Factors.of(sums.curvature, own, model.shape[1])
+        step = factors.solve(-Point.of(sums, model, own).gradient)
+        flat = step.T.ravel()
+        change = float(np.vdot(sums.gradient, step)) + 0.5 * float(flat @ (sums.curvature @ flat))
+        inverse = factors.inverse()
+        inverse[factors.fixed, :] = inverse[:, factors.fixed] = 0.0
+        expected = change + unit * float(np.vdot(inverse, sums.curvature))
+        if expected < least:
+            best, least = float(strength), expected
+    return best
+
+
+def minimise(
+    problem: Problem, start: Array, tol: float, position: Position | None = None, known: SecondOrder | None = None
+) -> Search:
+    """Minimise until the decrement is at most ``tol``, with directions that take few rounds."""
+    system = problem.system
+    if system.n_coefficients <= MOST_SUMMED:
+        directions: Directions = ByFactors(system)
+    else:
+        directions = ByProducts(system, _RESIDUAL if tol <= EXACT else _ROUGH_RESIDUAL, _MOST_PRODUCTS)
+    return newton.minimise(problem, start, tol, directions, known=known, position=position)
+
+
+def separates(problem: Problem, found: Minimum, strength: float) -> Generator[RowSum, Any, bool]:
+    """Whether a model with a smaller penalty is found that classifies all rows without error.
+
+    Tested only for two classes, few coefficients, and a minimum that is wrong about few rows: it takes some rounds.
+    """
+    system, objective = problem.system, problem.system.objective
+    possible = objective.loss.fades and objective.predicts == "two_classes"
+    if not possible or system.n_coefficients > MOST_SUMMED:
+        return False
+    misses, model = found.at.sums.misses, found.model
+    for share in _SMALLER_PENALTIES:
+        if misses == 0 or not misses <= _FEW_MISSES * problem.n_rows or strength == 0:
+            break
+        nearer: Minimum = yield from minimise(problem.penalised(share * strength), model, _ROUGH)
+        misses, model = nearer.at.sums.misses, nearer.model
+    return bool(misses == 0)
+
+
+def choose(problem: Problem, chosen: Chosen, unit: float, key: int) -> Choice:
+    """Choose the penalty of Σvℓ + ½λ‖w‖².
+
+    Parameters
+    ----------
+    problem : Problem
+        The objective; its penalties are not used.
+    chosen : Chosen
+        A first guess, and a model to start from. It is updated with the choice so far, and returned.
+    unit : float
+        Variance of the targets about that model; 1 in classification.
+    key : int
+        Draws the validation rows.
+    """
+    count = problem.system.n_coefficients
+    known = count <= MOST_SUMMED and problem.n_rows >= ROWS_PER_COEFFICIENT * count
+    if known and has_likelihood(problem.system.objective):
+        return _by_degrees_of_freedom(problem, chosen)
+    return _by_validation(problem, chosen, unit, key)
+
+
+def _by_degrees_of_freedom(problem: Problem, chosen: Chosen) -> Choice:
+    """The penalty that `best_strength` finds at its own optimum."""
+    for _ in range(_MOST_CHOICES):
+        before = chosen.strength
+        found: Minimum = yield from minimise(problem.penalised(before), chosen.start, _ROUGH, chosen.position)
+        chosen.move(best_strength(problem.system, found.at.sums, found.at.model), found.model)
+        if chosen.strength == before:
+            break
+    return chosen
+
+
+def _by_validation(problem: Problem, chosen: Chosen, unit: float, key: int) -> Choice:
+    """The penalty whose optimum on the other rows has the least validation loss.
+
+    Powers of ten first, then half powers next to the best, and the lowest point of a parabola through these. Penalties
+    that are compared with each other are tried in the same rounds.
+    """
+    first, start = chosen.strength, chosen.start
+    tried = _Tried(problem, chosen, unit, key)
+    middle = 2 * int(np.clip(round(np.log10(first / unit)), _LEAST, _MOST))
+    if not (yield from tried.add([middle + 2 * step for step in _FIRST])):
+        chosen.move(first, start)
+        return chosen
+    losses = tried.losses
+    while True:
+        lowest, highest, least = min(losses), max(losses), min(losses.values())
+        of_others = min((loss for half, loss in losses.items() if half > lowest), default=np.inf)
+        if losses[highest] <= (1.0 + _PLATEAU) * least and highest < 2 * _MOST:
+            yield from tried.add([highest + 2])
+        elif losses[lowest] < (1.0 - _WORTH) * of_others and lowest > 2 * _LEAST:
+            yield from tried.add([lowest - 2])
+        else:
+            break
+    yield from tried.add([tried.best - 1, tried.best + 1])
+    chosen.move(tried.strength(tried.best + _vertex(losses, tried.best)), tried.optima[tried.best])
+    return chosen
+
+
+@final
+class _Tried:
+    """Validation losses of penalties, and the optima of the other rows, by twice the power of ten."""
+
+    def __init__(self, problem: Problem, chosen: Chosen, unit: float, key: int) -> None:
+        self._problem, self._chosen, self._start, self._unit, self._key = problem, chosen, chosen.start, unit, key
+        few = problem.system.n_coefficients <= MOST_SUMMED
+        self._tol = _FINE if few else max(_ROUGH, _ROUGH_VALIDATION * float(np.sqrt(problem.n_rows)))
+        self.losses: dict[int, float] = {}
+        self.optima: dict[int, Array] = {}
+
+    @property
+    def best(self) -> int:
+        """The penalty with the least loss."""
+        return min(self.losses, key=self.losses.__getitem__)
+
+    def strength(self, half: float) -> float:
+        """λ of a penalty."""
+        return float(self._unit * 10.0 ** (half / 2))
+
+    def add(self, halves: Sequence[int]) -> Generator[RowSum, Any, bool]:
+        """Try penalties at the same time; returns whether there are both validation rows and others."""
+        halves = [half for half in halves if 2 * _LEAST <= half <= 2 * _MOST and half not in self.losses]
+        positions = [Position() for _ in halves]
+        if not self.optima:
+            self._chosen.move(self.strength(halves[0]), self._start, positions[0])
+        models = yield from together(list(map(self._optimum, halves, positions)))
+        if models[0] is None:
+            return False
+        request = LossesAt(self._problem.system, np.array(models))
+        found: ArraySum | None = yield OfSomeRows(request, "validation", self._key)
+        if found is None:
+            return False
+        self.losses |= dict(zip(halves, found.values[:-1].tolist(), strict=True))
+        self.optima |= dict(zip(halves, models, strict=True))
+        self._chosen.move(self.strength(self.best), self.optima[self.best])
+        return True
+
+    def _optimum(self, half: int, position: Position) -> Generator[RowSum, Any, Array | None]:
+        """The optimum of the rows without the validation rows; None if there are no such rows."""
+        nearest = min(self.optima, key=lambda other: abs(other - half), default=None)
+        start = self._start if nearest is None else self.optima[nearest]
+        search = minimise(self._problem.penalised(self.strength(half)), start, self._tol, position)
+        value = None
+        while True:
+            try:
+                request = search.send(value)
+            except StopIteration as done:
+                found: Minimum = done.value
+                return found.model
+            value = yield OfSomeRows(request, "training", self._key)
+            if value is None:
+                return None
+
+
+def _vertex(losses: dict[int, float], best: int) -> float:
+    """Where the parabola through the losses of three neighbours is lowest, from the middle one."""
+    if best - 1 not in losses or best + 1 not in losses:
+        return 0.0
+    below, here, above = losses[best - 1], losses[best], losses[best + 1]
+    bend = below - 2.0 * here + above
+    found = float(np.clip(0.5 * (below - above) / bend, -0.5, 0.5)) if bend > 0 else 0.0
+    return round(_STEPS * found) / _STEPS

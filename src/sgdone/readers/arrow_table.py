@@ -1,0 +1,222 @@
+"""Labels, weights and feature columns from an Arrow table, checked, with errors that say where."""
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from sgdone.readers.column_choice import Columns
+from sgdone.readers.row_places import Place, in_file, numbered, places_among
+from sgdone.readers.table import DataError, ReadOptions, Table, all_finite, shortened
+from sgdone.tables import arrow_table
+from sgdone.tables.arrow_arrays import arrow_of, numpy_of
+from sgdone.tables.kinds import family_of
+from sgdone.tables.string_cells import CELLS_PER_MISPRINT, is_number
+
+
+def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place, *, whole: bool = True) -> Table:
+    """Build a :class:`Table` from the columns of an Arrow table; ``place`` locates a row in the file.
+
+    If rows without labels are skipped, these can be all rows of a part of a file, but not of a whole one.
+    """
+    if table.num_rows == 0:
+        raise options.error("has column names but no rows")
+    features = arrow_table(table.select(columns.features))
+    for name, column in zip(features.column_names, features.columns, strict=True):
+        _check_feature(column, name, options, place)
+    weights = None if columns.weight is None else _weights(table.column(columns.weight), columns, options, place)
+    labels, labelled, where = None, None, place
+    if columns.label is not None:
+        column = table.column(columns.label)
+        missing = _missing_labels(column)
+        if options.skip_unlabelled and missing.any() and not (whole and missing.all()):
+            labelled = np.flatnonzero(~missing)
+            column, features = (part.take(arrow_of(labelled)) for part in (column, features))
+            weights = None if weights is None else weights[labelled]
+            where = places_among(place, labelled)
+        if labelled is not None and not labelled.size:
+            labels = np.empty(0)  # whatever their type would be
+        elif options.require_label or not missing.any():
+            labels = _labels(column, columns, options, where)
+    return Table(
+        X=features,
+        y=labels,
+        feature_names=columns.features,
+        label_name=columns.label_name,
+        path=options.path,
+        weights=weights,
+        dropped=columns.dropped,
+        labelled=labelled,
+        unlabelled=0 if labelled is None else table.num_rows - labelled.size,
+        place=in_file(options.path, where),
+    )
+
+
+def row_place(before: int) -> Place:
+    """Places of rows that are numbered from 1, with some rows before them."""
+    return numbered("row", range(before + 1, sys.maxsize))
+
+
+def _missing_labels(column: Any) -> NDArray[np.bool_]:
+    """Whether each row has no label: null, NaN or blank."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    missing = pc.is_null(column, nan_is_null=True)
+    if _is_text(column.type):
+        missing = pc.or_kleene(missing, pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0))
+    found: NDArray[np.bool_] = numpy_of(missing)
+    return found
+
+
+def _check_feature(column: Any, name: str, options: ReadOptions, place: Place) -> None:
+    """Raise for a type that cannot be encoded, and for infinite values."""
+    try:
+        family_of(name, column)
+    except TypeError:
+        row = 0 if column.null_count == len(column) else pc.index(column.is_valid(), True).as_py()
+        raise options.error(
+            f"{_shown(column[row])} ({column.type}) is neither number, text nor date: convert the column, or leave it "
+            "out with drop=",
+            place=f"{place(row)}, column {name!r}",
+        ) from None
+    if options.allow_missing or not (pa.types.is_float32(column.type) or pa.types.is_float64(column.type)):
+        return
+    infinite = pc.is_inf(column)
+    if pc.any(infinite).as_py():
+        row = pc.index(infinite, True).as_py()
+        raise _infinite(column[row].as_py(), row, name, options, place)
+
+
+def _weights(column: Any, columns: Columns, options: ReadOptions, place: Place) -> NDArray[np.float64]:
+    name = str(columns.weight)
+    where = f"column {name!r}"
+    if not _is_numeric(column.type):
+        raise options.error(f"weights must be numbers, and the type of this column is {column.type}", place=where)
+    if column.null_count:
+        row = pc.index(column.is_null(), True).as_py()
+        raise options.error("missing weight: drop the row", place=f"{place(row)}, {where}")
+    weights: NDArray[np.float64] = numpy_of(column.cast(pa.float64()))
+    wrong = ~((weights >= 0) & (weights < math.inf))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise options.error(f"the weight {weights[row]} is not a number of 0 or more", place=f"{place(row)}, {where}")
+    return weights
+
+
+def _labels(column: Any, columns: Columns, options: ReadOptions, place: Place) -> NDArray[Any]:
+    name, condition = str(columns.label), columns.condition
+    if condition is not None:
+        if not _is_numeric(column.type):
+            raise options.error(
+                f"{condition} compares numbers, and the type of the column is {column.type}", place=f"column {name!r}"
+            )
+        column = column.cast(pa.float64())
+    found = _labels_as_written(column, name, options, place)
+    return found if condition is None else condition.holds(found)
+
+
+def _labels_as_written(column: Any, name: str, options: ReadOptions, place: Place) -> NDArray[Any]:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if column.null_count:
+        row = pc.index(column.is_null(), True).as_py()
+        raise options.error("missing label: drop the row", place=f"{place(row)}, column {name!r}")
+    if _is_text(column.type):
+        return _text_labels(column, name, options, place)
+    if pa.types.is_decimal(column.type) and not _exact_as_floats(column):
+        return _text_labels(column.cast(pa.string()), name, options, place)
+    if not _is_numeric(column.type):
+        advice = "text must be UTF-8" if pa.types.is_binary(column.type) else "write classes as text or numbers"
+        raise options.error(
+            f"the label {_shown(column[0])} ({column.type}) is neither a class nor a number: {advice}",
+            place=f"{place(0)}, column {name!r}",
+        )
+    values: NDArray[Any] = numpy_of(_floats(column))
+    _check_finite(values, name, options, place)
+    return values
+
+
+def _text_labels(column: Any, name: str, options: ReadOptions, place: Place) -> NDArray[Any]:
+    encoded = column.cast(pa.large_string()).combine_chunks().dictionary_encode()
+    classes = encoded.dictionary.to_pylist()
+    codes = numpy_of(encoded.indices)
+    for code, text in enumerate(classes):
+        if text.strip() and "\n" not in text:
+            continue
+        problem = 'the label contains a line break: is a quote (") not closed?'
+        row = int(np.argmax(codes == code))
+        raise options.error(
+            problem if text.strip() else "missing label: drop the row",
+            place=f"{place(row)}, column {name!r}",
+        )
+    _refuse_misprints(classes, codes, name, options, place)
+    result: NDArray[Any] = np.array(classes, dtype=np.str_)[codes]
+    return result
+
+
+def _refuse_misprints(classes: list[str], codes: NDArray[Any], name: str, options: ReadOptions, place: Place) -> None:
+    """Raise for few labels that are no numbers among numbers, and for the name of the column: one row is no class."""
+    counts = np.bincount(codes, minlength=len(classes))
+    words = [code for code, text in enumerate(classes) if not is_number(text.strip())]
+    numbers = len(words) < len(classes) and CELLS_PER_MISPRINT * counts[words].sum() <= codes.size
+    for code in words:
+        header = classes[code].strip() == name and CELLS_PER_MISPRINT * counts[code] <= codes.size
+        if not (numbers or header):
+            continue
+        found = f"the label is {shortened(classes[code])!r}, "
+        problem = "the name of the column: is the header repeated?" if header else "and almost all others are numbers."
+        row = int(np.argmax(codes == code))
+        raise options.error(f"{found}{problem} Correct the line, or remove it", place=f"{place(row)}, column {name!r}")
+
+
+def _check_finite(values: NDArray[Any], name: str, options: ReadOptions, place: Place) -> None:
+    if all_finite(values):
+        return
+    at = int(np.argmin(np.isfinite(values)))
+    if math.isnan(values[at]):
+        raise _missing(at, name, int(np.isnan(values).sum()), options, place)
+    raise _infinite(values[at], at, name, options, place)
+
+
+def _infinite(value: float, row: int, name: str, options: ReadOptions, place: Place) -> DataError:
+    return options.error(f"infinite value ({value}): clip or drop it", place=f"{place(row)}, column {name!r}")
+
+
+def _shown(value: Any) -> str:
+    """A value for a message; times and dates in a file may be ones that Python does not have."""
+    try:
+        return shortened(str(value.as_py()))
+    except (ArithmeticError, ImportError, LookupError, TypeError, ValueError):
+        return "a value"
+
+
+def _missing(row: int, name: str, count: int, options: ReadOptions, place: Place) -> DataError:
+    others = f" ({count:,} in this column)" if count > 1 else ""
+    return options.error(f"missing value{others}: impute or drop it", place=f"{place(row)}, column {name!r}")
+
+
+def _is_numeric(kind: Any) -> bool:
+    types = pa.types
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(test(kind) for test in tests)
+
+
+def _is_text(kind: Any) -> bool:
+    # Compare names: older versions of pyarrow have no test for string_view.
+    return str(kind) in {"string", "large_string", "string_view"}
+
+
+def _floats(column: Any) -> Any:
+    """Cast decimals to float64, which NumPy would convert to Python objects; return other columns unchanged."""
+    return column.cast(pa.float64()) if pa.types.is_decimal(column.type) else column
+
+
+def _exact_as_floats(column: Any) -> bool:
+    """Whether decimals that are whole numbers are the same as floats; others are measurements, not classes."""
+    distinct = column.unique().to_pylist()
+    whole = all(value == value.to_integral_value() for value in distinct)
+    return not whole or all(int(value) == int(float(value)) for value in distinct)

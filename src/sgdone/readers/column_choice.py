@@ -1,0 +1,133 @@
+"""Choice of the feature columns, the label column and others of a file."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
+
+from sgdone.message_text import counted
+from sgdone.readers.label_condition import LabelCondition
+from sgdone.readers.table import ReadOptions, listed
+
+#: Column names taken as the label by default, in upper or lower case.
+LABEL_NAMES = ("label", "target", "y", "class")
+
+
+@final
+@dataclass(frozen=True)
+class Columns:
+    """Names of the columns of a file by their use."""
+
+    features: list[str]
+    label: str | None
+    weight: str | None
+    dropped: list[str]
+    #: What the label says about its column, if it is a condition.
+    condition: LabelCondition | None = None
+
+    @property
+    def label_name(self) -> str | None:
+        """The label as the user writes it."""
+        return self.label if self.condition is None else str(self.condition)
+
+    def read(self) -> list[str]:
+        """The columns to read."""
+        return [*self.features, *(name for name in (self.label, self.weight) if name is not None)]
+
+
+def choose_columns(names: list[str], options: ReadOptions) -> Columns:
+    """Decide what each column is for; raise an error that lists the columns."""
+    _check_names(names, options)
+    dropped = named_columns(options.drop, names, options)
+    condition = None if options.label is None else LabelCondition.parse(options.label, names)
+    label = _choose_label(names, {*dropped, *(options.features or ())}, options) if condition is None else None
+    label = label if condition is None else condition.column
+    weight = _choose_weight(names, label, options)
+    for name, use in ((label, "label"), (weight, "weight")):
+        if name in dropped:
+            raise options.error(f"the {use} {name!r} is also listed in drop=: remove it there")
+    features = _choose_features(names, {label, weight, *dropped}, options)
+    if not features:
+        raise options.error(f"there is no feature column besides the label {label!r}: add one")
+    if options.n_features not in (None, len(features)):
+        raise options.error(
+            f"found {counted(len(features), 'feature column')} ({listed(features)}), expected {options.n_features:,}: "
+            "name the label with label=, or the columns with features="
+        )
+    return Columns(features, label, weight, dropped, condition)
+
+
+def _check_names(names: list[str], options: ReadOptions) -> None:
+    if "" in names:
+        raise options.error(f"column {names.index('') + 1} has no name: name it, or drop it (pandas: index=False)")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise options.error(f"two columns are named {name!r}: rename or drop one")
+        seen.add(name)
+
+
+def _choose_features(names: list[str], others: set[str | None], options: ReadOptions) -> list[str]:
+    if options.features is None:
+        return [name for name in names if name not in others]
+    present = set(names)
+    absent = [name for name in options.features if name not in present]
+    if absent:
+        problem = f"{counted(len(absent), 'feature')} not found ({listed(absent)})"
+        raise options.error(_no_column(absent[0], names, problem, options))
+    if len(set(options.features)) < len(options.features):
+        raise options.error(f"features= names a column twice: {listed(options.features)}")
+    return list(options.features)
+
+
+def _choose_weight(names: list[str], label: str | None, options: ReadOptions) -> str | None:
+    weight = options.weight
+    if weight is None or (weight not in names and not options.require_label):
+        return None
+    if weight == label or weight in (options.features or ()):
+        what = "label" if weight == label else "feature"
+        raise options.error(f"the column of weights {weight!r} is the {what}: name another one with weight=")
+    if weight not in names:
+        raise options.error(_no_column(weight, names, f"no column is named {weight!r}", options))
+    return weight
+
+
+def named_columns(texts: Iterable[str], names: list[str], options: ReadOptions) -> list[str]:
+    """Columns by their names, separated by commas or not; a name may itself contain commas."""
+    found: dict[str, None] = {}
+    for text in texts:
+        parts = [text] if text in names else [part.strip() for part in text.split(",")]
+        found |= dict.fromkeys(part for part in parts if part)
+    for name in found:
+        if name not in names:
+            raise options.error(_no_column(name, names, f"no column is named {name!r}", options))
+    return list(found)
+
+
+def _choose_label(names: list[str], taken: set[str], options: ReadOptions) -> str | None:
+    if options.label is not None:
+        if options.label in (options.features or ()):
+            raise options.error(f"the label {options.label!r} is also listed in features=: remove it there")
+        if options.label in names:
+            return options.label
+        if options.require_label:
+            raise options.error(_no_column(options.label, names, f"no column is named {options.label!r}", options))
+        return None
+    likely = [name for name in names if name.casefold() in LABEL_NAMES and name not in taken]
+    if len(likely) == 1:
+        return likely[0]
+    if likely:
+        raise options.error(f"several columns may be the label ({listed(likely)}): choose one with label=")
+    if options.require_label:
+        raise options.error(
+            f"no column is named {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}: "
+            f"choose the label with label=, one of {listed(names)}"
+        )
+    return None
+
+
+def _no_column(name: str, names: list[str], problem: str, options: ReadOptions) -> str:
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near and options.header else ""
+    order = "" if options.header else ", by their order: it must be that of the training file"
+    return f"{problem}{hint}: the columns are {listed(names)}{order}"

@@ -1,0 +1,247 @@
+"""Opening of files, decompressed according to their content rather than their name."""
+
+import bz2
+import difflib
+import gzip
+import io
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, final
+
+import pyarrow as pa
+
+from sgdone.readers.locations import STANDARD_INPUT, Location, shown
+from sgdone.readers.raw_streams import RawStream, can_be_read_again, raw_head, raw_stream
+from sgdone.readers.table import DataError
+
+__all__ = ["COMPRESSED", "can_be_read_again", "format_suffix", "head_of", "is_compressed", "opened"]
+
+#: Extensions of compressed files, ignored when the format is inferred.
+COMPRESSED = frozenset({".gz", ".bz2", ".xz", ".zst", ".zstd"})
+
+_BUFFER = 1 << 18
+_LONGEST_MAGIC = 6
+
+
+class _DamagedError(Exception):
+    """What is wrong with a compressed file, and in which of its members."""
+
+    def __init__(self, problem: object, member: str) -> None:
+        super().__init__(str(problem))
+        self.member = member
+
+
+@final
+class _Members(io.RawIOBase):
+    """A file of bzip2 or xz: compressed members, one after the other; zeros may follow each of them.
+
+    Python's own readers end without an error where something else follows a member.
+
+    Parameters
+    ----------
+    stream : file
+    new_member : callable
+        Returns a decompressor of one member.
+    """
+
+    def __init__(self, stream: IO[bytes], new_member: Callable[[], Any]) -> None:
+        self._stream, self._new_member = stream, new_member
+        self._member, self._number, self._first_byte = new_member(), 1, 0
+        self._unread, self._n_read = b"", 0
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read and decompress."""
+        piece = b""
+        while not piece:
+            if self._member.eof and not self._begin_member():
+                return 0
+            data = self._next_bytes() if self._member.needs_input else b""
+            if self._member.needs_input and not data:
+                raise _DamagedError("it ends before its last member does", self._described())
+            try:
+                piece = self._member.decompress(data, len(buffer))
+            except (OSError, lzma.LZMAError) as error:
+                raise _DamagedError(error, self._described()) from error
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def _begin_member(self) -> bool:
+        """Whether there is another member."""
+        rest = self._member.unused_data.lstrip(b"\0")
+        while not rest:
+            data = self._next_bytes()
+            if not data:
+                return False
+            rest = data.lstrip(b"\0")
+        self._member, self._number, self._first_byte = self._new_member(), self._number + 1, self._n_read - len(rest)
+        self._unread = rest
+        return True
+
+    def _next_bytes(self) -> bytes:
+        if self._unread:
+            data, self._unread = self._unread, b""
+            return data
+        data = self._stream.read1(_BUFFER)  # type: ignore[attr-defined]  # it is buffered
+        self._n_read += len(data)
+        return bytes(data)
+
+    def _described(self) -> str:
+        return f", member {self._number:,} (from byte {self._first_byte + 1:,})" if self._number > 1 else ""
+
+
+@final
+class _Zstd(io.RawIOBase):
+    """A zstd file, which Arrow decompresses. Its errors are EOFErrors, as those of a gzip file that is cut off."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read and decompress."""
+        try:
+            piece = self._stream.read(len(buffer))
+        except OSError as error:
+            if error.errno is not None:  # of the file, not of Arrow
+                raise
+            raise EOFError(str(error)) from error
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def _bzip2(stream: IO[bytes]) -> IO[bytes]:
+    return io.BufferedReader(_Members(stream, bz2.BZ2Decompressor), _BUFFER)
+
+
+def _xz(stream: IO[bytes]) -> IO[bytes]:
+    return io.BufferedReader(_Members(stream, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ)), _BUFFER)
+
+
+def _zstd(stream: IO[bytes]) -> IO[bytes]:
+    return io.BufferedReader(_Zstd(stream), _BUFFER)
+
+
+_OPENERS: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": _bzip2,
+    b"\xfd7zXZ\x00": _xz,
+    b"\x28\xb5\x2f\xfd": _zstd,
+}
+_UNSUPPORTED = {b"PK\x03\x04": "a zip archive"}
+
+
+@contextmanager
+def opened(place: Location, on_bytes: Callable[[int], None] | None = None) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes, decompressing gzip, bzip2, xz and zstd. Failures raise :class:`DataError`.
+
+    Parameters
+    ----------
+    place : Path or RemoteFile
+        A file, ``-`` for standard input, or a remote address. Pipes are read once, from their beginning to their end:
+        see :func:`can_be_read_again`.
+    on_bytes : callable, optional
+        Called with the number of bytes of the file, compressed if it is, that have been read since the last call.
+    """
+    with _explained(place), raw_stream(place, on_bytes) as raw:
+        opener = _opener(raw.head(_LONGEST_MAGIC), place)
+        buffered = io.BufferedReader(raw, _BUFFER)
+        if opener is None:
+            yield buffered
+        else:
+            with opener(buffered) as stream:
+                yield stream
+
+
+def head_of(place: Location, size: int) -> bytes:
+    """The first bytes of a file, decompressed; the file can still be read from its beginning, a pipe too."""
+    if can_be_read_again(place):
+        with opened(place) as stream:
+            return stream.read(size)
+    with _explained(place):
+        head = raw_head(place, size)
+        opener = _opener(head, place)
+        return head if opener is None else _beginning(opener(io.BufferedReader(RawStream(io.BytesIO(head)))), size)
+
+
+def is_compressed(place: Location) -> bool:
+    """Whether :func:`opened` decompresses the file."""
+    with _explained(place):
+        return _magic(raw_head(place, _LONGEST_MAGIC), _OPENERS) is not None
+
+
+def format_suffix(place: Location) -> str:
+    """Extension in lower case, without that of the compression.
+
+    Examples
+    --------
+    >>> format_suffix(Path("train.CSV.gz"))
+    '.csv'
+    """
+    inner = place.with_suffix("") if place.suffix.lower() in COMPRESSED else place
+    return inner.suffix.lower()
+
+
+@contextmanager
+def _explained(place: Location) -> Iterator[None]:
+    """Convert errors of files and decompressors to :class:`DataError`."""
+    name = shown(place)
+    try:
+        if isinstance(place, Path) and place.is_dir():
+            raise DataError(f"{name}: is a folder; give a regular file")
+        yield
+    except FileNotFoundError as error:
+        raise DataError(f"{name}: no such file{_similar(place)}") from error
+    except (EOFError, _DamagedError, zlib.error, gzip.BadGzipFile) as error:
+        member = getattr(error, "member", "")
+        raise DataError(
+            f"{name}{member}: cannot be decompressed ({error}): the file is truncated or damaged"
+        ) from error
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read ({error.strerror or error})") from error
+
+
+def _opener(head: bytes, place: Location) -> Callable[[Any], Any] | None:
+    unsupported = _magic(head, _UNSUPPORTED)
+    if unsupported is not None:
+        raise DataError(
+            f"{shown(place)}: is {unsupported}: decompress it first (only gzip, bzip2, xz and zstd are supported)"
+        )
+    opener: Callable[[Any], Any] | None = _magic(head, _OPENERS)
+    return opener
+
+
+def _magic(head: bytes, known: dict[bytes, Any]) -> Any:
+    return next((value for start, value in known.items() if head.startswith(start)), None)
+
+
+def _beginning(stream: IO[bytes], size: int) -> bytes:
+    """What can be decompressed of a stream that is cut off."""
+    found = b""
+    while len(found) < size:
+        try:
+            piece = stream.read1(4096)  # type: ignore[attr-defined]  # all readers of compressed files have it
+        except (EOFError, _DamagedError, zlib.error, OSError):
+            break
+        if not piece:
+            break
+        found += piece
+    return found[:size]
+
+
+def _similar(place: Location) -> str:
+    if not isinstance(place, Path) or place == STANDARD_INPUT:
+        return ""
+    if not place.parent.is_dir():
+        return f" (the folder {place.parent} does not exist)"
+    near = difflib.get_close_matches(place.name, [other.name for other in place.parent.iterdir()], n=1)
+    return f"; did you mean {near[0]}?" if near else ""

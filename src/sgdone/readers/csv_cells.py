@@ -1,0 +1,212 @@
+"""Cells of a CSV file that is read in parts: types that its beginning decides, and cells of these types after it."""
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+
+from sgdone.machine.memory import size_text
+from sgdone.readers import text_blocks
+from sgdone.readers.column_choice import Columns
+from sgdone.readers.csv_columns import BOOLEAN, FALSE, NUMBER, TIMESTAMP, TRUE, ColumnType, as_type
+from sgdone.readers.csv_labels import labels_as, typed_labels
+from sgdone.readers.csv_numbers import NUMBERS, NumberColumns
+from sgdone.readers.csv_records import FirstRecord, broken_line, line_of
+from sgdone.readers.locations import shown
+from sgdone.readers.table import DataError, shortened
+from sgdone.readers.text_blocks import TextBlock
+from sgdone.tables.number_values import warn_of_misprints
+from sgdone.tables.string_cells import CELLS_PER_MISPRINT, GAP_WORDS, Misprints, numbers_and_misprints
+
+#: Blocks that have cells of numbers which are not written plainly, before no other is expected to have none.
+_MOST_FAILURES = 4
+#: Bytes of the pieces of a block that Arrow parses at the same time, and those for each column at least.
+_PIECE, _BYTES_PER_COLUMN = 2**20, 1024
+_TEXT = pa.large_string()
+_FOUND = {NUMBER: "numbers", BOOLEAN: "true and false", TIMESTAMP: "dates", pa.int64(): "whole numbers"}
+
+
+@final
+class CellParser:
+    """Parses blocks of rows to columns of fixed types.
+
+    Parameters
+    ----------
+    types : dict
+    columns : Columns
+    misprints : dict
+        Number of cells of the beginning that are no numbers, by column of numbers.
+    """
+
+    def __init__(self, types: dict[str, Any], columns: Columns, misprints: Mapping[str, int]) -> None:
+        self._types, self._columns = types, columns
+        self._expected, self._misprints = misprints, dict.fromkeys(types, 0)
+        self._cells = dict.fromkeys(types, 0)
+        self._as_text: set[str] = set()  # columns with cells that Arrow does not read as their type
+        self._number_columns = NumberColumns()
+        self._failures = 0
+        self._gaps = arrow_csv.ConvertOptions().null_values
+        if _TEXT not in types.values():  # among strings these words are values
+            self._gaps = [*self._gaps, *GAP_WORDS]
+
+    def numbers(self, block: TextBlock, record: FirstRecord) -> dict[str, Any]:
+        """Columns of numbers of a block that are written plainly; it can be called in several threads."""
+        types = {name: kind for name, kind in self._types.items() if kind in NUMBERS and name not in self._as_text}
+        if self._failures >= _MOST_FAILURES:
+            return {}
+        found = self._number_columns.of(block, record, types)
+        self._failures += found is None
+        return found or {}
+
+    def table(self, block: TextBlock, record: FirstRecord, numbers: dict[str, Any] | None = None) -> Any:
+        """The columns of the rows of a block, of which some may be known."""
+        known = numbers or {}
+        others = {name: kind for name, kind in self._types.items() if name not in known}
+        for name, column in known.items():
+            self._cells[name] += len(column) - column.null_count
+        made = dict(zip(others, self._parsed_by_arrow(block, record, others), strict=True)) if others else {}
+        columns = known | made
+        return pa.table([columns[name] for name in self._types], names=list(self._types))
+
+    def _parsed_by_arrow(self, block: TextBlock, record: FirstRecord, wanted: dict[str, Any]) -> list[Any]:
+        types = {name: _TEXT if name in self._as_text else kind for name, kind in wanted.items()}
+        try:
+            found = _read(block, record, types, self._gaps)
+        except pa.ArrowInvalid:
+            strings = strings_of(block, record, list(wanted))
+            self._as_text |= {name for name, kind in wanted.items() if not _is_plain(strings.column(name), kind)}
+            found = strings
+        made, misprints = [], list[tuple[str, str, Misprints]]()
+        for column, (name, kind) in zip(found.columns, wanted.items(), strict=True):
+            if column.type != kind:
+                column, bad = self._converted(column, name, block, record)
+                if bad is not None:
+                    line = line_of(int(bad.rows[0]), io.BytesIO(block.text), record, block.line)
+                    misprints.append((name, f"line {line:,} of {shown(record.options.path)}", bad))
+            self._cells[name] += len(column) - column.null_count
+            made.append(column)
+        warn_of_misprints(misprints)
+        return made
+
+    def _converted(
+        self, strings: Any, name: str, block: TextBlock, record: FirstRecord
+    ) -> tuple[Any, Misprints | None]:
+        """The column as its type, and cells that are no numbers if they are the first of few in the files."""
+        made = self._parsed(strings, name)
+        if made is not None:
+            return made, None
+        numbers, bad = None, None
+        if self._types[name] == NUMBER and name in self._columns.features:
+            numbers, bad = numbers_and_misprints(strings, most=1.0) or (None, None)
+        if bad is None:
+            raise self._contradiction(strings, name, block, record)
+        first, cells = not self._misprints[name], self._cells[name] + bad.cells
+        self._misprints[name] += bad.rows.size
+        if self._misprints[name] > max(self._expected.get(name, 0), cells // CELLS_PER_MISPRINT):
+            raise self._contradiction(strings, name, block, record)
+        return numbers, replace(bad, cells=cells) if first else None
+
+    def _parsed(self, strings: Any, name: str) -> Any | None:
+        return (labels_as if name == self._columns.label else as_type)(strings, self._types[name])
+
+    def _contradiction(self, strings: Any, name: str, block: TextBlock, record: FirstRecord) -> DataError:
+        fitting, rest = 0, len(strings)  # rows that fit for certain, and rows of which the first that does not is one
+        while rest > 1:
+            half = rest // 2
+            if self._parsed(strings.slice(fitting, half), name) is None:
+                rest = half
+            else:
+                fitting, rest = fitting + half, rest - half
+        line = line_of(fitting, io.BytesIO(block.text), record, block.line)
+        what, head = _FOUND[self._types[name]], size_text(text_blocks.HEAD)
+        if name == self._columns.label:
+            problem = f"is not among {what}, and the labels of the first {head} are {what} only"
+            advice = "write all labels alike, or shuffle the rows"
+        elif name == self._columns.weight:
+            problem, advice = "is not a number: weights must be numbers", "correct the cell"
+        else:
+            only = "almost only" if self._expected.get(name) else "only"
+            problem = f"does not fit: the column has {only} {what} in the first {head}"
+            advice = f"correct the cell, or pass columns={{{name!r}: 'category'}}"
+        cell = shortened(strings[fitting].as_py())
+        return record.options.error(f"{cell!r} {problem}: {advice}", place=f"line {line:,}, column {name!r}")
+
+
+def decide_types(
+    head: Sequence[tuple[TextBlock, FirstRecord]], columns: Columns
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """The types of the columns to read, by the cells of the first blocks of rows; and numbers of misprints there."""
+    as_strings = head[0][1].options.as_strings if head else ()
+    fixed = {name for name in columns.features if name in as_strings}
+    found = {name: ColumnType() for name in columns.read() if name != columns.label}
+    labels, number_columns = [], NumberColumns()
+    for block, record in head:
+        # Columns that were numbers so far probably still are. One with two types is of strings, and not parsed further.
+        likely = {name: NUMBER for name, own in found.items() if own.is_number and name not in fixed}
+        known = number_columns.of(block, record, likely) or {}
+        settled = fixed | known.keys()
+        open_columns = [name for name, own in found.items() if name not in settled and not own.is_text]
+        label = [] if columns.label is None else [columns.label]
+        strings = strings_of(block, record, [*open_columns, *label])
+        for name in open_columns:
+            found[name].add(strings.column(name))
+        for name, numbers in known.items():
+            found[name].add_numbers(numbers)
+        labels += [strings.column(name).unique() for name in label]
+    types = {name: _TEXT if name in fixed else own.type or _TEXT for name, own in found.items()}
+    if columns.label is not None:
+        types[columns.label] = _label_type(labels, columns)
+    return {name: types[name] for name in columns.read()}, {name: own.misprints for name, own in found.items()}
+
+
+def _label_type(labels: list[Any], columns: Columns) -> Any:
+    kind = typed_labels(pa.chunked_array(labels, _TEXT)).type if labels else _TEXT
+    if kind == pa.int64() and columns.condition is not None:
+        return pa.float64()  # compared with a number, and not shown
+    return kind if kind in _FOUND else _TEXT
+
+
+def strings_of(block: TextBlock, record: FirstRecord, names: Sequence[str], *, nulls: bool = True) -> Any:
+    """Columns of a block as strings; a row that cannot be read is an error that names its line."""
+    try:
+        gaps = arrow_csv.ConvertOptions().null_values if nulls else []
+        return _read(block, record, dict.fromkeys(names, _TEXT), gaps)
+    except pa.ArrowInvalid as error:
+        raise broken_line(io.BytesIO(block.text), record, names, str(error), block.line) from error
+
+
+def _read(block: TextBlock, record: FirstRecord, types: dict[str, Any], gaps: list[str]) -> Any:
+    if not block.text.strip():
+        return pa.table({name: pa.array([], kind) for name, kind in types.items()})
+    return arrow_csv.read_csv(
+        pa.BufferReader(block.text),
+        read_options=arrow_csv.ReadOptions(
+            column_names=record.names, block_size=max(_PIECE, _BYTES_PER_COLUMN * len(record.names))
+        ),
+        parse_options=arrow_csv.ParseOptions(delimiter=record.separator, newlines_in_values=b'"' in block.text),
+        convert_options=arrow_csv.ConvertOptions(
+            include_columns=list(types),
+            column_types=types,
+            null_values=gaps,
+            true_values=TRUE,
+            false_values=FALSE,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+
+
+def _is_plain(strings: Any, kind: Any) -> bool:
+    """Whether Arrow reads all cells of a column of strings as the type."""
+    if kind == BOOLEAN:
+        known = pc.is_in(strings, value_set=pa.array([*TRUE, *FALSE], strings.type))
+        return bool(pc.all(pc.or_(known, pc.is_null(strings)), min_count=0).as_py())
+    try:
+        strings.cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True

@@ -1,0 +1,299 @@
+"""Reader for data files, whole or in parts, optionally compressed with gzip, bzip2, xz or zstd."""
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from sgdone.machine.memory import available_memory, size_text
+from sgdone.readers.addresses import location
+from sgdone.readers.compressed_files import can_be_read_again, format_suffix, head_of
+from sgdone.readers.input_files import InputFile
+from sgdone.readers.json_cells import ONE_OBJECT_A_LINE
+from sgdone.readers.locations import Location, shown
+from sgdone.readers.reader import readers
+from sgdone.readers.table import DataError, ReadOptions, Table, reads_as_number
+
+__all__ = ["DataError", "Table", "format_of", "read", "read_as_written", "read_parts", "written_parts"]
+
+#: Bytes in which the format is looked for.
+_HEAD = 2**16
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    label: str | None = None,
+    require_label: bool = True,
+    skip_unlabelled: bool = False,
+    features: Sequence[str] | None = None,
+    n_features: int | None = None,
+    zero_based: bool = False,
+    allow_missing: bool = False,
+    drop: Sequence[str] = (),
+    weight: str | None = None,
+    as_strings: Collection[str] = (),
+    separator: str | None = None,
+    header: bool = True,
+    bits: int | None = None,
+    format: str | None = None,
+) -> Table:
+    r"""Read a file of features and labels.
+
+    The types of the columns of a CSV file follow from all of their cells: see :mod:`sgdone.readers.csv_columns`.
+
+    Parameters
+    ----------
+    path : path
+        A svmlight, Vowpal Wabbit, CSV, Parquet, Arrow or JSON lines file, or its address, such as
+        ``s3://clicks/day-1.csv``.
+    label : str, optional
+        Name of the label column, or a condition on a column of numbers, such as ``"delay > 15"``, whose labels are True
+        and False. By default the column named label, target, y or class.
+    require_label : bool, default=True
+        Whether to raise an error for a file without labels. If False, ``y`` of a file in which labels are missing is
+        None.
+    skip_unlabelled : bool, default=False
+        Whether rows without a label are skipped, if others have one; ``labelled`` of the table then has the numbers of
+        the others. If False, a missing label raises an error.
+    features : sequence of str, optional
+        The feature columns to read, in this order; others are ignored. By default all but the label. For svmlight,
+        ``feature 7`` is the column of index 7; for Vowpal Wabbit, ``f^age`` is the feature ``age`` of the namespace
+        ``f``.
+    n_features : int, optional
+        Expected number of features. For svmlight, the largest number of features allowed and the number of
+        columns of ``X``.
+    zero_based : bool, default=False
+        Whether the indices of a svmlight file start at 0. This is not inferred, because a training file and
+        its test file must agree.
+    allow_missing : bool, default=False
+        Whether features may be infinite, and those of a svmlight file NaN. If False, such a value raises an error.
+        Gaps in the columns of CSV and Parquet files are always allowed.
+    drop : sequence of str, optional
+        Columns to leave out. Each is a name, or several names with commas between them.
+    weight : str, optional
+        Name of the column with the weights of the rows, which is not a feature. It may be absent from a file that
+        needs no labels.
+    as_strings : collection of str, optional
+        Columns of a CSV file that stay strings, whatever their cells are.
+    separator : str, optional
+        What separates the cells of a CSV file. By default a comma, tab or semicolon, whichever is in the first line.
+    header : bool, default=True
+        Whether the first line of a CSV file names the columns. If not, they are named x1, x2, …, and their numbers
+        are names too.
+    bits : int, optional
+        For Vowpal Wabbit, features are hashed to 2**bits columns, as Vowpal Wabbit does; for svmlight, columns are
+        taken modulo 2**bits. By default each feature has a column.
+    format : {"arrow", "csv", "jsonl", "parquet", "svmlight", "vw"}, optional
+        By default inferred from the file extension or, failing that, from the first lines.
+
+    Returns
+    -------
+    Table
+        Features, labels and their names.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be used; the message names the line and the column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp()) / "grades.csv"
+    >>> _ = file.write_text("hours,sleep,passed\n1.5,8,no\n3,7.5,yes\n")
+    >>> table = read(file, label="passed")
+    >>> table.X.to_pydict()
+    {'hours': [1.5, 3.0], 'sleep': [8.0, 7.5]}
+    >>> table.y
+    array(['no', 'yes'], dtype='<U3')
+    >>> table.feature_names
+    ['hours', 'sleep']
+    """
+    options = ReadOptions(
+        path=location(path),
+        label=label,
+        require_label=require_label,
+        skip_unlabelled=skip_unlabelled,
+        features=features,
+        n_features=n_features,
+        zero_based=zero_based,
+        allow_missing=allow_missing,
+        drop=drop,
+        weight=weight,
+        as_strings=as_strings,
+        separator=separator,
+        header=header,
+        bits=bits,
+    )
+    if bits is not None and not 1 <= bits <= 31:
+        raise ValueError(f"bits={bits} must be between 1 and 31")
+    if isinstance(features, str):
+        raise TypeError(f"features={features!r} is a string: give a list of column names")
+    _check_can_be_read_again(options)
+    try:
+        return readers()[format_of(options, format)].read(options)
+    except MemoryError as error:
+        reason = f" ({error})" if str(error) else ""
+        raise options.error(
+            f"does not fit into the {size_text(available_memory() or 0)} of memory that are available{reason}: use "
+            "fewer rows or columns, or a machine with more memory"
+        ) from error
+
+
+def read_parts(files: Sequence[InputFile], options: ReadOptions, format: str | None = None) -> Iterator[Table]:
+    r"""Read the rows of several files as one table, a few megabytes at a time.
+
+    All tables have the same columns, of the same types; ``labelled`` and errors count rows as explained for
+    :func:`read`, ``labelled`` from the first row of each part. If rows without labels are skipped, a table may have no
+    rows. Standard input and pipes can be read once.
+
+    Parameters
+    ----------
+    files : sequence of InputFile
+        From :func:`sgdone.readers.input_files.input_files`. All have one format.
+    options : ReadOptions
+        How to read them; ``path`` is ignored.
+    format : str, optional
+        By default inferred from the extension or the content of the first file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sgdone.readers.input_files import input_files
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for day in (1, 2):
+    ...     _ = (folder / f"day-{day}.csv").write_text(f"a,y\n{day},0\n{day}.5,1\n")
+    >>> files = input_files(folder)
+    >>> [table.X.to_pydict() for table in read_parts(files, ReadOptions(files[0].path))]
+    [{'a': [1.0, 1.5]}, {'a': [2.0, 2.5]}]
+    """
+    each = [replace(options, path=file.path) for file in files]
+    name = same_format(each, format)
+    reader = readers()[name]
+    if reader.parts is None:
+        raise each[0].error(f"files of the format {name} cannot be read in parts")
+    return _with_rows(reader.parts(each), each[0])
+
+
+def same_format(files: Sequence[ReadOptions], format: str | None = None) -> str:
+    """The format of several files: that of the first one; raise if the name of another says otherwise."""
+    name = format_of(files[0], format)
+    for other in files[1:]:
+        found = _by_suffix(other.path)
+        if format is None and found not in (name, None):
+            raise other.error(f"is {found}, but {shown(files[0].path)} is {name}: read files of one format at a time")
+    return name
+
+
+def _with_rows(tables: Iterator[Table], options: ReadOptions) -> Iterator[Table]:
+    """The tables, and an error at their end if all rows have been skipped."""
+    n_rows = 0
+    for table in tables:
+        n_rows += table.X.shape[0]
+        yield table
+    if n_rows == 0:
+        raise options.error("no row has a label: give files with labels")
+
+
+def read_as_written(
+    path: str | os.PathLike[str], columns: Sequence[str], *, separator: str | None = None, header: bool = True
+) -> dict[str, list[str]]:
+    r"""Read columns of a CSV or Parquet file as strings, as they are written; missing values are empty strings.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp()) / "t.csv"
+    >>> _ = file.write_text("id,a\nNA,1\n007,2\n")
+    >>> read_as_written(file, ["id"])
+    {'id': ['NA', '007']}
+    """
+    options = ReadOptions(location(path), features=columns, require_label=False, separator=separator, header=header)
+    _check_can_be_read_again(options)
+    reader = readers()[format_of(options)]
+    if reader.read_as_written is None:
+        raise options.error("has no names of columns: use a CSV or Parquet file")
+    return reader.read_as_written(options)
+
+
+def written_parts(files: Sequence[InputFile], options: ReadOptions) -> Iterator[dict[str, list[str]]]:
+    """Read the columns that ``options.features`` names as `read_as_written` does, some rows at a time."""
+    for file in files:
+        _check_can_be_read_again(replace(options, path=file.path))
+    reader = readers()[format_of(options)]
+    if reader.written_parts is None:
+        raise options.error("has no names of columns: use a CSV or Parquet file")
+    return reader.written_parts([replace(options, path=file.path) for file in files])
+
+
+def format_of(options: ReadOptions, format: str | None = None) -> str:
+    """The name of the format of a file: the given one, or by its extension, or by its content."""
+    known = readers()
+    if format is not None:
+        if format not in known:
+            raise ValueError(f"format={format!r} is none of {', '.join(map(repr, sorted(known)))}")
+        return format
+    named = _by_suffix(options.path)
+    head = head_of(options.path, _HEAD if named is None else 1)  # also an error for a file that cannot be opened
+    if named is not None:
+        return named
+    found = "csv" if options.separator is not None or not options.header else _sniff(head)
+    if found is not None:
+        return found
+    if not head.strip():
+        raise options.error("is empty")
+    suffix = format_suffix(options.path)
+    if suffix in {".txt", ".dat"}:
+        return "svmlight"
+    if suffix == ".json":
+        raise options.error(f"is not JSON lines: {ONE_OBJECT_A_LINE}")
+    raise options.error("the format cannot be inferred from the content: give format=, or a file extension like .csv")
+
+
+def _by_suffix(path: Location) -> str | None:
+    suffix = format_suffix(path)
+    return next((reader.name for reader in readers().values() if suffix in reader.suffixes), None)
+
+
+def _check_can_be_read_again(options: ReadOptions) -> None:
+    if not can_be_read_again(options.path):
+        raise options.error("is a pipe or device, which cannot be read twice; give a regular file")
+
+
+def _sniff(head: bytes) -> str | None:
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):  # a file or a stream
+        return "arrow"
+    if head.lstrip().startswith(b"{"):
+        return "jsonl"
+    lines = head.splitlines()[:20]
+    if _looks_like_vw([line for line in lines if line.strip()]):
+        return "vw"
+    # Use the longest of the first lines: a svmlight row without features is a label alone.
+    line = max((line.split(b"#", 1)[0] for line in lines), key=len, default=b"")
+    entries = line.split()[1:]
+    if entries and b"," not in line and all(b":" in entry for entry in entries):
+        return "svmlight"
+    return "csv" if any(mark in line for mark in (b",", b"\t", b";")) else None
+
+
+def _looks_like_vw(lines: Sequence[bytes]) -> bool:
+    """Whether each line has a ``|``, after nothing, or a number and a blank, or a tag.
+
+    Examples
+    --------
+    >>> _looks_like_vw([b"1 |f a:2", b"| b"]), _looks_like_vw([b"1|2|3"]), _looks_like_vw([b"a | b,c"])
+    (True, False, False)
+    """
+    for line in lines:
+        label, bar, _ = line.partition(b"|")
+        words = label.split()
+        if not bar or (len(words) == 1 and label == label.rstrip() and not words[0].startswith(b"'")):
+            return False
+        if words and not (words[0].startswith(b"'") or reads_as_number(words[0].decode("latin-1"))):
+            return False
+    return bool(lines)

@@ -1,0 +1,216 @@
+"""Reader for Apache Parquet files."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+from sgdone.message_text import counted
+from sgdone.readers.arrow_table import assemble, row_place
+from sgdone.readers.column_choice import Columns, choose_columns, named_columns
+from sgdone.readers.common_types import cast_columns, common_types
+from sgdone.readers.compressed_files import can_be_read_again, is_compressed, opened
+from sgdone.readers.file_set_columns import FileSetColumns
+from sgdone.readers.locations import RemoteFile
+from sgdone.readers.part_sizes import part_rows, parts_of
+from sgdone.readers.reader import FileLayout, Reader
+from sgdone.readers.table import DataError, ReadOptions, Table
+
+_PIECE = 1 << 20
+#: Bytes that are read of a column at a time.
+_BUFFER = 1 << 18
+
+
+def read_parquet(options: ReadOptions) -> Table:
+    """Read a Parquet file. The index saved by pandas is not a feature unless ``features`` or ``label`` names it."""
+    with _file(options) as file:
+        names = _without_index(file.schema_arrow, options)
+        columns = choose_columns(names, options)
+        _check_size(file.metadata, len(columns.features), options)
+        table = file.read(columns=columns.read())
+    return assemble(table, columns, options, row_place(0))
+
+
+def read_as_written(options: ReadOptions) -> dict[str, list[str]]:
+    """Read the columns that ``features`` names as strings; missing values are empty."""
+    with _file(options) as file:
+        columns = named_columns(options.features or (), file.schema_arrow.names, options)
+        table = file.read(columns=columns)
+    return {name: [_text(value) for value in table.column(name).to_pylist()] for name in columns}
+
+
+def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
+    """Yield the rows of files in parts, from one row group after the other."""
+    about = layout(files)
+    empty = True
+    for options in files:
+        with _file(options) as file:
+            progress = _Progress(options, file.metadata.num_rows)
+            for first, batch in _batches(file, about.columns.read(), options):
+                for table in _tables(batch, first, about.columns, about.types, options):
+                    empty = False
+                    yield table
+                progress.advance(batch.num_rows)
+    if empty and not files[0].part_of_table:
+        raise files[0].error("has column names but no rows")
+
+
+def layout(files: Sequence[ReadOptions]) -> FileLayout:
+    """Read the names and types of the columns of files, and the numbers of their row groups."""
+    schemas, n_groups = [], []
+    for options in files:
+        if not can_be_read_again(options.path):
+            raise options.error("Parquet cannot be read from a pipe, as its index comes last: save it as a file first")
+        with _file(options) as file:
+            schemas.append((options, file.schema_arrow))
+            n_groups.append(0 if is_compressed(options.path) else file.metadata.num_row_groups)
+    chosen = FileSetColumns.choose([(options, _without_index(schema, options)) for options, schema in schemas])
+    return FileLayout(chosen.columns, n_groups, common_types(schemas, chosen))
+
+
+def read_groups(options: ReadOptions, groups: range, types: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the rows of some row groups in parts."""
+    with _file(options) as file:
+        columns = choose_columns(_without_index(file.schema_arrow, options), options)
+        for first, batch in _batches(file, columns.read(), options, groups):
+            yield from _tables(batch, first, columns, types, options)
+
+
+def _tables(
+    batch: Any, first: int, columns: Columns, types: Mapping[str, Any], options: ReadOptions
+) -> Iterator[Table]:
+    """The rows of a batch, which begins with a given row of the file."""
+    made = cast_columns(batch, types, options, f"row {first + 1:,} and later")
+    for skipped, part in parts_of(made):
+        yield assemble(part, columns, options, row_place(first + skipped), whole=False)
+
+
+def written_parts(files: Sequence[ReadOptions]) -> Iterator[dict[str, list[str]]]:
+    """Yield the columns that ``features`` names as strings, from one row group after the other."""
+    for options in files:
+        with _file(options) as file:
+            columns = named_columns(options.features or (), file.schema_arrow.names, options)
+            for _, batch in _batches(file, columns, options):
+                yield {name: [_text(value) for value in batch.column(name).to_pylist()] for name in columns}
+
+
+def _batches(
+    file: Any, names: list[str], options: ReadOptions, groups: range | None = None
+) -> Iterator[tuple[int, Any]]:
+    """Batches of rows, of some row groups or all, each with the number of rows before it in the file."""
+    groups = range(file.metadata.num_row_groups) if groups is None else groups
+    before = sum(file.metadata.row_group(group).num_rows for group in range(groups.start))
+    for group in groups:
+        about = file.metadata.row_group(group)
+        size = part_rows(about.num_rows, about.total_byte_size)
+        batches = file.iter_batches(size, row_groups=[group], columns=names)
+        while True:
+            try:
+                batch = next(batches, None)
+            except MemoryError:
+                raise
+            except (pa.ArrowException, OSError) as error:
+                where = f"row group {group + 1:,} of {file.metadata.num_row_groups:,}"
+                raise _unreadable(error, options, where) from error
+            if batch is None:
+                break
+            yield before, batch
+            before += batch.num_rows
+
+
+class _Progress:
+    """Reports the bytes of a file as its rows are read: as many as the share of the rows."""
+
+    def __init__(self, options: ReadOptions, n_rows: int) -> None:
+        self._report, self._rows, self._n_rows, self._told = options.on_bytes, 0, n_rows, 0
+        self._size = 0 if self._report is None else _size(options)
+
+    def advance(self, n_rows: int) -> None:
+        """Report that rows have been read."""
+        self._rows += n_rows
+        if self._report is not None:
+            total = self._size * self._rows // self._n_rows
+            self._report(total - self._told)
+            self._told = total
+
+
+def _size(options: ReadOptions) -> int:
+    if isinstance(options.path, RemoteFile):
+        system, path = options.path.file_system()
+        return int(system.get_file_info(path).size or 0)
+    return options.path.stat().st_size
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+@contextmanager
+def _file(options: ReadOptions) -> Iterator[Any]:
+    import pyarrow.parquet as pq  # readers of other formats do not wait for it
+
+    with opened(options.path) as stream:
+        if not stream.read(1):
+            raise options.error("is empty")
+    try:
+        with (
+            _source(options) as source,
+            pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=False, buffer_size=_BUFFER) as file,
+        ):
+            yield file
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names need not be UTF-8
+        raise _unreadable(error, options) from error
+
+
+def _unreadable(error: Exception, options: ReadOptions, place: str = "") -> DataError:
+    reason = str(error).splitlines()[0]
+    return options.error(f"cannot be read as Parquet ({reason}): write the file again", place=place)
+
+
+@contextmanager
+def _source(options: ReadOptions) -> Iterator[Any]:
+    if is_compressed(options.path):
+        yield _decompressed(options)
+    elif isinstance(options.path, RemoteFile):
+        system, path = options.path.file_system()
+        with system.open_input_file(path) as file:
+            yield file
+    else:
+        yield str(options.path)
+
+
+def _decompressed(options: ReadOptions) -> Any:
+    budget, pieces, size = options.budget(), list[bytes](), 0
+    with opened(options.path) as stream:
+        while piece := stream.read(_PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            # The pieces and their concatenation.
+            budget.check(2 * size, f"{size:,} decompressed bytes so far")
+    return pa.BufferReader(b"".join(pieces))
+
+
+def _check_size(metadata: Any, n_features: int, options: ReadOptions) -> None:
+    """Raise if the columns, and a matrix of them, do not fit into memory."""
+    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+    decoded = max(8 * metadata.num_rows * n_features, sum(group.total_byte_size for group in groups))
+    needed = decoded + 8 * metadata.num_rows * n_features
+    options.budget().check(needed, f"{counted(metadata.num_rows, 'row')} of {counted(n_features, 'feature')}")
+
+
+def _without_index(schema: Any, options: ReadOptions) -> list[str]:
+    try:
+        index = set(json.loads(schema.metadata[b"pandas"])["index_columns"])
+    except (KeyError, TypeError, ValueError, RecursionError):  # none, or not what pandas writes
+        index = set()
+    named = {options.label, options.weight, *(options.features or ())}
+    return [name for name in schema.names if name not in index or name in named]
+
+
+READER = Reader(
+    "parquet", (".parquet", ".pq"), read_parquet, read_as_written, parts, written_parts, layout, read_groups
+)

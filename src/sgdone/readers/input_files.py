@@ -1,0 +1,296 @@
+"""From paths, patterns, folders and addresses to the files that they name, in an order that does not change."""
+
+import difflib
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import dropwhile
+from pathlib import Path, PurePosixPath
+from typing import Any, final
+
+from sgdone.readers.addresses import Given, location
+from sgdone.readers.compressed_files import format_suffix
+from sgdone.readers.locations import STANDARD_INPUT, Location, RemoteFile, shown
+from sgdone.readers.reader import readers
+from sgdone.readers.table import DataError
+from sgdone.tables.warn_user import warn_user
+
+#: Folders that have been met before, by another name, and these names.
+_Again = list[tuple[Path, Path]]
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+@final
+@dataclass(frozen=True)
+class InputFile:
+    """A data file.
+
+    Attributes
+    ----------
+    path : Path or RemoteFile
+        ``Path("-")`` is standard input.
+    size : int or None
+        Bytes, compressed if the file is; None for a pipe.
+    modified : int or None
+        Time of the last modification, in nanoseconds since 1970; None if unknown.
+    """
+
+    path: Location
+    size: int | None = None
+    modified: int | None = None
+
+
+def input_files(given: Given | Iterable[Given]) -> list[InputFile]:
+    """The files that paths, patterns (``clicks/*.parquet``, ``**``), folders and addresses name.
+
+    A folder stands for its data files and those of its subfolders, without those whose names begin with ``.`` or ``_``.
+    Files of a folder or a pattern are sorted by name, numbers by their value: part-2 comes before part-10. A file
+    that is found several times, by whatever names and links, is read once, with a warning.
+
+    Raises
+    ------
+    DataError
+        If nothing is found, or files of two formats in one folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name in ("day-10.csv", "day-2.csv", "_notes.csv"):
+    ...     _ = (folder / name).write_text("a,y")
+    >>> [file.path.name for file in input_files(folder)]
+    ['day-2.csv', 'day-10.csv']
+    >>> total_bytes(input_files(folder / "*2.csv"))
+    3
+    """
+    several = [given] if isinstance(given, (str, os.PathLike, RemoteFile)) else given
+    found = [file for one in several for file in _files_of(location(one))]
+    if not found:
+        raise DataError("no data files were given: give a path, a pattern, a folder or several of them")
+    return _each_once(found)
+
+
+def total_bytes(files: Iterable[InputFile]) -> int | None:
+    """The size of all files, if each is known."""
+    sizes = [file.size for file in files]
+    return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+def natural_order(path: str) -> list[list[tuple[int, int, str]]]:
+    """A key that sorts paths by folder, and numbers in names by their value.
+
+    Examples
+    --------
+    >>> sorted(["b/1", "a10", "a9", "a"], key=natural_order)
+    ['a', 'a9', 'a10', 'b/1']
+    """
+    pieces = ([piece for piece in re.split(r"(\d+)", part) if piece] for part in path.replace(os.sep, "/").split("/"))
+    return [
+        [(0, int(piece), piece) if piece.isdecimal() and piece.isascii() else (1, 0, piece) for piece in part]
+        for part in pieces
+    ]
+
+
+def _each_once(files: Sequence[InputFile]) -> list[InputFile]:
+    """The files without those that are others by another name: their rows would count twice."""
+    once: dict[str, InputFile] = {}
+    repeated = []
+    for file in files:
+        first = once.setdefault(_real_name(file.path), file)
+        if first is not file:
+            repeated.append((file.path, first.path))
+    if repeated:
+        again, first_path = repeated[0]
+        same = "is given several times" if again == first_path else f"is the same file as {shown(first_path)}"
+        more = f"; so are {len(repeated) - 1:,} more" if len(repeated) > 1 else ""
+        warn_user(f"{shown(again)}: {same}{more}: its rows are read once. To count rows several times, use weights.")
+    return list(once.values())
+
+
+def _real_name(place: Location) -> str:
+    """A name that is the same whatever links lead to a file."""
+    return str(place) if isinstance(place, RemoteFile) or place == STANDARD_INPUT else os.path.realpath(place)
+
+
+def _files_of(place: Location) -> list[InputFile]:
+    if isinstance(place, RemoteFile):
+        return _remote_files(place)
+    if place == STANDARD_INPUT:
+        return [InputFile(place)]
+    try:
+        return _local_files(place)
+    except OSError as error:
+        raise DataError(f"{place}: cannot be read ({error.strerror or error})") from error
+
+
+def _local_files(place: Path) -> list[InputFile]:
+    again: _Again = []
+    if place.is_dir():
+        files = _data_files(place, _below(place, again))
+    elif place.exists() or not _WILDCARD.search(str(place)):
+        files = [place]
+    else:
+        files = sorted(_matching(place, again), key=lambda path: natural_order(str(path)))
+    if again:
+        link, folder = again[0]
+        links = f" ({len(again) - 1:,} more folders are such links)" if len(again) > 1 else ""
+        warn_user(f"{link}: is the same folder as {folder}: its files are read once{links}.")
+    return [_local(path) for path in files]
+
+
+def _matching(pattern: Path, again: _Again) -> list[Path]:
+    matching = [path for path in map(Path, dict.fromkeys(_names_of(pattern, again))) if _is_visible(path, pattern)]
+    files = [path for path in matching if not path.is_dir()]
+    if not files:
+        folders = [path for path in matching if path.is_dir()]
+        files = [path for folder in folders for path in _data_files(folder, _below(folder, again))]
+    if not files:
+        raise DataError(f"{pattern}: no file matches{_hint(pattern)}")
+    return files
+
+
+def _local(path: Path) -> InputFile:
+    if not path.exists() or not path.is_file():  # a pipe; what does not exist is an error when it is opened
+        return InputFile(path)
+    status = path.stat()
+    return InputFile(path, status.st_size, status.st_mtime_ns)
+
+
+def _below(folder: Path, again: _Again, entered: dict[str, Path] | None = None) -> Iterator[Path]:
+    """The files of a folder and its subfolders; those that links lead to again are added to ``again``."""
+    entered = {_real_name(folder): folder} if entered is None else entered
+    for path in sorted(folder.iterdir(), key=lambda path: natural_order(path.name)):
+        if path.name.startswith((".", "_")):
+            continue
+        if not path.is_dir():
+            yield path
+        elif _is_new(path, again, entered):
+            yield from _below(path, again, entered)
+
+
+def _names_of(pattern: Path, again: _Again) -> Iterator[str]:
+    """Paths that match a pattern, as `glob` finds them, but ``**`` enters a folder once, whatever links lead to it."""
+    parts = pattern.parts
+    if "**" not in parts:
+        yield from glob.glob(str(pattern))  # noqa: PTH207 (pathlib finds hidden files too)
+        return
+    at = parts.index("**")
+    rest = list(dropwhile(lambda part: part == "**", parts[at:])) or ["*"]
+    for top in map(Path, _names_of(Path(*parts[:at]), again)):
+        for folder in _folders(top, again, {_real_name(top): top}) if top.is_dir() else ():
+            yield from _names_of(Path(glob.escape(str(folder)), *rest), again)
+
+
+def _folders(folder: Path, again: _Again, entered: dict[str, Path]) -> Iterator[Path]:
+    """A folder and its subfolders."""
+    yield folder
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and not path.name.startswith(".") and _is_new(path, again, entered):
+            yield from _folders(path, again, entered)
+
+
+def _is_new(folder: Path, again: _Again, entered: dict[str, Path]) -> bool:
+    first = entered.setdefault(_real_name(folder), folder)
+    if first is not folder:
+        again.append((folder, first))
+    return first is folder
+
+
+def _is_visible(path: Path, pattern: Path) -> bool:
+    """Whether no part of a path begins with ``_``, unless one of the pattern does, or has no wildcards."""
+    given = set(pattern.parts)
+    hidden = any(part.startswith("_") and part not in given for part in path.parts)
+    return not hidden or any(part.startswith("_") and _WILDCARD.search(part) for part in given)
+
+
+def _data_files(folder: Location, files: Iterable[Any]) -> list[Any]:
+    """The files with an extension of a format, or all if none has one; an error if there are several formats."""
+    known = {suffix: reader.name for reader in readers().values() for suffix in reader.suffixes}
+    files = list(files)
+    formats: dict[str, Any] = {}
+    for file in files:
+        suffix = format_suffix(file)
+        if suffix in known:
+            formats.setdefault(known[suffix], file)
+    if len(formats) > 1:
+        (one, first), (other, second) = list(formats.items())[:2]
+        raise DataError(
+            f"{shown(folder)}: has files of several formats: {first} is {one}, and {second} is {other}. Give a pattern "
+            f"such as {shown(folder).rstrip('/')}/*{format_suffix(first)}"
+        )
+    if not files:
+        raise DataError(f"{shown(folder)}: is a folder without data files; names that begin with . or _ are left out")
+    return [file for file in files if not formats or format_suffix(file) in known]
+
+
+def _hint(pattern: Path) -> str:
+    """What a pattern may have meant: a folder that is not there, or the extension of files that are."""
+    parts = pattern.parts
+    fixed = next(index for index, part in enumerate(parts) if _WILDCARD.search(part))
+    folder = Path(*parts[:fixed])
+    for index in range(1, fixed + 1):
+        if not Path(*parts[:index]).is_dir():
+            missing = Path(*parts[:index])
+            near = missing.parent.is_dir() and difflib.get_close_matches(
+                missing.name, [path.name for path in missing.parent.iterdir()], n=1
+            )
+            return f": the folder {missing} does not exist" + (f"; did you mean {near[0]}?" if near else "")
+    others = [path.name for path in _below(folder, [])] if folder.is_dir() else []
+    return f": the folder {folder} has {others[0]}" if others else f": the folder {folder} has no data files"
+
+
+def _remote_files(place: RemoteFile) -> list[InputFile]:
+    from pyarrow import fs
+
+    plain, options = place.without_options()
+    pattern = _WILDCARD.search(plain)
+    base = plain[: plain.rindex("/", 0, pattern.start()) + 1] if pattern else plain
+    try:
+        system, path = RemoteFile(base + options).file_system()
+        info = system.get_file_info(path.rstrip("/") if pattern else path)
+        if info.type == fs.FileType.File:
+            return [_remote(place, info)]
+        if info.type == fs.FileType.NotFound:
+            missing = "the folder of the pattern does not exist" if pattern else "no such file or folder"
+            raise DataError(f"{place}: {missing}")
+        infos = [
+            (file.path[len(info.path) :].strip("/"), file)
+            for file in system.get_file_info(fs.FileSelector(info.path, recursive=True))
+            if file.type == fs.FileType.File
+        ]
+    except OSError as error:
+        raise DataError(f"{place}: cannot be listed ({error})") from error
+    known = {
+        RemoteFile(f"{base.rstrip('/')}/{name}{options}"): file
+        for name, file in sorted(infos, key=lambda pair: natural_order(pair[0]))
+        if _is_wanted(name, plain[len(base) :] if pattern else None)
+    }
+    if pattern and not known:
+        raise DataError(f"{place}: no file matches; {base} has {len(infos):,} files")
+    return [_remote(file, known[file]) for file in (known if pattern else _data_files(place, known))]
+
+
+def _remote(file: RemoteFile, info: Any) -> InputFile:
+    return InputFile(file, info.size, info.mtime_ns)
+
+
+def _is_wanted(name: str, pattern: str | None) -> bool:
+    parts = PurePosixPath(name).parts
+    if pattern is None:
+        return not any(part.startswith((".", "_")) for part in parts)
+    return _matches(parts, pattern.split("/"))
+
+
+def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether the parts of a path match those of a pattern; ``**`` stands for any number of folders."""
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        further = bool(parts) and not parts[0].startswith((".", "_")) and _matches(parts[1:], pattern)
+        return further or _matches(parts, pattern[1:])
+    if not parts or (parts[0].startswith((".", "_")) and not pattern[0].startswith((".", "_"))):
+        return False
+    return fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
