@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
     from sgdone.losses import CustomLoss
     from sgdone.model_file import load, save
-    from sgdone.readers.file_input import files
-    from sgdone.readers.row_input import batches
+    from sgdone.readers.row_input import batches, files
     from sgdone.tables.table_encoder import TableEncoder
 else:
     # Names are imported when first used: `sgdone --help` waits for neither Numba nor scikit-learn.
@@ -23,7 +22,7 @@ else:
         "SGDRegressor": "estimators",
         "TableEncoder": "tables.table_encoder",
         "batches": "readers.row_input",
-        "files": "readers.file_input",
+        "files": "readers.row_input",
         "load": "model_file",
         "save": "model_file",
     }

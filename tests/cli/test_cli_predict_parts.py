@@ -11,7 +11,7 @@ import pytest
 from cli.files import write_csv
 from sgdone.cli import part_scores
 from sgdone.cli.prediction_file import CsvPredictions, PredictedPart
-from sgdone.readers import part_sizes, text_blocks
+from sgdone.readers import table_from_arrow, text_blocks
 
 SMALL = ("--max-memory", "1MB")
 
@@ -20,7 +20,7 @@ SMALL = ("--max-memory", "1MB")
 def parts(monkeypatch):
     """Read a few hundred rows at a time."""
     monkeypatch.setattr(text_blocks, "BLOCK", 2**14)
-    monkeypatch.setattr(part_sizes, "PART_ROWS", 300)
+    monkeypatch.setattr(table_from_arrow, "PART_ROWS", 300)
 
 
 @pytest.fixture

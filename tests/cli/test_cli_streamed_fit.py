@@ -13,7 +13,7 @@ from sgdone.cli import streamed_fit
 from sgdone.cli.progress import ProgressLine, reading_text
 from sgdone.interfaces.progress import Progress
 from sgdone.newton.exact_phase import ExactFromDisk
-from sgdone.readers import line_blocks, text_blocks
+from sgdone.readers import numeric_lines, text_blocks
 from sgdone.state_file import read_checkpoint
 from tiers import fast_first
 
@@ -270,7 +270,7 @@ def test_all_cells_of_a_file_that_fits_decide_its_types(sgdone, rng, tmp_path, m
 @pytest.mark.parametrize("kind", ["svm", "vw"])
 def test_features_that_come_later(sgdone, rng, tmp_path, monkeypatch, kind):
     """Held-out and test rows have all features, in whichever part they are."""
-    monkeypatch.setattr(line_blocks, "BLOCK", 2**12)
+    monkeypatch.setattr(numeric_lines, "BLOCK", 2**12)
     X, lines = rng.standard_normal((6000, 4)).round(2), []
     y = np.where(X[:, 0] > 0, 1, -1)
     for k, row in enumerate(X):

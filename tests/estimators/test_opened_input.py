@@ -29,7 +29,7 @@ def rows_in(head):
 
 
 def test_little_is_read_of_large_files(large, monkeypatch):
-    monkeypatch.setattr("sgdone.readers.line_blocks.BLOCK", 1 << 16)
+    monkeypatch.setattr("sgdone.readers.numeric_lines.BLOCK", 1 << 16)
     source = large([0, 1])
     assert source.total_bytes > 4 * 0.25 * MEMORY
     few, more = OpenedInput.of(source, quickly=True), OpenedInput.of(source)
@@ -42,7 +42,7 @@ def test_little_is_read_of_large_files(large, monkeypatch):
 
 
 def test_of_many_classes_more_rows_are_read(large, monkeypatch):
-    monkeypatch.setattr("sgdone.readers.line_blocks.BLOCK", 1 << 16)
+    monkeypatch.setattr("sgdone.readers.numeric_lines.BLOCK", 1 << 16)
     opened = OpenedInput.of(large([0, 1, 2]), quickly=True)
     before = rows_in(opened.head)
     assert opened.labels().tolist() == [0, 1, 2]

@@ -15,9 +15,9 @@ import sgdone
 from full_disk import files_of_at_most
 from sgdone import LinearClassifier
 from sgdone.machine.memory import NotEnoughMemoryError
-from sgdone.readers import part_sizes
-from sgdone.readers.file_input import FileInput
-from sgdone.readers.files import DataError
+from sgdone.readers import table_from_arrow
+from sgdone.readers.reading import DataError
+from sgdone.readers.row_input import FileInput
 from sgdone.rows import block_cache
 from sgdone.stopping import MaxPasses
 from tiers import fast_first, slow
@@ -128,7 +128,7 @@ def test_a_reader_that_fails(paths, tmp_path, monkeypatch, error, at):
                 raise error
             yield table
 
-    monkeypatch.setattr(part_sizes, "PART_ROWS", 1000)
+    monkeypatch.setattr(table_from_arrow, "PART_ROWS", 1000)
     with monkeypatch.context() as broken:
         broken.setattr(FileInput, "tables", failing)
         with pytest.raises(type(error)) as caught:

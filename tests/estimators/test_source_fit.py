@@ -23,7 +23,7 @@ from source_problems import (
 )
 
 from sgdone import LinearClassifier, LinearRegressor, files
-from sgdone.readers import part_sizes, row_input, text_blocks
+from sgdone.readers import row_input, table_from_arrow, text_blocks
 from sgdone.stopping import Gain, MaxPasses
 from tiers import fast_first, slow
 
@@ -59,7 +59,7 @@ def test_the_split_into_files_does_not_matter(rows, expected, tmp_path, cuts, fo
 
 @pytest.mark.parametrize("group", fast_first(1, [100, 1000, 20_000]))
 def test_row_groups_and_parts_do_not_matter(rows, expected, tmp_path, monkeypatch, group):
-    monkeypatch.setattr(part_sizes, "PART_ROWS", 777)
+    monkeypatch.setattr(table_from_arrow, "PART_ROWS", 777)
     paths = write(table_of(*rows), tmp_path / "rows.parquet", (5000,), row_group_size=group)
     assert bits(fitted(from_files(paths))) == bits(expected)
 
@@ -137,7 +137,7 @@ def test_a_kept_cache_is_used_again(rows, expected, tmp_path, monkeypatch):
     paths, cache = write(table_of(*rows), tmp_path / "rows.parquet"), tmp_path / "cache"
     fitted(from_files(paths, cache=cache))
     written = (cache / "rows.arrow").stat().st_mtime_ns
-    from sgdone.readers.file_input import FileInput
+    from sgdone.readers.row_input import FileInput
 
     monkeypatch.setattr(FileInput, "tables", None)  # it is not read
     again = fitted(from_files(paths, cache=cache))

@@ -10,7 +10,7 @@ from scipy import sparse
 from source_problems import MEMORY, NAMES, bits, fitted, frame, from_batches, from_files, numbers, table_of, write
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, batches
-from sgdone.readers import part_sizes
+from sgdone.readers import table_from_arrow
 from sgdone.stopping import MaxPasses
 from tiers import slow
 
@@ -184,7 +184,7 @@ def test_rows_of_weight_0_at_first(rows):
 
 
 def test_partial_fit_on_files_is_partial_fit_on_their_rows(rows, tmp_path, monkeypatch):
-    monkeypatch.setattr(part_sizes, "PART_ROWS", 999)
+    monkeypatch.setattr(table_from_arrow, "PART_ROWS", 999)
     X, y = rows
     paths = write(table_of(X, y), tmp_path / "rows.parquet", (5000,))
     one = LinearClassifier(random_state=0).partial_fit(from_files(paths))
@@ -207,7 +207,7 @@ def test_methods_that_need_rows_in_memory_say_so(rows, tmp_path):
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "predict_log_proba"])
 def test_predictions_come_part_by_part(rows, tmp_path, method, monkeypatch):
-    monkeypatch.setattr(part_sizes, "PART_ROWS", 3000)
+    monkeypatch.setattr(table_from_arrow, "PART_ROWS", 3000)
     X, y = rows
     model = LinearClassifier(random_state=0).fit(frame(X[:500]), y[:500])
     (path,) = write(table_of(X, y).drop_columns(["y"]), tmp_path / "new.parquet")

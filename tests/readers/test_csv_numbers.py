@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdone.readers.column_choice import Columns
-from sgdone.readers.csv_cells import CellParser, decide_types
-from sgdone.readers.csv_numbers import NumberColumns
-from sgdone.readers.csv_records import FirstRecord
+from sgdone.readers.formats.csv.cells import CellParser, NumberColumns, decide_types
+from sgdone.readers.formats.csv.records import FirstRecord
 from sgdone.readers.table import DataError, ReadOptions
 from sgdone.readers.text_blocks import TextBlock
 from tiers import examples

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from sgdone.machine import memory
-from sgdone.readers.files import DataError, read
+from sgdone.readers.reading import DataError, read
 
 
 @pytest.fixture
@@ -261,7 +261,7 @@ def test_a_small_file_of_many_rows_stops_in_time(tmp_path, monkeypatch, rows):
 
 
 def test_a_header_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("sgdone.readers.csv_records._LONGEST_HEADER", 1000)
+    monkeypatch.setattr("sgdone.readers.formats.csv.records._LONGEST_HEADER", 1000)
     (tmp_path / "t.csv").write_text("a" * 1001)
     with pytest.raises(DataError, match="line 1: is longer than 0"):
         read(tmp_path / "t.csv")
@@ -271,7 +271,7 @@ def test_memory_that_runs_out_is_a_data_error(file, monkeypatch):
     def fail(*_args, **_kwargs):
         raise pa.ArrowMemoryError("malloc of size 131136 failed")
 
-    monkeypatch.setattr("sgdone.readers.formats.delimited.arrow_csv.read_csv", fail)
+    monkeypatch.setattr("sgdone.readers.formats.csv.reader.arrow_csv.read_csv", fail)
     message = (
         r"t\.csv: does not fit into the .* of memory that are available \(malloc of size 131136 failed\): use fewer"
     )

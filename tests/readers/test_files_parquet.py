@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgdone.machine import memory
-from sgdone.readers.files import DataError, read
+from sgdone.readers.reading import DataError, read
 
 
 @pytest.fixture

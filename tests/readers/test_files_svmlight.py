@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from sgdone.machine import memory
-from sgdone.readers.files import DataError, read
+from sgdone.readers.reading import DataError, read
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
-from sgdone.readers.compressed_files import opened
-from sgdone.readers.files import DataError, read, read_parts
+from sgdone.readers.byte_streams import opened
 from sgdone.readers.input_files import InputFile, input_files, natural_order, total_bytes
 from sgdone.readers.locations import RemoteFile
+from sgdone.readers.reading import DataError, read, read_parts
 from sgdone.readers.table import ReadOptions
 
 

@@ -20,9 +20,9 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
 
-from sgdone.readers import part_sizes, text_blocks
-from sgdone.readers.files import DataError, read, read_parts
+from sgdone.readers import table_from_arrow, text_blocks
 from sgdone.readers.input_files import input_files
+from sgdone.readers.reading import DataError, read, read_parts
 from sgdone.readers.table import ReadOptions
 
 N_ROWS = 101
@@ -97,7 +97,7 @@ def assert_same(tables, whole):
 def small_parts(monkeypatch):
     monkeypatch.setattr(text_blocks, "HEAD", 2000)
     monkeypatch.setattr(text_blocks, "BLOCK", 700)
-    monkeypatch.setattr(part_sizes, "PART_ROWS", 13)
+    monkeypatch.setattr(table_from_arrow, "PART_ROWS", 13)
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -238,7 +238,7 @@ def test_standard_input(tmp_path, monkeypatch, form, compression):
 @pytest.mark.slow
 def test_standard_input_of_a_process():
     code = (
-        "from sgdone.readers.files import read_parts\n"
+        "from sgdone.readers.reading import read_parts\n"
         "from sgdone.readers.input_files import input_files\n"
         "from sgdone.readers.table import ReadOptions\n"
         "files = input_files('-')\n"
@@ -302,7 +302,7 @@ def test_memory_stays_flat(tmp_path):
     files = input_files(tmp_path)
     for table in read_parts(files, ReadOptions(files[0].path)):
         used.append(pa.total_allocated_bytes() - before)
-        assert table.X.nbytes <= part_sizes.PART_BYTES
+        assert table.X.nbytes <= table_from_arrow.PART_BYTES
     assert len(used) > 20
-    assert max(used) < 4 * part_sizes.PART_BYTES
+    assert max(used) < 4 * table_from_arrow.PART_BYTES
     assert text_blocks.HEAD < 200_000_000

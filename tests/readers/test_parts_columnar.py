@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 
-from sgdone.readers.files import DataError, read, read_parts
 from sgdone.readers.input_files import input_files
+from sgdone.readers.reading import DataError, read, read_parts
 from sgdone.readers.table import ReadOptions
 
 

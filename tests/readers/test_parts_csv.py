@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdone.readers import text_blocks
-from sgdone.readers.files import DataError, read, read_parts
 from sgdone.readers.input_files import input_files
+from sgdone.readers.reading import DataError, read, read_parts
 from sgdone.readers.table import ReadOptions
 from sgdone.readers.text_blocks import whole_rows
 

@@ -5,10 +5,10 @@ import json
 import pyarrow as pa
 import pytest
 
-from sgdone.readers import json_cells, text_blocks
-from sgdone.readers.files import DataError, read, read_parts
+from sgdone.readers import text_blocks
 from sgdone.readers.formats import json_lines
 from sgdone.readers.input_files import input_files
+from sgdone.readers.reading import DataError, read, read_parts
 from sgdone.readers.table import ReadOptions
 
 
@@ -141,7 +141,7 @@ def test_errors_at_the_beginning(file, lines, message):
 
 
 def test_long_lines(file, monkeypatch):
-    monkeypatch.setattr("sgdone.readers.json_cells._PIECE", 64)
+    monkeypatch.setattr("sgdone.readers.formats.json_lines._PIECE", 64)
     path = file(*[{**ROW, "b": "x" * 1000}] * 3)
     assert column(parts(path), "b").to_pylist() == ["x" * 1000] * 3
 
@@ -149,19 +149,18 @@ def test_long_lines(file, monkeypatch):
 @pytest.mark.slow
 def test_one_line_with_many_keys(file, monkeypatch):
     """The other lines lack its keys: Arrow makes tables of few of them at a time."""
-    for place in (json_cells, json_lines):
-        monkeypatch.setattr(place, "CELLS", 2000)
+    monkeypatch.setattr(json_lines, "CELLS", 2000)
     monkeypatch.setattr(text_blocks, "_LONGEST_TIMES_LINES", 2**14)
     monkeypatch.setattr(text_blocks, "BLOCK", 2**23)
     monkeypatch.setattr(text_blocks, "HEAD", 2**26)
-    made, arrow_read = [], json_cells.arrow_read
+    made, arrow_read = [], json_lines.arrow_read
 
     def counted(*arguments):
         table = arrow_read(*arguments)
         made.append(table.num_rows * table.num_columns)
         return table
 
-    monkeypatch.setattr(json_cells, "arrow_read", counted)
+    monkeypatch.setattr(json_lines, "arrow_read", counted)
     lines = [{"a": row, "y": row % 2} for row in range(500)]
     lines.insert(300, {f"k{key}": key for key in range(300)} | {"y": 1})
     path = file(*lines)

@@ -14,8 +14,8 @@ import pytest
 from sgdone import LinearClassifier, LinearRegressor, files
 from sgdone.message_text import RowError
 from sgdone.readers import row_input
-from sgdone.readers.files import DataError, read_parts
 from sgdone.readers.input_files import input_files
+from sgdone.readers.reading import DataError, read_parts
 from sgdone.readers.table import ReadOptions
 from sgdone.readers.text_blocks import TextBlock, row_lines
 

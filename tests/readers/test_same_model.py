@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgdone import LinearClassifier
-from sgdone.readers.files import read
+from sgdone.readers.reading import read
 
 N = 120
 

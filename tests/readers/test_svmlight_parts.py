@@ -11,9 +11,9 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
-from sgdone.readers import line_blocks, line_parts
-from sgdone.readers.files import DataError, read
+from sgdone.readers import numeric_lines
 from sgdone.readers.formats.svmlight import read_svmlight_parts
+from sgdone.readers.reading import DataError, read
 from sgdone.readers.table import ReadOptions
 from tiers import slow
 
@@ -72,8 +72,8 @@ def in_pieces(monkeypatch):
     """Sets the size of blocks and the number of threads."""
 
     def change(block, threads):
-        monkeypatch.setattr(line_blocks, "BLOCK", block)
-        monkeypatch.setattr(line_parts, "n_threads", lambda: threads)
+        monkeypatch.setattr(numeric_lines, "BLOCK", block)
+        monkeypatch.setattr(numeric_lines, "n_threads", lambda: threads)
 
     return change
 

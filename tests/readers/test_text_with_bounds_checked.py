@@ -19,11 +19,11 @@ import numpy as np
 import pyarrow as pa
 from readers import test_svmlight_parts, test_vw
 from kernels.test_decimal_number import HALFWAY, HARD, read
-from sgdone.readers import line_blocks
+from sgdone.readers import numeric_lines
 from sgdone.rows.column_numbers import ColumnNumbers
 from sgdone.matrices.csr import with_unique_entries
-from sgdone.readers.csv_numbers import NumberColumns
-from sgdone.readers.csv_records import FirstRecord
+from sgdone.readers.formats.csv.cells import NumberColumns
+from sgdone.readers.formats.csv.records import FirstRecord
 from sgdone.readers.text_blocks import TextBlock
 from sgdone.readers.formats.svmlight import read_svmlight_parts
 from sgdone.readers.formats.vw import read_vw_parts
@@ -33,7 +33,7 @@ out = list(read(HARD + HALFWAY))
 file = Path(sys.argv[1]).with_suffix(".txt")
 options = ReadOptions(file)
 for block in (1 << 6, 1 << 16):
-    line_blocks.BLOCK = block
+    numeric_lines.BLOCK = block
     for reader, module in ((read_svmlight_parts, test_svmlight_parts), (read_vw_parts, test_vw)):
         for bits in (None, 3):
             file.write_bytes(module.random_text(5, 40))

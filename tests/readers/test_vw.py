@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from sklearn.utils import murmurhash3_32
 
-from sgdone.readers import line_blocks, line_parts, name_columns
-from sgdone.readers.files import DataError, read
+from sgdone.readers import numeric_lines
+from sgdone.readers.formats import vw
 from sgdone.readers.formats.vw import read_vw_parts
+from sgdone.readers.reading import DataError, read
 from sgdone.readers.table import ReadOptions
 from tiers import slow
 
@@ -34,9 +35,9 @@ def in_pieces(monkeypatch):
     """Sets the size of blocks and the number of threads."""
 
     def change(block, threads):
-        monkeypatch.setattr(line_blocks, "BLOCK", block)
-        monkeypatch.setattr(line_parts, "n_threads", lambda: threads)
-        monkeypatch.setattr(name_columns, "_FIRST_SIZE", 2)
+        monkeypatch.setattr(numeric_lines, "BLOCK", block)
+        monkeypatch.setattr(numeric_lines, "n_threads", lambda: threads)
+        monkeypatch.setattr(vw, "_FIRST_SIZE", 2)
 
     return change
 

@@ -16,8 +16,8 @@ from sgdone.datasets import DatasetNotFound
 from sgdone.datasets.lookup import parse
 from sgdone.losses.learning_task import Task, task_of
 from sgdone.message_text import counted
-from sgdone.readers.files import read
 from sgdone.readers.locations import Location
+from sgdone.readers.reading import read
 from sgdone.readers.row_places import Place, places_among
 from sgdone.readers.table import DataError, Table, reads_as_number, shortened
 from sgdone.rows.label_kinds import as_classes

@@ -14,12 +14,11 @@ from sgdone.cli.errors import usage
 from sgdone.cli.file_options import FileOptions
 from sgdone.cli.input_data import InputData, is_dataset, load, of_table
 from sgdone.estimators.opened_input import OpenedInput
-from sgdone.readers.compressed_files import can_be_read_again, is_compressed
-from sgdone.readers.file_input import FileInput
-from sgdone.readers.files import format_of
+from sgdone.readers.byte_streams import can_be_read_again, is_compressed
 from sgdone.readers.input_files import InputFile, input_files
 from sgdone.readers.occurring_columns import names_of, occurring, select
-from sgdone.readers.row_input import all_rows
+from sgdone.readers.reading import format_of
+from sgdone.readers.row_input import FileInput, all_rows
 from sgdone.readers.table import DataError, ReadOptions, Table
 
 #: Bytes of memory that a byte of a file becomes at most: a cell of a text is a character, and a number of eight bytes;

@@ -17,7 +17,7 @@ from sgdone.cli.opened_data import file_input, named
 from sgdone.cluster import Engine, PartitionError, Rounds, RowFacts, facts_of_rows
 from sgdone.cluster.tables import KindsOfColumns, KindVotes
 from sgdone.readers.file_parts import FilePart, FileParts, file_parts
-from sgdone.readers.files import format_of
+from sgdone.readers.reading import format_of
 from sgdone.tables.kinds import Kind
 
 #: Most columns of svmlight files: each is a coefficient, and several vectors of them are sent and kept.

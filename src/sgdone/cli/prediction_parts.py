@@ -20,8 +20,8 @@ from sgdone.cli.input_data import (
 from sgdone.cli.opened_data import file_input, is_small, named
 from sgdone.cli.scores import Model
 from sgdone.machine.background import in_background
-from sgdone.readers.file_input import FileInput
-from sgdone.readers.files import read_as_written, read_parts, written_parts
+from sgdone.readers.reading import read_as_written, read_parts, written_parts
+from sgdone.readers.row_input import FileInput
 
 #: Parts that are read ahead of predictions.
 _AHEAD = 2

@@ -10,12 +10,12 @@ import pyarrow as pa
 from scipy import sparse
 
 from sgdone.matrices.csr import with_unique_entries
+from sgdone.readers.byte_streams import can_be_read_again, head_of
 from sgdone.readers.column_choice import Columns
-from sgdone.readers.compressed_files import can_be_read_again, head_of
-from sgdone.readers.files import same_format
 from sgdone.readers.input_files import InputFile
 from sgdone.readers.locations import shown
 from sgdone.readers.reader import readers
+from sgdone.readers.reading import same_format
 from sgdone.readers.table import ReadOptions, Table, concatenated
 from sgdone.tables.string_cells import without_gap_words
 

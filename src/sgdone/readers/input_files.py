@@ -1,4 +1,4 @@
-"""From paths, patterns, folders and addresses to the files that they name, in an order that does not change."""
+"""Data files that paths, patterns, folders and addresses name, in an order that does not change."""
 
 import difflib
 import glob
@@ -10,13 +10,52 @@ from fnmatch import fnmatchcase
 from itertools import dropwhile
 from pathlib import Path, PurePosixPath
 from typing import Any, final
+from urllib.parse import unquote, urlsplit
 
-from sgdone.readers.addresses import Given, location
-from sgdone.readers.compressed_files import format_suffix
+from sgdone.readers.byte_streams import format_suffix
 from sgdone.readers.locations import STANDARD_INPUT, Location, RemoteFile, shown
 from sgdone.readers.reader import readers
 from sgdone.readers.table import DataError
 from sgdone.tables.warn_user import warn_user
+
+#: Schemes of addresses that pyarrow opens.
+REMOTE_SCHEMES = ("abfs", "abfss", "gcs", "gs", "hdfs", "s3", "viewfs")
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")
+
+#: What users give: a path, a pattern or an address.
+Given = str | os.PathLike[str] | RemoteFile
+
+
+def location(path: Given) -> Location:
+    """The place that a path or an address names.
+
+    Examples
+    --------
+    >>> location("file:///data/a%20b.csv").as_posix(), str(location("s3://clicks/day-1.csv"))
+    ('/data/a b.csv', 's3://clicks/day-1.csv')
+    >>> location("https://example.org/t.csv")
+    Traceback (most recent call last):
+        ...
+    sgdone.readers.table.DataError: https://example.org/t.csv: addresses with https: cannot be read: download the file \
+first. Supported are files and folders, - for standard input, and file:, abfs:, abfss:, gcs:, gs:, hdfs:, s3:, viewfs:
+    """
+    if isinstance(path, RemoteFile):
+        return path
+    text = os.fspath(path)
+    found = _SCHEME.match(text)
+    if found is None:
+        return Path(text)
+    scheme = found[1].lower()
+    if scheme == "file":
+        return Path(unquote(urlsplit(text).path))
+    if scheme in REMOTE_SCHEMES:
+        return RemoteFile(text)
+    known = ", ".join(f"{name}:" for name in ("file", *REMOTE_SCHEMES))
+    raise DataError(
+        f"{text}: addresses with {scheme}: cannot be read: download the file first. Supported are files and folders, "
+        f"- for standard input, and {known}"
+    )
+
 
 #: Folders that have been met before, by another name, and these names.
 _Again = list[tuple[Path, Path]]

@@ -69,7 +69,7 @@ class Table:
 @final
 @dataclass(frozen=True)
 class ReadOptions:
-    """Parameters of :func:`sgdone.readers.files.read`."""
+    """Parameters of :func:`sgdone.readers.reading.read`."""
 
     path: Location
     label: str | None = None

@@ -18,8 +18,8 @@ from sgdone.cli.fit import fit_and_report
 from sgdone.cli.fit_arguments import CheckpointOptions, FitArguments
 from sgdone.cli.options import Options
 from sgdone.readers import row_input
-from sgdone.readers.files import read, read_parts
 from sgdone.readers.input_files import input_files
+from sgdone.readers.reading import read, read_parts
 from sgdone.readers.table import DataError, ReadOptions
 
 from ..byte_changes import changed

@@ -13,8 +13,8 @@ from typing import Any
 from sgdone.cli.file_options import FileOptions
 from sgdone.cli.opened_data import file_input
 from sgdone.readers.file_parts import file_parts
-from sgdone.readers.files import read_parts
 from sgdone.readers.input_files import input_files
+from sgdone.readers.reading import read_parts
 from sgdone.readers.table import DataError, ReadOptions
 
 from ..case_kind import Kind, Note

@@ -9,8 +9,8 @@ from random import Random
 
 import pyarrow as pa
 
-from sgdone.readers.files import read, read_parts
 from sgdone.readers.input_files import input_files
+from sgdone.readers.reading import read, read_parts
 from sgdone.readers.table import DataError, ReadOptions
 
 from ..byte_changes import changed

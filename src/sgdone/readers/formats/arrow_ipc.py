@@ -6,15 +6,13 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from sgdone.readers.arrow_table import assemble, row_place
+from sgdone.readers.byte_streams import can_be_read_again, is_compressed, opened
 from sgdone.readers.column_choice import choose_columns
-from sgdone.readers.common_types import cast_columns, common_types
-from sgdone.readers.compressed_files import can_be_read_again, is_compressed, opened
-from sgdone.readers.file_set_columns import FileSetColumns
+from sgdone.readers.file_set_columns import FileSetColumns, cast_columns, common_types
 from sgdone.readers.locations import RemoteFile
-from sgdone.readers.part_sizes import parts_of
 from sgdone.readers.reader import FileLayout, Reader
 from sgdone.readers.table import DataError, ReadOptions, Table
+from sgdone.readers.table_from_arrow import assemble, parts_of, row_place
 
 _MARK = b"ARROW1"
 #: The mark at the beginning of a file, filled up to a multiple of eight bytes.

@@ -1,26 +1,255 @@
-"""Reader for JSON lines: an object a line, whose keys are the columns. Missing keys are missing values."""
+"""Reader for JSON lines: one object per line, whose keys are the columns. Missing keys are missing values."""
 
+import json
+import re
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain, count, islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import pyarrow as pa
+import pyarrow.json as arrow_json
 
 from sgdone.machine.memory import size_text
 from sgdone.message_text import counted
 from sgdone.readers import text_blocks
-from sgdone.readers.arrow_table import assemble
-from sgdone.readers.column_choice import Columns, choose_columns
-from sgdone.readers.compressed_files import opened
+from sgdone.readers.byte_streams import opened
+from sgdone.readers.column_choice import Columns, LabelCondition, choose_columns
 from sgdone.readers.file_set_columns import FileSetColumns
-from sgdone.readers.json_cells import CELLS, RecordParser, kinds_of
-from sgdone.readers.label_condition import LabelCondition
-from sgdone.readers.part_sizes import parts_of
+from sgdone.readers.formats.csv.columns import TIMESTAMP, as_type, timestamps
 from sgdone.readers.reader import FileLayout, Reader
 from sgdone.readers.row_places import Numbers, joined_places, numbered
-from sgdone.readers.table import ReadOptions, Table, listed
+from sgdone.readers.table import DataError, ReadOptions, Table, listed, shortened
+from sgdone.readers.table_from_arrow import assemble, parts_of
 from sgdone.readers.text_blocks import TextBlock, pieces_of, row_lines, whole_rows
+
+#: Bytes of the pieces of a block that Arrow parses at the same time.
+_PIECE = 2**20
+#: Cells of a table of a piece of a file.
+CELLS = 2**24
+_WHOLE, _NUMBER, _BOOLEAN, _STRING, _NESTED = (
+    "whole numbers",
+    "numbers",
+    "true and false",
+    "strings",
+    "lists or objects",
+)
+_TYPES = {_WHOLE: pa.float64(), _NUMBER: pa.float64(), _BOOLEAN: pa.bool_(), _STRING: pa.large_string()}
+_BLANK = re.compile(rb"\n[ \t\r]*\n")
+_NULL_LINE = re.compile(rb"(?:\A|\n)[ \t\r\n]*null")
+#: What to do with other JSON.
+ONE_OBJECT_A_LINE = "write one object a line (pandas: to_json(orient='records', lines=True))"
+
+
+def kinds_of(block: TextBlock, options: ReadOptions) -> dict[str, set[str]]:
+    """The keys of the objects of a block, each with the kinds of its values; nulls are of no kind."""
+    try:
+        schema = arrow_read(block, arrow_json.ParseOptions()).schema
+        return {field.name: _kinds_of_type(field.type) for field in schema}
+    except (pa.ArrowInvalid, UnicodeDecodeError):  # the second is for keys that are not UTF-8
+        return _kinds_one_by_one(block, options)
+
+
+def _kinds_one_by_one(block: TextBlock, options: ReadOptions) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for _, record in _records(block, options):
+        for name, value in record.items():
+            found.setdefault(name, set()).update(() if value is None else [_kind_of(value)])
+    return found
+
+
+def _kinds_of_type(kind: Any) -> set[str]:
+    types = pa.types
+    if types.is_null(kind):
+        return set()
+    if types.is_integer(kind):
+        return {_WHOLE}
+    if types.is_floating(kind):
+        return {_NUMBER}
+    if types.is_boolean(kind):
+        return {_BOOLEAN}
+    return {_NESTED if types.is_nested(kind) else _STRING}
+
+
+def _kind_of(value: Any) -> str:
+    if isinstance(value, bool):
+        return _BOOLEAN
+    if isinstance(value, int):
+        return _WHOLE
+    if isinstance(value, float):
+        return _NUMBER
+    return _STRING if isinstance(value, str) else _NESTED
+
+
+@final
+class RecordParser:
+    """Parses blocks of lines to columns of fixed types.
+
+    Parameters
+    ----------
+    kinds : dict
+        The kinds of values of each column in the first blocks.
+    columns : Columns
+        Those to read; an error names one that has nested values, or values of several kinds.
+    head : sequence of (TextBlock, ReadOptions)
+        The first blocks, whose strings may be dates.
+    """
+
+    def __init__(
+        self, kinds: dict[str, set[str]], columns: Columns, head: Sequence[tuple[TextBlock, ReadOptions]]
+    ) -> None:
+        options = head[0][1]
+        self._names, self._columns = set(kinds), columns
+        self._kinds = {name: _settled(kinds[name]) for name in columns.read()}
+        self._strict = self._names == set(columns.read())  # else other keys are ignored
+        self._dates: set[str] = set()
+        for name, kind in self._kinds.items():
+            if kind is None or kind == _NESTED:
+                raise self._mixed(name, kinds[name], head)
+        self._schema = pa.schema([(name, self._type_of(name)) for name in columns.read()])
+        texts = [name for name in columns.features if self._kinds[name] == _STRING and name not in options.as_strings]
+        self._dates = self._dates_among(texts, head) if texts else set()
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self._kinds)
+
+    def table(self, block: TextBlock, options: ReadOptions) -> Any:
+        """The columns of the rows of a block."""
+        behaviour = "error" if self._strict else "ignore"
+        try:
+            found = arrow_read(
+                block, arrow_json.ParseOptions(explicit_schema=self._schema, unexpected_field_behavior=behaviour)
+            )
+            found.validate(full=True)  # strings are UTF-8
+            self._check_lines(found, block, options)
+        except pa.ArrowInvalid as error:
+            raise self._fault(block, options, str(error)) from error
+        for name in self._dates:
+            dates = as_type(found.column(name), TIMESTAMP)
+            if dates is None:
+                raise self._not_a_date(name, block, options)
+            found = found.set_column(found.column_names.index(name), name, dates)
+        return found
+
+    def _type_of(self, name: str) -> Any:
+        kind = str(self._kinds[name])
+        is_label = name == self._columns.label and self._columns.condition is None
+        return pa.int64() if kind == _WHOLE and is_label else _TYPES[kind]
+
+    def _dates_among(self, names: list[str], head: Sequence[tuple[TextBlock, ReadOptions]]) -> set[str]:
+        possible, with_values = set(names), set[str]()
+        pieces = (
+            (piece, options) for block, options in head for piece in pieces_of(block, lambda: CELLS // self.n_columns)
+        )
+        for block, options in pieces:
+            if not block.text.strip():
+                continue
+            strings = self.table(block, options)
+            for name in list(possible):
+                dates = timestamps(strings.column(name), some_in_utc=False)
+                if dates is None:
+                    possible.discard(name)
+                elif dates.null_count < len(dates):
+                    with_values.add(name)
+        return possible & with_values
+
+    def _check_lines(self, table: Any, block: TextBlock, options: ReadOptions) -> None:
+        # Most blocks have no blank lines: the others are split.
+        has_blank = _BLANK.search(block.text) or not block.text.partition(b"\n")[0].strip()
+        if not has_blank and table.num_rows == block.text.count(b"\n"):
+            return
+        if table.num_rows != sum(1 for line in block.text.split(b"\n") if line.strip()):
+            raise self._fault(block, options, f"has several objects in a line: {ONE_OBJECT_A_LINE}")
+
+    def _mixed(self, name: str, kinds: set[str], head: Sequence[tuple[TextBlock, ReadOptions]]) -> DataError:
+        advice = "leave the column out with drop=, or convert its values"
+        first: str | None = None
+        for block, options in head:
+            for line, record in _records(block, options):
+                kind = None if record.get(name) is None else _kind_of(record[name])
+                if kind == _NESTED:
+                    value = shortened(json.dumps(record[name]))
+                    problem = f"{value} is a list or object, which is no value of a column"
+                    return options.error(f"{problem}: {advice}", place=f"line {line:,}, column {name!r}")
+                first = first or kind
+                if kind is not None and _settled({kind, str(first)}) is None:
+                    problem = f"{shortened(json.dumps(record[name]))} is not among {first}, as the values before it are"
+                    return options.error(f"{problem}: {advice}", place=f"line {line:,}, column {name!r}")
+        return head[0][1].error(f"has values of several kinds ({', '.join(sorted(kinds))})", place=f"column {name!r}")
+
+    def _fault(self, block: TextBlock, options: ReadOptions, otherwise: str) -> DataError:
+        """The error for the first line that cannot be read, or does not fit the columns."""
+        head = f"the first {size_text(text_blocks.HEAD)}"
+        for line, record in _records(block, options):
+            new = next((name for name in record if name not in self._names), None)
+            if self._strict and new is not None:
+                return options.error(
+                    f"the key {new!r} is in no line of {head}: leave it out with drop=, or name the columns to use "
+                    "with features=",
+                    place=f"line {line:,}",
+                )
+            for name, kind in self._kinds.items():
+                value = record.get(name)
+                fits = value is None or _kind_of(value) == kind or {kind, _kind_of(value)} == {_NUMBER, _WHOLE}
+                if not fits or (self._schema.field(name).type == pa.int64() and isinstance(value, float)):
+                    return options.error(
+                        f"{shortened(json.dumps(value))} does not fit: the column has only {kind} in {head}: write all "
+                        "of its values alike, or leave it out with drop=",
+                        place=f"line {line:,}, column {name!r}",
+                    )
+        return options.error(otherwise)
+
+    def _not_a_date(self, name: str, block: TextBlock, options: ReadOptions) -> DataError:
+        for line, record in _records(block, options):
+            value = record.get(name)
+            cell = pa.chunked_array([pa.array([value], pa.large_string())])
+            if as_type(cell, TIMESTAMP) is None:
+                return options.error(
+                    f"{shortened(str(value))!r} does not fit: the column has only dates in the first "
+                    f"{size_text(text_blocks.HEAD)}: correct it, or pass columns={{{name!r}: 'category'}}",
+                    place=f"line {line:,}, column {name!r}",
+                )
+        return options.error("dates with and without time zones", place=f"column {name!r}")
+
+
+def arrow_read(block: TextBlock, parse_options: Any) -> Any:
+    """Parse a block with Arrow: in pieces, or at once if a line is longer than a piece."""
+    if _NULL_LINE.search(block.text):
+        raise pa.ArrowInvalid("a line is null, not an object")  # Arrow crashes if it is the first of a piece
+    for size in (_PIECE, len(block.text) + 1):
+        try:
+            read_options = arrow_json.ReadOptions(block_size=size)
+            return arrow_json.read_json(pa.BufferReader(block.text), read_options, parse_options)
+        except pa.ArrowInvalid:
+            if size > len(block.text):
+                raise
+    raise AssertionError("unreachable")
+
+
+def _settled(kinds: set[str]) -> str | None:
+    """The kind of a column; None if its values are of several."""
+    if kinds <= {_WHOLE, _NUMBER} and len(kinds) == 2:
+        return _NUMBER
+    return next(iter(kinds), _STRING) if len(kinds) < 2 else None
+
+
+def _records(block: TextBlock, options: ReadOptions) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the line number and the object of each line."""
+    for number, line in enumerate(block.text.split(b"\n"), start=block.line):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except UnicodeDecodeError as error:
+            raise options.error("is not UTF-8: convert the file (iconv -t utf-8)", place=f"line {number:,}") from error
+        except (ValueError, RecursionError) as error:
+            raise options.error(f"is not JSON ({error}): {ONE_OBJECT_A_LINE}", place=f"line {number:,}") from error
+        if not isinstance(record, dict):
+            raise options.error(f"is not an object: {ONE_OBJECT_A_LINE}", place=f"line {number:,}")
+        yield number, record
+
 
 #: Lines of the first piece of a file, whose keys are not known.
 _FIRST_LINES = 256

@@ -8,15 +8,13 @@ from typing import Any
 import pyarrow as pa
 
 from sgdone.message_text import counted
-from sgdone.readers.arrow_table import assemble, row_place
+from sgdone.readers.byte_streams import can_be_read_again, is_compressed, opened
 from sgdone.readers.column_choice import Columns, choose_columns, named_columns
-from sgdone.readers.common_types import cast_columns, common_types
-from sgdone.readers.compressed_files import can_be_read_again, is_compressed, opened
-from sgdone.readers.file_set_columns import FileSetColumns
+from sgdone.readers.file_set_columns import FileSetColumns, cast_columns, common_types
 from sgdone.readers.locations import RemoteFile
-from sgdone.readers.part_sizes import part_rows, parts_of
 from sgdone.readers.reader import FileLayout, Reader
 from sgdone.readers.table import DataError, ReadOptions, Table
+from sgdone.readers.table_from_arrow import assemble, part_rows, parts_of, row_place
 
 _PIECE = 1 << 20
 #: Bytes that are read of a column at a time.

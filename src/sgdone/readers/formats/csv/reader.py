@@ -15,20 +15,18 @@ from sgdone.machine.memory import MemoryBudget
 from sgdone.machine.threads import mapped
 from sgdone.message_text import counted
 from sgdone.readers import text_blocks
-from sgdone.readers.arrow_table import assemble
+from sgdone.readers.byte_streams import can_be_read_again, opened
 from sgdone.readers.column_choice import Columns, choose_columns, named_columns
-from sgdone.readers.compressed_files import can_be_read_again, opened
-from sgdone.readers.csv_cells import CellParser, decide_types, strings_of
-from sgdone.readers.csv_columns import typed_column, typed_feature
-from sgdone.readers.csv_labels import typed_labels
-from sgdone.readers.csv_records import FirstRecord, broken_line, first_record, line_of, records, separator_of
 from sgdone.readers.file_set_columns import FileSetColumns
-from sgdone.readers.line_parts import n_threads
+from sgdone.readers.formats.csv.cells import CellParser, decide_types, strings_of
+from sgdone.readers.formats.csv.columns import typed_column, typed_feature, typed_labels
+from sgdone.readers.formats.csv.records import FirstRecord, broken_line, first_record, line_of, records, separator_of
 from sgdone.readers.locations import shown
-from sgdone.readers.part_sizes import parts_of
+from sgdone.readers.numeric_lines import n_threads
 from sgdone.readers.reader import FileLayout, Reader
 from sgdone.readers.row_places import numbered
 from sgdone.readers.table import DataError, ReadOptions, Table
+from sgdone.readers.table_from_arrow import assemble, parts_of
 from sgdone.readers.text_blocks import TextBlock, row_lines, whole_rows
 from sgdone.tables.number_values import warn_of_misprints
 from sgdone.tables.string_cells import Misprints

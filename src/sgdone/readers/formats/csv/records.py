@@ -10,7 +10,7 @@ from typing import IO, final
 
 from sgdone.machine.memory import size_text
 from sgdone.message_text import counted
-from sgdone.readers.compressed_files import format_suffix
+from sgdone.readers.byte_streams import format_suffix
 from sgdone.readers.table import DataError, ReadOptions
 from sgdone.readers.text_blocks import BYTE_ORDER_MARK, TextBlock
 

@@ -5,10 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from sgdone.machine.memory import available_memory, size_text
-from sgdone.readers.addresses import location
-from sgdone.readers.compressed_files import can_be_read_again, format_suffix, head_of
-from sgdone.readers.input_files import InputFile
-from sgdone.readers.json_cells import ONE_OBJECT_A_LINE
+from sgdone.readers.byte_streams import can_be_read_again, format_suffix, head_of
+from sgdone.readers.formats.json_lines import ONE_OBJECT_A_LINE
+from sgdone.readers.input_files import InputFile, location
 from sgdone.readers.locations import Location, shown
 from sgdone.readers.reader import readers
 from sgdone.readers.table import DataError, ReadOptions, Table, reads_as_number
@@ -39,7 +38,7 @@ def read(
 ) -> Table:
     r"""Read a file of features and labels.
 
-    The types of the columns of a CSV file follow from all of their cells: see :mod:`sgdone.readers.csv_columns`.
+    All cells of a column of a CSV file decide its type: see :mod:`sgdone.readers.formats.csv.columns`.
 
     Parameters
     ----------
