@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import sgdone
-from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, files, interruption
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, files
+from sgdone.machine import interruption
 from sgdone.interfaces.stop import Status
 from sgdone.run import driver
 
