@@ -9,7 +9,7 @@ import numpy as np
 from safetensors import numpy as safetensors
 
 from sgdone.state_file.codec import Decoder, Encoder
-from sgdone.state_file.file_bytes import header_of
+from sgdone.state_file.container import header_of
 from sgdone.sums.columns import ColumnMoments, EntryMoments
 from sgdone.sums.row_sum import MESSAGES, SHARED, message
 
