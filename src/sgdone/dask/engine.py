@@ -14,9 +14,8 @@ from dask.delayed import Delayed
 from dask.sizeof import sizeof
 
 from sgdone.cluster import Engine, Partition, PartitionError, encode_partition, merge_answers, partition_work
-from sgdone.cluster.answers import Answer, Parts
 from sgdone.cluster.engine import FAN_IN, groups_of
-from sgdone.cluster.messages import to_bytes
+from sgdone.cluster.messages import Answer, Parts, to_bytes
 
 #: Seconds between two looks at the workers while answers are awaited.
 _POLL = 1.0

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from dask.delayed import Delayed, delayed
 
-from sgdone.cluster.file_partition import read_partition
+from sgdone.cluster.partition import read_partition
 from sgdone.readers.file_parts import FilePart
 
 

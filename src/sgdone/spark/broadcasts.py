@@ -5,7 +5,7 @@ from typing import final
 
 from pyspark import Broadcast, SparkContext
 
-from sgdone.cluster.answers import Parts
+from sgdone.cluster.messages import Parts
 
 #: What a worker gets: bytes in its task, or a variable that it has from an earlier round.
 Sent = bytes | Broadcast[bytes]

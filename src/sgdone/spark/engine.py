@@ -7,8 +7,8 @@ from pyspark import Broadcast, StorageLevel
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentation
 
-from sgdone.cluster.answers import Parts
 from sgdone.cluster.engine import FAN_IN, Engine
+from sgdone.cluster.messages import Parts
 from sgdone.spark.broadcasts import KeptBroadcasts
 from sgdone.spark.jobs import OneRowABatch, collected
 from sgdone.spark.partition_bytes import FACTS, PIECE, SCHEMA

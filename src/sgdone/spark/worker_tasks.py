@@ -9,8 +9,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from sgdone.cluster import Partition, encode_partition, merge_answers, partition_work
-from sgdone.cluster.answers import Answer
-from sgdone.cluster.messages import to_bytes
+from sgdone.cluster.messages import Answer, to_bytes
 from sgdone.spark.broadcasts import Sent, received
 from sgdone.spark.partition_bytes import one_binary, partition_from, state_rows
 from sgdone.spark.row_columns import RowColumns, partition_of
