@@ -16,8 +16,7 @@ from sgdone.rows.source import Block
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
 from sgdone.steps.descent import Descent
-from sgdone.steps.step_size import StepSize
-from sgdone.steps.step_table import step_sizes
+from sgdone.steps.step_size import StepSize, step_sizes
 
 #: Steps of one call at most: a person may want to interrupt, and each step leaves two numbers.
 _MOST_STEPS = 1 << 14

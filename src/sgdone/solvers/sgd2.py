@@ -17,8 +17,7 @@ from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.skip import check_skip, skip_of
 from sgdone.solvers.state import State
 from sgdone.steps.bottou import Bottou
-from sgdone.steps.step_size import StepSize
-from sgdone.steps.step_table import step_sizes
+from sgdone.steps.step_size import StepSize, step_sizes
 
 #: Up to this sum of rates a shrinkage is linear in them.
 _LINEAR = 0.2

@@ -20,8 +20,7 @@ from sgdone.solvers.skip import check_skip, skip_of
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import run_method
 from sgdone.steps.bottou import Bottou
-from sgdone.steps.step_size import StepSize
-from sgdone.steps.step_table import step_sizes
+from sgdone.steps.step_size import StepSize, step_sizes
 
 
 @dataclass
