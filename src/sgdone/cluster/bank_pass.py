@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from sgdone.bank.bank_state import raise_for_bad_row
 from sgdone.bank.candidates import CANDIDATES, Candidate
+from sgdone.bank.evaluation import ProgressiveLosses
 from sgdone.bank.models import Models
-from sgdone.bank.progressive_losses import ProgressiveLosses
 from sgdone.cluster.label_coding import LabelCoding
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.statistics import LabelSums, RowStatistics

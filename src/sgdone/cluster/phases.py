@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sgdone.bank.bank import Bank
 from sgdone.bank.bank_state import BankState
 from sgdone.bank.candidates import PLAIN, Candidate
-from sgdone.bank.progressive_losses import ProgressiveLosses
+from sgdone.bank.evaluation import ProgressiveLosses
 from sgdone.cluster.bank_pass import Averaged, average, smoothness_of, start_intercept
 from sgdone.cluster.partition_source import OnLabelledRows, PartitionSource
 from sgdone.cluster.statistics import LabelSums
