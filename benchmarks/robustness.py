@@ -75,7 +75,9 @@ def by_rows(loss: str | Loss) -> Fit:
     return fit
 
 
-def on_all_rows(make: Callable[[Rows, int], RowSolver], steps: int, *, own_step: bool = False, start: bool = False) -> Fit:
+def on_all_rows(
+    make: Callable[[Rows, int], RowSolver], steps: int, *, own_step: bool = False, start: bool = False
+) -> Fit:
     """The hinge by a method whose steps read all rows twice."""
 
     def fit(rows: Rows, alpha: float, seed: int) -> SGDClassifier:

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 import sgdone
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, files
-from sgdone.machine import interruption
 from sgdone.interfaces.stop import Status
+from sgdone.machine import interruption
 from sgdone.run import driver
 
 from ..case_kind import Kind, Note
