@@ -30,7 +30,7 @@ from sklearn.preprocessing import StandardScaler
 from sgdone import SGDClassifier, datasets
 from sgdone.interfaces.stop import Status
 from sgdone.losses import Hinge, Loss, MarginDistribution, MarginPursuit, OptimalMarginDistribution
-from sgdone.solvers import ISGD, Averaged, Catoni, MarginMoments, MedianOfMeans, Solver
+from sgdone.solvers import ISGD, Averaged, Catoni, MarginMoments, MedianOfMeans, RowSolver
 from sgdone.steps import InverseSqrt, Root
 
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1)
@@ -66,7 +66,7 @@ def by_rows(loss: str | Loss) -> Fit:
 
     def fit(rows: Rows, alpha: float, seed: int) -> SGDClassifier:
         convex = not isinstance(loss, MarginDistribution)
-        solver: Solver = Averaged(ISGD(), after=0, decay=3) if convex else Averaged(after=0, decay=3)
+        solver: RowSolver = Averaged(ISGD(), after=0, decay=3) if convex else Averaged(after=0, decay=3)
         step = Root() if convex else "auto"
         return SGDClassifier(loss, solver=solver, step=step, alpha=alpha, stop=20, random_state=seed).fit(
             rows.X, rows.y
@@ -75,7 +75,9 @@ def by_rows(loss: str | Loss) -> Fit:
     return fit
 
 
-def on_all_rows(make: Callable[[Rows, int], Solver], steps: int, *, own_step: bool = False, start: bool = False) -> Fit:
+def on_all_rows(
+    make: Callable[[Rows, int], RowSolver], steps: int, *, own_step: bool = False, start: bool = False
+) -> Fit:
     """The hinge by a method whose steps read all rows twice."""
 
     def fit(rows: Rows, alpha: float, seed: int) -> SGDClassifier:
@@ -89,7 +91,7 @@ def on_all_rows(make: Callable[[Rows, int], Solver], steps: int, *, own_step: bo
     return fit
 
 
-def blocks_for(rows: Rows, seed: int) -> Solver:
+def blocks_for(rows: Rows, seed: int) -> RowSolver:
     """Blocks enough for 1 % of wild rows: an odd number, two in a hundred rows and some."""
     return MedianOfMeans(2 * (len(rows.y) // 100) + 3, seed)
 

@@ -9,7 +9,7 @@ from running import objective_of
 from sgdone.bank.candidates import Candidate
 from sgdone.bank.models import Models
 from sgdone.interfaces.objective import Objective
-from sgdone.kernels.bank import CLOCK, GAIN, NO_FOLD, PENALTY, TOLD
+from sgdone.kernels.bank import CLOCK, NO_FOLD, PENALTY, RECORDS_LOSSES, STEP_SCALE
 from sgdone.losses import Hinge, Huber, Logistic, Squared, SquaredHinge
 from sgdone.matrices.mixed_matrix import with_dense_columns
 from sgdone.rows import ArraySource, Scaling
@@ -71,7 +71,7 @@ class Case:
 
     def reference(self, models, model, start=None):
         """The slow reference of a model: averaged weights and intercepts in the user's units, and losses."""
-        gain, clock, penalty = models.plans[model, [GAIN, CLOCK, PENALTY]]
+        gain, clock, penalty = models.plans[model, [STEP_SCALE, CLOCK, PENALTY]]
         learns = self.folds != models.folds[model]
         coef, intercept, losses = slow.averaged_implicit(
             self.scaled_rows,
@@ -96,7 +96,7 @@ def with_steps(models):
 def forked(models, n_folds=2):
     """Add a model for each fold; the losses of all of them are recorded."""
     models.fork(n_folds)
-    models.plans[:, TOLD] = 1.0
+    models.plans[:, RECORDS_LOSSES] = 1.0
     return models
 
 

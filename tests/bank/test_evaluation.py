@@ -1,4 +1,4 @@
-"""Evaluations and the expected gain of further training: exact where losses fall as c/t."""
+"""Comparisons of candidates, progressive losses, and evaluations on validation rows."""
 
 from dataclasses import replace
 
@@ -8,10 +8,129 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdone.bank.candidates import CANDIDATES, Candidate
-from sgdone.bank.evaluation import Evaluation, judge, limits, measure
-from sgdone.interfaces.measured import standard_error
+from sgdone.bank.evaluation import (
+    Evaluation,
+    ProgressiveLosses,
+    clear_losers,
+    judge,
+    limits,
+    measure,
+    ties,
+    worth_keeping,
+)
+from sgdone.interfaces.measured import grouped_error, means, standard_error, standard_errors
 from sgdone.interfaces.progress import Judgement
 from tiers import examples
+
+
+def test_a_weighted_mean_and_its_standard_error(rng):
+    values, weights = rng.standard_normal(50), rng.uniform(0.5, 2.0, 50)
+    mean = np.average(values, weights=weights)
+    assert means(values[:, None], weights)[0] == pytest.approx(mean, rel=1e-13)
+    error = np.sqrt(np.sum((weights * (values - mean)) ** 2)) / weights.sum()
+    assert standard_error(values, weights) == pytest.approx(error, rel=1e-13)
+    assert standard_error(values, weights, 5000) == pytest.approx(error / 10.0, rel=1e-13)
+    assert standard_error(values, np.ones(50)) == pytest.approx(values.std() / np.sqrt(50), rel=1e-13)
+    assert standard_error(values, 7.0 * weights) == pytest.approx(standard_error(values, weights), rel=1e-13)
+
+
+@pytest.mark.parametrize(("errors", "loses"), [(2.9, False), (3.1, True)])
+def test_a_loser_is_behind_by_three_standard_errors_of_the_difference(errors, loses, rng):
+    """Independent of the scatter of the losses themselves."""
+    lead, change = 10.0 + rng.standard_normal(400), rng.standard_normal(400)
+    change = (change - change.mean()) / change.std()
+    losses = np.column_stack([lead + change + errors / 20.0, lead])
+    assert clear_losers(losses, np.ones(400), 1).tolist() == [loses, False]
+
+
+@pytest.mark.parametrize(("share", "loses"), [(0.0029, False), (0.0031, True)])
+def test_a_loser_is_behind_by_a_relevant_share_of_the_loss(share, loses, rng):
+    lead = 10.0 + rng.standard_normal(400)
+    losses = np.column_stack([lead, lead + share * lead.mean()])
+    assert clear_losers(losses, np.ones(400), 0).tolist() == [False, loses]
+
+
+@pytest.mark.parametrize(("errors", "tied"), [(0.9, [0, 1]), (1.1, [1])])
+def test_ties_are_within_one_standard_error_of_the_difference(errors, tied, rng):
+    lead, change = 10.0 + rng.standard_normal(400), rng.standard_normal(400)
+    change = (change - change.mean()) / change.std()
+    losses = np.column_stack([lead + change + errors / 20.0, lead])
+    assert ties(losses, np.ones(400), 1) == tied
+
+
+def test_the_candidate_with_the_next_smaller_steps_stays():
+    losers = np.array([True, True, False, False, True])
+    assert worth_keeping(losers, 3) == [2, 3]
+    assert worth_keeping(losers, 2) == [1, 2, 3]
+    assert worth_keeping(np.array([False, True]), 0) == [0]
+
+
+def test_copies_count_as_one_value(rng):
+    values, weights = rng.standard_normal(50), rng.uniform(0.5, 2.0, 50)
+    copied = np.repeat(values, 10), np.repeat(weights, 10)
+    assert grouped_error(*copied, np.repeat(np.arange(50), 10)) == (pytest.approx(standard_error(values, weights)), 50)
+    assert grouped_error(values, weights, np.empty(0, np.intp)) == (standard_error(values, weights), 50)
+
+
+@pytest.fixture
+def seen(rng):
+    """Correlated losses of four candidates, and weights of the rows."""
+    together = rng.exponential(size=(500, 1))
+    losses = together + 0.1 * rng.standard_normal((500, 4)) + [0.05, 0.0, 0.001, 0.02]
+    return losses, rng.integers(1, 4, 500).astype(float)
+
+
+def summed(losses, weights, chunk=70):
+    found = ProgressiveLosses()
+    for first in range(0, len(losses), chunk):
+        found.add(losses[first : first + chunk], weights[first : first + chunk])
+    return found
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-200, 1e200])
+def test_means_and_errors_are_those_of_all_rows(size, seen):
+    losses, weights = seen
+    found = summed(size * losses, weights)
+    assert found.rows == 500
+    np.testing.assert_allclose(found.means * found.unit, size * means(losses, weights), rtol=1e-12)
+    assert found.lead == np.argmin(means(losses, weights))
+    for lead in range(4):
+        expected = size * standard_errors(losses - losses[:, [lead]], weights)
+        np.testing.assert_allclose(found.errors(lead) * found.unit, expected, rtol=1e-6, atol=size * 1e-9)
+
+
+def test_losers_are_those_of_all_rows(seen):
+    losses, weights = seen
+    expected = clear_losers(losses, weights, 1)
+    assert summed(losses, weights).clear_losers().tolist() == expected.tolist() == [True, False, False, True]
+
+
+def test_candidates_with_the_same_losses_are_no_losers(seen):
+    losses, weights = seen
+    found = summed(losses[:, [1, 1, 1]], weights)
+    assert not found.clear_losers().any()
+    assert np.all(found.errors(0) < 1e-9)
+
+
+def test_after_clear_the_sums_start_again(seen):
+    losses, weights = seen
+    found = summed(1e6 * losses, weights)
+    found.clear()
+    assert found.rows == 0
+    found.add(losses[:, :2], weights)
+    again = summed(losses[:, :2], weights, chunk=500)
+    np.testing.assert_allclose(found.means * found.unit, again.means * again.unit, rtol=1e-12)
+    np.testing.assert_allclose(found.errors(0) * found.unit, again.errors(0) * again.unit, rtol=1e-12)
+
+
+def test_a_copy_is_independent(seen):
+    losses, weights = seen
+    found = summed(losses, weights)
+    copy, before = found.copy(), found.means.copy()
+    copy.add(100.0 * losses, weights)
+    assert np.array_equal(found.means, before)
+    assert not np.array_equal(copy.means, before)
+
 
 N_ROWS = 400
 

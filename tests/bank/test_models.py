@@ -11,7 +11,7 @@ import reference_bank as slow
 from model_cases import CANDIDATES, FEW_OBJECTIVES, OBJECTIVES, advance, forked, predictions, random_case, with_steps
 from sgdone.bank.candidates import Candidate
 from sgdone.bank.models import Models
-from sgdone.kernels.bank import ALL_ROWS, NO_FOLD, OWN, SCALE, SHARE, STEPS, TOLD
+from sgdone.kernels.bank import ALL_ROWS, NO_FOLD, OWN, RECORDS_LOSSES, SCALE, SHARE, STEPS
 from sgdone.kernels.model import AVERAGE_FLOOR
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
 from sgdone.rows import Scaling
@@ -319,7 +319,7 @@ def test_losses_are_recorded_of_the_models_without_a_fold():
     models.record_losses_of(1)
     assert np.array_equal(advance(models, case).losses.any(axis=0), np.arange(9) == 1)
     models.drop_fold_models()
-    assert np.array_equal(models.plans[:, TOLD], np.ones(3))
+    assert np.array_equal(models.plans[:, RECORDS_LOSSES], np.ones(3))
 
 
 # ---- several models ----

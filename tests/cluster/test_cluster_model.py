@@ -14,7 +14,7 @@ from sgdone.cluster import Engine, LocalEngine, Partition, fit_model, partition_
 from sgdone.estimators.fit_checkpoints import FitCheckpoints
 from sgdone.interfaces.stop import Status
 from sgdone.losses import CustomLoss
-from sgdone.state_file.errors import CheckpointError
+from sgdone.state_file.file_format import CheckpointError
 from sgdone.stopping import MaxPasses
 from storage_forms import at_offset
 from tiers import fast_first, interpreted

@@ -10,8 +10,7 @@ from scipy.special import expit
 from inference.summary_problems import assert_within, groups_of, kinds, several_classes, targets, two_classes
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.cluster import LocalEngine, Partition, PartitionError, Rounds, fit_model, summarise_partitions
-from sgdone.cluster.level_sums import LevelSums
-from sgdone.cluster.summary_problem import PartitionRows, SummaryProblem
+from sgdone.cluster.summary import LevelSums, PartitionRows, SummaryProblem
 from sgdone.inference import estimate, sample, score_products, verified_directions
 from sgdone.inference.level_facts import LevelsOfRows
 from sgdone.inference.sample import Sample

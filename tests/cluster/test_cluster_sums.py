@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from partitions import logistic_problem, split
 
 from sgdone.bank.candidates import Candidate
-from sgdone.bank.progressive_losses import ProgressiveLosses
+from sgdone.bank.evaluation import ProgressiveLosses
 from sgdone.cluster.engine import LocalEngine, groups_of
-from sgdone.cluster.label_coding import LabelCoding
 from sgdone.cluster.messages import from_bytes, request_from, split_request, to_bytes
+from sgdone.cluster.partition import LabelCoding
 from sgdone.cluster.partition_source import PartitionSource
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import Statistics

@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 from sgdone.cluster import Engine, LocalEngine, Partition, PartitionError, fit_partitions, partition_work
-from sgdone.cluster.file_partition import read_partition
-from sgdone.cluster.preparation import Preparation
+from sgdone.cluster.partition import Preparation, read_partition
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.tables import KindsOfColumns, LearnColumns, agreed_kinds, learnt_encoder
 from sgdone.readers.file_parts import file_parts

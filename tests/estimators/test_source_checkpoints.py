@@ -20,7 +20,7 @@ from sgdone.rows.stream import Stream
 from sgdone.run import driver
 from sgdone.state_file import checkpoint as checkpoint_module
 from sgdone.state_file.checkpoint import read_checkpoint
-from sgdone.state_file.errors import CheckpointError
+from sgdone.state_file.file_format import CheckpointError
 from sgdone.stopping import Gain, MaxPasses
 from tiers import slow
 

@@ -5,7 +5,6 @@ import pyarrow as pa
 import pytest
 
 from sgdone import LinearClassifier, batches
-from sgdone.bank import schedule
 from sgdone.stopping import MaxPasses
 
 N_ROWS, N_LEVELS = 300_000, 1000
@@ -37,5 +36,5 @@ def excess_after_one_pass(rows):
 def test_levels_are_learned_in_one_pass(rows, monkeypatch):
     excess = excess_after_one_pass(rows)
     assert excess < 0.1
-    monkeypatch.setattr(schedule, "is_time_for_larger_steps", lambda steps: False)
+    monkeypatch.setattr("sgdone.bank.bank.is_time_for_larger_steps", lambda steps: False)
     assert excess_after_one_pass(rows) > 1.5 * excess

@@ -16,7 +16,7 @@ from safetensors import numpy as safetensors
 from sgdone.model_file.container import MODEL_FILE
 from sgdone.state_file.container import digest
 from sgdone.state_file.file_format import FileFormat
-from sgdone.state_file.level_stream import from_stream, to_stream
+from sgdone.state_file.plain_forms import from_stream, to_stream
 
 from . import byte_changes
 

@@ -12,7 +12,7 @@ from safetensors import numpy as safetensors
 import sgdone
 from sgdone import LinearClassifier
 from sgdone.model_file import ModelFileError, container, read_header
-from sgdone.state_file.file_bytes import header_of
+from sgdone.state_file.container import header_of
 from tiers import examples
 
 

@@ -11,7 +11,7 @@ from hostile_files import refused
 from model_file.table_rows import FIRST, labels
 from sgdone import LinearClassifier, SGDClassifier
 from sgdone.model_file import container
-from sgdone.state_file.level_stream import from_stream, to_stream
+from sgdone.state_file.plain_forms import from_stream, to_stream
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdone.newton.penalty_grid import LARGEST, PenaltyGrid, penalty
+from sgdone.newton.penalty_path import LARGEST, PenaltyGrid, penalty
 from tiers import examples
 
 

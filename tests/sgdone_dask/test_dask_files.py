@@ -14,9 +14,8 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 
 from sgdone import LinearClassifier
 from sgdone.cluster import LocalEngine, PartitionError, Preparation, Rounds, facts_of_rows, fit_model, held_out_rows
-from sgdone.cluster.file_partition import read_partition
-from sgdone.dask.engine import DaskEngine
-from sgdone.dask.files import delayed_files
+from sgdone.cluster.partition import read_partition
+from sgdone.dask.engine import DaskEngine, delayed_files
 from sgdone.readers.file_parts import file_parts
 from sgdone.readers.input_files import input_files
 from sgdone.readers.table import ReadOptions

@@ -14,9 +14,9 @@ from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, stopping
 from sgdone.papers.averaging import rivals
 from sgdone.rows import ArraySource
+from sgdone.solvers.bottou_schedule import skip_of
 from sgdone.solvers.sgd2 import SGD2
 from sgdone.solvers.sgdqn import SGDQN
-from sgdone.solvers.skip import skip_of
 from sgdone.steps.bottou import Bottou, typical_t0
 from sgdone.steps.step_size import Preliminary
 from tiers import examples, fast_first, grid, interpreted

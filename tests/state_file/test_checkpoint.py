@@ -20,8 +20,7 @@ from sgdone.model_file import ModelFileError
 from sgdone.rows.rows import Rows
 from sgdone.state_file import Checkpoint, CheckpointError, read_checkpoint, remove_partial, write_checkpoint
 from sgdone.state_file.checkpoint import CHECKPOINT
-from sgdone.state_file.container import read, write
-from sgdone.state_file.file_bytes import header_of
+from sgdone.state_file.container import header_of, read, write
 from sgdone.tables import TableEncoder
 from state_file.same_values import assert_same
 from tiers import examples

@@ -14,7 +14,7 @@ from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows.rows import Rows, Scaling
 from sgdone.rows.source import Block
 from sgdone.state_file.codec import Decoder, Encoder, NotStorable
-from sgdone.state_file.matrices import unpack_rows
+from sgdone.state_file.plain_forms import unpack_rows
 from sgdone.stopping import Gain, MarginTest, MaxPasses, MaxSamples, Pflug
 from sgdone.tables import TableEncoder
 from state_file.same_values import assert_same

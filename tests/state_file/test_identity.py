@@ -3,7 +3,7 @@
 import pytest
 
 from sgdone.state_file import CheckpointError, check_identity
-from sgdone.state_file.identity import check_is_plain
+from sgdone.state_file.checkpoint import check_is_plain
 
 STORED = {
     "files": [{"name": "clicks-1.csv", "bytes": 512, "sha256": "ab"}, {"name": "clicks-2.csv", "bytes": 1024}],

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sgdone.state_file.level_stream import from_stream, to_stream
+from sgdone.state_file.plain_forms import from_stream, to_stream
 
 FIELD = pa.field("level", pa.large_string(), nullable=False)
 
@@ -39,7 +39,7 @@ STREAMS = {
         "no stream of one record batch",
     ),
     "another name": (stream(["a"], pa.field("x", pa.large_string(), nullable=False)), "no column of strings"),
-    "gaps": (stream(["a", None]), "gaps"),
+    "missing values": (stream(["a", None]), "missing values"),
     "two batches": (stream(["a"], times=2), "no stream of one record batch"),
     "compressed": (stream(["a" * 10_000] * 100, compression="zstd"), "compressed"),
     "no UTF-8": (spoiled(b"abcdef", b"ab\xff\xfeef"), "UTF8"),

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from running import run
 from sgdone import losses, solvers, steps, stopping
 from sgdone.rows import ArraySource
-from sgdone.steps.step_size import Preliminary
-from sgdone.steps.step_table import step_sizes
+from sgdone.steps.step_size import Preliminary, step_sizes
 from tiers import interpreted
 
 T = np.array([1, 2, 10, 1000])

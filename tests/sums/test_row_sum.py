@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sgdone.cluster import LocalEngine, Partition, Rounds
-from sgdone.cluster.label_coding import LabelCoding
+from sgdone.cluster.partition import LabelCoding
 from sgdone.cluster.partition_source import PartitionSource
 from sgdone.cluster.statistics import Statistics
 from sgdone.interfaces.objective import Objective

@@ -9,22 +9,33 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.bank import schedule
-from sgdone.bank.bank_state import BankState, RunState, raise_for_bad_row
-from sgdone.bank.candidates import CANDIDATES, PLAIN, Candidate
-from sgdone.bank.constants import (
+from sgdone.bank.bank_state import BankState, RunState, check_state, raise_for_bad_row
+from sgdone.bank.candidates import (
     BLIND_PASSES,
+    CANDIDATES,
     ENOUGH_ROWS,
+    FIRST,
     GAIN_WORTH_ADVICE,
     LAST_BRANCH,
     LATE_IN_PASS,
+    PLAIN,
     Z_DOUBT,
+    Candidate,
+    is_due_after,
+    is_due_in_stream,
+    is_time_for_larger_steps,
+    most_candidates,
+    next_in_stream,
 )
 from sgdone.bank.evaluation import Evaluation, judge
 from sgdone.bank.far_start import is_lost, share_to_use, shorten
-from sgdone.bank.intercept import intercept_shift
-from sgdone.bank.returned_model import better_of_mean_and_leader, evaluated, evaluation_of_start, loss_of
-from sgdone.bank.state_checks import check_state
+from sgdone.bank.returned_model import (
+    better_of_mean_and_leader,
+    evaluated,
+    evaluation_of_start,
+    intercept_shift,
+    loss_of,
+)
 from sgdone.interfaces.method import Method, Report
 from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
@@ -174,7 +185,7 @@ class Bank(Method):
 
     def next_pause(self, state: BankState) -> Pause:
         """The next comparison in the first pass."""
-        return Pause(step=schedule.next_in_stream(state.steps)) if state.run.first_pass else Pause()
+        return Pause(step=next_in_stream(state.steps)) if state.run.first_pass else Pause()
 
     def begin_pass(self, state: BankState) -> None:
         """Start the sums of the pass again."""
@@ -239,12 +250,12 @@ class Bank(Method):
         run = state.run
         if not run.first_pass:
             state.models.record_losses_of(state.model)
-            due = stream.pass_ended and schedule.is_due_after(stream.begun, small=run.small)
+            due = stream.pass_ended and is_due_after(stream.begun, small=run.small)
             return self._evaluate(state, stream) if due else None
         late = not run.part_of_stream and 0 < LATE_IN_PASS * run.n_rows < state.steps
-        due = not late and schedule.is_due_in_stream(state.steps)
+        due = not late and is_due_in_stream(state.steps)
         if run.part_of_stream:
-            early = stream.pass_ended and state.progressive.rows >= ENOUGH_ROWS and state.steps < schedule.FIRST
+            early = stream.pass_ended and state.progressive.rows >= ENOUGH_ROWS and state.steps < FIRST
             if due or early:
                 state.compare_progressive(drop=due)
             return None
@@ -440,7 +451,7 @@ class Bank(Method):
         """
         if not np.any(state.units.roles == LEVEL):
             return False
-        if not schedule.is_time_for_larger_steps(state.steps) and state.lead not in state.tried:
+        if not is_time_for_larger_steps(state.steps) and state.lead not in state.tried:
             return False
         state.tried = [candidate for candidate in state.tried if candidate == state.lead]
         return judge(before, now, now.steps).gain_in_errors > self.tol
@@ -473,7 +484,7 @@ class Bank(Method):
         evaluations.last = now
         if evaluations.best is None or not now.is_worse_than(evaluations.best):
             evaluations.best, evaluations.best_model = now, state.blend(now)
-        state.drop_losers(before, now, schedule.most_candidates(passes, small=run.small))
+        state.drop_losers(before, now, most_candidates(passes, small=run.small))
         judgement = None
         if before is not None and now.steps > before.steps:
             judgement = judge(before, now, run.n_rows or now.steps)

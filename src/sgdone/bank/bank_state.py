@@ -7,32 +7,33 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.bank.candidates import Candidate
-from sgdone.bank.comparison import clear_losers, worth_keeping
-from sgdone.bank.constants import (
+from sgdone.bank.candidates import (
     LARGER_STEP,
     LARGEST_STEP,
     LATER_PENALTIES,
     MAX_BYTES,
     ROWS_FOR_STEPS,
     SMALLER_PENALTY,
+    Candidate,
 )
-from sgdone.bank.evaluation import Evaluation, Evaluations, limits
+from sgdone.bank.evaluation import Evaluation, Evaluations, ProgressiveLosses, clear_losers, limits, worth_keeping
 from sgdone.bank.models import Advance, Models
-from sgdone.bank.progressive_losses import ProgressiveLosses
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Estimate, Model
-from sgdone.kernels.bank import NO_FOLD, PENALTY, STEPS
+from sgdone.interfaces.progress import NEVER, Estimate, Model
+from sgdone.kernels.bank import ALL_ROWS, CLOCK, LEAVES_OUT, NO_FOLD, PENALTY, RECORDS_LOSSES, STEP_SCALE, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
 from sgdone.rows.bad_rows import check_rows
-from sgdone.rows.label_order import LabelOrder
+from sgdone.rows.column_roles import ENTRIES, LEVEL
+from sgdone.rows.label_order import GroupMeans, LabelOrder
 from sgdone.rows.preparation import InUnits
 from sgdone.rows.row_norms import squared_norms, typical
+from sgdone.rows.rows import SMALLEST_SCALE
 from sgdone.rows.source import Block
 from sgdone.rows.validation_rows import FEWEST, ValidationRows
 from sgdone.run.loss_change import LossWatch
+from sgdone.solvers.stretch import LARGEST
 from sgdone.sums.constant_prediction import best_constant, centre, initial_intercept, is_robust
-from sgdone.sums.units import WINDOW, Units, roles_of
+from sgdone.sums.units import LIFT, WINDOW, Units, roles_of
 
 
 def curvature(objective: Objective, labels: NDArray[np.float64]) -> float:
@@ -469,3 +470,89 @@ def raise_for_bad_row(block: Block, found: Advance) -> None:
         block.rows.check_indices()
     check_rows(block, row)
     raise ValueError(f"row {row[0]} cannot be used: X or the label there is too large. Scale them")
+
+
+def check_state(state: Any, objective: Objective, n_features: int) -> None:
+    """Raise a ValueError for a state, read from a file, that no fit of such a model leaves.
+
+    The compiled loops check nothing. Types of the fields are checked where they are read.
+    """
+    _require(isinstance(state, BankState), "a state of the default fit")
+    _check_objective(state.objective, objective)
+    _require(all(0 < n < np.inf for n in (state.energy, state.smoothness, state.weight)), "step sizes")
+    _check_models(state.models, state.objective, n_features)
+    _require(state.lead in state.models.candidates, "a leader")
+    _check_units(state.units, n_features)
+    _require(bool(np.isfinite(state.order.pivot)), "an order of labels")
+    _check_groups(state.order.groups, objective.n_outputs)
+    _check_candidates(state.tried)
+    _check_progressive(state.progressive, len(state.models.alive))
+
+
+def _check_objective(found: Objective, expected: Objective) -> None:
+    _require(found.n_outputs == expected.n_outputs, "an objective for these outputs")
+    _require(found.predicts == expected.predicts, "an objective of this kind")
+
+
+def _check_models(models: Models, objective: Objective, n_features: int) -> None:
+    _require(models.objective == objective, "models of the objective")
+    _require(models.n_models > 0 and models.folds == [ALL_ROWS] * models.n_models, "models of all rows")
+    _check_candidates(models.candidates)
+    width = models.n_models * objective.n_outputs
+    _require(models.weights.dtype in LARGEST and models.weights.flags.c_contiguous, "weights")
+    _require(models.weights.shape == (n_features, 2 * width) and bool(np.isfinite(models.weights).all()), "weights")
+    _check_arrays([models.intercepts], (2, width))
+    _check_arrays([models.numbers], (models.n_models, 4))
+    _check_arrays([models.plans], (models.n_models, 5))
+    steps, plans = models.numbers[:, STEPS], models.plans
+    _require(bool(np.all((steps >= 0) & (steps < NEVER) & (steps == np.floor(steps)))), "numbers of rows")
+    _require(bool(np.all(plans[:, [STEP_SCALE, CLOCK, PENALTY]] >= 0)), "step sizes and penalties")
+    _require(
+        bool(np.all(plans[:, LEAVES_OUT] == ALL_ROWS) and np.all(np.isin(plans[:, RECORDS_LOSSES], (0, 1)))), "plans"
+    )
+
+
+def _check_candidates(candidates: Sequence[Candidate]) -> None:
+    fit = all(0 < found.multiplier < np.inf and 0 <= found.penalty < np.inf for found in candidates)
+    _require(fit and len(set(candidates)) == len(candidates), "candidates")
+
+
+def _check_units(units: Units, n_features: int) -> None:
+    _require(units.n_features == n_features, "units of these features")
+    _require(0 <= units.n_dense <= n_features and (units.n_dense > 0 or not units.centred), "units")
+    _require(0 <= units.made_from <= units.rows < NEVER and 0 <= units.version < NEVER, "units")
+    _check_arrays([units.firsts, units.squares, units.lift, units.scale], (n_features,))
+    _require(units.roles.dtype == np.int32 and units.roles.shape == (n_features,), "units")
+    _require(bool(np.all((units.roles >= ENTRIES) & (units.roles <= max(LEVEL, n_features)))), "units")
+    _require(bool(np.isin(units.lift, (1.0, LIFT)).all()), "units")
+    _check_arrays([units.pivot], (units.n_dense,))
+    _check_arrays([units.shift], (n_features if units.centred else 0,))
+    _require(bool(np.all((units.scale == 0) | (units.scale >= SMALLEST_SCALE))), "units")
+    _require(bool(np.all(units.scale >= 0) and np.all(units.squares >= 0)), "units")
+    counts, sparse = units.firsts[units.n_dense :], slice(units.n_dense, None)
+    _require(bool(np.all((counts >= 0) & (counts <= units.rows)) and not units.shift[sparse].any()), "units")
+    _check_groups(units.groups, units.n_dense)
+
+
+def _check_groups(groups: GroupMeans, width: int) -> None:
+    _require(0 <= groups.groups <= groups.rows < np.inf, "groups of rows")
+    _check_arrays([groups.sums, groups.squares, groups.between], (width if groups.groups else 0,))
+
+
+def _check_progressive(sums: ProgressiveLosses, count: int) -> None:
+    _require(0 <= sums.rows < NEVER and all(np.isfinite(n) for n in (sums.unit, sums.weight, sums.heavy)), "losses")
+    if sums.rows:
+        _require(sums.unit > 0 and sums.weight > 0 and sums.heavy > 0, "losses")
+        _check_arrays([sums.sums, sums.heavy_sums], (count,))
+        _check_arrays([sums.products], (count, count))
+
+
+def _check_arrays(arrays: Sequence[Any], shape: tuple[int, ...]) -> None:
+    for array in arrays:
+        _require(isinstance(array, np.ndarray) and array.shape == shape, f"an array of shape {shape}")
+        _require(array.dtype == np.float64 and bool(np.isfinite(array).all()), "numbers")
+
+
+def _require(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(f"the state of a fit does not hold {what}, as this model needs")

@@ -1,4 +1,4 @@
-"""Evaluations on validation rows: the best model so far, and what further training would gain.
+"""Comparisons of candidates: progressive losses, evaluations on validation rows, and the gain of further training.
 
 The loss of an average falls towards its limit as 1/t with the number t of rows trained on. Between two evaluations, at
 s and t rows, it has fallen by c(1/s − 1/t); m more rows gain c(1/t − 1/(t + m)), and all rows to come c/t. The gain is
@@ -14,12 +14,127 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.bank.candidates import Candidate
-from sgdone.bank.comparison import ties
-from sgdone.bank.constants import CHEAP_ROWS, LOSS_CLIP, TIMES_CONSTANT, Z_DOUBT
-from sgdone.interfaces.measured import mean, means, standard_error
+from sgdone.bank.candidates import CHEAP_ROWS, LOSS_CLIP, LOST_SHARE, TIMES_CONSTANT, Z_DOUBT, Z_LOST, Z_TIED, Candidate
+from sgdone.interfaces.measured import mean, means, standard_error, standard_errors
 from sgdone.interfaces.progress import Judgement, Model
 from sgdone.sums.constant_prediction import is_worse_than_constant
+
+
+def clear_losers(losses: NDArray[np.float64], weights: NDArray[np.float64], lead: int) -> NDArray[np.bool_]:
+    """Columns that are clearly worse than the leading one, by paired differences."""
+    difference = losses - losses[:, [lead]]
+    behind_by = means(difference, weights)
+    spread = standard_errors(difference, weights)
+    return is_behind(behind_by, spread, mean(losses[:, lead], weights))
+
+
+def is_behind(behind_by: NDArray[np.float64], errors: NDArray[np.float64], best: float) -> NDArray[np.bool_]:
+    """Whether differences to the best mean loss are clear, and large enough to matter."""
+    behind: NDArray[np.bool_] = behind_by > np.maximum(Z_LOST * errors, LOST_SHARE * abs(best))
+    return behind
+
+
+def ties(losses: NDArray[np.float64], weights: NDArray[np.float64], lead: int) -> Sequence[int]:
+    """Columns that cannot be told apart from the leading one."""
+    difference = losses - losses[:, [lead]]
+    behind_by = means(difference, weights)
+    spread = standard_errors(difference, weights)
+    return [int(k) for k in np.flatnonzero(behind_by <= Z_TIED * spread)]
+
+
+def worth_keeping(losers: NDArray[np.bool_], lead: int) -> Sequence[int]:
+    """Places of the candidates to keep; they are ordered from small to large steps.
+
+    The best step size only falls as more rows are read, so that a loser with larger steps has lost for good; the
+    candidate with the next smaller steps than the leader stays, because it may become the best.
+    """
+    return [k for k in range(losers.size) if not losers[k] or k == lead - 1]
+
+
+@final
+@dataclass
+class ProgressiveLosses:
+    """Sums over rows of v, vℓ, v², v²ℓ and v²ℓℓᵀ, v a weight and ℓ the losses of the candidates.
+
+    They give the means of the losses and the standard errors of their differences.
+    """
+
+    rows: int = 0
+    #: Unit of the losses, so that their squares stay finite.
+    unit: float = 1.0
+    weight: float = 0.0
+    heavy: float = 0.0
+    sums: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    heavy_sums: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    products: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+
+    def add(self, losses: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
+        """Add rows; their losses have a column per candidate, always the same ones until `clear`."""
+        if not self.rows:
+            count = losses.shape[1]
+            self.sums, self.heavy_sums, self.products = np.zeros(count), np.zeros(count), np.zeros((count, count))
+            self.unit = float(np.abs(losses).max(initial=0.0)) or 1.0
+        weighted = losses / self.unit * weights[:, None]
+        self.rows += len(losses)
+        self.weight += float(weights.sum())
+        self.heavy += float((weights * weights).sum())
+        self.sums += weighted.sum(axis=0)
+        self.heavy_sums += (weighted * weights[:, None]).sum(axis=0)
+        # NumPy's own sums: starting the threads of a BLAS would take longer.
+        self.products += np.einsum("ij,ik->jk", weighted, weighted, optimize=False)
+
+    def merge(self, other: "ProgressiveLosses") -> "ProgressiveLosses":
+        """The sums over the rows of both."""
+        unit = max(self.unit, other.unit)
+        own, others = self.unit / unit, other.unit / unit
+        return ProgressiveLosses(
+            self.rows + other.rows,
+            unit,
+            self.weight + other.weight,
+            self.heavy + other.heavy,
+            own * self.sums + others * other.sums,
+            own * self.heavy_sums + others * other.heavy_sums,
+            own * own * self.products + others * others * other.products,
+        )
+
+    def clear(self) -> None:
+        """Start again."""
+        self.rows, self.weight, self.heavy = 0, 0.0, 0.0
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Mean loss of each candidate, in units of ``unit``."""
+        return self.sums / self.weight
+
+    @property
+    def lead(self) -> int:
+        """The place of the best candidate."""
+        return int(np.argmin(self.means))
+
+    def errors(self, lead: int) -> NDArray[np.float64]:
+        """Standard errors of the differences between the candidates' means and the leader's."""
+        squares = np.diag(self.products)
+        difference = self.means - self.means[lead]
+        scatter = squares - 2.0 * self.products[lead] + squares[lead]
+        scatter += difference * (difference * self.heavy - 2.0 * (self.heavy_sums - self.heavy_sums[lead]))
+        errors: NDArray[np.float64] = np.sqrt(np.maximum(scatter, 0.0)) / self.weight
+        return errors
+
+    def clear_losers(self) -> NDArray[np.bool_]:
+        """Which candidates are clearly worse than the leader."""
+        lead = self.lead
+        return is_behind(self.means - self.means[lead], self.errors(lead), self.means[lead])
+
+    @property
+    def tied(self) -> list[int]:
+        """Places of the candidates that cannot be told apart from the leader."""
+        lead = self.lead
+        return np.flatnonzero(self.means - self.means[lead] <= Z_TIED * self.errors(lead)).tolist()
+
+    def copy(self) -> "ProgressiveLosses":
+        """A copy that shares nothing that changes."""
+        arrays = {name: getattr(self, name).copy() for name in ("sums", "heavy_sums", "products")}
+        return replace(self, **arrays)
 
 
 @final

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.constants import FEWEST_TO_LEAVE, LOST
+from sgdone.bank.candidates import FEWEST_TO_LEAVE, LOST
 from sgdone.interfaces.measured import mean, standard_error
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.rows.source import Block

@@ -7,22 +7,21 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.bank.candidates import Candidate
-from sgdone.bank.constants import AVERAGE_POWER
-from sgdone.bank.constants import CLOCK as CLOCK_FACTOR
+from sgdone.bank.candidates import AVERAGE_POWER, Candidate
+from sgdone.bank.candidates import CLOCK as CLOCK_FACTOR
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.bank import (
     ALL_ROWS,
     CLOCK,
-    GAIN,
     LEAVES_OUT,
     NO_FOLD,
     OWN,
     PENALTY,
+    RECORDS_LOSSES,
     SCALE,
     SHARE,
+    STEP_SCALE,
     STEPS,
-    TOLD,
     make_bank,
 )
 from sgdone.kernels.bank_rows import CSR, DENSE, MIXED
@@ -88,7 +87,7 @@ class Models:
         numbers[:, [SCALE, OWN]] = 1.0
         plans = np.zeros((count, 5))
         plans[:, LEAVES_OUT] = ALL_ROWS
-        plans[:, TOLD] = 1.0
+        plans[:, RECORDS_LOSSES] = 1.0
         weights = np.empty((n_features, 2 * count * n_outputs), dtype)
         weights.reshape(n_features, 2 * count, n_outputs)[:] = coef.T[:, None]
         intercepts = np.tile(intercept, (2, count))
@@ -106,13 +105,15 @@ class Models:
 
     def set_steps(self, smoothness: float, energy: float, weight: float, penalties: Sequence[float]) -> None:
         """Step sizes for rows of a typical ‖x‖² + 1 and weight, and the penalties α of the models."""
-        self.plans[:, GAIN] = [candidate.multiplier / (smoothness * energy * weight) for candidate in self.candidates]
+        self.plans[:, STEP_SCALE] = [
+            candidate.multiplier / (smoothness * energy * weight) for candidate in self.candidates
+        ]
         self.plans[:, CLOCK] = CLOCK_FACTOR * energy
         self.plans[:, PENALTY] = penalties
 
     def step_size(self, model: int) -> float:
         """The step size of a model at its next row."""
-        gain, clock = self.plans[model, [GAIN, CLOCK]]
+        gain, clock = self.plans[model, [STEP_SCALE, CLOCK]]
         return float(gain / np.sqrt(1.0 + (self.numbers[model, STEPS] + 1.0) / clock))
 
     def advance(self, block: Block, folds: NDArray[np.uint8], first: int, last: int, *, learn: bool = True) -> Advance:
@@ -226,7 +227,7 @@ class Models:
         self._select(np.tile(np.arange(count), 1 + n_folds))
         self.folds = [fold for fold in (ALL_ROWS, *range(n_folds)) for _ in range(count)]
         self.plans[:, LEAVES_OUT] = self.folds
-        self.plans[count:, TOLD] = 0.0
+        self.plans[count:, RECORDS_LOSSES] = 0.0
 
     def hold_out(self) -> None:
         """Let no model train on the rows of the only fold, until `fork`."""
@@ -253,8 +254,8 @@ class Models:
 
     def record_losses_of(self, model: int) -> None:
         """Record the losses of one model only."""
-        self.plans[:, TOLD] = 0.0
-        self.plans[model, TOLD] = 1.0
+        self.plans[:, RECORDS_LOSSES] = 0.0
+        self.plans[model, RECORDS_LOSSES] = 1.0
 
     def keep(self, candidates: Sequence[Candidate]) -> None:
         """Drop the models of all other candidates."""
@@ -267,7 +268,7 @@ class Models:
             self.plans[:, LEAVES_OUT] = ALL_ROWS
         else:
             self._select(np.array([k for k, fold in enumerate(self.folds) if fold == ALL_ROWS]))
-        self.plans[:, TOLD] = 1.0
+        self.plans[:, RECORDS_LOSSES] = 1.0
 
     def models_of(self, candidate: Candidate) -> dict[int, int]:
         """The models of a candidate by fold."""

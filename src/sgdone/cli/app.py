@@ -1,6 +1,9 @@
 """Commands, options and their help; the code behind a command is imported when it is called."""
 
+import gc
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,8 +12,8 @@ import typer
 
 from sgdone._version import __version__
 from sgdone.cli.errors import guarded
+from sgdone.cli.option_groups import CheckpointOptions, FileGroup, MethodGroup, Only, Task, with_groups
 from sgdone.cli.output_path import output_path
-from sgdone.cli.quick_imports import quick_imports
 
 app = typer.Typer(
     add_completion=False,
@@ -25,14 +28,6 @@ app = typer.Typer(
 def _examples(*lines: str) -> str:
     """Text that is shown line by line."""
     return "\n".join(["\b", "Examples:", *(f"  sgdone {line}" for line in lines)])
-
-
-class Task(StrEnum):
-    """What the labels are; "auto" decides by their values."""
-
-    AUTO = "auto"
-    CLASSIFICATION = "classification"
-    REGRESSION = "regression"
 
 
 class Cov(StrEnum):
@@ -66,36 +61,29 @@ ManyData = Annotated[
         "quotes ('clicks/*.csv'), folders, - for standard input, or a data set by name: breast-cancer, digits, ...",
     ),
 ]
-MaxMemory = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE",
-        help="Memory for rows and buffers, as 500MB: rows that need more than a quarter of it are read in parts.  "
-        "[default: 1GB]",
-        show_default=False,
-    ),
-]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A file that `fit --model` wrote.")]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="The label column, or a condition on one, as 'delay > 15'.  [default: label, target, y or class]",
-    ),
-]
-Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN,...", help="Columns to leave out; may be repeated.")]
-Separator = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHARACTER",
-        help="Of CSV files; also tab, comma, semicolon or space.  [default: by the first line]",
-        show_default=False,
-    ),
-]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="CSV files have no names of columns: they are x1, x2, ... by their order.")
-]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, to standard output.")]
+
+
+@contextmanager
+def quick_imports() -> Iterator[None]:
+    """Import without garbage collection, which would look at ever more objects and free none.
+
+    Imports are most of the time before a command reads data.
+
+    Examples
+    --------
+    >>> with quick_imports():
+    ...     gc.isenabled()
+    False
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @app.callback(epilog="Exit codes: 0, 1 for bad data, 2 for bad usage, 130 after Ctrl-C or SIGTERM.")
@@ -122,10 +110,12 @@ def common(
         "fit 'clicks/*.parquet' --label click --dask tcp://10.0.0.1:8786",
     )
 )
+@with_groups
 @guarded
 def fit(
     context: typer.Context,
     data: ManyData,
+    *,
     test: Annotated[
         list[str] | None,
         typer.Option(
@@ -136,98 +126,9 @@ def fit(
     no_holdout: Annotated[
         bool, typer.Option("--no-holdout", help="Hold no rows out for the scores: one fit instead of two.")
     ] = False,
-    label: Label = None,
-    drop: Drop = None,
-    types: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN=KIND,...",
-            help="Columns that are to be read as number, category, text or date, or left out (drop); may be repeated.",
-        ),
-    ] = None,
-    weight: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="The column with the weights of the rows; not a feature.")
-    ] = None,
-    class_weight: Annotated[
-        str | None, typer.Option(metavar="WEIGHTS", help="Weights of classes: balanced, or as in no=1,yes=5.")
-    ] = None,
-    separator: Separator = None,
-    no_header: NoHeader = False,
-    task: Annotated[
-        Task, typer.Option(help="What to predict; auto decides by the labels, unless they are more than 20 numbers.")
-    ] = Task.AUTO,
-    loss: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="As hinge or huber.  [default: logistic, or squared for regression]"),
-    ] = None,
-    solver: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="auto needs no tuning; or one method: asgd, sgd, svrg, liblinear, ..."),
-    ] = "auto",
-    step: Annotated[
-        str, typer.Option(metavar="NAME|NUMBER", help="Step size of a named solver; a number is constant.")
-    ] = "auto",
-    stop: Annotated[
-        str, typer.Option(metavar="NAME|N", help="Stopping rule: margin, pflug, ...; a number is a limit on passes.")
-    ] = "auto",
-    tol: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Stop when more passes would gain fewer standard errors of the loss.  [default: 0.2]",
-            show_default=False,
-        ),
-    ] = None,
-    passes: Annotated[
-        float | None,
-        typer.Option(
-            metavar="N",
-            help="At most N passes.  [default: automatic]",
-            show_default=False,
-        ),
-    ] = None,
-    alpha: Annotated[
-        str, typer.Option(metavar="NUMBER", help="L2 penalty; auto chooses it, or is 1/rows with a named solver.")
-    ] = "auto",
-    center: Annotated[
-        bool, typer.Option("--center", help="Intercept from the midpoint of the class means, for --stop margin.")
-    ] = False,
-    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0,
-    zero_based: Annotated[bool, typer.Option("--zero-based", help="Indices of svmlight files count from 0.")] = False,
-    n_features: Annotated[
-        int | None, typer.Option(metavar="N", help="Features of svmlight files, if the test file has more.")
-    ] = None,
-    bits: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Hash the features of svmlight and Vowpal Wabbit files to 2^N columns.",
-            show_default=False,
-        ),
-    ] = None,
-    max_memory: MaxMemory = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Where encoded rows that do not fit into memory are kept for further passes.  "
-            "[default: the user's cache folder]",
-            show_default=False,
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            parser=output_path,
-            help="Where to write checkpoints of a fit that does not fit into memory, or on a cluster: now and then, "
-            "and when Ctrl-C or SIGTERM ends it.",
-        ),
-    ] = None,
-    every: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two checkpoints.")] = 60.0,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one: the model is the same.")
-    ] = False,
+    file: FileGroup,
+    method: MethodGroup,
+    checkpoints: CheckpointOptions,
     dask: Annotated[
         str | None,
         typer.Option(
@@ -254,32 +155,16 @@ def fit(
     or after --passes rounds.
     """
     with quick_imports():
-        from sgdone.cli.file_options import FileOptions, parsed_bits, parsed_memory, parsed_separator, parsed_types
         from sgdone.cli.fit import fit_and_report
-        from sgdone.cli.fit_arguments import CheckpointOptions, FitArguments
-        from sgdone.cli.options import Options
+        from sgdone.cli.fit_arguments import FitArguments
 
-    kinds = parsed_types(types or [])
-    options = Options(task.value, loss, solver, step, stop, tol, passes, alpha, seed, center, kinds, class_weight)
-    file = FileOptions(
-        label,
-        drop or (),
-        weight,
-        kinds,
-        parsed_separator(separator),
-        not no_header,
-        zero_based,
-        n_features,
-        parsed_bits(bits),
-        parsed_memory(max_memory),
-        cache,
+        files = file.parsed()
+        options = method.parsed(files)
+    held_out = not no_holdout
+    arguments = FitArguments(
+        data, test or [], files, options, checkpoints, held_out, model, json, quiet, context.obj, dask
     )
-    checkpoints = CheckpointOptions(checkpoint, every, resume)
-    fit_and_report(
-        FitArguments(
-            data, test or [], file, options, checkpoints, not no_holdout, model, json, quiet, context.obj, dask
-        )
-    )
+    fit_and_report(arguments)
 
 
 @app.command(
@@ -289,10 +174,12 @@ def fit(
         "predict clicks.safetensors 'clicks/*.parquet' --out predictions.parquet",
     )
 )
+@with_groups
 @guarded
 def predict(
     model: Model,
     data: ManyData,
+    *,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", parser=output_path, help="A CSV file, or .parquet.  [default: standard output]"),
@@ -309,10 +196,7 @@ def predict(
             show_default=False,
         ),
     ] = None,
-    label: Label = None,
-    separator: Separator = None,
-    no_header: NoHeader = False,
-    max_memory: MaxMemory = None,
+    file: Annotated[FileGroup, Only("label", "separator", "no_header", "max_memory")],
     json: Json = False,
 ) -> None:
     """Predict the label of each row, with the probabilities of the classes.
@@ -321,13 +205,9 @@ def predict(
     Files of any size are read and predicted part by part.
     """
     with quick_imports():
-        from sgdone.cli.file_options import FileOptions, parsed_memory, parsed_separator
         from sgdone.cli.predict import PredictOptions, predict_and_report
 
-    file = FileOptions(
-        label, separator=parsed_separator(separator), header=not no_header, max_memory=parsed_memory(max_memory)
-    )
-    predict_and_report(PredictOptions(model, data, out, ids or [], proba, file, json))
+    predict_and_report(PredictOptions(model, data, out, ids or [], proba, file.parsed(), json))
 
 
 @app.command(epilog=_examples("inspect income.safetensors --top 20"))
@@ -354,10 +234,12 @@ def inspect(
         "summary income.safetensors train.csv --cov cluster --groups household --json",
     )
 )
+@with_groups
 @guarded
 def summary(
     model: Model,
     data: Data,
+    *,
     columns: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME,...", help="Features to report; may be repeated.  [default: all]"),
@@ -371,9 +253,7 @@ def summary(
         str | None,
         typer.Option(metavar="CLASS", help="The class the others are compared with.  [default: the first]"),
     ] = None,
-    label: Label = None,
-    separator: Separator = None,
-    no_header: NoHeader = False,
+    file: Annotated[FileGroup, Only("label", "separator", "no_header")],
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", parser=output_path, help="Where to draw the intervals.")
     ] = None,
@@ -385,12 +265,10 @@ def summary(
     without a penalty. Those whose standard error would be wrong are refused, with the reason.
     """
     with quick_imports():
-        from sgdone.cli.file_options import FileOptions, parsed_separator
         from sgdone.cli.summary import SummaryOptions, summarise_and_report
 
-    file = FileOptions(label, separator=parsed_separator(separator), header=not no_header)
     summarise_and_report(
-        SummaryOptions(model, data, columns or [], cov.value, groups, level, reference, file, plot, json)
+        SummaryOptions(model, data, columns or [], cov.value, groups, level, reference, file.parsed(), plot, json)
     )
 
 
@@ -401,20 +279,17 @@ def summary(
         "diagnose a9a.svm --no-intercept --json",
     )
 )
+@with_groups
 @guarded
 def diagnose(
     data: ManyData,
-    label: Label = None,
-    drop: Drop = None,
-    separator: Separator = None,
-    no_header: NoHeader = False,
+    *,
+    file: Annotated[FileGroup, Only("label", "drop", "separator", "no_header", "zero_based", "max_memory")],
     task: Annotated[Task, typer.Option(help="What the labels are; auto decides by their values.")] = Task.AUTO,
     no_intercept: Annotated[bool, typer.Option("--no-intercept", help="Without an intercept.")] = False,
     no_separation: Annotated[
         bool, typer.Option("--no-separation", help="Leave out separation, which takes longest.")
     ] = False,
-    zero_based: Annotated[bool, typer.Option("--zero-based", help="Indices of svmlight files count from 0.")] = False,
-    max_memory: MaxMemory = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", parser=output_path, help="Where to draw the separation, if there is one."),
@@ -429,17 +304,8 @@ def diagnose(
     """
     with quick_imports():
         from sgdone.cli.diagnose import DiagnoseOptions, diagnose_and_report
-        from sgdone.cli.file_options import FileOptions, parsed_memory, parsed_separator
 
-    file = FileOptions(
-        label,
-        drop or (),
-        separator=parsed_separator(separator),
-        header=not no_header,
-        zero_based=zero_based,
-        max_memory=parsed_memory(max_memory),
-    )
-    options = DiagnoseOptions(data, file, task.value, not no_intercept, not no_separation, plot, json)
+    options = DiagnoseOptions(data, file.parsed(), task.value, not no_intercept, not no_separation, plot, json)
     diagnose_and_report(options)
 
 

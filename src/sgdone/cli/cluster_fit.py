@@ -104,7 +104,7 @@ class _Fit:
         model = self._options.estimator(self._task, self._train.labels)
         assert isinstance(model, LinearClassifierCore | LinearRegressorCore)
         given, opened = self._arguments.checkpoints, self._opened
-        checkpoints = FitCheckpoints.of(given.path, given.every, given.resume)
+        checkpoints = FitCheckpoints.of(given.checkpoint, given.every, given.resume)
         sparse_columns = None if self._train.feature_names is not None else opened.facts.n_columns
         key = int(np.random.default_rng([self._options.seed, 2]).integers(1, 2**63))
         line.now("training", counts="round")

@@ -9,9 +9,7 @@ from sgdone.cli.fit_outcome import FitOutcome
 from sgdone.cli.opened_partitions import listed_parts
 from sgdone.cli.progress import ProgressLine
 from sgdone.cluster import Engine
-from sgdone.dask.connection import LOCAL, connected
-from sgdone.dask.engine import DaskEngine
-from sgdone.dask.files import delayed_files
+from sgdone.dask.engine import LOCAL, DaskEngine, connected, delayed_files
 from sgdone.readers.file_parts import FilePart
 
 

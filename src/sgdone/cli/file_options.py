@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
 from sgdone.cli.errors import usage
 from sgdone.message_text import did_you_mean
@@ -37,6 +37,19 @@ class FileOptions:
     max_memory: int = MAX_MEMORY
     #: Folder for the encoded rows of a fit that reads them several times.
     cache: Path | None = None
+
+    def reading(self, as_strings: Iterable[str] = ()) -> dict[str, Any]:
+        """The parameters of `ReadOptions` that these options decide; columns of other strings stay strings too."""
+        return {
+            "label": self.label,
+            "weight": self.weight,
+            "drop": self.drop,
+            "as_strings": [*self.types, *as_strings],
+            "separator": self.separator,
+            "header": self.header,
+            "zero_based": self.zero_based,
+            "bits": self.bits,
+        }
 
     def notes(self) -> dict[str, str]:
         """What ``predict`` and ``summary`` must know to read rows alike, for a model file."""

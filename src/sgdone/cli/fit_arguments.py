@@ -17,6 +17,7 @@ from sgdone.cli.errors import usage
 from sgdone.cli.file_options import FileOptions
 from sgdone.cli.input_data import InputData, for_task, is_dataset, load_test_part
 from sgdone.cli.opened_data import OpenedData, open_data
+from sgdone.cli.option_groups import CheckpointOptions
 from sgdone.cli.options import Options
 from sgdone.cli.output_path import check_not_input
 from sgdone.losses.learning_task import Task, task_of_values
@@ -26,39 +27,6 @@ from sgdone.readers.table import DataError, listed
 
 #: A numeric label of more values may be a quantity or a class: the user must say which.
 _MOST_VALUES = 20
-
-
-@final
-@dataclass(frozen=True)
-class CheckpointOptions:
-    """Where checkpoints are written, the seconds between them, and whether to go on from the last one."""
-
-    path: Path | None = None
-    every: float = 60.0
-    resume: bool = False
-
-    def check(self) -> None:
-        """Find what is wrong before any data are read."""
-        with usage("--resume"):
-            if self.resume and self.path is None:
-                raise ValueError("it needs the name of the checkpoint: add --checkpoint FILE, as in the first run")
-        with usage("--every"):
-            if not 0 <= self.every < float("inf"):
-                raise ValueError(f"{self.every:g} is not a number of seconds, 0 or more")
-
-    def announcements(self, beginning: str) -> list[str]:
-        """What is said of a fit that is to be resumed; ``beginning`` says with what it begins otherwise."""
-        if self.path is None or not self.resume:
-            return []
-        if self.path.exists():
-            return [f"resumed from {self.path}"]
-        return [f"there is no checkpoint {self.path}: training began with {beginning}"]
-
-    def how_to_resume(self) -> str:
-        """How to go on after an interruption."""
-        if self.path is not None and self.path.exists():
-            return "To go on where it ended, give the same command with --resume."
-        return "With --checkpoint FILE a fit can be resumed after an interruption."
 
 
 #: What is said of an interruption after training.
@@ -93,7 +61,7 @@ class FitArguments:
             if self.file.n_features is not None and self.file.n_features < 1:
                 raise ValueError(f"{self.file.n_features} is not a positive number")
         self.checkpoints.check()
-        for option, path in (("--model", self.model), ("--checkpoint", self.checkpoints.path)):
+        for option, path in (("--model", self.model), ("--checkpoint", self.checkpoints.checkpoint)):
             check_not_input(option, path, [*self.data, *self.test])
 
 

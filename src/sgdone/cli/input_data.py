@@ -130,19 +130,12 @@ def load(
     if path is not None or not is_dataset(data):
         table = read(
             data if path is None else path,  # type: ignore[arg-type]  # an address is a path here
-            label=options.label,
             require_label=require_label,
             skip_unlabelled=require_label and skip_unlabelled,
             features=features,
             n_features=n_features,
-            zero_based=options.zero_based,
             allow_missing=allow_missing,
-            drop=options.drop,
-            weight=options.weight,
-            as_strings=[*options.types, *as_strings],
-            separator=options.separator,
-            header=options.header,
-            bits=options.bits,
+            **options.reading(as_strings),
         )
         return of_table(data, table)
     found = datasets.load(data, subset=subset)

@@ -143,7 +143,7 @@ def _announcements(arguments: FitArguments, tested: OpenedData | None, held_out:
     """What the scores are of, if they are not of test rows, and that there is no checkpoint."""
     n_rows, count = held_out.size, int(held_out.sum())
     found = []
-    if arguments.checkpoints.path is not None:
+    if arguments.checkpoints.checkpoint is not None:
         found.append("all rows fit into memory: no checkpoint is written")
     if tested is not None or not arguments.hold_out:
         return found

@@ -107,18 +107,11 @@ def file_input(
         raise DataError("standard input (-) cannot follow other files: give it alone")
     how = ReadOptions(
         path=found[0].path,
-        label=options.label,
-        weight=options.weight,
         features=features,
         n_features=n_features,
-        drop=options.drop,
-        as_strings=[*options.types, *as_strings],
-        separator=options.separator,
-        header=options.header,
-        zero_based=options.zero_based,
-        bits=options.bits,
         allow_missing=allow_missing,
         skip_unlabelled=True,
+        **options.reading(as_strings),
     )
     return FileInput(found, how, None, options.max_memory, options.cache)
 

@@ -78,7 +78,7 @@ def _fit(model: Model, rows: HeldOutInput, arguments: FitArguments, *, is_table:
     checkpoints = arguments.checkpoints
     start = time.perf_counter()
     with table_errors_named(rows.name):
-        model.fit(rows, checkpoint=checkpoints.path, every=checkpoints.every, resume=checkpoints.resume)
+        model.fit(rows, checkpoint=checkpoints.checkpoint, every=checkpoints.every, resume=checkpoints.resume)
     seconds = time.perf_counter() - start
     del model._progress_hook
     names = rows.reading.feature_names

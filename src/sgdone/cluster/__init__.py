@@ -1,14 +1,13 @@
 """Fits over partitions of rows: what each partition computes, and how the sums are merged. No engine is needed here."""
 
-from sgdone.cluster.answers import PartitionError, merge_answers, partition_work
 from sgdone.cluster.engine import Engine, LocalEngine, encode_partition
 from sgdone.cluster.fit import ClusterFit, fit_partitions
-from sgdone.cluster.held_out import HeldOutRows, held_out_rows
+from sgdone.cluster.messages import PartitionError, merge_answers, partition_work
 from sgdone.cluster.model_fit import fit_model
-from sgdone.cluster.partition import Partition
-from sgdone.cluster.preparation import Preparation
+from sgdone.cluster.partition import Partition, Preparation
 from sgdone.cluster.rounds import RoundRecord, Rounds
-from sgdone.cluster.row_facts import RowFacts, facts_of_rows
+from sgdone.cluster.scores import HeldOutRows, held_out_rows
+from sgdone.cluster.statistics import RowFacts, facts_of_rows
 from sgdone.cluster.summary import summarise_partitions
 
 __all__ = [

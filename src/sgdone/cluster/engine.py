@@ -4,10 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import TypeVar, final
 
-from sgdone.cluster.answers import Parts, merge_answers, partition_work
-from sgdone.cluster.messages import from_bytes
-from sgdone.cluster.partition import Partition
-from sgdone.cluster.preparation import Preparation
+from sgdone.cluster.messages import Parts, from_bytes, merge_answers, partition_work
+from sgdone.cluster.partition import Partition, Preparation
 
 Item = TypeVar("Item")
 
@@ -19,7 +17,7 @@ class Engine(ABC):
     """Partitions, wherever they are.
 
     An engine schedules, transports and tries again; it knows nothing of fits. It computes
-    `sgdone.cluster.answers.partition_work` of each partition, a pure function: a partition that is lost is created
+    `sgdone.cluster.messages.partition_work` of each partition, a pure function: a partition that is lost is created
     again, and gives the same answer.
     """
 
@@ -27,7 +25,7 @@ class Engine(ABC):
     def ask(self, parts: Parts, *, in_order: bool = False) -> Iterable[bytes]:
         """Send a request to all partitions, and return their answers in any order.
 
-        Neighbours may be merged on the way by `sgdone.cluster.answers.merge_answers`, `FAN_IN` at a time, unless they
+        Neighbours may be merged on the way by `sgdone.cluster.messages.merge_answers`, `FAN_IN` at a time, unless they
         are to be merged ``in_order``.
         """
 

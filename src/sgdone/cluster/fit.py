@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.cluster.engine import Engine
-from sgdone.cluster.label_coding import ClassWeights, LabelCoding
+from sgdone.cluster.partition import ClassWeights, LabelCoding
 from sgdone.cluster.partition_source import FirstRounds, PartitionSource
 from sgdone.cluster.phases import cluster_phases
-from sgdone.cluster.round_log import RoundLog, written_on_errors
-from sgdone.cluster.rounds import RoundRecord, Rounds
+from sgdone.cluster.rounds import RoundLog, RoundRecord, Rounds, written_on_errors
 from sgdone.cluster.statistics import LabelSums, RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
 from sgdone.estimators.sample_weights import class_weight_values

@@ -7,7 +7,7 @@ import numpy as np
 
 from sgdone.cluster.engine import Engine
 from sgdone.cluster.fit import ClusterFit, fit_partitions
-from sgdone.cluster.round_log import RoundLog
+from sgdone.cluster.rounds import RoundLog
 from sgdone.estimators.estimator_cores import LinearClassifierCore, LinearRegressorCore
 from sgdone.estimators.fit_checkpoints import FitCheckpoints, custom_loss, identity_of
 from sgdone.estimators.parameters import as_alpha, as_bool, as_verbose, is_auto

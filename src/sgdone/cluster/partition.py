@@ -1,6 +1,8 @@
-"""The rows of one partition, as the rounds of a fit need them."""
+"""Rows of one partition with their labels, read from files and prepared, as the rounds of a fit need them."""
 
+import socket
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -8,21 +10,87 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from sgdone.cluster.label_coding import ClassWeights, LabelCoding
-from sgdone.estimators.labels import plain_labels
+from sgdone.estimators.labels import encode_known, plain_labels, signs
+from sgdone.losses.learning_task import Task
 from sgdone.matrices.masked_arrays import refuse_masked
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.readers.row_places import Place
-from sgdone.readers.table import errors_located, shortened
+from sgdone.matrices.row_hash import row_hashes
+from sgdone.matrices.stacking import widened
+from sgdone.readers.file_parts import FilePart
+from sgdone.readers.row_places import Place, places_among
+from sgdone.readers.table import DataError, errors_located, shortened
 from sgdone.rows.arrays import ArraySource
 from sgdone.rows.block_maker import rows_of
 from sgdone.rows.column_roles import roles_of_features
+from sgdone.rows.label_kinds import as_classes
 from sgdone.rows.rows import aligned
 from sgdone.rows.source import Block
-from sgdone.sums.row_sum import MemoryRows
+from sgdone.sums.row_sum import MemoryRows, message
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
 
 Array = NDArray[np.float64]
+
+
+@final
+@message
+@dataclass(frozen=True)
+class ClassWeights:
+    """Weights of classes: ``values[k]`` is that of ``classes[k]``, and other classes have 1."""
+
+    classes: NDArray[Any]
+    values: Array
+
+    def of(self, y: NDArray[Any]) -> Array:
+        """The weight of each label."""
+        found = np.ones(y.size)
+        for label, value in zip(self.classes.tolist(), self.values.tolist(), strict=True):
+            found[y == label] = value
+        return found
+
+
+@final
+@message
+@dataclass(frozen=True)
+class LabelCoding:
+    """How labels and sample weights become those of the sums; the same for all partitions.
+
+    Parameters
+    ----------
+    classes : ndarray or None
+        The labels, sorted; None in regression.
+    class_weights : ClassWeights or None
+        Weights of the classes, if they have any.
+
+    Examples
+    --------
+    >>> LabelCoding(np.array(["no", "yes"])).labels(np.array(["yes", "no"]))
+    array([ 1., -1.])
+    """
+
+    classes: NDArray[Any] | None
+    class_weights: ClassWeights | None = None
+
+    def labels(self, y: NDArray[Any]) -> Array:
+        """Labels as the sums need them: −1 and 1, class numbers, or targets."""
+        if self.classes is None:
+            return np.ascontiguousarray(y, dtype=np.float64)
+        numbers = encode_known(y, self.classes)
+        return signs(numbers, 1) if self.classes.size == 2 else numbers.astype(np.float64)
+
+    def is_same(self, other: "LabelCoding") -> bool:
+        """Whether rows have the same labels and weights in both."""
+        if self is other:
+            return True
+        mine, theirs = self.class_weights, other.class_weights
+        if mine is None or theirs is None:
+            same = mine is theirs
+        else:
+            same = _same(mine.classes, theirs.classes) and _same(mine.values, theirs.values)
+        return same and _same(self.classes, other.classes)
+
+
+def _same(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
+    return first is second if first is None or second is None else np.array_equal(first, second)
 
 
 @final
@@ -233,3 +301,93 @@ def _numbers(array: NDArray[Any]) -> Array:
                         "data frame, whose columns are encoded"
                     ) from None
         raise
+
+
+def read_partition(number: int, part: FilePart) -> Partition:
+    """Read a part of a file; a part that cannot be read has the reason, with file and row, as its ``fault``.
+
+    Parameters
+    ----------
+    number : int
+        Place among the partitions.
+    part : FilePart
+        From `sgdone.readers.file_parts.file_parts`.
+    """
+    try:
+        table = part.read()
+        assert table.y is not None
+        made = Partition(number, table.X, table.y, table.weights)
+    except (MemoryError, OSError, TypeError, ValueError) as error:
+        return Partition.failed(number, _fault(part, error))
+    made.unlabelled, made.place = table.unlabelled, table.place
+    return made
+
+
+def _fault(part: FilePart, error: Exception) -> str:
+    text = str(error) if isinstance(error, DataError) else f"{part}: {str(error) or type(error).__name__}"
+    if isinstance(error, MemoryError):
+        return f"{text}: the part does not fit into the memory of the worker: write smaller files or row groups"
+    if isinstance(error.__cause__, OSError) and error.__cause__.errno is not None:
+        return (
+            f"{text} on the worker {socket.gethostname()}: all workers need the files under the same names, on a "
+            "shared disk or at addresses such as s3://clicks/day-1.csv"
+        )
+    return text
+
+
+@final
+@message
+@dataclass(frozen=True)
+class Preparation:
+    """Labels as the task needs them, the same number of columns everywhere, and rows held out for scores.
+
+    Parameters
+    ----------
+    task : {"classification", "regression"}
+        Labels that are whole numbers become integers in classification.
+    n_columns : int or None
+        Number of columns of sparse rows: parts of svmlight files have as many as their largest index. None leaves them.
+    share : float
+        Share of the rows that are held out.
+    key : int
+        Draws them by a hash of their features: the same rows however they are cut into partitions, with all copies.
+
+    Examples
+    --------
+    >>> rows = Partition(0, np.arange(1000.0)[:, None], np.ones(1000))
+    >>> made = Preparation("classification", None, 0.1, 2**61).prepared(rows)
+    >>> made.n_rows, made.held_out.n_rows, made.y.dtype.kind
+    (909, 91, 'i')
+    """
+
+    task: Task
+    n_columns: int | None
+    share: float
+    key: int
+
+    def prepared(self, partition: Partition) -> Partition:
+        """The rows to train on, with those that are held out."""
+        if partition.fault:
+            return partition
+        X = partition.X
+        if self.n_columns is not None and not partition.is_table:
+            X = widened(X, self.n_columns)
+        y = as_classes(partition.y) if self.task == "classification" else partition.y
+        whole = Partition(partition.number, X, y, partition.sample_weight)
+        whole.place = partition.place
+        made = whole
+        if self.share:
+            chosen = row_hashes(X, self.key) < np.uint64(self.share * 2.0**64)
+            made = _some(whole, ~chosen)
+            made.held_out = _some(whole, chosen)
+        made.unlabelled = partition.unlabelled
+        return made
+
+
+def _some(partition: Partition, rows: NDArray[np.bool_]) -> Partition:
+    """The rows that are marked."""
+    X = partition.X.filter(pa.array(rows)) if partition.is_table else partition.X[np.flatnonzero(rows)]
+    weights = None if partition.sample_weight is None else partition.sample_weight[rows]
+    made = Partition(partition.number, X, partition.y[rows], weights)
+    made.place = None if partition.place is None else places_among(partition.place, np.flatnonzero(rows))
+    return made

@@ -7,10 +7,8 @@ from typing import Any, final
 
 import numpy as np
 
-from sgdone.cluster.label_coding import LabelCoding
-from sgdone.cluster.partition import Partition
-from sgdone.cluster.round_log import RoundLog
-from sgdone.cluster.rounds import RoundRecord, Rounds
+from sgdone.cluster.partition import LabelCoding, Partition
+from sgdone.cluster.rounds import RoundLog, RoundRecord, Rounds
 from sgdone.cluster.statistics import RowStatistics
 from sgdone.interfaces.progress import Progress
 from sgdone.rows.source import Block, Source

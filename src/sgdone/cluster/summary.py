@@ -1,30 +1,328 @@
 """Standard errors of a model whose rows are in partitions, in rounds of sums."""
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sgdone.cluster.answers import PartitionError
-from sgdone.cluster.label_coding import ClassWeights
-from sgdone.cluster.level_sums import LevelsOfPartition, LevelSums
-from sgdone.cluster.partition import Partition
+from sgdone.cluster.messages import PartitionError, to_bytes
+from sgdone.cluster.partition import ClassWeights, LabelCoding, Partition
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import RowStatistics, Statistics
-from sgdone.cluster.summary_problem import PartitionRows, SummaryProblem
 from sgdone.estimators.sample_weights import class_weight_values
 from sgdone.estimators.summarised import Summarised, encoder_of_levels, what_is_summarised
 from sgdone.inference import Summary
 from sgdone.inference.chosen_columns import chosen_columns
 from sgdone.inference.factors import divisions_of
+from sgdone.inference.feature_choice import FeatureChoice
 from sgdone.inference.layout import FittedModel
+from sgdone.inference.level_facts import LevelFacts, LevelMap, LevelsOfRows
 from sgdone.inference.reference_coding import ReferenceCoding, coding_of
 from sgdone.inference.sample import Sample
+from sgdone.inference.sample_rows import SamplePreparation, SampleRows
 from sgdone.inference.summarise import summarise
 from sgdone.interfaces.objective import Objective
 from sgdone.machine.threads import single_thread
-from sgdone.sums.row_sum import RowSum, message
+from sgdone.rows.rows import Rows
+from sgdone.sums.row_sum import SHARED, AroundSum, RowSum, message
+from sgdone.sums.second_order import SecondOrder, SecondOrderAt
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@final
+@message
+@dataclass(frozen=True)
+class LevelSums(LevelFacts):
+    """Facts about the levels of the rows of partitions; the levels of all divisions are numbered through.
+
+    Parameters
+    ----------
+    sizes : ndarray of int
+        Number of levels of each division.
+    of_levels : ndarray
+        Weights of the rows of each level.
+    found, mixed : ndarray
+        Divisions × levels: attributes of the `LevelMap` of each division by the levels of all others.
+    open : ndarray of bool
+        Divisions × levels: whether each level is open in the map by each division.
+    classes : ndarray of bool
+        Levels × classes: whether rows of a level have a class.
+    first, same : ndarray
+        The first value of each column of numbers, and whether all rows have it.
+    numbers : dict
+        Values in the levels of a division, by the numbers of column and division; only if each level has one value.
+    """
+
+    sizes: NDArray[np.int64]
+    of_levels: Array
+    found: NDArray[np.int32]
+    mixed: Mask
+    open: Mask
+    classes: Mask
+    first: Array
+    same: Mask
+    numbers: dict[tuple[int, int], Array]
+
+    @classmethod
+    def of(cls, facts: LevelsOfRows, n_classes: int) -> "LevelSums":
+        """All facts about rows."""
+        divisions = range(len(facts.weights))
+        sizes = np.array([own.size for own in facts.weights], dtype=np.int64)
+        places, total = _places(sizes), int(sizes.sum())
+        shape = sizes.size, total
+        found, mixed, open_ = np.full(shape, -1, np.int32), np.zeros(shape, bool), np.zeros(shape, bool)
+        for of in divisions:
+            for by in divisions:
+                own = facts.map(of, by)
+                found[of, places[by]], mixed[of, places[by]], open_[by, places[of]] = own.found, own.mixed, own.open
+        columns = range(facts.n_dense)
+        values = {(j, k): facts.values(j, k) for j in columns for k in divisions}
+        return cls(
+            sizes,
+            np.concatenate([*facts.weights, np.empty(0)]),
+            found,
+            mixed,
+            open_,
+            np.concatenate([np.zeros((0, n_classes), bool), *(facts.has_class(k, n_classes) for k in divisions)]),
+            np.array([facts.column(j)[0] for j in columns], dtype=np.float64),
+            np.array([facts.is_constant(j) for j in columns], dtype=bool),
+            {pair: own for pair, own in values.items() if own is not None},
+        )
+
+    def merge(self, other: "LevelSums") -> "LevelSums":
+        """The facts about the rows of both."""
+        found = np.where(self.found >= 0, self.found, other.found)
+        apart = (self.found >= 0) & (other.found >= 0) & (self.found != other.found)
+        mixed, open_ = self.mixed | other.mixed | apart, self.open | other.open
+        starts, division = np.cumsum(self.sizes) - self.sizes, np.repeat(np.arange(self.sizes.size), self.sizes)
+        for own in (self.found, other.found):
+            of, level = np.nonzero(mixed & (own >= 0))
+            open_[division[level], starts[of] + own[of, level]] = True
+        found[mixed] = -1
+        both = (
+            (pair, _joined(own, other.numbers[pair])) for pair, own in self.numbers.items() if pair in other.numbers
+        )
+        return LevelSums(
+            self.sizes,
+            self.of_levels + other.of_levels,
+            found,
+            mixed,
+            open_,
+            self.classes | other.classes,
+            self.first,
+            self.same & other.same & (self.first == other.first),
+            {pair: own for pair, own in both if own is not None},
+        )
+
+    @property
+    def weights(self) -> list[Array]:
+        """Weights of the rows of each level, for each division."""
+        return [self.of_levels[place] for place in _places(self.sizes)]
+
+    @property
+    def n_dense(self) -> int:
+        """Number of columns of numbers."""
+        return int(self.first.size)
+
+    def map(self, of: int, by: int) -> LevelMap:
+        """The levels of division ``of`` in each level of division ``by``."""
+        places = _places(self.sizes)
+        found = self.found[of, places[by]].astype(np.intp)
+        return LevelMap(found, self.mixed[of, places[by]], self.open[by, places[of]])
+
+    def n_classes(self, division: int) -> NDArray[np.intp]:
+        """Number of classes among the rows of each level."""
+        return np.asarray(self.classes[_places(self.sizes)[division]].sum(axis=1))
+
+    def is_constant(self, column: int) -> bool:
+        """Whether a column of numbers has one value in all rows."""
+        return bool(self.same[column])
+
+    def values(self, column: int, division: int) -> Array | None:
+        """The value of a column of numbers in each level; None if a level has several."""
+        return self.numbers.get((column, division))
+
+
+def _places(sizes: NDArray[np.int64]) -> list[slice]:
+    ends = np.cumsum(sizes).tolist()
+    return [slice(end - size, end) for end, size in zip(ends, sizes.tolist(), strict=True)]
+
+
+def _joined(first: Array, second: Array) -> Array | None:
+    """Values in levels from either side, NaN where unknown; None if they differ."""
+    if np.any((first != second) & ~np.isnan(first) & ~np.isnan(second)):
+        return None
+    return np.where(np.isnan(first), second, first)
+
+
+@final
+@message
+@dataclass(frozen=True)
+class LevelsOfPartition(RowSum):
+    """Ask for facts about the levels of the rows.
+
+    Parameters
+    ----------
+    classes : ndarray or None
+        The classes; None in a regression.
+    class_weights : ClassWeights or None
+        Their weights, if they have any.
+    features : list of ndarray
+        The features of each division.
+    """
+
+    classes: NDArray[Any] | None
+    class_weights: ClassWeights | None
+    features: list[NDArray[np.int64]]
+
+    def of(self, partition: Partition) -> LevelSums | None:
+        """The facts about these rows."""
+        weight = partition.weights(self.class_weights)
+        if weight is not None and not np.any(weight > 0):
+            return None
+        numbers, count = None, 0
+        if self.classes is not None:
+            labels, count = LabelCoding(self.classes).labels(partition.y), self.classes.size
+            numbers = (labels > 0 if count == 2 else labels).astype(np.intp)
+        return LevelSums.of(LevelsOfRows(partition.X, self.features, numbers, weight), count)
+
+
+message(FeatureChoice)
+
+
+@final
+@message
+@dataclass(frozen=True)
+class SummaryProblem:
+    """Problem of a summary; the same for all partitions.
+
+    Parameters
+    ----------
+    objective : Objective
+        The loss, without a penalty.
+    classes : ndarray or None
+        The classes, sorted; None in a regression.
+    class_weights : ClassWeights or None
+        Their weights, if they have any.
+    choice : FeatureChoice or None
+        Features of the summary, if they are not those of the partitions.
+    names : list of str
+        Their names.
+    grouped : bool
+        Whether rows have groups.
+    preparation : SamplePreparation
+        Preparation of the rows before they are added up.
+    key : str
+        Identifies the problem in later rounds.
+    """
+
+    objective: Objective
+    classes: NDArray[Any] | None
+    class_weights: ClassWeights | None
+    choice: FeatureChoice | None
+    names: list[str]
+    grouped: bool
+    preparation: SamplePreparation = field(default_factory=SamplePreparation)
+    key: str = ""
+
+    def prepared(self, preparation: SamplePreparation) -> "SummaryProblem":
+        """The problem with another preparation, and a key by which partitions recognise it."""
+        plain = replace(self, preparation=preparation, key="")
+        return replace(plain, key=hashlib.sha256(to_bytes(plain)).hexdigest())
+
+    def rows(self, partition: Partition) -> SampleRows:
+        """The rows of a partition."""
+        block = partition.block_of(LabelCoding(self.classes).labels(partition.y), self.class_weights)
+        matrix = partition.X if self.choice is None else self.choice.rows(partition.X)
+        if matrix.shape[1] != len(self.names):
+            raise ValueError(f"the rows have {matrix.shape[1]} columns, the model has {len(self.names)}")
+        block = replace(block, rows=Rows.of(matrix, names=self.names))
+        block.rows.check_indices()
+        if self.grouped and partition.groups is None:
+            raise ValueError("cov='cluster' needs the groups of the rows: give each partition its groups")
+        groups = partition.groups if self.grouped else None
+        return SampleRows(block, groups, number=partition.number).prepared(self.preparation)
+
+
+#: Cached rows of the last problem of each partition; the cache never changes a result.
+_KEPT: "WeakKeyDictionary[Partition, tuple[str, SampleRows]]" = WeakKeyDictionary()
+
+
+def rows_of_partition(partition: Partition, problem: SummaryProblem) -> SampleRows:
+    """The rows of a partition, which are cached for the next round."""
+    known = _KEPT.get(partition)
+    if known is None or known[0] != problem.key:
+        known = _KEPT[partition] = problem.key, problem.rows(partition)
+    return known[1]
+
+
+@final
+@message
+@dataclass(frozen=True)
+class OfSummary(AroundSum):
+    """A sum over the rows of a summary."""
+
+    problem: SummaryProblem = field(metadata=SHARED)
+
+    def of(self, partition: Partition) -> Any:
+        """The sum over these rows."""
+        return self.request.of(rows_of_partition(partition, self.problem))
+
+
+@final
+class PartitionRows:
+    """The rows of all partitions. Each sum is a round; the curvature at the last model is cached.
+
+    Parameters
+    ----------
+    rounds : Rounds
+        Sends the requests.
+    problem : SummaryProblem
+        The problem of the summary.
+    """
+
+    at_hand = None
+
+    def __init__(self, rounds: Rounds, problem: SummaryProblem) -> None:
+        self._rounds, self._problem = rounds, problem
+        self._last: tuple[SecondOrderAt, SecondOrder] | None = None
+
+    def prepared(self, preparation: SamplePreparation) -> "PartitionRows":
+        """The rows, prepared for sums."""
+        return PartitionRows(self._rounds, self._problem.prepared(preparation))
+
+    def sum(self, request: RowSum) -> Any:
+        """The sum over the rows of all partitions."""
+        if not isinstance(request, SecondOrderAt):
+            return self._ask(request)
+        if self._last is not None and _includes(self._last[0], request):
+            return self._last[1]
+        found: SecondOrder = self._ask(request)
+        if request.curvature == "full":
+            self._last = request, found
+        return found
+
+    def _ask(self, request: RowSum) -> Any:
+        try:
+            found = self._rounds.sum(OfSummary(request, self._problem))
+        except ValueError as error:
+            raise PartitionError(str(error)) from error
+        if found is None:
+            raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
+        return found
+
+
+def _includes(full: SecondOrderAt, other: SecondOrderAt) -> bool:
+    """Whether sums with the curvature also answer another request."""
+    mine, theirs = full.system, other.system
+    same = mine.objective == theirs.objective and mine.scaling.is_same(theirs.scaling)
+    return same and other.curvature in ("full", "none") and np.array_equal(full.model, other.model)
 
 
 @final

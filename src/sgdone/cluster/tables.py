@@ -6,7 +6,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from sgdone.cluster.answers import PartitionError
+from sgdone.cluster.messages import PartitionError
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.rounds import Rounds
 from sgdone.sums.row_sum import RowSum, message

@@ -2,21 +2,24 @@
 
 import gc
 import hashlib
+import logging
+import os
 import re
 import time
 import uuid
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, final
 
 import dask
-from dask.delayed import Delayed
+from dask.delayed import Delayed, delayed
 from dask.sizeof import sizeof
 
 from sgdone.cluster import Engine, Partition, PartitionError, encode_partition, merge_answers, partition_work
-from sgdone.cluster.answers import Answer, Parts
 from sgdone.cluster.engine import FAN_IN, groups_of
-from sgdone.cluster.messages import to_bytes
+from sgdone.cluster.messages import Answer, Parts, to_bytes
+from sgdone.cluster.partition import read_partition
+from sgdone.readers.file_parts import FilePart
 
 #: Seconds between two looks at the workers while answers are awaited.
 _POLL = 1.0
@@ -239,3 +242,71 @@ def _partition_in(error: BaseException) -> str:
 
 def _text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def delayed_files(parts: Sequence[FilePart]) -> list[Delayed]:
+    """Partitions, each read by a worker from its part of a file; a part that is lost with its worker is read again.
+
+    Parameters
+    ----------
+    parts : sequence of FilePart
+        From `sgdone.readers.file_parts.file_parts`. The workers need the files under the same names.
+    """
+    read, label = delayed(read_partition, pure=False), uuid.uuid4().hex[:8]
+    return [read(number, part, dask_key_name=f"sgdone-read-{label}-{number}") for number, part in enumerate(parts)]
+
+
+#: The cluster of processes on this machine.
+LOCAL = "local"
+#: What workers run first: a terminal sends Ctrl-C to all processes, and a fit that ends by it still needs its workers.
+_IGNORE_CTRL_C = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+
+
+@contextmanager
+def connected(address: str) -> Iterator[None]:
+    """Let Dask compute on a cluster; it is left, and closed if it was started here, at the end.
+
+    Parameters
+    ----------
+    address : str
+        "local" for as many worker processes as there are processors, of one thread each; otherwise the address of a
+        scheduler, as "tcp://10.0.0.1:8786".
+    """
+    from distributed import Client
+
+    if address == LOCAL:
+        with _local_cluster() as cluster, Client(cluster):
+            yield
+        return
+    try:
+        client = Client(address)
+    except (OSError, ValueError) as error:
+        seconds = dask.config.get("distributed.comm.timeouts.connect", "30s")
+        raise ConnectionError(
+            f"{address}: no Dask scheduler answers within {seconds} ({_first_line(error)}): check the address, or "
+            "start a scheduler with `dask scheduler` and workers with `dask worker`"
+        ) from error
+    with client:
+        yield
+
+
+def _local_cluster() -> Any:
+    from distributed import LocalCluster
+
+    return LocalCluster(
+        n_workers=_n_processors(),
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        silence_logs=logging.CRITICAL,
+        preload=_IGNORE_CTRL_C,
+    )
+
+
+def _n_processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.diagnose.data_summary.advice import advice_for
-from sgdone.diagnose.data_summary.column_summary import ColumnSummary, summarise_columns
-from sgdone.diagnose.data_summary.missing import Missing, missing_values
+from sgdone.diagnose.data_summary.column_summary import ColumnSummary, Missing, missing_values, summarise_columns
 from sgdone.diagnose.data_summary.rank import Rank, numerical_rank
 from sgdone.diagnose.data_summary.summary_text import facts_about, summary_text
 from sgdone.diagnose.separability import Check, Separation, SeparationByClass, separation

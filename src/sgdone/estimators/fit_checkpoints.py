@@ -15,8 +15,7 @@ from sgdone.losses.loss import real_or_nan
 from sgdone.machine.atomic import remove_partial
 from sgdone.readers.row_input import RowInput
 from sgdone.run.checkpoints import Checkpoints, Snapshot
-from sgdone.state_file.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from sgdone.state_file.identity import check_identity
+from sgdone.state_file.checkpoint import Checkpoint, check_identity, read_checkpoint, write_checkpoint
 from sgdone.tables.warn_user import warn_user
 
 #: Parameters that do not change a result.

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from sgdone.readers.row_input import RowInput
 from sgdone.rows.block_cache import BlockCache, CacheError, Place, cache_folder
 from sgdone.rows.column_numbers import ColumnNumbers
-from sgdone.state_file.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from sgdone.state_file.errors import CheckpointError
-from sgdone.state_file.identity import check_identity
+from sgdone.state_file.checkpoint import Checkpoint, check_identity, read_checkpoint, write_checkpoint
+from sgdone.state_file.file_format import CheckpointError
 from sgdone.tables import TableEncoderCore
 
 #: Names of the two files in the folder of a cache.

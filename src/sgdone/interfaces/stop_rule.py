@@ -139,7 +139,7 @@ class StopRule(ABC):
 
     def then(self, factor: float) -> "StopRule":
         """Continue to ``factor`` times the samples at which this rule fires."""
-        from sgdone.interfaces.then import Then
+        from sgdone.interfaces.composition import Then
 
         return Then(self, factor)
 

@@ -23,7 +23,7 @@ from sgdone.kernels.updates import implicit_shrinkage
 SCALE, OWN, SHARE, STEPS = range(4)
 #: Columns of a bank's ``plans``: γ₀, τ, α, the fold whose rows the model does not train on, and whether its losses are
 #: recorded while it trains.
-GAIN, CLOCK, PENALTY, LEAVES_OUT, TOLD = range(5)
+STEP_SCALE, CLOCK, PENALTY, LEAVES_OUT, RECORDS_LOSSES = range(5)
 #: Indices into the settings, after those of `sgdone.kernels.loop`: the power p of averaging.
 DECAY: Final = 2
 #: In place of a fold: of a model that leaves none out, and of a row that is in none.
@@ -67,7 +67,7 @@ def make_bank(
             begin = number * count
             averages = n_models * count + begin
             scale, own, share = scalars[number, SCALE], scalars[number, OWN], scalars[number, SHARE]
-            if plans[number, TOLD] != 0.0 or amounts.size == 0:
+            if plans[number, RECORDS_LOSSES] != 0.0 or amounts.size == 0:
                 for k in range(count):
                     predictions[k] = own * sums[averages + k] + share * sums[begin + k] + intercepts[1, begin + k]
                 losses[used, number] = cost(predictions, 0, count, y, parameters)
@@ -80,7 +80,7 @@ def make_bank(
                     amounts[averages + k] = 0
                 continue
             steps = scalars[number, STEPS] + 1.0
-            step = plans[number, GAIN] / math.sqrt(1.0 + steps / plans[number, CLOCK])
+            step = plans[number, STEP_SCALE] / math.sqrt(1.0 + steps / plans[number, CLOCK])
             shrink, q = implicit_shrinkage(step, plans[number, PENALTY], norm, v, settings[UNIT])
             for k in range(count):
                 predictions[k] = scale * sums[begin + k] * shrink + intercepts[0, begin + k]

@@ -12,7 +12,7 @@ from sgdone.kernels.jit import inlined
 from sgdone.kernels.last_row import swap
 from sgdone.kernels.pair import add_pair
 from sgdone.kernels.prefetch import prefetch
-from sgdone.kernels.threshold import soft_threshold
+from sgdone.kernels.updates import soft_threshold
 
 VECTORS_FIRST: Final = False
 

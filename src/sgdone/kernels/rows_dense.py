@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.prefetch import prefetch
-from sgdone.kernels.threshold import soft_threshold
+from sgdone.kernels.updates import soft_threshold
 
 VECTORS_FIRST: Final = True
 

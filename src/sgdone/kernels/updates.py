@@ -1,4 +1,4 @@
-"""The kinds of step: each is a shrinkage of the weights and one scalar along the row."""
+"""The kinds of step: each is a shrinkage of the weights and one scalar along the row; and the soft threshold."""
 
 from collections.abc import Callable
 from typing import Any
@@ -49,3 +49,13 @@ def make_shrunk(slope: Callable[..., float]) -> Callable[..., Any]:
         return shrink, amount * shrink, amount * unit, s
 
     return shrunk
+
+
+@inlined
+def soft_threshold(weight: Any, threshold: Any) -> Any:
+    """The weight moved towards 0 by ``threshold``, but not beyond 0."""
+    if weight > threshold:
+        return weight - threshold
+    if weight < -threshold:
+        return weight + threshold
+    return weight * 0

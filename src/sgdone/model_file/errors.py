@@ -1,6 +1,6 @@
 """What can be wrong with a model file."""
 
-from sgdone.state_file.errors import StateFileError
+from sgdone.state_file.file_format import StateFileError
 
 
 class ModelFileError(StateFileError):

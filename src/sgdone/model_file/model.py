@@ -26,8 +26,7 @@ from sgdone.model_file.stored_encoder import decode_encoder, encode_encoder, wit
 from sgdone.model_file.stored_runs import decode_results, encode_results
 from sgdone.readers.table import shortened
 from sgdone.state_file.codec import Decoder, Encoder, NotStorable
-from sgdone.state_file.custom_loss import check_loss, name_and_task
-from sgdone.state_file.errors import UNUSABLE
+from sgdone.state_file.file_format import UNUSABLE, check_loss, name_and_task
 from sgdone.tables.not_fitted import not_fitted
 
 if TYPE_CHECKING:

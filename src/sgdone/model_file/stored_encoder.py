@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from sgdone.model_file.attribute_checks import Model
 from sgdone.state_file.codec import Decoder, Encoder
-from sgdone.state_file.level_stream import from_stream, to_stream
+from sgdone.state_file.plain_forms import from_stream, to_stream
 from sgdone.tables import EncoderState, TableEncoderCore
 
 #: Buckets of text whose words are kept in a file. Nobody reads more coefficients than that, 40 bytes each are small

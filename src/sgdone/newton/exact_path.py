@@ -12,8 +12,16 @@ from sgdone.interfaces.measured import mean
 from sgdone.newton import EXACT, Minimum, Position, Problem, minimise
 from sgdone.newton.direction import ByFactors, Factors
 from sgdone.newton.leave_one_out import LeaveOneOut, RowLosses, losses_of_constant
-from sgdone.newton.penalty_grid import FIRST, NO_COEFFICIENT, NO_PENALTY, PenaltyGrid, penalty
-from sgdone.newton.penalty_path import Optimum, PenaltyPath, Readings
+from sgdone.newton.penalty_path import (
+    FIRST,
+    NO_COEFFICIENT,
+    NO_PENALTY,
+    Optimum,
+    PenaltyGrid,
+    PenaltyPath,
+    Readings,
+    penalty,
+)
 from sgdone.newton.search import RESIDUAL_ROUNDING
 from sgdone.sums.pieces import BlockPieces
 from sgdone.sums.second_order import SecondOrder, SecondOrderAt

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.progress import Model
 from sgdone.newton import work
-from sgdone.newton.both_units import BothUnits
 from sgdone.newton.exact_path import ExactPath
 from sgdone.newton.fold_path import FoldPath, has_unit_norms
-from sgdone.newton.penalty_path import PenaltyPath
+from sgdone.newton.penalty_path import BothUnits, PenaltyPath
 from sgdone.newton.ridge_path import RidgePath
 from sgdone.rows.source import Block
 from sgdone.rows.validation_rows import ValidationRows

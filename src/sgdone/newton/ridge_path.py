@@ -13,8 +13,18 @@ from scipy.linalg import eigh
 
 from sgdone.interfaces.measured import means
 from sgdone.newton.leave_one_out import ALONE
-from sgdone.newton.penalty_grid import FIRST, LARGEST, NO_COEFFICIENT, NO_PENALTY, PenaltyGrid, penalty
-from sgdone.newton.penalty_path import Evaluated, Optimum, PenaltyPath, Readings
+from sgdone.newton.penalty_path import (
+    FIRST,
+    LARGEST,
+    NO_COEFFICIENT,
+    NO_PENALTY,
+    Evaluated,
+    Optimum,
+    PenaltyGrid,
+    PenaltyPath,
+    Readings,
+    penalty,
+)
 from sgdone.rows.rows import Scaling
 from sgdone.sums.gram import Gram, gram, in_units
 from sgdone.sums.pieces import PIECE, BlockPieces

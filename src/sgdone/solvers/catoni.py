@@ -11,8 +11,8 @@ from sgdone.interfaces.objective import Objective
 from sgdone.kernels.location import make_location
 from sgdone.losses.loss import real_or_nan
 from sgdone.rows.rows import Rows
+from sgdone.solvers.batch import Seen, WeighingSolver
 from sgdone.solvers.state import State
-from sgdone.solvers.weighing import Seen, WeighingSolver
 from sgdone.steps.step_size import StepSize
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from sgdone.interfaces.needs import Needs
 from sgdone.losses.loss import real_or_nan
+from sgdone.solvers.batch import Seen, WeighingSolver
 from sgdone.solvers.state import State
-from sgdone.solvers.weighing import Seen, WeighingSolver
 from sgdone.steps.descent import Descent
 from sgdone.steps.step_size import StepSize
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.solvers.batch import Seen, WeighingSolver
 from sgdone.solvers.state import State
-from sgdone.solvers.weighing import Seen, WeighingSolver
 
 
 @final

@@ -18,7 +18,7 @@ from sgdone.rows.rows import Rows, frozen
 from sgdone.rows.source import Block
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import Ran, run_method
-from sgdone.steps.step_table import step_sizes
+from sgdone.steps.step_size import step_sizes
 
 
 @dataclass

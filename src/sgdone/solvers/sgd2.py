@@ -12,13 +12,11 @@ from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.updates import make_shrunk
 from sgdone.losses.loss import Loss, ScalarFunction
 from sgdone.rows.source import Block
-from sgdone.solvers.first_step_size import settle_t0, t0_in_words, t0_of
+from sgdone.solvers.bottou_schedule import check_skip, settle_t0, skip_of, t0_in_words, t0_of
 from sgdone.solvers.row_solver import RowSolver
-from sgdone.solvers.skip import check_skip, skip_of
 from sgdone.solvers.state import State
 from sgdone.steps.bottou import Bottou
-from sgdone.steps.step_size import StepSize
-from sgdone.steps.step_table import step_sizes
+from sgdone.steps.step_size import StepSize, step_sizes
 
 #: Up to this sum of rates a shrinkage is linear in them.
 _LINEAR = 0.2

@@ -14,14 +14,12 @@ from sgdone.kernels.rows_rescaled import rescaled
 from sgdone.kernels.sgdqn import STEP_B, make_sgdqn
 from sgdone.rows.rows import Rows
 from sgdone.rows.source import Block
-from sgdone.solvers.first_step_size import settle_t0, t0_in_words, t0_of
+from sgdone.solvers.bottou_schedule import check_skip, settle_t0, skip_of, t0_in_words, t0_of
 from sgdone.solvers.single_model import SingleModel
-from sgdone.solvers.skip import check_skip, skip_of
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import run_method
 from sgdone.steps.bottou import Bottou
-from sgdone.steps.step_size import StepSize
-from sgdone.steps.step_table import step_sizes
+from sgdone.steps.step_size import StepSize, step_sizes
 
 
 @dataclass

@@ -16,8 +16,7 @@ from sgdone.kernels.storage import make_averaged, make_plain, make_searching, ma
 from sgdone.losses.loss import Loss, ScalarFunction
 from sgdone.rows.source import Block
 from sgdone.solvers.state import State
-from sgdone.steps.step_size import Preliminary
-from sgdone.steps.step_table import step_sizes
+from sgdone.steps.step_size import Preliminary, step_sizes
 
 _STORAGE = {
     "plain": make_plain,

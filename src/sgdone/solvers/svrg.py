@@ -20,8 +20,7 @@ from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import Phase, State
 from sgdone.solvers.stretch import Ran, run_method
 from sgdone.steps import Constant
-from sgdone.steps.step_size import StepSize
-from sgdone.steps.step_table import step_sizes
+from sgdone.steps.step_size import StepSize, step_sizes
 
 #: The tolerance of a fit that is given no stopping rule.
 _TOL = 1e-4

@@ -1,20 +1,59 @@
-"""What the Python workers of Spark do: functions that `mapInArrow` and `applyInArrow` call."""
+"""Tasks of the Python workers of Spark, which mapInArrow and applyInArrow call, and the requests sent to them."""
 
 import copy
+import hashlib
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import pyarrow as pa
-from pyspark import TaskContext
+from pyspark import Broadcast, SparkContext, TaskContext
 
 from sgdone.cluster import Partition, encode_partition, merge_answers, partition_work
-from sgdone.cluster.answers import Answer
-from sgdone.cluster.messages import to_bytes
-from sgdone.spark.broadcasts import Sent, received
+from sgdone.cluster.messages import Answer, Parts, to_bytes
 from sgdone.spark.partition_bytes import one_binary, partition_from, state_rows
 from sgdone.spark.row_columns import RowColumns, partition_of
 from sgdone.spark.vectors import as_storage
+
+#: What a worker gets: bytes in its task, or a variable that it has from an earlier round.
+Sent = bytes | Broadcast[bytes]
+
+#: Bytes up to which a part is sent with the tasks.
+_SMALL = 1 << 16
+
+
+@final
+class KeptBroadcasts:
+    """Broadcast variables of the parts of the last request.
+
+    Parameters
+    ----------
+    context : SparkContext
+        Sends them.
+    """
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+        self._kept: dict[bytes, Broadcast[bytes]] = {}
+
+    def send(self, parts: Parts) -> tuple[Sent, ...]:
+        """Parts as the workers of this round get them; parts of earlier rounds that are not among them are dropped."""
+        large = {hashlib.sha256(part).digest(): part for part in parts if len(part) > _SMALL}
+        for digest in self._kept.keys() - large.keys():
+            self._kept.pop(digest).destroy()
+        for digest in large.keys() - self._kept.keys():
+            self._kept[digest] = self._context.broadcast(large[digest])
+        return tuple(part if len(part) <= _SMALL else self._kept[hashlib.sha256(part).digest()] for part in parts)
+
+    def close(self) -> None:
+        """Drop all of them."""
+        self.send(())
+
+
+def received(sent: tuple[Sent, ...]) -> Parts:
+    """The parts that were sent, at a worker."""
+    return tuple(part if isinstance(part, bytes) else part.value for part in sent)
+
 
 #: Columns of answers; the bytes are null if they are too many to be collected.
 ANSWERS = "number long, size long, data binary"

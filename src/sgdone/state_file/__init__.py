@@ -1,9 +1,8 @@
 """Arrays and plain numbers in files: checkpoints, and what model files are made of. Safetensors, no pickle."""
 
 from sgdone.machine.atomic import remove_partial
-from sgdone.state_file.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from sgdone.state_file.errors import CheckpointError, StateFileError
-from sgdone.state_file.identity import check_identity
+from sgdone.state_file.checkpoint import Checkpoint, check_identity, read_checkpoint, write_checkpoint
+from sgdone.state_file.file_format import CheckpointError, StateFileError
 
 __all__ = [
     "Checkpoint",

@@ -7,9 +7,15 @@ only, the memory order of arrays, in which NumPy sums them, whether they are rea
 and which objects are the same: one that appears again is stored as a reference to the first.
 """
 
+import json
 import math
-from collections.abc import Callable
-from typing import Any, final
+import re
+import types
+import typing
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from numbers import Integral, Real
+from typing import Any, Literal, Union, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +24,6 @@ from sgdone.interfaces.stop import Status
 from sgdone.kernels import rows
 from sgdone.kernels.rows import RowAccess
 from sgdone.losses.loss import Loss
-from sgdone.state_file import arrays
-from sgdone.state_file.field_types import check_fields
 from sgdone.state_file.plain_forms import form_of, plain_forms
 from sgdone.state_file.registered_names import name_of, registered, stored_fields
 
@@ -79,7 +83,7 @@ class Encoder:
             return {"kind": "set", "items": self._items(sorted(value, key=repr), place)}
         if kind is Status:
             return {"kind": "status", "value": str(value)}
-        if isinstance(value, np.ndarray) and arrays.can_hold(value):
+        if isinstance(value, np.ndarray) and can_hold(value):
             return self._encode_array(value, place)
         if isinstance(value, np.generic):
             name = "numpy.str" if value.dtype.kind == "U" else f"numpy.{value.dtype.name}"
@@ -108,7 +112,7 @@ class Encoder:
                 code["by_columns"], array = True, array.T
             if not array.flags.writeable:
                 code["read_only"] = True
-        self.tensors[place] = arrays.to_tensor(array, lambda item: self.encode(item, f"{place}[]"))
+        self.tensors[place] = to_tensor(array, lambda item: self.encode(item, f"{place}[]"))
         return code
 
     def _reference(self, first: dict[str, Any]) -> dict[str, Any]:
@@ -218,7 +222,7 @@ class Decoder:
     def _array(self, dtype: Any, tensor: Any, **memory: Any) -> NDArray[Any]:
         if not memory.keys() <= ({"by_columns", "read_only"} if self._running else set()):
             raise ValueError(f"an array has the parts {', '.join(memory)}")
-        made = arrays.from_tensor(self._tensors.pop(tensor), dtype, self.decode)
+        made = from_tensor(self._tensors.pop(tensor), dtype, self.decode)
         made = made.T if memory.get("by_columns") else made
         made.flags.writeable = not memory.get("read_only")
         return made
@@ -251,3 +255,113 @@ def _scalar(kind: str, value: Any) -> Any:
     if wanted is float and math.isfinite(value) and made != value:
         raise ValueError(f"{value!r} is no {kind}")
     return made
+
+
+_NUMBER_TYPES = re.compile(r"[<>|](b1|[iu][1248]|f[248])")
+_TEXT_TYPES = re.compile(r"[<>]U[1-9]\d{0,8}")
+_OBJECTS = "|O"
+
+
+def can_hold(array: NDArray[Any]) -> bool:
+    """Whether arrays of this type can be stored."""
+    text = array.dtype.str
+    return bool(_NUMBER_TYPES.fullmatch(text) or _TEXT_TYPES.fullmatch(text)) or (text == _OBJECTS and array.ndim == 1)
+
+
+def to_tensor(array: NDArray[Any], encode: Callable[[Any], Any]) -> NDArray[Any]:
+    """Numbers as they are, texts as their code points, objects as JSON in bytes."""
+    if array.dtype.kind == "O":
+        text = json.dumps([encode(item) for item in array.tolist()], allow_nan=False)
+        return np.frombuffer(text.encode("ascii"), dtype=np.uint8)
+    if array.dtype.kind == "U":
+        plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        return plain.reshape(*array.shape, 1).view("<u4")
+    return array
+
+
+def from_tensor(tensor: NDArray[Any], dtype: str, decode: Callable[[Any], Any]) -> NDArray[Any]:
+    """The array that was stored: writable, and of the type it had."""
+    if dtype == _OBJECTS:
+        items = [decode(item) for item in json.loads(tensor.tobytes())]
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        return array
+    if _TEXT_TYPES.fullmatch(dtype):
+        if tensor.dtype != np.uint32 or tensor.max(initial=0) > 0x10FFFF:
+            raise ValueError("a text holds what is not a character")
+        texts = np.ascontiguousarray(tensor).view(f"<U{tensor.shape[-1]}")[..., 0]
+        return np.array(texts, dtype=_same_size(dtype, texts.dtype))
+    if not _NUMBER_TYPES.fullmatch(dtype):
+        raise ValueError(f"no array is of type {dtype!r}")
+    # A tensor is used once, so that it need not be copied.
+    return np.require(tensor, _same_size(dtype, tensor.dtype), ["W", "A"])
+
+
+def _same_size(wanted: str, found: np.dtype[Any]) -> np.dtype[Any]:
+    dtype = np.dtype(wanted)
+    if (dtype.kind, dtype.itemsize) != (found.kind, found.itemsize):
+        raise ValueError(f"an array said to be {dtype} is stored as {found}")
+    return dtype
+
+
+def check_fields(made: Any, names: Sequence[str]) -> None:
+    """Raise a TypeError if one of some fields of a dataclass is not of its declared type.
+
+    The declaration is the schema: a class that is new to files needs no further description.
+    """
+    kind: Any = type(made)
+    hints = _hints(kind)
+    for name in names:
+        value, hint = getattr(made, name), hints[name]
+        if not _fits(value, hint):
+            raise TypeError(f"{name} of {type(made).__name__} is {_shown(value)}, not {_named(hint)}")
+
+
+@lru_cache(maxsize=256)
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    if hint is Any:
+        return True
+    if hint is None or hint is types.NoneType:
+        return value is None
+    if hint is bool:
+        return isinstance(value, (bool, np.bool_))
+    if hint in (int, float):
+        return isinstance(value, Integral if hint is int else Real) and not isinstance(value, bool)
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is None:
+        return isinstance(hint, type) and isinstance(value, hint)
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, one) for one in inner)
+    if origin is Literal:
+        return any(isinstance(value, type(one)) and value == one for one in inner)
+    return _fits_container(value, origin, inner)
+
+
+def _fits_container(value: Any, origin: Any, inner: tuple[Any, ...]) -> bool:
+    if not isinstance(value, origin):
+        return False
+    if origin is np.ndarray:
+        (dtype,) = typing.get_args(inner[1])
+        return dtype is Any or bool(value.dtype == dtype)
+    if origin is np.dtype:
+        return True
+    if origin is dict:
+        return all(_fits(key, inner[0]) and _fits(item, inner[1]) for key, item in value.items())
+    if origin is tuple and inner[-1] is not Ellipsis:
+        return len(value) == len(inner) and all(map(_fits, value, inner))
+    return origin in (list, tuple, set, Sequence) and all(_fits(item, inner[0]) for item in value)
+
+
+def _named(hint: Any) -> str:
+    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}"
+    text = repr(value)
+    return text if len(text) < 80 else f"{text[:70]}…"

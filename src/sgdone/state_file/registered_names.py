@@ -17,7 +17,7 @@ _FOLDERS = {
 }
 _FURTHER_MODULES = {
     "auto": ("sgdone.sums.units", "sgdone.rows.label_order"),
-    "rule": ("sgdone.interfaces.composition", "sgdone.interfaces.then"),
+    "rule": ("sgdone.interfaces.composition",),
 }
 #: Classes of other packages.
 _CLASSES = {

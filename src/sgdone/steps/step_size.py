@@ -1,8 +1,9 @@
 """The interface of step sizes: functions of the sample number t. Parameters may be set from the first rows."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -72,3 +73,35 @@ def check_positive(name: str, value: Any) -> None:
             raise ValueError(f'{name}={value!r} is neither a number nor "auto"')
     elif not 0 < real_or_nan(value) < float("inf"):
         raise ValueError(f'{name}={value!r} is not a positive finite number: give one, or "auto"')
+
+
+_CHUNK = 8192
+
+
+def step_sizes(step: StepSize, first: int, count: int) -> NDArray[np.float64]:
+    """Step sizes of the samples first, first + 1, …, first + count − 1.
+
+    Vectorised functions may round the same element differently at another position of an array. So step sizes are
+    always computed for whole chunks and sliced afterwards.
+    """
+    chunks = range((first - 1) // _CHUNK, (first + count - 2) // _CHUNK + 1)
+    make = _chunk if isinstance(step, Hashable) else _chunk.__wrapped__
+    sizes = [make(step, chunk) for chunk in chunks]
+    start = first - 1 - chunks.start * _CHUNK
+    return (sizes[0] if len(sizes) == 1 else np.concatenate(sizes))[start : start + count]
+
+
+@lru_cache(maxsize=8)
+def _chunk(step: StepSize, chunk: int) -> NDArray[np.float64]:
+    sizes = np.asarray(step(np.arange(chunk * _CHUNK + 1, (chunk + 1) * _CHUNK + 1)), dtype=np.float64)
+    if sizes.shape != (_CHUNK,):
+        raise ValueError(
+            f"{step!r} returned an array of shape {sizes.shape} for {_CHUNK} samples: return one per sample"
+        )
+    if not (sizes.min() >= 0 and sizes.max() < np.inf):
+        bad = int(np.flatnonzero(~((sizes >= 0) & np.isfinite(sizes)))[0])
+        raise ValueError(
+            f"{step!r} returned the step size {sizes[bad]} at sample {chunk * _CHUNK + 1 + bad}: "
+            "return non-negative finite numbers"
+        )
+    return sizes

@@ -22,8 +22,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import sgdone
-from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, files, interruption
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, files
 from sgdone.interfaces.stop import Status
+from sgdone.machine import interruption
 from sgdone.run import driver
 
 from ..case_kind import Kind, Note

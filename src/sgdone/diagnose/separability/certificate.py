@@ -1,6 +1,8 @@
 """Certificates of separation, which can be checked by matrix products."""
 
 from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
 from typing import Any, Literal, final
 
 import numpy as np
@@ -9,10 +11,136 @@ from scipy import linalg
 
 from sgdone.diagnose.separability.design import Design
 from sgdone.diagnose.separability.dual_weights import SLACK, imbalance
-from sgdone.diagnose.separability.exact_arithmetic import as_integers
 from sgdone.diagnose.separability.least_squares import is_sparse
-from sgdone.diagnose.separability.split import TOLERANCE
+from sgdone.diagnose.separability.split import TOLERANCE, Split
 from sgdone.diagnose.separability.validation import check_rows, labels_of
+
+#: A matrix of Python integers.
+Integers = NDArray[np.object_]
+
+#: Largest number of bits between the largest and the smallest entry of a matrix to convert.
+_MOST_BITS = 400
+
+
+def as_integers(X: NDArray[np.float64]) -> Integers | None:
+    """Convert floats to integers, scaled by a common power of two; None if their magnitudes differ too much.
+
+    Every float is an integer divided by a power of two.
+
+    Examples
+    --------
+    >>> as_integers(np.array([[1.0, 3.0], [0.5, 2.0]])).tolist()
+    [[2, 6], [1, 4]]
+    """
+    if (np.rint(X) == X).all() and np.abs(X).max(initial=0.0) < 2**53:
+        return X.astype(np.int64).astype(object)
+    filled = X != 0.0
+    mantissas, exponents = np.frexp(X)
+    lowest = int(exponents[filled].min(initial=0)) - 53
+    if int(exponents[filled].max(initial=0)) - lowest > _MOST_BITS:
+        return None
+    whole = np.ldexp(mantissas, 53).astype(np.int64).astype(object)
+    scaled = whole * 2 ** (exponents - 53 - lowest).astype(object)
+    common = gcd(*scaled[filled].tolist())
+    return np.asarray(np.where(filled, scaled // common, 0), dtype=object)
+
+
+def eliminate(rows: list[list[int]], width: int) -> tuple[list[list[int]], list[int], list[int]]:
+    """Gauss–Jordan elimination in integers.
+
+    Returns
+    -------
+    reduced, pivots, used : lists
+        The reduced independent rows, their pivot columns, and the indices of the original rows.
+    """
+    reduced: list[list[int]] = []
+    pivots: list[int] = []
+    used: list[int] = []
+    for number, row in enumerate(rows):
+        row = list(row)
+        for pivot, base in zip(pivots, reduced, strict=True):
+            row = _without(row, base, pivot)
+        pivot = next((j for j in range(width) if row[j]), -1)
+        if pivot < 0:
+            continue
+        row = _primitive(row)
+        reduced = [_primitive(_without(base, row, pivot)) for base in reduced]
+        reduced.append(row)
+        pivots.append(pivot)
+        used.append(number)
+        if len(reduced) == width:
+            break
+    return reduced, pivots, used
+
+
+def null_basis(rows: list[list[int]], width: int) -> list[list[int]]:
+    """Integer basis of the null space.
+
+    Examples
+    --------
+    >>> null_basis([[1, 2, 3], [2, 4, 6]], 3)
+    [[-2, 1, 0], [-3, 0, 1]]
+    """
+    reduced, pivots, _ = eliminate(rows, width)
+    basis = []
+    for free in (j for j in range(width) if j not in pivots):
+        common = lcm(*(base[pivot] for base, pivot in zip(reduced, pivots, strict=True)))
+        vector = [0] * width
+        vector[free] = abs(common)
+        for base, pivot in zip(reduced, pivots, strict=True):
+            vector[pivot] = -base[free] * abs(common) // base[pivot]
+        basis.append(_primitive(vector))
+    return basis
+
+
+def solve(square: list[list[int]], right: list[Fraction]) -> list[Fraction] | None:
+    """The x with Σ_i x_i·square[i] = right for independent rows; None if there is no solution."""
+    width = len(right)
+    columns = [[row[j] for row in square] for j in range(width)]
+    common = lcm(*(value.denominator for value in right))
+    system = [[*column, int(value * common)] for column, value in zip(columns, right, strict=True)]
+    reduced, pivots, _ = eliminate(system, len(square) + 1)
+    if pivots and max(pivots) == len(square):
+        return None
+    x = [Fraction(0)] * len(square)
+    for row, pivot in zip(reduced, pivots, strict=True):
+        x[pivot] = Fraction(row[-1], row[pivot]) / common
+    return x
+
+
+def to_integers(values: list[Fraction]) -> list[int]:
+    """The smallest integers in the same proportion.
+
+    Examples
+    --------
+    >>> to_integers([Fraction(1, 2), Fraction(1, 3)])
+    [3, 2]
+    """
+    common = lcm(*(value.denominator for value in values)) if values else 1
+    return _primitive([int(value * common) for value in values])
+
+
+def _without(row: list[int], base: list[int], pivot: int) -> list[int]:
+    if not row[pivot]:
+        return row
+    factor, other = base[pivot], row[pivot]
+    return [factor * a - other * b for a, b in zip(row, base, strict=True)]
+
+
+def _primitive(row: list[int]) -> list[int]:
+    common = gcd(*row) if row else 0
+    return [value // common for value in row] if common > 1 else row
+
+
+def rounded(values: Any, bits: int = 24) -> list[Fraction]:
+    """Round floats to fractions with ``bits`` bits relative to the largest."""
+    values = np.asarray(values, dtype=np.float64)
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0.0:
+        return [Fraction(0)] * values.size
+    unit = Fraction(2) ** (int(np.frexp(largest)[1]) - bits)
+    return [round(Fraction(float(value)) / unit) * unit for value in values]
+
 
 Array = NDArray[np.float64]
 Kind = Literal["none", "quasi-complete", "complete", "undecided"]
@@ -195,3 +323,79 @@ def _imbalance(design: Design, weights: Array) -> float:
         sums += B.T @ weights[rows]
         sizes += np.abs(B, out=B).T @ weights[rows]
     return float(np.divide(np.abs(sums), sizes, out=np.zeros(sums.size), where=sizes > 0.0).max(initial=0.0))
+
+
+#: Largest number of entries and of columns.
+_MOST_ENTRIES = 20_000
+_WIDEST_EXACT = 40
+
+
+def exact_proof(design: Design, part: Split) -> tuple[list[int], list[int]] | None:
+    """Integer direction and weights that prove the partition of A exactly; None if they are not found.
+
+    The direction is a combination of integer vectors of the null space of A_S, close to the floating-point direction:
+    A_c·u < 0 has slack, A_S·u = 0 has none. The weights outside a basis of A_S are rounded; those of the basis are then
+    solved for.
+    """
+    if design.n_rows * design.width > _MOST_ENTRIES or design.width > _WIDEST_EXACT:
+        return None
+    A = as_integers(_plain(design))
+    if A is None:
+        return None
+    direction = _direction(A, part, part.direction * design.column_scale)
+    weights = _weights(A, part, part.weights * design.row_scale)
+    return None if direction is None or weights is None else (direction, weights)
+
+
+def _plain(design: Design) -> Array:
+    """The unscaled matrix A; the scales are powers of two, so nothing is rounded."""
+    A: Array = design.take(slice(None)) / design.row_scale[:, None] / design.column_scale
+    return A
+
+
+def _direction(A: Integers, part: Split, near: Array) -> list[int] | None:
+    if not part.separable.any():
+        return [0] * A.shape[1]
+    basis = np.array(null_basis(A[~part.separable].tolist(), A.shape[1]), dtype=object)
+    if not basis.size:
+        return None
+    # Coordinates of the direction in the integer basis, scaled to a largest entry of 1.
+    size = np.abs(near).max()
+    floats = np.array(basis, dtype=np.float64)
+    coordinates = np.linalg.lstsq(floats.T, near / size, rcond=None)[0]
+    for bits in (2, 4, 8, 16, 32, 50):
+        combination = [
+            sum((c * int(b) for c, b in zip(rounded(coordinates, bits), column, strict=True)), Fraction(0))
+            for column in basis.T
+        ]
+        whole = to_integers(combination)
+        if max((A[part.separable] @ np.array(whole, dtype=object)).tolist()) < 0:
+            return whole
+    return None
+
+
+def _weights(A: Integers, part: Split, near: Array) -> list[int] | None:
+    out = [0] * A.shape[0]
+    held = np.flatnonzero(~part.separable)
+    if not held.size:
+        return out
+    rows = A[held].tolist()
+    # Use the rows of largest weight as the basis: they can best extend_weights the rounding of the others.
+    order = np.argsort(-near[held] * np.array([max(map(abs, row), default=0) for row in rows], dtype=np.float64))
+    _, _, used = eliminate([rows[k] for k in order], A.shape[1])
+    base = [int(order[k]) for k in used]
+    others = [k for k in range(held.size) if k not in set(base)]
+    for bits in (4, 8, 16, 32, 50):
+        guess = [max(value, Fraction(1, 2**bits)) for value in rounded(near[held][others] / near[held].max(), bits)]
+        total = [
+            -sum((value * rows[k][j] for value, k in zip(guess, others, strict=True)), Fraction(0))
+            for j in range(A.shape[1])
+        ]
+        solved = solve([rows[k] for k in base], total) if base else []
+        if solved is None or any(value <= 0 for value in solved):
+            continue
+        values = dict(zip([*base, *others], [*solved, *guess], strict=True))
+        for k, value in zip(held, to_integers([values[k] for k in range(held.size)]), strict=True):
+            out[int(k)] = value
+        return out
+    return None

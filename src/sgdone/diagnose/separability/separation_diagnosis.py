@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.diagnose.separability.certificate import Certificate, Kind
+from sgdone.diagnose.separability.certificate import Certificate, Kind, exact_proof
 from sgdone.diagnose.separability.design import Design
-from sgdone.diagnose.separability.exact_certificate import exact_proof
 from sgdone.diagnose.separability.finite_part import LossName
 from sgdone.diagnose.separability.partition import partition
 from sgdone.diagnose.separability.separation_result import Separation, SeparationByClass

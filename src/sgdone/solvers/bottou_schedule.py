@@ -1,7 +1,8 @@
-"""A t₀ found by trying several of them on the first rows."""
+"""First step size of SGD2 and SGDQN, and the number of rows between two steps of the penalty."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from sgdone.interfaces.method import Report
+from sgdone.rows.rows import Rows
 from sgdone.rows.source import Block
 from sgdone.solvers.state import State
 from sgdone.steps.bottou import Bottou
@@ -82,3 +84,28 @@ def t0_in_words(state: State) -> str:
     """The same for a verdict."""
     t0 = t0_of(state)
     return "" if t0 is None else f"t₀ = {t0:.3g}"
+
+
+#: Bordes et al. (2009): a pass over all features then costs a sixteenth of what the rows between two of them cost.
+_FACTOR = 16.0
+
+
+def check_skip(skip: Any) -> None:
+    """Raise a ValueError unless it is "auto" or a positive whole number."""
+    if skip != "auto" and (isinstance(skip, bool) or not isinstance(skip, Integral) or int(skip) < 1):
+        raise ValueError(f'skip={skip!r}: give the samples between two shrinkages, 1 or more, or "auto"')
+
+
+def skip_of(rows: Rows) -> int:
+    """16 times features over entries of a row; of so few rows that it would be longer, a pass (or 1000 samples).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> skip_of(Rows.of(np.ones((4, 4)))), skip_of(Rows.of(sparse.csr_array(np.eye(4))))
+    (16, 64)
+    """
+    size = rows.n_rows * rows.n_features
+    entries = size if rows.is_dense else rows.arrays[0].size
+    return max(1, min(int(_FACTOR * size / max(1, entries)), max(rows.n_rows, PRELIMINARY_ROWS)))

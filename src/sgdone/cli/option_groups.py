@@ -1,0 +1,249 @@
+"""Options of the commands in groups that several of them share; each option is declared once.
+
+A parameter of a command whose type is a group stands for all options of the group, or for those that
+`Annotated[Group, Only(...)]` names: see `with_groups`.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, final, get_args, get_origin, get_type_hints
+
+import typer
+
+from sgdone.cli.errors import usage
+from sgdone.cli.output_path import output_path
+
+if TYPE_CHECKING:  # imported when a command is called
+    from sgdone.cli.file_options import FileOptions
+    from sgdone.cli.options import Options
+
+
+class Task(StrEnum):
+    """What the labels are; "auto" decides by their values."""
+
+    AUTO = "auto"
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+
+
+@final
+@dataclass(frozen=True)
+class FileGroup:
+    """How files are read, as the user wrote it."""
+
+    label: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The label column, or a condition on one, as 'delay > 15'.  [default: label, target, y or class]",
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN,...", help="Columns to leave out; may be repeated.")
+    ] = None
+    types: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=KIND,...",
+            help="Columns that are to be read as number, category, text or date, or left out (drop); may be repeated.",
+        ),
+    ] = None
+    weight: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column with the weights of the rows; not a feature.")
+    ] = None
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHARACTER",
+            help="Of CSV files; also tab, comma, semicolon or space.  [default: by the first line]",
+            show_default=False,
+        ),
+    ] = None
+    no_header: Annotated[
+        bool,
+        typer.Option("--no-header", help="CSV files have no names of columns: they are x1, x2, ... by their order."),
+    ] = False
+    zero_based: Annotated[bool, typer.Option("--zero-based", help="Indices of svmlight files count from 0.")] = False
+    n_features: Annotated[
+        int | None, typer.Option(metavar="N", help="Features of svmlight files, if the test file has more.")
+    ] = None
+    bits: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Hash the features of svmlight and Vowpal Wabbit files to 2^N columns.",
+            show_default=False,
+        ),
+    ] = None
+    max_memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory for rows and buffers, as 500MB: rows that need more than a quarter of it are read in parts.  "
+            "[default: 1GB]",
+            show_default=False,
+        ),
+    ] = None
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where encoded rows that do not fit into memory are kept for further passes.  "
+            "[default: the user's cache folder]",
+            show_default=False,
+        ),
+    ] = None
+
+    def parsed(self) -> "FileOptions":
+        """The values of the options, checked."""
+        from sgdone.cli.file_options import FileOptions, parsed_bits, parsed_memory, parsed_separator, parsed_types
+
+        return FileOptions(
+            self.label,
+            self.drop or (),
+            self.weight,
+            parsed_types(self.types or []),
+            parsed_separator(self.separator),
+            not self.no_header,
+            self.zero_based,
+            self.n_features,
+            parsed_bits(self.bits),
+            parsed_memory(self.max_memory),
+            self.cache,
+        )
+
+
+@final
+@dataclass(frozen=True)
+class MethodGroup:
+    """What is fitted and how, as the user wrote it."""
+
+    class_weight: Annotated[
+        str | None, typer.Option(metavar="WEIGHTS", help="Weights of classes: balanced, or as in no=1,yes=5.")
+    ] = None
+    task: Annotated[
+        Task, typer.Option(help="What to predict; auto decides by the labels, unless they are more than 20 numbers.")
+    ] = Task.AUTO
+    loss: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="As hinge or huber.  [default: logistic, or squared for regression]"),
+    ] = None
+    solver: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="auto needs no tuning; or one method: asgd, sgd, svrg, liblinear, ..."),
+    ] = "auto"
+    step: Annotated[
+        str, typer.Option(metavar="NAME|NUMBER", help="Step size of a named solver; a number is constant.")
+    ] = "auto"
+    stop: Annotated[
+        str, typer.Option(metavar="NAME|N", help="Stopping rule: margin, pflug, ...; a number is a limit on passes.")
+    ] = "auto"
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Stop when more passes would gain fewer standard errors of the loss.  [default: 0.2]",
+            show_default=False,
+        ),
+    ] = None
+    passes: Annotated[
+        float | None, typer.Option(metavar="N", help="At most N passes.  [default: automatic]", show_default=False)
+    ] = None
+    alpha: Annotated[
+        str, typer.Option(metavar="NUMBER", help="L2 penalty; auto chooses it, or is 1/rows with a named solver.")
+    ] = "auto"
+    center: Annotated[
+        bool, typer.Option("--center", help="Intercept from the midpoint of the class means, for --stop margin.")
+    ] = False
+    seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0
+
+    def parsed(self, file: "FileOptions") -> "Options":
+        """The values of the options, with the kinds of columns, which change the encoding too."""
+        from sgdone.cli.options import Options
+
+        return Options(**vars(self) | {"task": self.task.value, "types": file.types})
+
+
+@final
+@dataclass(frozen=True)
+class CheckpointOptions:
+    """Where checkpoints are written, the seconds between them, and whether to go on from the last one."""
+
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            parser=output_path,
+            help="Where to write checkpoints of a fit that does not fit into memory, or on a cluster: now and then, "
+            "and when Ctrl-C or SIGTERM ends it.",
+        ),
+    ] = None
+    every: Annotated[float, typer.Option(metavar="SECONDS", help="Time between two checkpoints.")] = 60.0
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one: the model is the same.")
+    ] = False
+
+    def check(self) -> None:
+        """Find what is wrong before any data are read."""
+        with usage("--resume"):
+            if self.resume and self.checkpoint is None:
+                raise ValueError("it needs the name of the checkpoint: add --checkpoint FILE, as in the first run")
+        with usage("--every"):
+            if not 0 <= self.every < float("inf"):
+                raise ValueError(f"{self.every:g} is not a number of seconds, 0 or more")
+
+    def announcements(self, beginning: str) -> list[str]:
+        """Messages about resuming; ``beginning`` is what training begins with otherwise."""
+        if self.checkpoint is None or not self.resume:
+            return []
+        if self.checkpoint.exists():
+            return [f"resumed from {self.checkpoint}"]
+        return [f"there is no checkpoint {self.checkpoint}: training began with {beginning}"]
+
+    def how_to_resume(self) -> str:
+        """How to go on after an interruption."""
+        if self.checkpoint is not None and self.checkpoint.exists():
+            return "To go on where it ended, give the same command with --resume."
+        return "With --checkpoint FILE a fit can be resumed after an interruption."
+
+
+@final
+class Only:
+    """Restriction of a group to some of its options, in the metadata of `Annotated`."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command each option of its groups as a parameter of its own, which is what typer reads."""
+    hints = get_type_hints(command, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    for parameter in inspect.signature(command).parameters.values():
+        hint = hints[parameter.name]
+        group, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        if not is_dataclass(group):
+            parameters.append(parameter.replace(annotation=hint))
+            continue
+        types = get_type_hints(group, include_extras=True)
+        chosen = [field for field in fields(group) if not extras or field.name in extras[0].names]
+        groups[parameter.name] = group, [field.name for field in chosen]
+        for field in chosen:
+            assert field.default is not MISSING
+            parameters.append(parameter.replace(name=field.name, annotation=types[field.name], default=field.default))
+
+    @functools.wraps(command)
+    def run(**options: Any) -> None:
+        made = {name: group(**{key: options.pop(key) for key in keys}) for name, (group, keys) in groups.items()}
+        command(**options, **made)
+
+    # Options of a group have defaults, and may come before parameters that have none: all are given by name.
+    keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    run.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
