@@ -6,7 +6,7 @@ from sklearn.metrics import log_loss
 
 from cli.files import write_csv, write_svmlight
 from sgdone import datasets, load
-from sgdone.cli.report_text import score_lines
+from sgdone.cli.report import score_lines
 from sgdone.model_file import read_header
 from sgdone.stopping import MaxPasses, ProgressiveLoss
 from tiers import interpreted
@@ -263,7 +263,7 @@ def test_a_diverged_fit_says_so(sgdone, tmp_path, columns):
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_after_ctrl_c_there_is_a_model(classes, sgdone, train, columns, tmp_path, monkeypatch):
-    from sgdone.cli.progress import ProgressLine
+    from sgdone.cli.console import ProgressLine
 
     calls = []
 

@@ -9,8 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.files import write_csv
-from sgdone.cli import part_scores
-from sgdone.cli.prediction_file import CsvPredictions, PredictedPart
+from sgdone.cli.predict import CsvPredictions, PredictedPart
 from sgdone.readers import table_from_arrow, text_blocks
 
 SMALL = ("--max-memory", "1MB")
@@ -92,7 +91,7 @@ def test_an_error_leaves_no_file(sgdone, model, rows, tmp_path, parts):
 
 @pytest.mark.usefixtures("parts")
 def test_scores_of_the_first_rows_if_there_are_many(sgdone, model, rows, tmp_path, monkeypatch):
-    monkeypatch.setattr(part_scores, "_LEAST_KEPT", 1000)
+    monkeypatch.setattr("sgdone.cli.scores._LEAST_KEPT", 1000)
     path = write_csv(tmp_path / "rows.csv", rows)
     result = sgdone("predict", model, path, *SMALL)
     first = re.match(r"5,000 rows \(scores of the first ([\d,]+)\) · log loss ", result.stderr)

@@ -21,8 +21,7 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 import dask
 
 from sgdone import load
-from sgdone.cli import dask_fit
-from sgdone.cli.progress import ProgressLine
+from sgdone.cli.console import ProgressLine
 from sgdone.interfaces.progress import Progress
 
 LOCAL = ("--dask", "local")
@@ -31,7 +30,7 @@ LOCAL = ("--dask", "local")
 @pytest.fixture
 def threads(monkeypatch):
     """Dask's threads instead of worker processes."""
-    monkeypatch.setattr(dask_fit, "connected", lambda address: nullcontext())
+    monkeypatch.setattr("sgdone.cli.cluster_fit.connected", lambda address: nullcontext())
 
 
 pytestmark = pytest.mark.usefixtures("threads")

@@ -13,7 +13,7 @@ import typer
 from sgdone._version import __version__
 from sgdone.cli.errors import guarded
 from sgdone.cli.option_groups import CheckpointOptions, FileGroup, MethodGroup, Only, Task, with_groups
-from sgdone.cli.output_path import output_path
+from sgdone.cli.output_files import output_path
 
 app = typer.Typer(
     add_completion=False,

@@ -7,14 +7,13 @@ import pyarrow as pa
 import typer
 
 from sgdone.cli import console
+from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import INTERRUPTED, complain
 from sgdone.cli.fit_arguments import FitArguments, decided_task, opened_test_rows, with_names
 from sgdone.cli.fit_outcome import FitOutcome
-from sgdone.cli.fit_report import scores_warning, show
-from sgdone.cli.input_data import for_task
+from sgdone.cli.input_data import for_task, named, open_data
 from sgdone.cli.memory_fit import fit_in_memory
-from sgdone.cli.opened_data import named, open_data
-from sgdone.cli.progress import ProgressLine
+from sgdone.cli.report import scores_warning, show
 from sgdone.cli.streamed_fit import fit_streamed
 
 
@@ -72,6 +71,6 @@ def _fit_here(arguments: FitArguments, line: ProgressLine) -> FitOutcome:
 
 
 def _fit_on_dask(arguments: FitArguments, line: ProgressLine) -> FitOutcome:
-    from sgdone.cli.dask_fit import fit_on_dask
+    from sgdone.cli.cluster_fit import fit_on_dask
 
     return fit_on_dask(arguments, line)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sgdone.cli import console
-from sgdone.cli.report_text import MOST_CLASSES, classes_text, solver_text, verdict_as_json, verdict_text
+from sgdone.cli.report import MOST_CLASSES, classes_text, solver_text, verdict_as_json, verdict_text
 from sgdone.cli.scores import Model
 from sgdone.estimators.classification import Classification
 from sgdone.model_file import load_core, read_header

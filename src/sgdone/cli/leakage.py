@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 
 from sgdone.cli.console import printable
 from sgdone.cli.input_data import InputData
-from sgdone.cli.ranks import area_under_roc, average_ranks
-from sgdone.cli.scores import Model
+from sgdone.cli.scores import Model, area_under_roc, average_ranks
 from sgdone.losses.learning_task import Task
 from sgdone.tables.arrow_arrays import arrow_of
 from sgdone.tables.date_values import DateValues

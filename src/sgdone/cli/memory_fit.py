@@ -7,17 +7,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import table_errors_named
 from sgdone.cli.fit_arguments import TRAINED, FitArguments, notes_of, save_model
 from sgdone.cli.fit_outcome import FitOutcome
-from sgdone.cli.fit_report import report_of, scored_fit
 from sgdone.cli.held_out import FEWEST_ROWS, held_out_rows
-from sgdone.cli.input_data import InputData
-from sgdone.cli.opened_data import OpenedData
+from sgdone.cli.input_data import InputData, OpenedData
 from sgdone.cli.options import Options
-from sgdone.cli.part_scores import score_opened
-from sgdone.cli.progress import ProgressLine
-from sgdone.cli.scores import BaseRate, Model, score
+from sgdone.cli.report import report_of, scored_fit
+from sgdone.cli.scores import BaseRate, Model, score, score_opened
 from sgdone.estimators.classification import Classification
 from sgdone.interfaces.stop import Status
 from sgdone.losses.learning_task import Task

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any, final, get_args, get_origin, g
 import typer
 
 from sgdone.cli.errors import usage
-from sgdone.cli.output_path import output_path
+from sgdone.cli.output_files import output_path
 
 if TYPE_CHECKING:  # imported when a command is called
-    from sgdone.cli.file_options import FileOptions
-    from sgdone.cli.options import Options
+    from sgdone.cli.options import FileOptions, Options
 
 
 class Task(StrEnum):
@@ -100,7 +99,7 @@ class FileGroup:
 
     def parsed(self) -> "FileOptions":
         """The values of the options, checked."""
-        from sgdone.cli.file_options import FileOptions, parsed_bits, parsed_memory, parsed_separator, parsed_types
+        from sgdone.cli.options import FileOptions, parsed_bits, parsed_memory, parsed_separator, parsed_types
 
         return FileOptions(
             self.label,

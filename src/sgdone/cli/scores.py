@@ -1,18 +1,52 @@
 """Scores of a model on given rows, beside those of the base rate."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.cli.input_data import InputData
-from sgdone.cli.ranks import area_under_roc
+from sgdone.cli.errors import table_errors_named
+from sgdone.cli.input_data import InputData, OpenedData, as_classes, for_task, of_table
 from sgdone.estimators.classification import Classification
 from sgdone.estimators.estimator_cores import EstimatorCore
 from sgdone.estimators.parameters import as_loss
 from sgdone.estimators.probabilities import log_probabilities
+from sgdone.losses.learning_task import Task
+
+
+def average_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Ranks from 1 on; equal values share the mean of their ranks.
+
+    Examples
+    --------
+    >>> average_ranks(np.array([7, 3, 7]))
+    array([2.5, 1. , 2.5])
+    """
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[places]
+
+
+def area_under_roc(
+    positive: NDArray[np.bool_], scores: NDArray[Any], weights: NDArray[np.float64] | None = None
+) -> float:
+    """Probability that a positive row has a higher score than a negative one; equal scores count half.
+
+    NaN if one of the two kinds of rows has no weight.
+
+    Examples
+    --------
+    >>> area_under_roc(np.array([False, True, True]), np.array([0.1, 0.4, 0.1]))
+    0.75
+    """
+    counts = np.ones(positive.size) if weights is None else weights
+    places = np.unique(scores, return_inverse=True)[1]
+    above, below = (np.bincount(places, weights=counts * kind) for kind in (positive, ~positive))
+    pairs = float(above.sum() * below.sum())
+    return float(above @ (np.cumsum(below) - below / 2)) / pairs if pairs > 0 else math.nan
+
 
 Model = EstimatorCore
 
@@ -145,3 +179,60 @@ def _class_losses(model: Any, scores: NDArray[Any], classes: NDArray[np.integer]
         for k, column in enumerate(columns)
     ]
     return np.asarray(np.mean(each, axis=0))
+
+
+#: Share of the memory for outputs and labels that are kept, and bytes at least: the scores need some copies of them.
+_SHARE_KEPT, _LEAST_KEPT = 1 / 32, 1 << 24
+
+
+@final
+class PartScores:
+    """Outputs and labels of rows that come in parts; of the first ones only, if they would take too much memory."""
+
+    def __init__(self, model: Model, max_memory: int) -> None:
+        self._model, self._bytes, self._most_bytes = model, 0, max(_LEAST_KEPT, _SHARE_KEPT * max_memory)
+        self._outputs, self._labels = list[NDArray[Any]](), list[NDArray[Any]]()
+        self._weights = list[NDArray[np.float64]]()
+        self._labelled = True
+
+    def add(self, y: NDArray[Any] | None, weights: NDArray[np.float64] | None, outputs: NDArray[Any]) -> None:
+        """Add the rows of a part; if one has no labels, there are no scores."""
+        self._labelled &= y is not None
+        if y is None or not self._labelled or self._bytes > self._most_bytes:
+            return
+        self._outputs.append(outputs)
+        self._labels.append(y)
+        self._bytes += outputs.nbytes + y.nbytes
+        if weights is not None:
+            self._weights.append(weights)
+
+    def scores(self, base_rate: BaseRate | None = None) -> dict[str, Any] | None:
+        """Scores of the rows, if they have labels of the kind that the model predicts."""
+        if not self._labelled or not self._labels:
+            return None
+        y, outputs = np.concatenate(self._labels), np.concatenate(self._outputs)
+        weights = np.concatenate(self._weights) if self._weights else None
+        rows = InputData("", np.empty((y.size, 0)), y, None, weights=weights)
+        if isinstance(self._model, Classification):
+            rows = replace(rows, y=as_classes(y))
+            known = bool(np.isin(rows.labels, self._model.classes_).any())
+        else:
+            known = rows.labels.dtype.kind in "biuf"
+        return score(self._model, rows, base_rate, outputs) if known else None
+
+
+def score_opened(model: Model, tested: OpenedData, task: Task, base_rate: BaseRate) -> dict[str, Any] | None:
+    """Scores of test rows, in memory or not."""
+    if tested.others is None:
+        with table_errors_named(tested.rows.name, tested.rows.place):
+            return score(model, tested.rows, base_rate)
+    found = PartScores(model, tested.others.rows.max_memory)
+    for part in _parts(tested, task):
+        with table_errors_named(part.name, part.place):
+            found.add(part.y, part.weights, raw_outputs(model, part.X))
+    return found.scores(base_rate)
+
+
+def _parts(tested: OpenedData, task: Task) -> Iterable[InputData]:
+    assert tested.others is not None
+    return (for_task(of_table(tested.rows.name, table), task) for table in tested.others.tables())

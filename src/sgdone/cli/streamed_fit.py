@@ -7,17 +7,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import table_errors_named
 from sgdone.cli.fit_arguments import TRAINED, FitArguments, notes_of, opened_test_rows, save_model
 from sgdone.cli.fit_outcome import FitOutcome
-from sgdone.cli.fit_report import report_of
 from sgdone.cli.held_out_input import HELD_OUT_SHARE, HeldOutInput
-from sgdone.cli.input_data import InputData, features_of_model, for_task
-from sgdone.cli.opened_data import OpenedData
+from sgdone.cli.input_data import InputData, OpenedData, features_of_model, for_task
 from sgdone.cli.options import Options
-from sgdone.cli.part_scores import score_opened
-from sgdone.cli.progress import ProgressLine
-from sgdone.cli.scores import BaseRate, Model, score
+from sgdone.cli.report import report_of
+from sgdone.cli.scores import BaseRate, Model, score, score_opened
 from sgdone.interfaces.stop import Status
 from sgdone.losses.learning_task import Task
 

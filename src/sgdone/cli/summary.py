@@ -9,11 +9,11 @@ from rich.text import Text
 
 import sgdone
 from sgdone.cli import console
+from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import as_options, complain, table_errors_named, usage
-from sgdone.cli.file_options import FileOptions
 from sgdone.cli.input_data import InputData, as_classes, for_task, is_dataset, load, load_like_training_data
-from sgdone.cli.plot_file import check_plot, save_plot
-from sgdone.cli.progress import ProgressLine
+from sgdone.cli.options import FileOptions
+from sgdone.cli.output_files import check_plot, save_plot
 from sgdone.estimators.classification import Classification
 from sgdone.inference import Summary
 from sgdone.inference.column_tests import ColumnTest

@@ -13,11 +13,10 @@ from unittest.mock import patch
 
 import typer
 
-from sgdone.cli.file_options import FileOptions
 from sgdone.cli.fit import fit_and_report
 from sgdone.cli.fit_arguments import FitArguments
 from sgdone.cli.option_groups import CheckpointOptions
-from sgdone.cli.options import Options
+from sgdone.cli.options import FileOptions, Options
 from sgdone.readers import row_input
 from sgdone.readers.input_files import input_files
 from sgdone.readers.reading import read, read_parts

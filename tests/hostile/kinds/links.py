@@ -10,8 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from sgdone.cli.file_options import FileOptions
-from sgdone.cli.opened_data import file_input
+from sgdone.cli.input_data import file_input
+from sgdone.cli.options import FileOptions
 from sgdone.readers.file_parts import file_parts
 from sgdone.readers.input_files import input_files
 from sgdone.readers.reading import read_parts

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 
-from sgdone.cli.ranks import area_under_roc, average_ranks
+from sgdone.cli.scores import area_under_roc, average_ranks
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 10])

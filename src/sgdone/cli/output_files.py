@@ -1,12 +1,15 @@
-"""Paths of output files, checked before any data are read."""
+"""Files that the command writes: their paths, checked before any data are read, and plots."""
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import typer
+
+from sgdone.cli.errors import usage
 
 
 def output_path(text: str) -> Path:
@@ -49,3 +52,34 @@ def _same_file(path: Path, other: str | os.PathLike[str]) -> bool:
         return path.samefile(other)
     except OSError:  # no such file: the name of a data set, or the reader reports it
         return False
+
+
+def check_plot(path: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:
+    """Validate the option before any data are read: matplotlib is installed, and can write such a file."""
+    check_not_input("--plot", path, inputs)
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise ValueError("--plot needs matplotlib: pip install 'sgdone[plot]'") from None
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    with usage("--plot"):
+        if path.suffix.lstrip(".").lower() not in kinds:
+            raise ValueError(f"{path} has no file extension of an image: use for example .png, .svg or .pdf")
+
+
+def save_plot(draw: Callable[[], Any], path: Path) -> None:
+    """Call ``draw``, which returns one or several axes of a figure, and write the figure."""
+    import matplotlib as mpl
+    import numpy as np
+
+    from sgdone.machine.atomic import write_atomically
+
+    mpl.use("Agg")  # write files without opening a window
+    from matplotlib import pyplot as plt
+
+    figure = np.ravel(draw())[0].figure
+    try:
+        with write_atomically(path) as temporary:
+            figure.savefig(temporary, dpi=150)
+    finally:
+        plt.close(figure)
