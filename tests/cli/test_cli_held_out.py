@@ -1,12 +1,16 @@
 """Rows held out for the scores, and the scores themselves."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix, log_loss, roc_auc_score
 
 from cli.files import write_csv
 from sgdone import LinearClassifier, load
-from sgdone.cli.held_out import held_out_rows
+from sgdone.cli.held_out import HeldOutInput, held_out_rows
+from sgdone.cli.input_data import open_data
+from sgdone.cli.options import FileOptions
 from sgdone.estimators.estimator_cores import LinearClassifierCore
 
 
@@ -23,10 +27,11 @@ def file(rows, tmp_path):
 
 def test_a_tenth_is_held_out_and_the_saved_model_has_all_rows(sgdone, file, rows, tmp_path):
     result = sgdone("fit", file, "--model", tmp_path / "m")
-    announced = "held out 20 of 200 rows for the scores; the saved model is then fitted on all rows"
+    n_held_out = held_out_rows(np.column_stack([rows["a"], rows["b"]]), rows["y"], "classification", 0).sum()
+    announced = f"held out {n_held_out} of 200 rows for the scores; the saved model is then fitted on all rows"
     assert result.stdout.splitlines()[0] == announced
     report = sgdone("fit", file, "--model", tmp_path / "m", "--json").report
-    assert (report["rows"], report["fitted_rows"], report["held_out"]["rows"]) == (200, 200, 20)
+    assert (report["rows"], report["fitted_rows"], report["held_out"]["rows"]) == (200, 200, n_held_out)
     X = np.column_stack([rows["a"], rows["b"]])
     np.testing.assert_array_equal(load(tmp_path / "m").coef_, LinearClassifier(random_state=0).fit(X, rows["y"]).coef_)
 
@@ -54,7 +59,7 @@ def test_fits_that_differ_by_more_than_noise_are_warned_of(sgdone, file, tmp_pat
     fit = LinearClassifierCore.fit
 
     def without_features(model, X, y, **options):
-        model.alpha = 1e6 if len(y) == 180 else "auto"
+        model.alpha = 1e6 if len(y) < 200 else "auto"
         return fit(model, X, y, **options)
 
     monkeypatch.setattr(LinearClassifierCore, "fit", without_features)
@@ -68,8 +73,8 @@ def test_fits_that_differ_by_more_than_noise_are_warned_of(sgdone, file, tmp_pat
 
 def test_the_scores_are_those_of_the_held_out_rows(sgdone, file, rows):
     report = sgdone("fit", file, "--seed", 3, "--json").report
-    held_out = held_out_rows(rows["y"], "classification", 3)
-    assert report["fitted_rows"] == 180
+    held_out = held_out_rows(np.column_stack([rows["a"], rows["b"]]), rows["y"], "classification", 3)
+    assert report["fitted_rows"] == 200 - held_out.sum()
     X = np.column_stack([rows["a"], rows["b"]])
     model = LinearClassifier(random_state=3).fit(X[~held_out], rows["y"][~held_out])
     y, found = rows["y"][held_out], report["held_out"]
@@ -79,7 +84,7 @@ def test_the_scores_are_those_of_the_held_out_rows(sgdone, file, rows):
     assert found["error"] == pytest.approx(np.mean(model.predict(X[held_out]) != y))
     assert found["confusion"] == confusion_matrix(y, model.predict(X[held_out])).tolist()
     share = np.mean(rows["y"][~held_out] == "yes")
-    constant = np.tile([1 - share, share], (20, 1))
+    constant = np.tile([1 - share, share], (held_out.sum(), 1))
     assert found["base"] == {
         "loss": pytest.approx(log_loss(y, constant)), "error": pytest.approx(np.mean(y != "no")), "auc": 0.5
     }  # fmt: skip
@@ -88,9 +93,10 @@ def test_the_scores_are_those_of_the_held_out_rows(sgdone, file, rows):
 def test_a_regression_beside_the_mean(sgdone, rng, tmp_path):
     a = rng.standard_normal(100)
     y = 2 * a + 0.1 * rng.standard_normal(100)
-    path = write_csv(tmp_path / "t.csv", {"a": a, "b": rng.standard_normal(100), "y": y})
+    b = rng.standard_normal(100)
+    path = write_csv(tmp_path / "t.csv", {"a": a, "b": b, "y": y})
     report = sgdone("fit", path, "--task", "regression", "--json").report
-    held_out = held_out_rows(y, "regression", 0)
+    held_out = held_out_rows(np.column_stack([a, b]), y, "regression", 0)
     base = np.sqrt(np.mean((y[held_out] - y[~held_out].mean()) ** 2))
     assert report["held_out"]["base"]["rmse"] == pytest.approx(base)
     assert report["held_out"]["rmse"] < 0.2 < base
@@ -106,17 +112,67 @@ def test_few_rows_and_no_holdout(sgdone, rows, tmp_path):
     assert "held" not in text
 
 
-def test_classes_are_held_out_alike_and_never_whole():
-    labels = np.repeat(["a", "b", "c"], [900, 99, 1])
+def test_a_tenth_of_the_rows_and_never_a_whole_class(rng):
+    labels, X = np.repeat(["a", "b", "c"], [9000, 990, 10]), rng.standard_normal((10_000, 2))
     for seed in range(20):
-        held_out = held_out_rows(labels, "classification", seed)
-        assert held_out.sum() in (99, 100)
-        assert np.count_nonzero(held_out & (labels == "b")) in (9, 10, 11)
-        assert not held_out[-1]
-    assert held_out_rows(np.arange(1000), "regression", 0).sum() == 100
-    np.testing.assert_array_equal(
-        held_out_rows(labels, "classification", 1), held_out_rows(labels, "classification", 1)
-    )
+        held_out = held_out_rows(X, labels, "classification", seed)
+        assert 900 < held_out.sum() < 1100
+        assert 60 < np.count_nonzero(held_out & (labels == "b")) < 140
+        assert np.count_nonzero(held_out & (labels == "c")) < 10
+    one = np.repeat(["a", "c"], [9999, 1])
+    found = {held_out_rows(X[::-1], one, "classification", seed)[-1] for seed in range(30)}
+    assert found == {np.False_}
+    assert held_out_rows(X[:49], labels[:49], "classification", 0).sum() == 0
+
+
+def test_copies_are_held_out_together_unless_few_rows_differ(rng):
+    X = np.repeat(rng.standard_normal((500, 2)), 4, axis=0)
+    held_out = held_out_rows(X, np.zeros(2000), "regression", 0).reshape(-1, 4)
+    assert set(held_out.sum(axis=1)) == {0, 4}
+    X = np.repeat(rng.standard_normal((10, 2)), 200, axis=0)
+    held_out = held_out_rows(X, np.zeros(2000), "regression", 0).reshape(-1, 200)
+    assert held_out.sum(axis=1).min() > 5
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_files_in_parts_and_partitions_hold_out_the_same_rows(sgdone, rng, tmp_path, monkeypatch, seed):
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    monkeypatch.setattr("sgdone.cli.cluster_fit.connected", lambda address: nullcontext())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    a, b, c = rng.standard_normal((3, 12_000)).round(3)
+    columns = {"a": a, "b": b, "c": c, "y": a + b + rng.standard_normal(12_000)}
+    path = write_csv(tmp_path / "t.csv", columns)
+    options = ("fit", path, "--task", "regression", "--seed", seed)
+    models = {"memory": (), "parts": ("--max-memory", "1MB"), "dask": ("--dask", "local")}
+    found = {name: sgdone(*options, *more, "--json").report for name, more in models.items()}
+    assert [report["streamed"] for report in found.values()] == [False, True, False]
+    chosen = held_out_rows(np.column_stack([a, b, c]), columns["y"], "regression", seed)
+    spread = np.std(columns["y"][chosen])
+    for report in found.values():
+        scores = report["held_out"]
+        assert (scores["rows"], report["fitted_rows"]) == (chosen.sum(), 12_000 - chosen.sum())
+        # The spread of the labels of these rows, which others do not have.
+        assert scores["rmse"] / np.sqrt(1 - scores["r2"]) == pytest.approx(spread, rel=1e-12)
+    for name, more in models.items():
+        first = sgdone(*options, *more, "--model", tmp_path / "m").stdout.splitlines()[0]
+        said = "the saved model is then fitted on all rows"
+        assert first.endswith(said if name == "memory" else "the model is not fitted again with them")
+
+
+def test_rows_whose_number_is_not_known(rng, tmp_path, monkeypatch):
+    """The share falls as rows are read; in the end those are scored that are held out if the number is known."""
+    monkeypatch.setattr("sgdone.cli.held_out._MOST", 100)
+    path = write_csv(tmp_path / "t.csv", {"a": rng.standard_normal(60_000), "y": rng.standard_normal(60_000)})
+    opened = open_data([str(path)], FileOptions(max_memory=10**6), n_features=None)
+    assert opened.others is not None
+    rows = HeldOutInput(opened.others, "t", "regression", 0)
+    fitted = sum(table.X.shape[0] for table in rows.tables())
+    held_out = rows.held_out_rows(1)
+    X = np.loadtxt(path, delimiter=",", skiprows=1)
+    expected = held_out_rows(X[:, :1], X[:, 1], "regression", 0)
+    assert 50 < expected.sum() < 150
+    np.testing.assert_array_equal(np.sort(held_out.labels), np.sort(X[expected, 1]))
+    assert fitted == 60_000 - rows.reading.n_held_out < 60_000 - expected.sum()
 
 
 def test_confusion_of_few_classes_only(sgdone, rng, tmp_path):
@@ -148,7 +204,7 @@ def test_ctrl_c_in_the_second_fit(when, sgdone, file, tmp_path, monkeypatch):
 
     monkeypatch.setattr(LinearClassifierCore, "fit", pressed)
     result = sgdone("fit", file, "--model", tmp_path / "m", "--stop", 3, code=130)
-    assert calls == [180, 200]
+    assert calls[0] < calls[1] == 200
     assert "held-out rows" in result.stdout
     status = load(tmp_path / "m").verdict_.status
     if when == "running":
@@ -157,4 +213,4 @@ def test_ctrl_c_in_the_second_fit(when, sgdone, file, tmp_path, monkeypatch):
         assert "The model was fitted on" not in result.stdout
     else:
         assert status != "interrupted"
-        assert result.stdout.endswith("The model was fitted on 180 of the 200 rows.\n")
+        assert result.stdout.endswith(f"The model was fitted on {calls[0]} of the 200 rows.\n")

@@ -64,7 +64,7 @@ def test_scores_are_those_of_the_held_out_rows(sgdone, folder):
     assert report["streamed"]
     assert (report["rows"], report["train"], report["test"]) == (12_000, None, None)
     held_out = report["held_out"]
-    assert 80 < held_out["rows"] < 160
+    assert 1100 < held_out["rows"] < 1300
     assert report["fitted_rows"] == 12_000 - held_out["rows"]
     assert held_out["loss"] < 0.62 < held_out["base"]["loss"]
     again = sgdone("fit", folder, *SMALL, "--json").report

@@ -146,13 +146,12 @@ def fit(
 ) -> None:
     """Train a model; print its scores and why training stopped.
 
-    Tables may have numbers, categories, dates, text and gaps. Without --test a tenth of the rows is held out for the
-    scores, and the model that is saved is then fitted on all rows. Rows that do not fit into memory are read in parts:
-    one in a hundred is held out, 32,768 at most, and there is one fit.
+    Tables may have numbers, categories, dates, text and missing values. Without --test a tenth of the rows is held out
+    for the scores, about 32,768 at most, and a model that is saved is then fitted on all rows. Rows that do not fit
+    into memory are read in parts, and there is one fit, without the held-out rows.
 
     With --dask the files are partitions of a cluster, of Parquet files their row groups. Workers read their own, and
-    keep them in memory. A tenth of the rows is held out, 32,768 at most, and there is one fit. It ends at the optimum,
-    or after --passes rounds.
+    keep them in memory. There is one fit, without the held-out rows. It ends at the optimum, or after --passes rounds.
     """
     with quick_imports():
         from sgdone.cli.fit import fit_and_report

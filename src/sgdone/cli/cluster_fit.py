@@ -15,8 +15,7 @@ from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import table_errors_named, usage
 from sgdone.cli.fit_arguments import FitArguments, notes_of, opened_test_rows, save_model, task_of_labels, with_names
 from sgdone.cli.fit_outcome import FitOutcome
-from sgdone.cli.held_out import FEWEST_ROWS
-from sgdone.cli.held_out_input import MOST_HELD_OUT
+from sgdone.cli.held_out import FEWEST_ROWS, held_out_key, held_out_share
 from sgdone.cli.input_data import InputData, OpenedData, as_classes, features_of_model, file_input, named
 from sgdone.cli.options import Options
 from sgdone.cli.report import report_of
@@ -173,10 +172,6 @@ def with_files(message: str, parts: Sequence[Any]) -> str:
     return re.sub(r"\bpartition (\d+)\b", named_partition, message)
 
 
-#: Share of the rows that are held out, up to `MOST_HELD_OUT` rows.
-_HELD_OUT_SHARE = 0.1
-
-
 def fit_on_cluster(
     arguments: FitArguments, parts: FileParts, engine_of: EngineOf, line: ProgressLine, began: float
 ) -> FitOutcome:
@@ -218,8 +213,8 @@ class _Fit:
         labels = as_classes(facts.values) if task == "classification" else facts.values
         self._train = replace(columns, y=labels, unlabelled=facts.unlabelled)
         self._share = 0.0
-        if arguments.hold_out and not arguments.test and facts.rows >= FEWEST_ROWS:
-            self._share = min(_HELD_OUT_SHARE, MOST_HELD_OUT / facts.rows)
+        if arguments.hold_out and not arguments.test:
+            self._share = held_out_share(facts.rows)
         self._seconds = 0.0
 
     def run(self, line: ProgressLine) -> FitOutcome:
@@ -253,10 +248,9 @@ class _Fit:
         given, opened = self._arguments.checkpoints, self._opened
         checkpoints = FitCheckpoints.of(given.checkpoint, given.every, given.resume)
         sparse_columns = None if self._train.feature_names is not None else opened.facts.n_columns
-        key = int(np.random.default_rng([self._options.seed, 2]).integers(1, 2**63))
         line.now("training", counts="round")
         began = time.perf_counter()
-        opened.rounds.encode(Preparation(self._task, sparse_columns, self._share, key))
+        opened.rounds.encode(Preparation(self._task, sparse_columns, self._share, held_out_key(self._options.seed)))
         with table_errors_named(self._train.name):
             fit_model(model, opened.engine, checkpoints=checkpoints, hooks=[line.hook(0)])
         self._seconds = time.perf_counter() - began

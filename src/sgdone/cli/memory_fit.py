@@ -35,7 +35,7 @@ def fit_in_memory(
     train = opened.rows
     held_out = np.zeros(train.n_rows, dtype=np.bool_)
     if tested is None and arguments.hold_out:
-        held_out = held_out_rows(train.labels, task, options.seed)
+        held_out = held_out_rows(train.X, train.labels, task, options.seed)
     fits = _Fits(options, task, train, held_out, line)
     interrupted = fits.run(tested, refit=arguments.model is not None)
     ended_early = interrupted

@@ -11,7 +11,7 @@ from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import table_errors_named
 from sgdone.cli.fit_arguments import TRAINED, FitArguments, notes_of, opened_test_rows, save_model
 from sgdone.cli.fit_outcome import FitOutcome
-from sgdone.cli.held_out_input import HELD_OUT_SHARE, HeldOutInput
+from sgdone.cli.held_out import HeldOutInput
 from sgdone.cli.input_data import InputData, OpenedData, features_of_model, for_task
 from sgdone.cli.options import Options
 from sgdone.cli.report import report_of
@@ -33,7 +33,7 @@ def fit_streamed(
     first = for_task(replace(opened.rows, y=opened.first_labels()), task)
     holds_out = not arguments.test and arguments.hold_out
     known = OpenedData(first)
-    rows = HeldOutInput(opened.others, first.name, task, options.seed, share=HELD_OUT_SHARE if holds_out else 0.0)
+    rows = HeldOutInput(opened.others, first.name, task, options.seed, holds_out=holds_out)
     one_pass = not rows.rereadable and rows.cache is None
     announcements = _before(arguments, one_pass=one_pass)
     model = options.estimator(task, first.labels, one_pass=one_pass)
