@@ -17,8 +17,7 @@ from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.inference.sums_at_model import LargestChange
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.sums.merging import merged
-from sgdone.sums.row_sum import ArraySum, RowSum, message
+from sgdone.sums.row_sum import ArraySum, RowSum, merged, message
 from sgdone.sums.system import System
 from tiers import interpreted, slow
 

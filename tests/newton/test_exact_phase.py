@@ -11,7 +11,7 @@ from running import objective_of
 from sgdone.bank import Bank
 from sgdone.interfaces.progress import Model
 from sgdone.losses import EpsilonInsensitive, Exponential, Hinge, Huber, Logistic, Quantile, Squared, SquaredHinge
-from sgdone.newton import work
+from sgdone.newton.exact_path import exact_work, factorises
 from sgdone.newton.exact_phase import ExactInMemory, default_phases
 from sgdone.rows import ArraySource
 from sgdone.rows.stream import Stream
@@ -52,7 +52,7 @@ def test_it_replaces_bank_on_small_data_only():
 def test_of_rows_and_columns_the_fewer_are_factorised():
     objective, labels = objective_of(Logistic()), np.tile([-1.0, 1.0], 50)
     wide = sparse.csr_array((100, 10**6))
-    assert work.factorises(objective, stream_of(wide, labels).block)
+    assert factorises(objective, stream_of(wide, labels).block)
 
 
 @pytest.mark.parametrize(
@@ -91,19 +91,19 @@ class Spent:
 
 
 @pytest.mark.parametrize(
-    ("share", "gain", "pays"),
+    ("share", "gain", "follows"),
     [(1.01, False, True), (0.99, False, False), (0.99, True, True), (0.101, True, True), (0.099, True, False)],
 )
-def test_it_pays_if_it_costs_less_than_was_spent_or_a_gain_is_expected(share, gain, pays):
+def test_it_follows_the_bank_if_it_costs_less_than_was_spent_or_a_gain_is_expected(share, gain, follows):
     X, y = classes(2)
     objective, stream = objective_of(Logistic()), stream_of(X, y)
-    cost = work.of_exact(objective, stream.block, warm=True)
-    assert ExactInMemory().pays(objective, stream, Spent(share * cost, gain), None) is pays
+    cost = exact_work(objective, stream.block, warm=True)
+    assert ExactInMemory().follows_bank(objective, stream, Spent(share * cost, gain), None) is follows
 
 
 def test_the_cost_grows_with_rows_columns_and_classes():
     costs = [
-        work.of_exact(objective_of(Logistic(), n_classes), stream_of(*classes(n_classes, rows, columns)).block)
+        exact_work(objective_of(Logistic(), n_classes), stream_of(*classes(n_classes, rows, columns)).block)
         for n_classes, rows, columns in ((2, 40, 3), (2, 80, 3), (2, 80, 30), (4, 80, 30))
     ]
     assert costs == sorted(set(costs))

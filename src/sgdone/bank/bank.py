@@ -44,7 +44,7 @@ from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.mixed_matrix import with_dense_columns
-from sgdone.newton import work
+from sgdone.newton.exact_path import training_work
 from sgdone.rows.bad_rows import check_rows
 from sgdone.rows.column_roles import LEVEL
 from sgdone.rows.label_order import drift_advice
@@ -220,7 +220,7 @@ class Bank(Method):
         found = state.models.advance(state.scaled(block), folds, first, last)
         raise_for_bad_row(block, found)
         outputs = state.models.n_models * state.objective.n_outputs
-        run.work += work.of_training(found.position - first, block.rows.typical_length, outputs)
+        run.work += training_work(found.position - first, block.rows.typical_length, outputs)
         if state.models.holds_out:
             run.passed += int(np.count_nonzero(folds[block.order[first : found.position]] != NO_FOLD))
         weights = block.weights_of(block.used(first, found.position))

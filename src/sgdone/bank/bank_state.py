@@ -32,7 +32,7 @@ from sgdone.rows.source import Block
 from sgdone.rows.validation_rows import FEWEST, ValidationRows
 from sgdone.run.loss_change import LossWatch
 from sgdone.solvers.stretch import LARGEST
-from sgdone.sums.constant_prediction import best_constant, centre, initial_intercept, is_robust
+from sgdone.sums.system import best_constant, centre, initial_intercept, is_robust
 from sgdone.sums.units import LIFT, WINDOW, Units, roles_of
 
 
@@ -75,7 +75,7 @@ class RunState:
     passes: int = 0
     #: Passes begun in all; ``passes`` starts again if training does.
     begun: int = 0
-    #: Counted work of training (`sgdone.newton.work`).
+    #: Counted work of training (`sgdone.newton.exact_path`).
     work: float = 0.0
     #: Whether to add candidates before the next row, and whether larger penalties are among them.
     branch: bool = False

@@ -28,8 +28,7 @@ from sgdone.newton.exact_phase import can_be_exact
 from sgdone.rows.source import LEAST_ROWS, MOST_ROWS
 from sgdone.run import Clock, Hook, Result, Trace, Verdict, run
 from sgdone.stopping import Gain, MaxPasses, MaxSeconds
-from sgdone.sums.columns import ColumnMoments
-from sgdone.sums.units import Units
+from sgdone.sums.units import ColumnMoments, Units
 from sgdone.tables import TableEncoderCore
 
 

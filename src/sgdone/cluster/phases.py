@@ -30,10 +30,9 @@ from sgdone.rows.preparation import InUnits
 from sgdone.rows.source import Block
 from sgdone.rows.stream import Stream
 from sgdone.steps.step_size import StepSize
-from sgdone.sums.constant_prediction import initial_intercept
 from sgdone.sums.row_sum import SHARED, ArraySum, RowSum, message
 from sgdone.sums.second_order import LossesAt
-from sgdone.sums.system import System
+from sgdone.sums.system import System, initial_intercept
 from sgdone.sums.units import Units
 
 Array = NDArray[np.float64]

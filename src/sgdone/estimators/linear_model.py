@@ -35,7 +35,7 @@ from sgdone.rows.row_block import BLOCK_ROWS
 from sgdone.rows.source import Source
 from sgdone.run import Hook, Result, Trace, Verdict
 from sgdone.solvers.stretch import LARGEST
-from sgdone.sums.columns import moments_of
+from sgdone.sums.units import moments_of
 
 #: Rows from which the spreads of columns are estimated if the method does not need them: enough for a digit or two.
 _ROWS_FOR_SPREADS = 1024

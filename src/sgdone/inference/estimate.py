@@ -32,10 +32,9 @@ from sgdone.inference.undetermined import Infinite, SeparatedRows, constant_refu
 from sgdone.inference.verified_directions import VerifiedDirections
 from sgdone.newton.direction import MOST_FACTORISED, MOST_SUMMED
 from sgdone.newton.search import RESIDUAL_ROUNDING
-from sgdone.sums.derivatives import derivatives
 from sgdone.sums.pieces import Piece
 from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, message
-from sgdone.sums.second_order import scores
+from sgdone.sums.second_order import derivatives, scores
 from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]

@@ -16,10 +16,9 @@ from sgdone.interfaces.objective import Objective
 from sgdone.machine.threads import single_thread
 from sgdone.rows.rows import Scaling
 from sgdone.rows.source import LEAST_ROWS, MOST_ROWS
-from sgdone.sums.constant_prediction import initial_intercept
-from sgdone.sums.derivatives import derivatives
 from sgdone.sums.row_sum import ArraySum, RowSum
-from sgdone.sums.system import System
+from sgdone.sums.second_order import derivatives
+from sgdone.sums.system import System, initial_intercept
 
 Array = NDArray[np.float64]
 Weights = Literal["frequency", "sampling"]

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.rows.bad_rows import check_rows
 from sgdone.rows.source import Block
-from sgdone.sums.columns import ColumnMoments, column_moments, moments_of
 from sgdone.sums.pieces import parts_of
 from sgdone.sums.row_sum import RowSum, message
+from sgdone.sums.units import ColumnMoments, column_moments, moments_of
 
 Array = NDArray[np.float64]
 

@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 from sgdone.inference.sample_facts import joined_labels
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.interfaces.objective import Objective
-from sgdone.sums.derivatives import derivatives
-from sgdone.sums.merging import merged
 from sgdone.sums.pieces import PIECE, Piece
-from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, message
-from sgdone.sums.second_order import assembled, scores
+from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, merged, message
+from sgdone.sums.second_order import assembled, derivatives, scores
 from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.inference.score_products import slopes_of
-from sgdone.sums.derivatives import derivatives
 from sgdone.sums.pieces import Piece
 from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, message
-from sgdone.sums.second_order import scores
+from sgdone.sums.second_order import derivatives, scores
 from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]

@@ -19,21 +19,28 @@ from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
 from sgdone.machine.threads import single_thread
 from sgdone.message_text import RowError
-from sgdone.newton import EXACT, Followed, Problem, work
+from sgdone.newton import EXACT, Followed, Problem
 from sgdone.newton.direction import MOST_SUMMED
-from sgdone.newton.leave_one_out import losses_of_constant
-from sgdone.newton.memory_path import path_in_memory
-from sgdone.newton.penalty_path import Evaluated, PenaltyPath
+from sgdone.newton.exact_path import (
+    bank_work,
+    exact_work,
+    exact_work_after,
+    exact_work_from_disk,
+    factorises,
+    is_least_squares,
+    path_in_memory,
+    reading_work,
+)
+from sgdone.newton.penalty_path import Evaluated, PenaltyPath, losses_of_constant
 from sgdone.newton.summed_path import ROWS_PER_COEFFICIENT, Chosen, SummedPath, has_likelihood
 from sgdone.rows.bad_rows import check_rows
 from sgdone.rows.source import Block
 from sgdone.rows.stream import Stream
 from sgdone.steps.step_size import StepSize
 from sgdone.stopping import Decrement
-from sgdone.sums.constant_prediction import is_worse_than_constant
-from sgdone.sums.derivatives import derivatives
 from sgdone.sums.row_sum import MemoryRows, RowSource, rows_of
-from sgdone.sums.system import System
+from sgdone.sums.second_order import derivatives
+from sgdone.sums.system import System, is_worse_than_constant
 from sgdone.sums.units import Units
 
 Array = NDArray[np.float64]
@@ -171,7 +178,7 @@ class ExactPhase(Method):
         best, given = state.path.best, state.objective.alpha
         if given is not None:
             return state.objective
-        return replace(state.objective, alpha=0.0 if best is None else best.penalty / state.weight)
+        return replace(state.objective, alpha=0.0 if best is None else best.lam / state.weight)
 
     def summary(self, state: ExactState) -> str:
         """The estimated loss, and a penalty at an end of those that make a difference."""
@@ -237,22 +244,22 @@ class ExactInMemory(ExactPhase):
             return False
         if before is None:
             return self.replaces_bank(objective, stream, stop)
-        return self.pays(objective, stream, before.method, before.state)
+        return self.follows_bank(objective, stream, before.method, before.state)
 
     def replaces_bank(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
         """Whether it is expected to cost less than the bank, and no budget is too small for it."""
         block = stream.block
-        if not work.factorises(objective, block):
+        if not factorises(objective, block):
             return False
-        needed = 1.0 if work.is_least_squares(objective) else _PASSES
+        needed = 1.0 if is_least_squares(objective) else _PASSES
         if _passes_allowed(stop, block.rows.n_rows) < needed:
             return False
         head_start = _HEAD_START if block.n_used <= _SMALL else 1.0
-        return work.of_exact(objective, block) <= head_start * work.of_bank(objective, block)
+        return exact_work(objective, block) <= head_start * bank_work(objective, block)
 
-    def pays(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
+    def follows_bank(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
         """Whether it costs less than was spent, or the method expects a gain that matters."""
-        cost, spent = work.of_exact_after(objective, stream.block), method.work(state)
+        cost, spent = exact_work_after(objective, stream.block), method.work(state)
         return cost <= spent or (cost <= _MOST_WORK * spent and method.expects_gain(state, self.tol))
 
     def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
@@ -354,8 +361,8 @@ class ExactFromDisk(ExactPhase):
         coefficients = (stream.source.n_features + 1) * objective.n_free_outputs
         if coefficients > MOST_SUMMED or n_rows < ROWS_PER_COEFFICIENT * coefficients:
             return False
-        spent = work.of_reading(stream.block, n_rows) + before.method.work(before.state)
-        return work.of_exact_from_disk(objective, stream.block, n_rows) <= spent
+        spent = reading_work(stream.block, n_rows) + before.method.work(before.state)
+        return exact_work_from_disk(objective, stream.block, n_rows) <= spent
 
     def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
         """Whether it has converged: then its model is the minimum of the same objective, on many rows."""
@@ -371,9 +378,9 @@ class ExactFromDisk(ExactPhase):
         found, model, weight = before.method.objective(state), before.model, stream.source.total_weight
         chooses, n_rows = objective.alpha is None and has_likelihood(objective), stream.n_rows or 0
         system = System(objective if chooses else found, state.units.scaling)
-        start, strength = system.from_user(model.coef, model.intercept), found.penalty * weight
+        start, lam = system.from_user(model.coef, model.intercept), found.penalty * weight
         problem, judgement = Problem(system, system.penalties(0.0), n_rows), state.run.evaluations.judgement
-        path = SummedPath(problem, Chosen(strength, start), chooses=chooses, is_near=True)
+        path = SummedPath(problem, Chosen(lam, start), chooses=chooses, is_near=True)
         dtype, units = model.coef.dtype, state.units
         return ExactState(system, rows_of(stream), path, n_rows, n_rows, weight, dtype, start, units, judgement)
 

@@ -14,7 +14,7 @@ from sgdone.rows.spread import FAR, Spread
 from sgdone.rows.stream import Stream
 from sgdone.run.trace import Trace
 from sgdone.steps.step_size import PRELIMINARY_ROWS
-from sgdone.sums.constant_prediction import Z_CONSTANT, best_constant, is_worse_than_constant
+from sgdone.sums.system import Z_CONSTANT, best_constant, is_worse_than_constant
 
 #: Rows on which accuracy and loss are compared with those of a constant prediction; fewer than the last say nothing.
 _ACCURACY_ROWS, _LOSS_ROWS, _FEWEST_ROWS = 4096, 512, 20

@@ -20,10 +20,10 @@ from sgdone.solvers.batch import BatchSolver, Descended
 from sgdone.solvers.state import State
 from sgdone.steps import Constant
 from sgdone.steps.step_size import StepSize
-from sgdone.sums.columns import comparable_units
 from sgdone.sums.row_sum import MemoryRows
 from sgdone.sums.second_order import SecondOrder
 from sgdone.sums.system import System
+from sgdone.sums.units import comparable_units
 
 Array = NDArray[np.float64]
 
