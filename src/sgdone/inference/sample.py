@@ -7,9 +7,15 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.inference.column_variation import ColumnPowers, comparable_scaling, rows_of_powers, safe_units
 from sgdone.inference.identification import ColumnHashes, HashSum
-from sgdone.inference.sample_facts import FactsOfRows, SampleFacts
+from sgdone.inference.sample_facts import (
+    ColumnPowers,
+    FactsOfRows,
+    SampleFacts,
+    comparable_scaling,
+    rows_of_powers,
+    safe_units,
+)
 from sgdone.inference.sample_rows import SamplePreparation, SampleRows, SummaryRows
 from sgdone.inference.sums_at_model import ColumnProducts
 from sgdone.interfaces.objective import Objective
