@@ -10,8 +10,8 @@ from sgdone.bank import Bank
 from sgdone.bank.bank_state import BankState
 from sgdone.bank.evaluation import Evaluation
 from sgdone.bank.models import Models
-from sgdone.interfaces.progress import Judgement
-from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.objective import Judgement
+from sgdone.interfaces.stop_rule import Status, Stop
 from sgdone.kernels.bank import PENALTY
 from sgdone.losses import Logistic
 from sgdone.rows import ArraySource

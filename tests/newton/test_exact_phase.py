@@ -9,7 +9,7 @@ from scipy import sparse
 from exact_problems import classes, numbers
 from running import objective_of
 from sgdone.bank import Bank
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model
 from sgdone.losses import EpsilonInsensitive, Exponential, Hinge, Huber, Logistic, Quantile, Squared, SquaredHinge
 from sgdone.newton import work
 from sgdone.newton.exact_phase import ExactInMemory, default_phases

@@ -37,11 +37,8 @@ from sgdone.bank.returned_model import (
     loss_of,
 )
 from sgdone.interfaces.method import Method, Report
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Judgement, Model, Pause
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import Watch
+from sgdone.interfaces.objective import Judgement, Model, Objective
+from sgdone.interfaces.stop_rule import Needs, Pause, Status, Stop, Watch
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.mixed_matrix import with_dense_columns
 from sgdone.newton import work

@@ -18,8 +18,8 @@ from sgdone.bank.candidates import (
 )
 from sgdone.bank.evaluation import Evaluation, Evaluations, ProgressiveLosses, clear_losers, limits, worth_keeping
 from sgdone.bank.models import Advance, Models
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import NEVER, Estimate, Model
+from sgdone.interfaces.objective import Estimate, Model, Objective
+from sgdone.interfaces.stop_rule import NEVER
 from sgdone.kernels.bank import ALL_ROWS, CLOCK, LEAVES_OUT, NO_FOLD, PENALTY, RECORDS_LOSSES, STEP_SCALE, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
 from sgdone.rows.bad_rows import check_rows

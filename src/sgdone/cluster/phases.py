@@ -16,11 +16,8 @@ from sgdone.cluster.partition import LabelCoding, Partition
 from sgdone.cluster.partition_source import OnLabelledRows, PartitionSource
 from sgdone.cluster.statistics import LabelSums, RowStatistics
 from sgdone.interfaces.method import Method, Report, Trained
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Judgement, Model
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.interfaces.objective import Judgement, Model, Objective
+from sgdone.interfaces.stop_rule import Needs, Status, Stop, StopRule, Watch
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.newton import Followed, Problem
 from sgdone.newton.exact_phase import ExactPhase, ExactState

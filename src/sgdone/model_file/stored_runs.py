@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from sgdone.estimators.linear_model import LinearModel
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import NEVER, Model
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import NEVER
 from sgdone.run import Result, Trace
 from sgdone.state_file.codec import Decoder, Encoder
 

@@ -5,8 +5,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.measured import mean, standard_error
-from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.objective import Objective, mean, standard_error
 from sgdone.rows.source import Block
 from sgdone.sums.system import contrasts
 
