@@ -27,8 +27,8 @@ from sgdone.rows.rows import Rows
 class Needs:
     """Requirements of a method or a stopping rule, or offers of a method; ``|`` combines those of several parts.
 
-    A rule that needs a judgement goes with methods that offer one, and so on. `sgdone.interfaces.method.check_needs` checks all
-    of this in one place, before the first row is used.
+    A rule that needs a judgement goes with methods that offer one, and so on. `sgdone.interfaces.method.check_needs`
+    checks all of this in one place, before the first row is used.
 
     Examples
     --------
