@@ -42,6 +42,7 @@ from sgdone.interfaces.stop_rule import Needs, Pause, Status, Stop, Watch
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.mixed_matrix import with_dense_columns
 from sgdone.newton import work
+from sgdone.newton.exact_phase import ExactModel
 from sgdone.rows.bad_rows import check_rows
 from sgdone.rows.column_roles import LEVEL
 from sgdone.rows.label_order import drift_advice
@@ -50,7 +51,7 @@ from sgdone.rows.source import Block
 from sgdone.rows.stream import Stream
 from sgdone.rows.validation_rows import FEWEST, USUAL, ValidationRows
 from sgdone.steps.step_size import StepSize
-from sgdone.sums.units import WINDOW, Units, roles_of
+from sgdone.sums.units import WINDOW, roles_of
 
 _WORSE_THAN_CONSTANT = "The features may not predict the labels at all: check both, or give a larger alpha."
 
@@ -95,11 +96,8 @@ class Bank(Method):
     )
     cost_per_pass: ClassVar[float] = 10.0
     can_diverge: ClassVar[bool] = False
-
-    @property
-    def n_vectors(self) -> int:
-        """Vectors of a single candidate; `Models` checks the memory of more candidates before it creates them."""
-        return 15
+    #: Vectors of a single candidate; `Models` checks the memory of more candidates before it creates them.
+    n_vectors: ClassVar[int] = 15
 
     @_without_overflow_warnings()
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> BankState:
@@ -137,8 +135,9 @@ class Bank(Method):
             state.order.observe(block.labels[window], objective.n_outputs)
         return state
 
-    def resume(self, state: BankState, stream: Stream) -> BankState:
+    def resume(self, state: BankState | ExactModel, stream: Stream) -> BankState:
         """Continue with a state that another run left, for rows with the same features."""
+        state = self.full_state(state)
         if stream.block.rows.n_features != state.units.n_features:
             raise ValueError(
                 f"the run to resume had {state.units.n_features} features, "
@@ -336,11 +335,23 @@ class Bank(Method):
         judgement = state.run.evaluations.judgement
         return float("nan") if judgement is None else judgement.loss
 
-    def state_at(self, model: Model, objective: Objective, alpha: float, stream: Stream, units: Units) -> BankState:
-        """A single candidate at the model, as if it had been trained in one pass."""
-        state = BankState.trained(stream.block, objective, alpha, model, units, stream.source.frequency)
-        state.run = _run_state(stream)
-        return state
+    def full_state(self, state: BankState | ExactModel) -> BankState:
+        """The state of a bank; one is made for a model that the exact phase found."""
+        return state.for_training()
+
+    def state_at(self, found: ExactModel) -> BankState:
+        """A single candidate at a model that the exact phase found, as if it had been trained in one pass."""
+        return BankState.at_model(
+            found.objective,
+            found.alpha,
+            found.model,
+            found.units.copy(),
+            found.rows,
+            found.weight,
+            found.smoothness,
+            found.dtype,
+            found.frequency,
+        )
 
     def solution(self, state: BankState) -> Model:
         """The best model once the run has ended, the leader's average before."""
@@ -373,10 +384,6 @@ class Bank(Method):
         drift = drift_advice(state.units.groups, feature_names) if done and not state.run.reordered else ""
         parts = (advice, state.run.stream_changed if not state.run.reordered else "", drift)
         return replace(ended, advice=" ".join(filter(None, parts)))
-
-    def spreads(self, state: BankState) -> NDArray[np.float64]:
-        """Standard deviations of the columns, as measured for the units."""
-        return state.units.spreads
 
     def check_state(self, state: Any, objective: Objective, n_features: int) -> None:
         """Check shapes, types and ranges of everything that the compiled loops use."""

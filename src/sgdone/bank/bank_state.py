@@ -32,17 +32,8 @@ from sgdone.rows.source import Block
 from sgdone.rows.validation_rows import FEWEST, ValidationRows
 from sgdone.run.loss_change import LossWatch
 from sgdone.solvers.stretch import LARGEST
-from sgdone.sums.constant_prediction import best_constant, centre, initial_intercept, is_robust
+from sgdone.sums.constant_prediction import best_constant, curvature, initial_intercept, is_robust
 from sgdone.sums.units import LIFT, WINDOW, Units, roles_of
-
-
-def curvature(objective: Objective, labels: NDArray[np.float64]) -> float:
-    """A curvature for step sizes: the largest of the loss, or its largest slope over a typical distance."""
-    distance = 1.0
-    if objective.is_regression:
-        distance = float(np.median(np.abs(labels - centre(objective, labels)))) or 1.0
-    found = min(objective.loss.smoothness, objective.loss.lipschitz / distance)
-    return found if 0 < found < np.inf else 1.0
 
 
 @dataclass
@@ -182,15 +173,6 @@ class BankState:
         return state
 
     @classmethod
-    def trained(
-        cls, block: Block, objective: Objective, alpha: float, model: Model, units: Units, frequency: float
-    ) -> "BankState":
-        """A state after one pass that ended at a model in the user's units, with the penalty ``alpha``."""
-        smoothness = curvature(objective, block.labels[block.used(0, WINDOW)])
-        rows, weight = block.n_used, block.total_weight / block.n_used
-        return cls.at_model(objective, alpha, model, units, rows, weight, smoothness, block.rows.dtype, frequency)
-
-    @classmethod
     def at_model(
         cls,
         objective: Objective,
@@ -217,6 +199,10 @@ class BankState:
         models.numbers[:, STEPS] = rows
         state.set_penalties(rows * frequency)
         return state
+
+    def for_training(self) -> "BankState":
+        """The state itself; see `sgdone.newton.exact_phase.ExactModel`."""
+        return self
 
     def scaled(self, block: Block) -> Block:
         """The block in the units of training."""

@@ -214,8 +214,12 @@ class Method(ABC):
         """The state to continue from: that of the main method, ``before`` this phase, at the model that was found."""
         return state
 
-    def state_at(self, model: Model, objective: Objective, alpha: float, stream: Stream, units: Any) -> Any:
-        """The state of a run that has ended at a model that another phase found, with the penalty ``alpha``."""
+    def full_state(self, state: Any) -> Any:
+        """The state to train further with: that of a model which another phase found is made when it is needed."""
+        return state
+
+    def state_at(self, found: Any) -> Any:
+        """The state of a run that has ended at a model that another phase found."""
         raise TypeError(f"{self!r} cannot be continued from another phase")
 
     @abstractmethod
@@ -243,8 +247,9 @@ class Method(ABC):
         return ended
 
     def spreads(self, state: Any) -> NDArray[np.float64] | None:
-        """Standard deviations of the columns, if the method has measured them."""
-        return None
+        """Standard deviations of the columns, if the method has measured them for its units."""
+        units = getattr(state, "units", None)
+        return None if units is None else units.spreads
 
     def check_state(self, state: Any, objective: Objective, n_features: int) -> None:  # noqa: B027
         """Raise a ValueError for a state, read from a file, that this method cannot have made."""
