@@ -264,7 +264,7 @@ def test_an_earlier_model_is_returned_if_it_is_clearly_better(monkeypatch):
 
     def spoilt(bank, state, block, *others):
         report = advance(bank, state, block, *others)
-        if state.run.passes > 1:
+        if state.run.stage.passes > 1:
             state.models.weights *= 3.0
         return report
 
