@@ -47,7 +47,7 @@ class Stage:
     order : {"shuffled", "shuffled later", "as given"}
         Whether the rows of all passes, of all but the first, or of none are shuffled.
     next : {"train", "branch", "restart"}
-        Whether to add candidates before the next row, or to begin again, because the rows of the first pass were sorted.
+        Whether to add candidates before the next row, or to begin again: the rows of the first pass were sorted.
     tries_penalties : bool
         Whether larger penalties are among the candidates added.
     passes, begun : int
