@@ -19,10 +19,8 @@ from sgdone.estimators.read_rows import ReadRows
 from sgdone.estimators.sample_weights import Frequencies
 from sgdone.estimators.training import PassPrinter, Start, train
 from sgdone.interfaces.method import Method
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
-from sgdone.interfaces.stop import Status
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import Status, StopRule
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
 from sgdone.machine import interruption

@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from sgdone.interfaces.measured import mean
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model, Objective, mean
 from sgdone.newton import EXACT, Minimum, Position, Problem, minimise
 from sgdone.newton.direction import MOST_FACTORISED, ByFactors, Factors
 from sgdone.newton.fold_path import FoldPath

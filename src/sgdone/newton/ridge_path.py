@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import eigh
 
-from sgdone.interfaces.measured import means
+from sgdone.interfaces.objective import means
 from sgdone.kernels.csr_gram import make_add_products
 from sgdone.machine.threads import mapped
 from sgdone.matrices.mixed_matrix import MixedMatrix
