@@ -19,7 +19,7 @@ from sgdone.cli.opened_data import named, open_data
 from sgdone.cli.plot_file import check_plot, save_plot
 from sgdone.cli.progress import ProgressLine
 from sgdone.diagnose import Shape, shape
-from sgdone.diagnose.data_summary.summary_text import NO_PROBLEMS
+from sgdone.diagnose.shape import NO_PROBLEMS
 from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted, shown_label
 from sgdone.tables import TableEncoderCore
