@@ -58,3 +58,7 @@ def test_a_fit_runs_in_few_files(fits, way):
     fits[way]()  # functions that compile loops run in a first fit only
     found = files_that_run(fits[way])
     assert len(found) <= MOST_FILES[way], f"{len(found)} files: {', '.join(sorted(found))}"
+
+
+def test_a_fit_decided_by_newtons_method_does_not_run_in_the_bank(fits):
+    assert not [name for name in files_that_run(fits["exact"]) if name.startswith("bank/")]

@@ -540,7 +540,7 @@ class TrainingLoop:
         return self._interrupted()
 
     def _next_pause(self, rule: ActiveRule) -> Pause:
-        """Where the rule must be called, in rows of the stream."""
+        """Next pause of the rule, in rows of the stream."""
         pause = rule.next_pause()
         return replace(pause, rows_read=pause.rows_read - self._rows_before) if self._rows_before else pause
 
