@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from pyspark import keyword_only
 
 from sgdone import estimators
-from sgdone.estimators.parameters import as_loss
+from sgdone.fit.options import as_loss
 from sgdone.spark.linear_model import LinearEstimator, LinearModel
 from sgdone.spark.parameters import ClassifierParameters
 from sgdone.spark.prediction import PredictionColumns

@@ -11,7 +11,7 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable, MLRead
 from pyspark.sql import DataFrame
 
 from sgdone.cluster import Rounds, fit_model, summarise_partitions
-from sgdone.estimators.fit_checkpoints import FitCheckpoints
+from sgdone.fit.checkpoints import FitCheckpoints
 from sgdone.inference import Summary
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.learning_task import Task
