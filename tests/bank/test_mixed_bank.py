@@ -12,6 +12,7 @@ import reference_bank as slow
 from model_cases import CANDIDATES, FEW_OBJECTIVES, OBJECTIVES, advance, forked, random_case
 from running import objective_of
 from sgdone.bank import Bank
+from sgdone.interfaces.method import check_needs
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
 from sgdone.losses import Logistic, Squared
 from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
@@ -22,7 +23,6 @@ from sgdone.rows.bad_rows import BadRowError
 from sgdone.rows.label_order import drift_advice
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.run import run
-from sgdone.run.needs import check_needs
 from sgdone.solvers import asgd
 from sgdone.stopping import Gain, MaxPasses
 from sgdone.sums.units import LIFT, Units

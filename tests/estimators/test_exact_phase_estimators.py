@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from exact_problems import logistic
 from sgdone import LinearClassifier, LinearRegressor, diagnose, load, save
 from sgdone.bank import BankState
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.newton.exact_phase import ExactInMemory
 from sgdone.stopping import MaxPasses, MaxSeconds
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from exact_problems import classes, numbers
 from running import objective_of
 from sgdone.bank import Bank
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model
 from sgdone.losses import EpsilonInsensitive, Exponential, Hinge, Huber, Logistic, Quantile, Squared, SquaredHinge
 from sgdone.newton import work
 from sgdone.newton.exact_phase import ExactInMemory, default_phases
@@ -119,8 +119,8 @@ def test_the_result_can_be_continued_by_the_bank(n_classes):
     X, y = numbers(100) if n_classes is None else classes(n_classes, 100)
     weights = np.tile([0.5, 1.5], 50)
     result = finished(X, y, objective_of(Squared() if n_classes is None else Logistic(), n_classes), weights)
-    state = result.state
-    assert state.steps == 100
+    state = result.state.copy()
+    assert state.steps == result.state.steps == 100
     np.testing.assert_allclose(state.solution().coef, result.model.coef, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(state.solution().intercept, result.model.intercept, rtol=1e-9, atol=1e-12)
     scaling = state.units.scaling
@@ -131,8 +131,8 @@ def test_the_result_can_be_continued_by_the_bank(n_classes):
 def test_the_penalty_of_the_state_is_the_one_chosen():
     X, y = classes(2, 100)
     result = finished(X, y, objective_of(Logistic()), np.tile([0.5, 1.5], 50), frequency=3.0)
-    assert result.state.lead.penalty == pytest.approx(300.0 * result.objective.alpha)
-    assert result.state.alpha == pytest.approx(result.objective.alpha)
+    assert result.state.copy().lead.penalty == pytest.approx(300.0 * result.objective.alpha)
+    assert result.state.alpha == result.state.copy().alpha == pytest.approx(result.objective.alpha)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sgdone.bank.bank_state import BankState
 from sgdone.bank.candidates import FEWEST_TO_LEAVE, LOST
-from sgdone.interfaces.measured import mean, standard_error
+from sgdone.interfaces.objective import mean, standard_error
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.rows.source import Block
 from sgdone.sums.constant_prediction import Z_CONSTANT, best_constant, is_worse_than_constant

@@ -16,10 +16,8 @@ from sgdone.cluster.rounds import RoundLog, RoundRecord, Rounds, written_on_erro
 from sgdone.cluster.statistics import LabelSums, RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
 from sgdone.fit.labels import class_weight_values
-from sgdone.interfaces.composition import AllOf
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import AllOf, StopRule
 from sgdone.losses import Logistic, Squared
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss

@@ -34,8 +34,7 @@ from sgdone.fit.open_rows import (
 from sgdone.fit.optimum_check import as_check_optimum, with_optimum_check
 from sgdone.fit.options import as_bool, as_loss
 from sgdone.fit.training import FitTask, Start, fit_data
-from sgdone.interfaces.objective import Objective, Predicts
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model, Objective, Predicts
 from sgdone.losses.learning_task import Task
 from sgdone.machine import interruption
 

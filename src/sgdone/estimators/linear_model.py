@@ -36,10 +36,8 @@ from sgdone.fit.options import (
 from sgdone.fit.partial_fit import resumed, rule_for_rows
 from sgdone.fit.training import FitTask, PassPrinter, Snapshot, Start, train
 from sgdone.interfaces.method import Method
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
-from sgdone.interfaces.stop import Status
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import Status, StopRule
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
 from sgdone.machine import interruption

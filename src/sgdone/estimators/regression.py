@@ -20,8 +20,7 @@ from sgdone.fit.open_rows import (
 )
 from sgdone.fit.options import as_bool
 from sgdone.fit.training import FitTask, Start, fit_data
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model, Objective
 from sgdone.losses.learning_task import Task
 from sgdone.machine import interruption
 

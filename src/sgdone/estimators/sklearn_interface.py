@@ -15,7 +15,7 @@ from sgdone.estimators.classification import Classification, estimates_probabili
 from sgdone.estimators.linear_model import LinearModel
 from sgdone.estimators.regression import Regression
 from sgdone.fit.open_rows import check_lengths
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.table_encoder import TableEncoder
 

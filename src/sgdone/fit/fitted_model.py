@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows.column_numbers import ColumnNumbers
 from sgdone.run import Result

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from sgdone.interfaces.measured import mean
+from sgdone.interfaces.objective import mean
 from sgdone.newton import EXACT, Minimum, Position, Problem, minimise
 from sgdone.newton.direction import ByFactors, Factors
 from sgdone.newton.leave_one_out import LeaveOneOut, RowLosses, losses_of_constant

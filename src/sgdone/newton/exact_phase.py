@@ -10,13 +10,9 @@ from typing import Any, ClassVar, NoReturn, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.measured import FIT_VARIANCE, mean
 from sgdone.interfaces.method import Method, Report, Trained
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import NEVER, Estimate, Judgement, Model
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.interfaces.objective import FIT_VARIANCE, Estimate, Judgement, Model, Objective, mean
+from sgdone.interfaces.stop_rule import NEVER, Needs, Status, Stop, StopRule, Watch
 from sgdone.machine.threads import single_thread
 from sgdone.message_text import RowError
 from sgdone.newton import EXACT, Followed, Problem, work
@@ -30,11 +26,11 @@ from sgdone.rows.source import Block
 from sgdone.rows.stream import Stream
 from sgdone.steps.step_size import StepSize
 from sgdone.stopping import Decrement
-from sgdone.sums.constant_prediction import is_worse_than_constant
+from sgdone.sums.constant_prediction import curvature, is_worse_than_constant
 from sgdone.sums.derivatives import derivatives
 from sgdone.sums.row_sum import MemoryRows, RowSource, rows_of
 from sgdone.sums.system import System
-from sgdone.sums.units import Units
+from sgdone.sums.units import WINDOW, Units
 
 Array = NDArray[np.float64]
 
@@ -105,6 +101,62 @@ class ExactState:
     def objective(self) -> Objective:
         """The objective, with the penalty if it is given."""
         return self.system.objective
+
+
+@final
+@dataclass(frozen=True)
+class ExactModel:
+    """Model at which an exact phase ended, and the numbers from which the main method can go on.
+
+    Its `copy` is a state of that method, so that one is made only where training continues.
+
+    Parameters
+    ----------
+    main : Method
+        The method that can train further.
+    objective, alpha : Objective, float
+        Objective as it was given, and the penalty.
+    model : Model
+        In the user's units.
+    units : Units
+        Units of the columns.
+    rows, weight : int, float
+        Number of rows with a positive weight, and their mean weight.
+    smoothness : float
+        Curvature of the loss, for step sizes.
+    dtype : dtype
+        Type of the coefficients.
+    frequency : float
+        Number of rows that a row of weight 1 stands for.
+    """
+
+    main: Method
+    objective: Objective
+    alpha: float
+    model: Model
+    units: Units
+    rows: int
+    weight: float
+    smoothness: float
+    dtype: Any
+    frequency: float
+
+    @property
+    def steps(self) -> int:
+        """Number of rows, as after one pass."""
+        return self.rows
+
+    def for_training(self) -> Any:
+        """State of the main method at the model."""
+        return self.main.state_at(self)
+
+    def copy(self) -> Any:
+        """State of the main method at the model, which shares nothing that changes."""
+        return self.for_training()
+
+    def at_columns(self, columns: NDArray[np.int64], n_features: int) -> Any:
+        """State of the main method, with its features as some of ``n_features`` columns."""
+        return self.for_training().at_columns(columns, n_features)
 
 
 class ExactPhase(Method):
@@ -280,9 +332,20 @@ class ExactInMemory(ExactPhase):
             state.judgement = replace(self._judge(state), decrement=float("nan"))
 
     def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
-        """The state of the main method, as if it had been trained in one pass."""
-        found, units = self.objective(state), state.path.units(state.units)
-        return main.state_at(self.solution(state), state.objective, found.penalty, stream, units)
+        """The model, from which the main method can make a state of its own."""
+        block, found = stream.block, self.objective(state)
+        return ExactModel(
+            main,
+            state.objective,
+            found.penalty,
+            self.solution(state),
+            state.path.units(state.units),
+            block.n_used,
+            block.total_weight / block.n_used,
+            curvature(state.objective, block.labels[block.used(0, WINDOW)]),
+            block.rows.dtype,
+            stream.source.frequency,
+        )
 
     def evidence(self, state: ExactState) -> dict[str, Any]:
         """The judgement, the penalty, and whether a finite optimum without a penalty was proved to exist."""

@@ -6,8 +6,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.measured import mean, standard_error
-from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.objective import Objective, mean, standard_error
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.kernels.conjugate_vectors import make_add_scaled, make_advance, make_turn
 from sgdone.newton import EXACT

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model, Objective
 from sgdone.newton import work
 from sgdone.newton.exact_path import ExactPath
 from sgdone.newton.fold_path import FoldPath, has_unit_norms

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from sgdone.interfaces.measured import means
+from sgdone.interfaces.objective import means
 from sgdone.newton.leave_one_out import ALONE
 from sgdone.newton.penalty_path import (
     FIRST,

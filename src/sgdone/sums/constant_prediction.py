@@ -5,8 +5,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.measured import mean, standard_error
-from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.objective import Objective, mean, standard_error
 from sgdone.rows.source import Block
 from sgdone.sums.system import contrasts
 
@@ -100,3 +99,12 @@ def centre(objective: Objective, labels: NDArray[np.float64]) -> float:
     """The mean target, or the median if the slope of the loss is bounded."""
     with np.errstate(over="ignore"):  # labels that large are an error when they are trained on
         return float(np.median(labels) if is_robust(objective) else labels.mean())
+
+
+def curvature(objective: Objective, labels: NDArray[np.float64]) -> float:
+    """A curvature for step sizes: the largest of the loss, or its largest slope over a typical distance."""
+    distance = 1.0
+    if objective.is_regression:
+        distance = float(np.median(np.abs(labels - centre(objective, labels)))) or 1.0
+    found = min(objective.loss.smoothness, objective.loss.lipschitz / distance)
+    return found if 0 < found < np.inf else 1.0

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import helmert
 
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model, Objective
 from sgdone.rows.rows import Scaling
 from sgdone.sums.row_span import RowSpan
 
