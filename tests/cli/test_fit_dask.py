@@ -22,7 +22,7 @@ import dask
 
 from sgdone import load
 from sgdone.cli.console import ProgressLine
-from sgdone.interfaces.progress import Progress
+from sgdone.interfaces.stop_rule import Progress
 
 LOCAL = ("--dask", "local")
 

@@ -33,8 +33,8 @@ from sgdone.cluster import (
 from sgdone.cluster.tables import KindsOfColumns, KindVotes
 from sgdone.dask.engine import LOCAL, DaskEngine, connected, delayed_files
 from sgdone.estimators.estimator_cores import LinearClassifierCore, LinearRegressorCore
-from sgdone.estimators.fit_checkpoints import FitCheckpoints
-from sgdone.interfaces.stop import Status
+from sgdone.fit.checkpoints import FitCheckpoints
+from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 from sgdone.readers.file_parts import FilePart, FileParts, file_parts
 from sgdone.readers.reading import format_of

@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # imported when something is printed: a report as JSON does n
     from rich.live import Live
     from rich.spinner import Spinner
 
-    from sgdone.interfaces.progress import Progress
+    from sgdone.interfaces.stop_rule import Progress
     from sgdone.run import Hook
 
 

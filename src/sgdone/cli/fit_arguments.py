@@ -20,7 +20,7 @@ from sgdone.cli.input_data import InputData, OpenedData, for_task, is_dataset, l
 from sgdone.cli.option_groups import CheckpointOptions
 from sgdone.cli.options import FileOptions, Options
 from sgdone.cli.output_files import check_not_input
-from sgdone.estimators.parameters import as_rule
+from sgdone.fit.options import as_rule
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.registry import by_name
 from sgdone.losses.learning_task import Task, task_of_values

@@ -16,7 +16,7 @@ from sgdone.cli.errors import usage
 from sgdone.cli.options import FileOptions
 from sgdone.datasets import DatasetNotFound
 from sgdone.datasets.lookup import parse
-from sgdone.estimators.opened_input import OpenedInput
+from sgdone.fit.open_rows import OpenedInput
 from sgdone.losses.learning_task import Task, task_of
 from sgdone.message_text import counted
 from sgdone.readers.byte_streams import can_be_read_again, is_compressed

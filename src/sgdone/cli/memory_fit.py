@@ -17,7 +17,7 @@ from sgdone.cli.options import Options
 from sgdone.cli.report import report_of, scored_fit
 from sgdone.cli.scores import BaseRate, Model, score, score_opened
 from sgdone.estimators.classification import Classification
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 
 

@@ -32,9 +32,8 @@ from sgdone.cli.options import FileOptions
 from sgdone.cli.output_files import check_not_input
 from sgdone.cli.report import score_lines
 from sgdone.cli.scores import Model, PartScores, numbers_of_classes, raw_outputs
-from sgdone.estimators.classification import Classification
-from sgdone.estimators.parameters import as_loss
-from sgdone.estimators.probabilities import probabilities
+from sgdone.estimators.classification import Classification, probabilities
+from sgdone.fit.options import as_loss
 from sgdone.machine.atomic import write_atomically
 from sgdone.machine.background import in_background
 from sgdone.model_file import load_core, read_header

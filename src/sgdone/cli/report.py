@@ -15,8 +15,8 @@ from sgdone.cli.console import number
 from sgdone.cli.errors import as_options
 from sgdone.cli.input_data import InputData
 from sgdone.cli.scores import Model
-from sgdone.interfaces.measured import measured
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.objective import measured
+from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted
 from sgdone.run.verdict import Verdict

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from sgdone.cli.errors import table_errors_named
 from sgdone.cli.input_data import InputData, OpenedData, as_classes, for_task, of_table
-from sgdone.estimators.classification import Classification
+from sgdone.estimators.classification import Classification, log_probabilities
 from sgdone.estimators.estimator_cores import EstimatorCore
-from sgdone.estimators.parameters import as_loss
-from sgdone.estimators.probabilities import log_probabilities
+from sgdone.fit.options import as_loss
 from sgdone.losses.learning_task import Task
 
 

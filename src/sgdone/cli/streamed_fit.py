@@ -16,7 +16,7 @@ from sgdone.cli.input_data import InputData, OpenedData, features_of_model, for_
 from sgdone.cli.options import Options
 from sgdone.cli.report import report_of
 from sgdone.cli.scores import BaseRate, Model, score, score_opened
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 
 

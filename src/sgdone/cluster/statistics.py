@@ -17,9 +17,8 @@ from sgdone.readers.table import reads_as_number
 from sgdone.rows.bad_rows import check_rows
 from sgdone.rows.label_kinds import check_labels
 from sgdone.rows.source import Block
-from sgdone.sums.columns import ColumnMoments, EntryMoments, column_moments, entry_moments, moments_of
 from sgdone.sums.row_sum import RowSum, message
-from sgdone.sums.units import Units, roles_of
+from sgdone.sums.units import ColumnMoments, EntryMoments, Units, column_moments, entry_moments, moments_of, roles_of
 
 Array = NDArray[np.float64]
 

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
 from sgdone.estimators.linear_model import LinearModel
-from sgdone.estimators.mapped_rows import mapped_rows
-from sgdone.estimators.opened_input import is_row_input
-from sgdone.estimators.sample_weights import Frequencies, check_sample_weight
+from sgdone.fit.labels import Frequencies, check_sample_weight
+from sgdone.fit.open_rows import check_rows_and_labels, check_rows_to_predict, is_row_input, linear_scores, mapped_rows
 from sgdone.interfaces.objective import Objective
 from sgdone.losses.loss import Loss, real_or_nan
 from sgdone.rows.label_kinds import check_labels
@@ -266,7 +264,7 @@ def encoder_of_levels(model: Summarised) -> "TableEncoderCore | None":
 
 
 def _check_options(cov: Any, weights: Any, groups: Any, level: Any) -> None:
-    from sgdone.inference.dense_covariance import Cov
+    from sgdone.inference.covariance import Cov
     from sgdone.inference.sample import Weights
 
     for name, value, known in (("cov", cov, get_args(Cov)), ("weights", weights, get_args(Weights))):

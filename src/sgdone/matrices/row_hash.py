@@ -71,6 +71,11 @@ def _add_column(column: Any, number: int, key: np.uint64, hashes: Hashes) -> Non
         column = column.cast(pa.int32() if width == 32 else pa.int64())
     if types.is_null(kind):
         column = pa.chunked_array([pa.nulls(len(column), pa.float64())])
-    values = pc.cast(column, pa.float64(), safe=False).to_numpy()
-    values = np.ascontiguousarray(values, dtype=np.float64)[:, None]
+    floats = pc.cast(column, pa.float64(), safe=False)
+    if floats.null_count:
+        floats = floats.fill_null(float("nan"))
+    # `to_numpy` would import pandas.
+    chunks = [chunk for chunk in floats.chunks if len(chunk)]
+    parts = [np.frombuffer(chunk.buffers()[1], np.float64, len(chunk), 8 * chunk.offset) for chunk in chunks]
+    values = np.concatenate([np.zeros(0), *parts])[:, None]
     add_dense(values, values.view(np.uint64), np.uint64(number), key, hashes)

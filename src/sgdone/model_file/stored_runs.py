@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from sgdone.estimators.linear_model import LinearModel
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import NEVER, Model
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import NEVER
 from sgdone.run import Result, Trace
 from sgdone.state_file.codec import Decoder, Encoder
 
@@ -19,8 +19,10 @@ def encode_results(model: LinearModel, encoder: Encoder) -> list[dict[str, Any]]
     """The runs behind a model, without what its attributes already say."""
     if not hasattr(model, "_results"):
         return None
+    method = model._method()
+    results = [replace(result, state=method.full_state(result.state)) for result in model._results]
     try:
-        check_results(model, model._results)
+        check_results(model, results)
     except ValueError as error:
         raise ValueError(
             f"this model cannot be stored ({error}). If its parameters were changed after the fit, set the parameters "
@@ -34,7 +36,7 @@ def encode_results(model: LinearModel, encoder: Encoder) -> list[dict[str, Any]]
             "rows_read": int(result.rows_read),
             "passes_begun": int(result.passes_begun),
         }
-        for k, result in enumerate(model._results)
+        for k, result in enumerate(results)
     ]
 
 
@@ -66,7 +68,7 @@ def decode_results(model: LinearModel, codes: list[dict[str, Any]], decoder: Dec
             )
         )
         if rule_state is None:
-            model._ruled_by = None  # by none of its rules, so that the present one starts again
+            model._last_stop = None  # by none of its rules, so that the present one starts again
     check_results(model, results)
     return results
 
@@ -92,7 +94,7 @@ def check_results(model: LinearModel, results: Sequence[Result]) -> None:
 
 def _has_same_rule(model: LinearModel) -> bool:
     """Whether the rule was not exchanged since the last call: another one starts again."""
-    return bool(getattr(model, "_ruled_by", model.stop) == model.stop)
+    return bool(getattr(model, "_last_stop", model.stop) == model.stop)
 
 
 def _encode_rule_state(model: LinearModel, result: Result, encoder: Encoder, place: str) -> dict[str, Any] | None:

@@ -4,10 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.progress import Progress
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.stop_rule import Needs, Progress, Status, Stop, StopRule
 from sgdone.losses.loss import real_or_nan
 
 
@@ -73,7 +70,7 @@ class Decrement(StopRule):
         return Stop("Decrement", Status.CONVERGED, reason, evidence)
 
     def describe(self, state: DecrementState, progress: Progress) -> str:
-        """How far it is."""
+        """The last decrement, and the one that it waits for."""
         now = "" if math.isnan(state.last) else f"; {_text(state.last)}"
         return f"waits for a decrement below {self.tol:g}{now}"
 

@@ -6,10 +6,7 @@ from typing import Any, ClassVar, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.progress import Progress
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.interfaces.stop_rule import Needs, Progress, Status, Stop, StopRule, Watch
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRE, FIRED, GO, LEAVE_OUT, Probe, look_away
 from sgdone.kernels.rows import RowAccess
@@ -93,7 +90,7 @@ class MarginTest(StopRule):
         return Stop("MarginTest", Status.CONVERGED, reason, evidence)
 
     def describe(self, state: NDArray[np.float64], progress: Progress) -> str:
-        """That no margin was large enough."""
+        """Text saying that no margin was large enough."""
         return f"saw no margin of {self.threshold:g} or more"
 
 

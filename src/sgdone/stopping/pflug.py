@@ -7,10 +7,7 @@ from typing import Any, ClassVar, Final, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.progress import Progress
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.interfaces.stop_rule import Needs, Progress, Status, Stop, StopRule, Watch
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.last_row import make_memory
 from sgdone.kernels.probes import FIRED, Probe, let_pass
@@ -89,7 +86,7 @@ class Pflug(StopRule):
             raise ValueError(f"the last row in the state of {self!r} has an index outside of it")
 
     def start(self, n_rows: int | None) -> _Memory:
-        """Nothing seen yet."""
+        """State before the first row."""
         automatic = 1000 if n_rows is None else max(50, n_rows // 100)
         numbers = np.zeros(5)
         numbers[_BURN_IN] = automatic if self.burn_in == "auto" else int(self.burn_in)
@@ -130,7 +127,7 @@ class Pflug(StopRule):
 
 
 def _place_for_a_row(rows: Rows) -> tuple[NDArray[Any], ...]:
-    """What `RowAccess.overlap` keeps a row in."""
+    """Arrays in which `RowAccess.overlap` keeps a row."""
     if rows.is_dense:
         return (np.zeros(rows.n_features, rows.dtype),)
     return (*make_memory(rows.n_features), np.zeros(1))

@@ -4,9 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
-from sgdone.interfaces.progress import Progress
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.stop_rule import Progress, Status, Stop, StopRule
 from sgdone.losses.loss import real_or_nan
 
 #: A pass that raises the loss by more than this is no sign of convergence.
@@ -74,7 +72,7 @@ class ProgressiveLoss(StopRule):
         return Stop("ProgressiveLoss", Status.STALLED, reason, evidence, advice)
 
     def describe(self, state: _Passes, progress: Progress) -> str:
-        """What it waits for."""
+        """The decrease that it waits for."""
         return f"waits for a pass that gains less than {self.tol:.2%}"
 
 

@@ -1,0 +1,95 @@
+"""Further training on the next rows of a stream, and when it is refused."""
+
+import copy
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.fit.options import is_auto
+from sgdone.fit.training import Start
+from sgdone.interfaces.stop_rule import Progress, Stop, StopRule
+from sgdone.run import Result
+
+
+@final
+@dataclass(frozen=True)
+class Silenced(StopRule):
+    """Keeps the state of a rule but never fires: all the rows given to a call of ``partial_fit`` are read.
+
+    It stands for the default rule, which has nothing to say about parts of a stream, and for ``resume=True``.
+    """
+
+    rule: StopRule
+
+    @property
+    def hold_out(self) -> int:
+        """As the rule, which may be called later."""
+        return self.rule.hold_out
+
+    @property
+    def state_key(self) -> str:
+        """The state is the rule's."""
+        return self.rule.state_key
+
+    def validate_on(self, state: Any, X: Any, labels: NDArray[np.float64]) -> None:
+        """Pass the rows on."""
+        self.rule.validate_on(state, X, labels)
+
+    def start(self, n_rows: int | None) -> Any:
+        """The state of the rule."""
+        return self.rule.start(n_rows)
+
+    def observe(self, state: Any, progress: Progress) -> Stop | None:
+        """Never fire."""
+        return None
+
+
+def rule_for_rows(stop: Any, rule: StopRule, resume: bool) -> StopRule:
+    """The rule for a call of ``partial_fit``."""
+    return Silenced(rule) if resume or is_auto(stop) else rule
+
+
+def resumed(results: Sequence[Result], stop: Any, rule: StopRule, *, resume: bool, same_rule: bool) -> list[Start]:
+    """Copies of runs to continue; a run that the user's own rule has ended stays as it is.
+
+    Raises if all runs have ended. A rule that is not the one of the last call starts again.
+    """
+    starts, reasons = [], []
+    for result in results:
+        rule_state = copy.deepcopy(result.rule_state) if same_rule else None
+        reason = None
+        if not (resume or is_auto(stop)):
+            reason = _why_ended(result, rule, rule.start(None) if rule_state is None else rule_state, same_rule)
+        going_on = replace(result, state=result.state.copy(), rule_state=rule_state)
+        starts.append(Start(resume=result if reason is not None else going_on, ended=reason is not None))
+        reasons.append(reason)
+    if all(reason is not None for reason in reasons):
+        raise ValueError(
+            f"the rule stop={rule!r} has ended this model ({reasons[-1]}): "
+            "pass resume=True to partial_fit to continue, or call fit again"
+        )
+    return starts
+
+
+def _why_ended(result: Result, rule: StopRule, rule_state: Any, same_rule: bool) -> str | None:
+    """Why the rule has ended the run, or would before the next row; None if neither."""
+    now = Progress(
+        result.state.steps,
+        result.rows_read,
+        None,
+        result.passes_begun,
+        True,
+        math.nan,
+        0.0,
+        iterate=getattr(result.state, "running", lambda: (np.empty(0), 0.0)),
+    )
+    stop = rule.observe(copy.deepcopy(rule_state), now)
+    if stop is not None:
+        return stop.reason
+    # An exact phase has a rule of its own.
+    by_rule = same_rule and result.verdict.rule and not result.verdict.finish_passes
+    return result.verdict.reason if by_rule else None
