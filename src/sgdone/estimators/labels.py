@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sgdone.message_text import shortened
 from sgdone.rows.label_kinds import check_labels
-from sgdone.tables.arrow_arrays import numpy_of
+from sgdone.tables.string_cells import numpy_of
 
 _PEEK = 1000
 

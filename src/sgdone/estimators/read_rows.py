@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sgdone.tables.arrow_arrays import numpy_of
+from sgdone.tables.string_cells import numpy_of
 
 
 class ReadRows:
