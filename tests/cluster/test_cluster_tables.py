@@ -10,12 +10,11 @@ import pytest
 from sgdone.cluster import Engine, LocalEngine, Partition, PartitionError, fit_partitions, partition_work
 from sgdone.cluster.partition import Preparation, read_partition
 from sgdone.cluster.rounds import Rounds
-from sgdone.cluster.tables import KindsOfColumns, LearnColumns, agreed_kinds, learnt_encoder
+from sgdone.cluster.tables import KindsOfColumns, LearnColumns, agreed_kinds, learnt_encoder, merge_encoders
 from sgdone.readers.file_parts import file_parts
 from sgdone.readers.input_files import input_files
 from sgdone.readers.table import ReadOptions
 from sgdone.tables import TableEncoderCore
-from sgdone.tables.merged_encoders import merge_encoders
 
 
 def table(n_rows=600, seed=0):

@@ -29,13 +29,14 @@ pytestmark = pytest.mark.usefixtures("own_cache_folder")
 
 @pytest.fixture
 def snapshots(tmp_path, monkeypatch):
-    """Copies of all checkpoints that are written."""
+    """Copies of all checkpoints of fits that are written; what a cache keeps is written as a checkpoint, too."""
     found, write_one = [], fit_checkpoints.write_checkpoint
 
     def write_and_copy(path, checkpoint):
         write_one(path, checkpoint)
-        found.append(tmp_path / f"snapshot-{len(found)}")
-        shutil.copy(path, found[-1])
+        if "estimator" in checkpoint.identity:
+            found.append(tmp_path / f"snapshot-{len(found)}")
+            shutil.copy(path, found[-1])
 
     monkeypatch.setattr(fit_checkpoints, "write_checkpoint", write_and_copy)
     return found

@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sgdone.tables.arrow_arrays import arrow_of, numpy_of
+from sgdone.tables.string_cells import arrow_of, numpy_of
 
 NUMBERS = [pa.int8(), pa.int32(), pa.int64(), pa.uint8(), pa.uint64(), pa.float32(), pa.float64()]
 

@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sgdone.cluster.tables import merge_encoders
 from sgdone.tables import TableEncoder, arrow_table
 from sgdone.tables.date_values import date_values
-from sgdone.tables.merged_encoders import merge_encoders
 
 MOMENTS = [
     datetime.datetime(1969, 7, 20, 20, 17, 40, 123456),

@@ -22,8 +22,8 @@ from sgdone.diagnose.shape import NO_PROBLEMS
 from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted, shown_label
 from sgdone.tables import TableEncoderCore
-from sgdone.tables.arrow_arrays import numpy_of
 from sgdone.tables.cell_values import as_floats
+from sgdone.tables.string_cells import numpy_of
 
 #: The fit status whose colour is used for each kind of separation.
 _STATUS = {"none": "converged", "quasi-complete": "budget spent", "complete": "budget spent", "undecided": ""}

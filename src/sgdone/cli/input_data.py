@@ -28,7 +28,7 @@ from sgdone.readers.row_input import FileInput, all_rows
 from sgdone.readers.row_places import Place, places_among
 from sgdone.readers.table import DataError, ReadOptions, Table, reads_as_number, shortened
 from sgdone.rows.label_kinds import as_classes
-from sgdone.tables.arrow_arrays import arrow_of
+from sgdone.tables.string_cells import arrow_of
 
 _WILDCARD = re.compile(r"[*?\[]")
 

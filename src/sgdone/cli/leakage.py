@@ -27,9 +27,9 @@ from sgdone.cli.console import printable
 from sgdone.cli.input_data import InputData
 from sgdone.cli.scores import Model, area_under_roc, average_ranks
 from sgdone.losses.learning_task import Task
-from sgdone.tables.arrow_arrays import arrow_of
 from sgdone.tables.cell_values import LevelValues
 from sgdone.tables.date_values import DateValues
+from sgdone.tables.string_cells import arrow_of
 
 #: Above these a column predicts almost without error.
 LEAST_AUC, LEAST_AVOIDED, LEAST_R2 = 0.999, 0.998, 0.998

@@ -14,7 +14,7 @@ from sgdone.readers.table import Table, reads_as_number
 from sgdone.readers.table import shortened as shortened_text
 from sgdone.rows.label_kinds import check_labels
 from sgdone.rows.source import LEAST_ROWS, MOST_ROWS
-from sgdone.tables.arrow_arrays import numpy_of
+from sgdone.tables.string_cells import numpy_of
 
 
 def check_sample_weight(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64] | None:

@@ -31,7 +31,7 @@ from sgdone.rows.cells import bad_cells_named, column_text
 from sgdone.rows.label_kinds import check_finite_labels, check_labels
 from sgdone.rows.rows import aligned
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
-from sgdone.tables.arrow_arrays import numpy_of
+from sgdone.tables.string_cells import numpy_of
 from sgdone.tables.frames import names_of_columns
 
 

@@ -14,9 +14,8 @@ from sgdone.readers.column_choice import Columns
 from sgdone.readers.row_places import Place, in_file, numbered, places_among
 from sgdone.readers.table import DataError, ReadOptions, Table, all_finite, shortened
 from sgdone.tables import arrow_table
-from sgdone.tables.arrow_arrays import arrow_of, numpy_of
 from sgdone.tables.kinds import family_of
-from sgdone.tables.string_cells import CELLS_PER_MISPRINT, is_number
+from sgdone.tables.string_cells import CELLS_PER_MISPRINT, arrow_of, is_number, numpy_of
 
 
 def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place, *, whole: bool = True) -> Table:

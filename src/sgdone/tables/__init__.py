@@ -5,9 +5,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sgdone.tables.column_encoder import ColumnFeatures, LevelGroup
+from sgdone.tables.column_encoder import ColumnFeatures, EncoderState, LevelGroup
 from sgdone.tables.encoded import Encoded
-from sgdone.tables.encoder_state import EncoderState
 from sgdone.tables.frames import arrow_table, is_frame
 from sgdone.tables.table_encoder_core import TableEncoderCore
 

@@ -10,22 +10,22 @@ from numpy.typing import NDArray
 
 from sgdone.kernels.words import make_hash_texts
 from sgdone.message_text import counted, shortened
-from sgdone.tables.arrow_arrays import arrow_of, numpy_of
 from sgdone.tables.cell_values import LevelValues
 from sgdone.tables.column_encoder import (
     BucketTable,
     ColumnEncoder,
+    ColumnState,
     Entries,
     LevelGroup,
     NewFeatures,
+    StateFields,
     bucket_count,
     bucket_lookup,
     feature_numbers,
     level_group,
 )
-from sgdone.tables.encoder_state import ColumnState, StateFields
 from sgdone.tables.kinds import Column
-from sgdone.tables.string_cells import utf8
+from sgdone.tables.string_cells import arrow_of, numpy_of, utf8
 
 
 @final

@@ -12,11 +12,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sgdone.message_text import RowError, shortened
-from sgdone.tables.arrow_arrays import arrow_of, numpy_of
 from sgdone.tables.string_cells import (
     Misprints,
+    arrow_of,
     first_that_does_not_fit,
     is_number,
+    numpy_of,
     parsed_numbers,
     utf8,
     without_blanks,

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.tables.category_encoder import CategoryEncoder
-from sgdone.tables.column_encoder import ColumnEncoder
+from sgdone.tables.column_encoder import ColumnEncoder, ColumnState, EncoderState, check_numbers
 from sgdone.tables.date_encoder import DateEncoder
-from sgdone.tables.encoder_state import ColumnState, EncoderState
-from sgdone.tables.feature_names import check_numbers
 from sgdone.tables.frames import column_name
 from sgdone.tables.kinds import Column, Kind, check_choices, family_of, read_as
 from sgdone.tables.number_encoder import NumberEncoder

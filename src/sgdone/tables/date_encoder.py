@@ -7,9 +7,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sgdone.tables.column_encoder import ColumnEncoder, Entries, LevelGroup, NewFeatures, level_group
+from sgdone.tables.column_encoder import (
+    ColumnEncoder,
+    ColumnState,
+    Entries,
+    LevelGroup,
+    NewFeatures,
+    StateFields,
+    level_group,
+)
 from sgdone.tables.date_values import MIXED, SEVERAL, DateValues
-from sgdone.tables.encoder_state import ColumnState, StateFields
 from sgdone.tables.kinds import Column
 from sgdone.tables.number_encoder import GapFiller
 

@@ -10,8 +10,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sgdone.message_text import RowError
-from sgdone.tables.arrow_arrays import numpy_of
-from sgdone.tables.string_cells import DATE, first_cells_fit, first_that_does_not_fit, is_date, without_gap_words
+from sgdone.tables.string_cells import (
+    DATE,
+    first_cells_fit,
+    first_that_does_not_fit,
+    is_date,
+    numpy_of,
+    without_gap_words,
+)
 
 #: Zones of columns of strings whose cells state different ones, and of those in which some cells state none.
 SEVERAL, MIXED = "several", "some with, some without"

@@ -6,8 +6,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.tables.column_encoder import ColumnEncoder, Entries, NewFeatures
-from sgdone.tables.encoder_state import ColumnState, StateFields
+from sgdone.tables.column_encoder import ColumnEncoder, ColumnState, Entries, NewFeatures, StateFields
 from sgdone.tables.kinds import Column
 
 #: Rows that are added up at a time.

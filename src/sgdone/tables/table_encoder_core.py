@@ -8,7 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from sgdone.message_text import counted, did_you_mean, listed, row_place
 from sgdone.tables.cell_values import warn_of_misprints
-from sgdone.tables.column_encoder import MOST_BUCKETS, ColumnFeatures, Entries, LevelGroup, NewFeatures
+from sgdone.tables.column_encoder import (
+    MOST_BUCKETS,
+    ColumnFeatures,
+    EncoderState,
+    Entries,
+    LevelGroup,
+    NewFeatures,
+    all_names,
+)
 from sgdone.tables.column_plan import (
     ASKED,
     ColumnDescription,
@@ -20,8 +28,6 @@ from sgdone.tables.column_plan import (
     state_of,
 )
 from sgdone.tables.encoded import Encoded, assemble
-from sgdone.tables.encoder_state import EncoderState
-from sgdone.tables.feature_names import all_names
 from sgdone.tables.frames import arrow_table
 from sgdone.tables.kinds import UNREAD, Column, Kind, check_choices, read_as, redundant, settle
 from sgdone.tables.not_fitted import used_before_fit

@@ -12,13 +12,14 @@ from sgdone.tables.cell_values import characters_in_words, lower_case_pieces
 from sgdone.tables.column_encoder import (
     BucketTable,
     ColumnEncoder,
+    ColumnState,
     Entries,
     NewFeatures,
+    StateFields,
     WordRows,
     bucket_count,
     feature_numbers,
 )
-from sgdone.tables.encoder_state import ColumnState, StateFields
 from sgdone.tables.kinds import Column
 
 #: Bytes of a word, or pair of words, that are kept for its name.
