@@ -20,7 +20,7 @@ from sgdone.readers.locations import Location
 from sgdone.readers.reading import read
 from sgdone.readers.row_places import Place, places_among
 from sgdone.readers.table import DataError, Table, reads_as_number, shortened
-from sgdone.rows.label_kinds import as_classes
+from sgdone.rows.labels import as_classes
 from sgdone.tables.arrow_arrays import arrow_of
 
 _WILDCARD = re.compile(r"[*?\[]")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sgdone.interfaces.progress import Model
-from sgdone.rows.column_numbers import ColumnNumbers
+from sgdone.rows.blocks import ColumnNumbers
 from sgdone.run import Result
 
 

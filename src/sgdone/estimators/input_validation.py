@@ -14,12 +14,11 @@ from sgdone.estimators.sample_weights import check_sample_weight
 from sgdone.estimators.table_input import Purpose, is_table, refuse_array, table_rows, with_names_of_fit
 from sgdone.machine.memory import memory_errors_explained
 from sgdone.matrices.csr import check_csr
-from sgdone.matrices.masked_arrays import refuse_masked
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.message_text import RowError
 from sgdone.readers.table import reads_as_number, shortened
-from sgdone.rows.cells import bad_cells_named, column_text
-from sgdone.rows.label_kinds import check_finite_labels, check_labels
+from sgdone.rows.cells import bad_cells_named, column_text, refuse_masked
+from sgdone.rows.labels import check_finite_labels, check_labels
 from sgdone.rows.rows import aligned
 from sgdone.tables import arrow_table
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sgdone.readers.row_input import RowInput
 from sgdone.rows.block_cache import BlockCache, CacheError, Place, cache_folder
-from sgdone.rows.column_numbers import ColumnNumbers
+from sgdone.rows.blocks import ColumnNumbers
 from sgdone.state_file.checkpoint import Checkpoint, check_identity, read_checkpoint, write_checkpoint
 from sgdone.state_file.file_format import CheckpointError
 from sgdone.tables import TableEncoderCore

@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.message_text import shortened
-from sgdone.rows.label_kinds import check_labels
+from sgdone.rows.labels import check_labels
 from sgdone.tables.arrow_arrays import numpy_of
 
 _PEEK = 1000

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sgdone.estimators.coefficient_frame import coefficient_frame
 from sgdone.estimators.table_input import FeatureNames
-from sgdone.rows.column_roles import roles_of_features
+from sgdone.rows.rows import roles_of_features
 from sgdone.run import Result
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.not_fitted import used_before_fit

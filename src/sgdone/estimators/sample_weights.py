@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.losses.loss import real_or_nan
-from sgdone.matrices.masked_arrays import refuse_masked
+from sgdone.rows.cells import refuse_masked
 from sgdone.rows.source import LEAST_ROWS, MOST_ROWS
 
 

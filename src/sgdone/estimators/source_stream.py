@@ -8,7 +8,7 @@ from sgdone.estimators.opened_input import OpenedInput, explained_memory_errors,
 from sgdone.estimators.source_labels import labels_of
 from sgdone.machine.background import in_background
 from sgdone.readers.table import errors_located, tables_of_rows
-from sgdone.rows.row_block import BLOCK_ROWS
+from sgdone.rows.blocks import BLOCK_ROWS
 from sgdone.tables.warn_user import one_warning_a_topic
 
 #: Tables that are read ahead.

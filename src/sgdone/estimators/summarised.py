@@ -15,7 +15,7 @@ from sgdone.estimators.opened_input import is_row_input
 from sgdone.estimators.sample_weights import Frequencies, check_sample_weight
 from sgdone.interfaces.objective import Objective
 from sgdone.losses.loss import Loss, real_or_nan
-from sgdone.rows.label_kinds import check_labels
+from sgdone.rows.labels import check_labels
 
 if TYPE_CHECKING:  # imported when a summary is asked for: a fit does not wait for them
     from sgdone.inference import Summary

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sgdone.message_text import RowError, listed
-from sgdone.rows.block_maker import rows_of
+from sgdone.rows.blocks import rows_of
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
 from sgdone.tables.frames import names_of_columns
 

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.inference.sample_rows import SampleRows
-from sgdone.rows.bad_rows import check_rows
-from sgdone.rows.source import Block
+from sgdone.rows.source import Block, check_rows
 from sgdone.sums.columns import ColumnMoments, column_moments, moments_of
 from sgdone.sums.pieces import parts_of
 from sgdone.sums.row_sum import RowSum, message

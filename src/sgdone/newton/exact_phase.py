@@ -25,8 +25,7 @@ from sgdone.newton.leave_one_out import losses_of_constant
 from sgdone.newton.memory_path import path_in_memory
 from sgdone.newton.penalty_path import Evaluated, PenaltyPath
 from sgdone.newton.summed_path import ROWS_PER_COEFFICIENT, Chosen, SummedPath, has_likelihood
-from sgdone.rows.bad_rows import check_rows
-from sgdone.rows.source import Block
+from sgdone.rows.source import Block, check_rows
 from sgdone.rows.stream import Stream
 from sgdone.steps.step_size import StepSize
 from sgdone.stopping import Decrement

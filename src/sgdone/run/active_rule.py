@@ -6,8 +6,8 @@ from typing import Any, ClassVar, final
 from sgdone.interfaces.progress import Pause, Progress
 from sgdone.interfaces.stop import Stop
 from sgdone.interfaces.stop_rule import StopRule, Watch
-from sgdone.rows.bad_rows import check_rows
 from sgdone.rows.rows import Rows
+from sgdone.rows.source import check_rows
 from sgdone.rows.stream import Stream
 from sgdone.stopping.budget import MaxPasses
 

@@ -13,8 +13,7 @@ from sgdone.interfaces.progress import Model, Pause, Progress, Turn
 from sgdone.interfaces.stop import Status, Stop
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.machine import interruption
-from sgdone.rows.bad_rows import check_rows
-from sgdone.rows.source import Block, Source
+from sgdone.rows.source import Block, Source, check_rows
 from sgdone.rows.stream import Stream
 from sgdone.run.active_rule import ActiveRule
 from sgdone.run.advice import divergence_reason, with_advice

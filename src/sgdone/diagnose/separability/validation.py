@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.diagnose.separability.least_squares import is_sparse
-from sgdone.matrices.masked_arrays import refuse_masked
 from sgdone.matrices.mixed_matrix import in_one_storage
-from sgdone.rows.cells import find_bad_cell
+from sgdone.rows.cells import find_bad_cell, refuse_masked
 from sgdone.rows.rows import aligned
 
 Array = NDArray[np.float64]
