@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import expit
 
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.losses import Logistic, Loss, Squared
 from sgdone.papers.diagnostics.models import GaussianModel, binary, decaying, normal
 from sgdone.papers.runs import fit

@@ -1,4 +1,4 @@
-"""What the exact phase costs beside the bank: the rates of `sgdone.newton.work` and `sgdone.newton.work`.
+"""What the exact phase costs beside the bank: the rates of `sgdone.newton.exact_path`.
 
 ``python benchmarks/finish_cost.py`` prints, for generated tables and texts, seconds of the bank and of the finish from
 nothing and what is expected of each; for texts also nanoseconds of a product for each entry and column. Only ratios
@@ -16,7 +16,7 @@ from sgdone.bank import Bank
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.csr_columns import make_curved
 from sgdone.losses import Logistic
-from sgdone.newton import work
+from sgdone.newton.exact_path import bank_work, exact_work, fold_work
 from sgdone.newton.exact_phase import ExactInMemory, default_phases
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import Rows
@@ -103,7 +103,7 @@ def main() -> None:
     for n_rows, n_columns, n_classes in TABLES:
         source = ArraySource(*table(n_rows, n_columns, n_classes, np.random.default_rng(0)))
         block, objective = next(source.blocks(np.random.default_rng(0))), Objective.of_classes(Logistic(), n_classes)
-        expected = 1e-6 * work.of_bank(objective, block), 1e-6 * work.of_exact(objective, block)
+        expected = 1e-6 * bank_work(objective, block), 1e-6 * exact_work(objective, block)
         taken = [1e3 * found for found in compare(source, objective)]
         numbers = "  ".join(f"{found:.1f} ({guess:.1f})" for found, guess in zip(taken, expected, strict=True))
         print(f"{n_rows:7d} {n_columns:4d} {n_classes:3d}  {numbers}")
@@ -114,7 +114,7 @@ def main() -> None:
         source = ArraySource(X, y)
         block = next(source.blocks(np.random.default_rng(0)))
         bank, finish = compare(source, objective)
-        expected_ratio = work.of_folds(objective, block) / work.of_bank(objective, block)
+        expected_ratio = fold_work(objective, block) / bank_work(objective, block)
         rates = " ".join(f"{product_rate(X, columns):.2f}" for columns in (1, 2, 3))
         print(
             f"{shape[0]:6d} {shape[1]:6d}  {bank:.3f}  {finish:.3f}  {finish / bank:.1f}  {expected_ratio:.1f}  {rates}"

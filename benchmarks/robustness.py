@@ -28,7 +28,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from sgdone import SGDClassifier, datasets
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.losses import Hinge, Loss, MarginDistribution, MarginPursuit, OptimalMarginDistribution
 from sgdone.solvers import ISGD, Averaged, Catoni, MarginMoments, MedianOfMeans, RowSolver
 from sgdone.steps import InverseSqrt, Root

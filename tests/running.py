@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from sgdone import run as run_package
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model, Objective
 
 
 @dataclass(frozen=True)

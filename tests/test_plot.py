@@ -3,7 +3,7 @@ import builtins
 import numpy as np
 import pytest
 
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.run.trace import Trace, TraceRow
 from sgdone.run.trace_plot import plot_trace
 from sgdone.run.verdict import Verdict

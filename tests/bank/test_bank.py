@@ -10,8 +10,8 @@ from sgdone.bank import Bank
 from sgdone.bank.bank_state import BankState
 from sgdone.bank.evaluation import Evaluation
 from sgdone.bank.models import Models
-from sgdone.interfaces.progress import Judgement
-from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.objective import Judgement
+from sgdone.interfaces.stop_rule import Status, Stop
 from sgdone.kernels.bank import PENALTY
 from sgdone.losses import Logistic
 from sgdone.rows import ArraySource
@@ -264,7 +264,7 @@ def test_an_earlier_model_is_returned_if_it_is_clearly_better(monkeypatch):
 
     def spoilt(bank, state, block, *others):
         report = advance(bank, state, block, *others)
-        if state.run.passes > 1:
+        if state.run.stage.passes > 1:
             state.models.weights *= 3.0
         return report
 

@@ -12,7 +12,7 @@ from sgdone.bank import Bank
 from sgdone.bank.bank_state import BankState
 from sgdone.bank.candidates import Candidate
 from sgdone.bank.evaluation import Evaluation
-from sgdone.interfaces.progress import Judgement
+from sgdone.interfaces.objective import Judgement
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.losses import Hinge, Logistic, Squared
 from sgdone.rows import ArraySource

@@ -18,8 +18,7 @@ from sgdone.bank.evaluation import (
     ties,
     worth_keeping,
 )
-from sgdone.interfaces.measured import grouped_error, means, standard_error, standard_errors
-from sgdone.interfaces.progress import Judgement
+from sgdone.interfaces.objective import Judgement, grouped_error, means, standard_error, standard_errors
 from tiers import examples
 
 

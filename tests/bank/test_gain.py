@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from sgdone.interfaces.progress import Judgement, Progress
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.objective import Judgement
+from sgdone.interfaces.stop_rule import Progress, Status
 from sgdone.stopping import Gain
 
 

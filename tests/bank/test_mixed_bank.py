@@ -12,17 +12,17 @@ import reference_bank as slow
 from model_cases import CANDIDATES, FEW_OBJECTIVES, OBJECTIVES, advance, forked, random_case
 from running import objective_of
 from sgdone.bank import Bank
+from sgdone.interfaces.method import check_needs
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
 from sgdone.losses import Logistic, Squared
 from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
-from sgdone.newton import work as counted
+from sgdone.newton import exact_path, exact_phase
 from sgdone.newton.exact_phase import ExactInMemory, default_phases
 from sgdone.rows import ArraySource
 from sgdone.rows.labels import drift_advice
 from sgdone.rows.rows import BadRowError
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.run import run
-from sgdone.run.needs import check_needs
 from sgdone.solvers import asgd
 from sgdone.stopping import Gain, MaxPasses
 from sgdone.sums.units import LIFT, Units
@@ -303,7 +303,8 @@ def test_the_finish_is_the_minimum(n_rows, n_sparse, loss):
 def test_the_finish_by_folds_is_the_minimum(monkeypatch):
     """Where the curvature is too large to be factorised."""
     X, labels = table(12, 300)
-    monkeypatch.setattr(counted, "factorises", lambda *arguments: False)
+    for module in (exact_path, exact_phase):
+        monkeypatch.setattr(module, "factorises", lambda *arguments: False)
     monkeypatch.setattr(ExactInMemory, "replaces_bank", lambda *arguments: True)
     result = fit(with_dense_columns(X, 3), labels, ExactInMemory())
     scaling = Units.of_all_rows(block_of(X, 3), centred=True).scaling

@@ -13,7 +13,7 @@ from sgdone.bank import returned_model
 from sgdone.bank.bank_state import BankState
 from sgdone.bank.candidates import CANDIDATES
 from sgdone.bank.returned_model import better_of_mean_and_leader, evaluated, intercept_shift, loss_of
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.losses import Hinge, Logistic, Squared
 from sgdone.rows import ArraySource

@@ -11,7 +11,7 @@ from cli.files import write_csv, write_svmlight
 from sgdone import load
 from sgdone.cli import streamed_fit
 from sgdone.cli.progress import ProgressLine, reading_text
-from sgdone.interfaces.progress import Progress
+from sgdone.interfaces.stop_rule import Progress
 from sgdone.newton.exact_phase import ExactFromDisk
 from sgdone.readers import numeric_lines, text_blocks
 from sgdone.state_file import read_checkpoint

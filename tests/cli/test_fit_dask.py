@@ -23,7 +23,7 @@ import dask
 from sgdone import load
 from sgdone.cli import dask_fit
 from sgdone.cli.progress import ProgressLine
-from sgdone.interfaces.progress import Progress
+from sgdone.interfaces.stop_rule import Progress
 
 LOCAL = ("--dask", "local")
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import StandardScaler
 
 from sgdone.cluster import Engine, LocalEngine, Partition, PartitionError, fit_partitions, partition_work
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.losses import Hinge, Huber, Logistic, SquaredHinge
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.stopping import Gain, MarginTest, MaxPasses, MaxSamples

@@ -12,7 +12,7 @@ import sgdone
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.cluster import Engine, LocalEngine, Partition, fit_model, partition_work
 from sgdone.estimators.fit_checkpoints import FitCheckpoints
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.losses import CustomLoss
 from sgdone.state_file.file_format import CheckpointError
 from sgdone.stopping import MaxPasses

@@ -11,14 +11,13 @@ from inference.summary_problems import assert_within, groups_of, kinds, several_
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.cluster import LocalEngine, Partition, PartitionError, Rounds, fit_model, summarise_partitions
 from sgdone.cluster.summary import LevelSums, PartitionRows, SummaryProblem
-from sgdone.inference import estimate, sample, score_products, verified_directions
-from sgdone.inference.level_facts import LevelsOfRows
+from sgdone.inference import estimate, sample, separated, sums_at_model
+from sgdone.inference.factors import LevelsOfRows
 from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.inference.sums_at_model import LargestChange
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.sums.merging import merged
-from sgdone.sums.row_sum import ArraySum, RowSum, message
+from sgdone.sums.row_sum import ArraySum, RowSum, merged, message
 from sgdone.sums.system import System
 from tiers import interpreted, slow
 
@@ -134,7 +133,7 @@ def test_groups_may_be_in_several_partitions(label):
 def test_groups_in_several_partitions_may_be_too_many(monkeypatch):
     X, y = two_classes(300)
     model = LinearClassifier().fit(X, y)
-    monkeypatch.setattr(score_products, "_MOST_NUMBERS", 20)
+    monkeypatch.setattr(sums_at_model, "_MOST_NUMBERS", 20)
     found = summarise_partitions(rounds_of(X, y, groups=np.arange(300) // 5), model, cov="cluster")
     assert not found.refused  # no group is divided
     with pytest.raises(PartitionError, match="partition 0: 60 groups of its rows are in other partitions too"):
@@ -206,7 +205,7 @@ def iterative(monkeypatch):
     """Compute as with thousands of coefficients, on one machine and on several."""
     for name in ("MOST_FACTORISED", "MOST_SUMMED"):
         monkeypatch.setattr(estimate, name, 1)
-    monkeypatch.setattr(verified_directions, "MOST_SUMMED", 1)
+    monkeypatch.setattr(separated, "MOST_SUMMED", 1)
     monkeypatch.setattr(sample, "_FREQUENT", 5)
 
 

@@ -17,8 +17,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.losses import CustomLoss, Logistic
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import Scaling
-from sgdone.sums.merging import TreeSum, merged
-from sgdone.sums.row_sum import SeveralSums
+from sgdone.sums.row_sum import SeveralSums, TreeSum, merged
 from sgdone.sums.second_order import CurvatureProduct
 from sgdone.sums.system import System
 from sgdone.sums.units import Units

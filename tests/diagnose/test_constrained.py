@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from sgdone.diagnose import constrained_newton, quadratic_in_ball
+from sgdone.diagnose import constrained
 from sgdone.diagnose.constrained import constrained_optimum
 from sgdone.papers.logistic import reference
 from sgdone.papers.logistic.problems import PROBLEMS
@@ -83,7 +83,7 @@ def test_products_with_the_hessian_lead_to_the_same_point(rng, monkeypatch):
     for intercept in (False, True):
         direct = constrained_optimum(X, y, RADII, fit_intercept=intercept)
         with monkeypatch.context() as patch:
-            patch.setattr(constrained_newton, "DIRECTLY", 0)
+            patch.setattr(constrained, "DIRECTLY", 0)
             products = constrained_optimum(sparse.csr_array(X), y, RADII, fit_intercept=intercept)
         np.testing.assert_allclose(products.objective, direct.objective, rtol=1e-10)
         np.testing.assert_allclose(products.coef, direct.coef, rtol=1e-7, atol=1e-9)
@@ -92,8 +92,8 @@ def test_products_with_the_hessian_lead_to_the_same_point(rng, monkeypatch):
 def test_a_small_basis_still_descends(rng, monkeypatch):
     X, y = data(rng, n=80, d=30)
     direct = constrained_optimum(X, y, 5.0)
-    monkeypatch.setattr(constrained_newton, "DIRECTLY", 0)
-    monkeypatch.setattr(quadratic_in_ball, "_MOST", 6)
+    monkeypatch.setattr(constrained, "DIRECTLY", 0)
+    monkeypatch.setattr(constrained, "_MOST", 6)
     np.testing.assert_allclose(constrained_optimum(X, y, 5.0).objective, direct.objective, rtol=1e-10)
 
 
@@ -225,8 +225,8 @@ def test_all_zero_rows_have_the_minimum_at_zero():
 def test_a_quadratic_is_minimised_over_the_ball(radius, rank, rng):
     root = rng.standard_normal((rank, 6))
     H, g, w = root.T @ root, rng.standard_normal(6) @ root.T @ root, np.full(6, radius / 5)
-    found = quadratic_in_ball.minimum_in_ball(H, g, w, radius)
-    by_products = quadratic_in_ball.minimum_in_ball_by_products(lambda u: H @ u, np.diag(H), g, w, radius, 1e-13)
+    found = constrained.minimum_in_ball(H, g, w, radius)
+    by_products = constrained.minimum_in_ball_by_products(lambda u: H @ u, np.diag(H), g, w, radius, 1e-13)
 
     def value(u):
         return g @ (u - w) + (u - w) @ H @ (u - w) / 2

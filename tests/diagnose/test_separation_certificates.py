@@ -9,9 +9,15 @@ from scipy import sparse
 
 from sgdone.diagnose import separation
 from sgdone.diagnose.separability import split as splitting
-from sgdone.diagnose.separability.dual_weights import extend_weights, imbalance, refine_weights
 from sgdone.diagnose.separability.least_squares import Direct, Iterative
-from sgdone.diagnose.separability.split import Undecided, separate_by_program, split
+from sgdone.diagnose.separability.split import (
+    Undecided,
+    extend_weights,
+    imbalance,
+    refine_weights,
+    separate_by_program,
+    split,
+)
 
 X = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 2], [1, 3]])
 Y = np.array([0, 1, 0, 1, 1, 1])

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from sgdone.diagnose import fast_check, separation
-from sgdone.diagnose.separability import partition, separation_diagnosis, subspaces
+from sgdone.diagnose.separability import limit, partition, separation_diagnosis
 from tiers import fast_first
 
 
@@ -73,7 +73,7 @@ def test_direction_and_finite_part_need_no_bases(kind, monkeypatch):
     direct = separation(X, y)
     assert direct.kind == kind
     wanted = direct.margin, direct.direction.coef, direct.finite_part.coef, direct.infimum, direct.infinite
-    monkeypatch.setattr(subspaces, "WIDEST", 12)
+    monkeypatch.setattr(limit, "WIDEST", 12)
     shape = separation(X, y)
     assert shape.margin == pytest.approx(wanted[0], rel=1e-5)
     np.testing.assert_allclose(shape.direction.coef, wanted[1], atol=1e-3)

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from sgdone.diagnose import columns as data_columns
 from sgdone.diagnose import shape
-from sgdone.diagnose.data_summary import column_summary, rank
 
 
 @pytest.fixture
@@ -74,15 +74,15 @@ def test_negative_zero_is_zero():
 def test_columns_are_compared_value_by_value_where_their_hashes_collide():
     X = np.array([[1.0, 2.0, 1.0, 2.0, 5.0], [3.0, 4.0, 3.0, 4.0, 5.0]])
     same = np.zeros(5, dtype=np.uint64)
-    assert column_summary.identical_columns(X, np.arange(5), same) == [(0, 2), (1, 3)]
-    assert column_summary.identical_columns(sparse.csc_array(X), np.arange(5), same) == [(0, 2), (1, 3)]
+    assert data_columns.identical_columns(X, np.arange(5), same) == [(0, 2), (1, 3)]
+    assert data_columns.identical_columns(sparse.csc_array(X), np.arange(5), same) == [(0, 2), (1, 3)]
 
 
 def test_hashes_of_columns_do_not_depend_on_blocks_or_storage(rng):
     X = rng.integers(0, 3, (40, 6)).astype(float)
-    whole = column_summary.column_hashes(X, 10_000)
-    assert np.array_equal(whole, column_summary.column_hashes(X, 13))
-    assert np.array_equal(whole, column_summary.column_hashes(sparse.csc_array(X), 13))
+    whole = data_columns.column_hashes(X, 10_000)
+    assert np.array_equal(whole, data_columns.column_hashes(X, 13))
+    assert np.array_equal(whole, data_columns.column_hashes(sparse.csc_array(X), 13))
     assert np.unique(whole).size == 6
 
 
@@ -108,8 +108,8 @@ def test_rank_by_every_way(rng, monkeypatch, deficient, shape_of_matrix, way, fo
     X = rng.standard_normal((n, inner)) @ rng.standard_normal((inner, d))
     X *= np.logspace(-6, 6, d)
     if way == "inner products":
-        monkeypatch.setattr(rank, "_ORTHOGONAL", 0)
-    found = rank.numerical_rank(form(X), np.arange(d), np.abs(X).max(axis=0), fit_intercept=False)
+        monkeypatch.setattr(data_columns, "_ORTHOGONAL", 0)
+    found = data_columns.numerical_rank(form(X), np.arange(d), np.abs(X).max(axis=0), fit_intercept=False)
     assert (found.value, found.method) == (inner, way)
     if deficient and n >= d:
         # Inner products are half as exact: rounding may leave the columns without a name.
@@ -125,8 +125,8 @@ def test_a_column_far_from_zero_is_not_taken_for_the_intercept(rng):
 
 
 def test_a_rank_that_would_take_too_long_is_bounded(rng, monkeypatch):
-    monkeypatch.setattr(rank, "_ORTHOGONAL", 0)
-    monkeypatch.setattr(rank, "_INNER_PRODUCTS", 0)
+    monkeypatch.setattr(data_columns, "_ORTHOGONAL", 0)
+    monkeypatch.setattr(data_columns, "_INNER_PRODUCTS", 0)
     X = sparse.random_array((40, 30), density=0.2, rng=rng, format="csr")
     found = shape(X, rng.integers(0, 2, 40), with_separation=False)
     distinct = 30 - found.columns.zero.size - sum(len(group) - 1 for group in found.columns.duplicates)

@@ -6,7 +6,7 @@ from automatic_problems import TASKS, fitted, problem
 from sklearn.datasets import load_breast_cancer
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.stopping import Gain, MaxPasses, MaxSamples, MaxSeconds, Pflug, ProgressiveLoss
 
 #: The bank is tested here: large data are left to it.

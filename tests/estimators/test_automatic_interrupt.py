@@ -8,7 +8,7 @@ from automatic_problems import TASKS, problem
 
 from sgdone import LinearClassifier, LinearRegressor, stopping
 from sgdone.bank import BankState
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 
 #: The bank is tested here: large data are left to it.
 pytestmark = pytest.mark.usefixtures("without_finish")

@@ -6,7 +6,7 @@ from automatic_problems import TASKS, fitted, problem
 from sklearn.metrics import log_loss
 
 from sgdone import LinearRegressor
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from tiers import fast_first
 
 #: The bank is tested here: large data are left to it.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgdone import SGDClassifier, SGDRegressor, steps, stopping
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from tiers import fast_first, interpreted
 
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 import sgdone
 from sgdone import SGDClassifier, SGDRegressor, solvers, steps
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.rows.rows import BadRowError
 from sgdone.solvers import SVRG, Halving
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MinPasses, Pflug, SmallValidationSet

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from exact_problems import logistic
 from sgdone import LinearClassifier, LinearRegressor, diagnose, load, save
 from sgdone.bank import BankState
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.newton.exact_phase import ExactInMemory
 from sgdone.stopping import MaxPasses, MaxSeconds
 
@@ -313,7 +313,7 @@ def test_copies_predict_and_continue_with_the_same_bits(duplicate, tmp_path, sam
 @pytest.fixture
 def bank_first(monkeypatch):
     monkeypatch.setattr(ExactInMemory, "replaces_bank", lambda *arguments: False)
-    monkeypatch.setattr(ExactInMemory, "pays", lambda *arguments: True)
+    monkeypatch.setattr(ExactInMemory, "follows_bank", lambda *arguments: True)
 
 
 @pytest.mark.usefixtures("bank_first")
@@ -371,7 +371,7 @@ def test_a_real_signal_after_the_first_phase(place, monkeypatch):
 
     if place == "finish":  # after the bank
         monkeypatch.setattr(ExactInMemory, "replaces_bank", lambda *arguments: False)
-        monkeypatch.setattr(ExactInMemory, "pays", lambda *arguments: True)
+        monkeypatch.setattr(ExactInMemory, "follows_bank", lambda *arguments: True)
         monkeypatch.setattr(ExactInMemory, "advance", sending(ExactInMemory.advance))
     elif place == "check":
         monkeypatch.setattr(diagnose, "separation", sending(diagnose.separation))

@@ -7,7 +7,7 @@ from estimators.source_problems import frame, from_files, numbers, table_of, wri
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Squared
-from sgdone.newton.summed_path import best_strength
+from sgdone.newton.summed_path import best_lam
 from sgdone.rows import ArraySource, Scaling
 from sgdone.sums.row_sum import MemoryRows
 from sgdone.sums.second_order import SecondOrderAt
@@ -75,7 +75,7 @@ def test_the_penalty_of_least_expected_loss():
         block = next(iter(ArraySource(X, y, shuffle=False).blocks(rng)))
         model = np.append(np.linalg.lstsq(X, y)[0], 0.0)[:, None]
         system = System(objective, Scaling(np.ones(20)))
-        return best_strength(system, MemoryRows(block).sum(SecondOrderAt(system, model)), model)
+        return best_lam(system, MemoryRows(block).sum(SecondOrderAt(system, model)), model)
 
     # Ridge: the best penalty is about the variance of the noise over that of the coefficients.
     assert strength(1.0) < 5 < 100 < strength(0.02)

@@ -7,7 +7,7 @@ from scipy.special import expit, softmax
 
 from running import objective_of
 from sgdone.inference.sample_rows import SamplePreparation, SampleRows
-from sgdone.inference.score_products import _GROUPS, GroupScoresAt, ScoreProductsAt
+from sgdone.inference.sums_at_model import _GROUPS, GroupScoresAt, ScoreProductsAt
 from sgdone.losses import Logistic, Squared, SquaredHinge
 from sgdone.rows.rows import Scaling
 from sgdone.sums.pieces import PIECE

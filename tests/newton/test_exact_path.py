@@ -77,8 +77,8 @@ def test_the_chosen_penalty_leads_to_its_optimum(n_classes):
     path = path_of(objective, pieces_of(X, y))
     best = found_by(path)
     assert best.decrement <= EXACT
-    assert best.penalty == 10.0 ** (path.grid.best / 2)
-    np.testing.assert_allclose(outputs(objective, best.model)[:-1].T, logistic(X, y, best.penalty).coef_, atol=1e-4)
+    assert best.lam == 10.0 ** (path.grid.best / 2)
+    np.testing.assert_allclose(outputs(objective, best.model)[:-1].T, logistic(X, y, best.lam).coef_, atol=1e-4)
 
 
 def test_coefficients_and_intercepts_of_classes_sum_to_0():
@@ -131,7 +131,7 @@ def test_certain_labels_take_the_smallest_penalty_that_makes_a_difference():
     path = path_of(objective_of(Logistic()), pieces_of(X, X[:, 0]))
     best = found_by(path)
     assert path.grid.end == "smallest"
-    assert 0 < best.penalty < 1e-6
+    assert 0 < best.lam < 1e-6
     assert np.isfinite(best.model).all()
 
 
@@ -173,7 +173,7 @@ def test_sparse_rows_are_as_dense_ones(n_classes):
         found_by(path_of(objective_of(Logistic(), n_classes), pieces_of(form(X), y)))
         for form in (np.asarray, sparse.csr_array)
     )
-    assert csr.penalty == dense.penalty
+    assert csr.lam == dense.lam
     np.testing.assert_allclose(csr.model, dense.model, atol=1e-9)
 
 
@@ -216,5 +216,5 @@ def test_a_start_does_not_change_the_optimum():
     objective, pieces = objective_of(Logistic()), pieces_of(X, y)
     near = found_by(path_of(objective, pieces))
     far = found_by(ExactPath(system_of(objective, pieces), pieces, np.array([[30.0], [-30.0], [10.0], [5.0]])))
-    assert far.penalty == near.penalty
+    assert far.lam == near.lam
     np.testing.assert_allclose(far.model, near.model, atol=1e-4)

@@ -9,9 +9,9 @@ from scipy import sparse
 from exact_problems import classes, numbers
 from running import objective_of
 from sgdone.bank import Bank
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model
 from sgdone.losses import EpsilonInsensitive, Exponential, Hinge, Huber, Logistic, Quantile, Squared, SquaredHinge
-from sgdone.newton import work
+from sgdone.newton.exact_path import exact_work, factorises
 from sgdone.newton.exact_phase import ExactInMemory, default_phases
 from sgdone.rows import ArraySource
 from sgdone.rows.stream import Stream
@@ -52,7 +52,7 @@ def test_it_replaces_bank_on_small_data_only():
 def test_of_rows_and_columns_the_fewer_are_factorised():
     objective, labels = objective_of(Logistic()), np.tile([-1.0, 1.0], 50)
     wide = sparse.csr_array((100, 10**6))
-    assert work.factorises(objective, stream_of(wide, labels).block)
+    assert factorises(objective, stream_of(wide, labels).block)
 
 
 @pytest.mark.parametrize(
@@ -91,19 +91,19 @@ class Spent:
 
 
 @pytest.mark.parametrize(
-    ("share", "gain", "pays"),
+    ("share", "gain", "follows"),
     [(1.01, False, True), (0.99, False, False), (0.99, True, True), (0.101, True, True), (0.099, True, False)],
 )
-def test_it_pays_if_it_costs_less_than_was_spent_or_a_gain_is_expected(share, gain, pays):
+def test_it_follows_the_bank_if_it_costs_less_than_was_spent_or_a_gain_is_expected(share, gain, follows):
     X, y = classes(2)
     objective, stream = objective_of(Logistic()), stream_of(X, y)
-    cost = work.of_exact(objective, stream.block, warm=True)
-    assert ExactInMemory().pays(objective, stream, Spent(share * cost, gain), None) is pays
+    cost = exact_work(objective, stream.block, warm=True)
+    assert ExactInMemory().follows_bank(objective, stream, Spent(share * cost, gain), None) is follows
 
 
 def test_the_cost_grows_with_rows_columns_and_classes():
     costs = [
-        work.of_exact(objective_of(Logistic(), n_classes), stream_of(*classes(n_classes, rows, columns)).block)
+        exact_work(objective_of(Logistic(), n_classes), stream_of(*classes(n_classes, rows, columns)).block)
         for n_classes, rows, columns in ((2, 40, 3), (2, 80, 3), (2, 80, 30), (4, 80, 30))
     ]
     assert costs == sorted(set(costs))
@@ -119,8 +119,8 @@ def test_the_result_can_be_continued_by_the_bank(n_classes):
     X, y = numbers(100) if n_classes is None else classes(n_classes, 100)
     weights = np.tile([0.5, 1.5], 50)
     result = finished(X, y, objective_of(Squared() if n_classes is None else Logistic(), n_classes), weights)
-    state = result.state
-    assert state.steps == 100
+    state = result.state.copy()
+    assert state.steps == result.state.steps == 100
     np.testing.assert_allclose(state.solution().coef, result.model.coef, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(state.solution().intercept, result.model.intercept, rtol=1e-9, atol=1e-12)
     scaling = state.units.scaling
@@ -131,8 +131,8 @@ def test_the_result_can_be_continued_by_the_bank(n_classes):
 def test_the_penalty_of_the_state_is_the_one_chosen():
     X, y = classes(2, 100)
     result = finished(X, y, objective_of(Logistic()), np.tile([0.5, 1.5], 50), frequency=3.0)
-    assert result.state.lead.penalty == pytest.approx(300.0 * result.objective.alpha)
-    assert result.state.alpha == pytest.approx(result.objective.alpha)
+    assert result.state.copy().lead.penalty == pytest.approx(300.0 * result.objective.alpha)
+    assert result.state.alpha == result.state.copy().alpha == pytest.approx(result.objective.alpha)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

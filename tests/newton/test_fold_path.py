@@ -9,12 +9,13 @@ from sklearn.linear_model import LogisticRegression
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic, Squared
 from sgdone.newton import EXACT
-from sgdone.newton.fold_path import FoldPath, has_unit_norms
+from sgdone.newton.fold_path import FoldPath
+from sgdone.newton.penalty_path import has_unit_norms
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import Scaling
 from sgdone.rows.validation_rows import ValidationRows
-from sgdone.sums.derivatives import derivatives
 from sgdone.sums.pieces import BlockPieces
+from sgdone.sums.second_order import derivatives
 from sgdone.sums.system import contrasts
 from sgdone.sums.units import Units
 from tiers import interpreted
@@ -55,7 +56,7 @@ def test_the_optimum_is_that_of_an_exact_solver(n_classes):
     noisy = logits + rng.logistic(size=300)
     y = np.where(noisy > 0, 1.0, -1.0) if n_classes == 2 else np.digitize(noisy, [-1.0, 1.0]).astype(float)
     path, coef, intercept = found(sparse.csr_array(X), y, Objective.of_classes(Logistic(), n_classes), given_units=True)
-    exact = LogisticRegression(C=1.0 / path.best.penalty, solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(X, y)
+    exact = LogisticRegression(C=1.0 / path.best.lam, solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(X, y)
     assert np.allclose(coef.T, exact.coef_, atol=1e-4)
     assert np.allclose(intercept - intercept.mean() * (n_classes > 2), exact.intercept_, atol=1e-4)
     best = path.grid.best
@@ -70,7 +71,7 @@ def test_dense_rows_and_the_squared_loss():
     path, coef, intercept = found(X, y, Objective(Squared(), predicts="target"))
     kept = X.std(axis=0) > 0
     Z = (X - X.mean(axis=0))[:, kept]
-    penalties = np.diag(path.best.penalty * X.std(axis=0)[kept] ** 2)
+    penalties = np.diag(path.best.lam * X.std(axis=0)[kept] ** 2)
     expected = np.linalg.solve(Z.T @ Z + penalties, Z.T @ (y - y.mean()))
     assert np.allclose(coef[kept, 0], expected, atol=1e-5)
     assert not coef[~kept].any()
@@ -97,7 +98,7 @@ def test_a_weight_is_a_frequency():
     once = found(sparse.csr_array(X), y, objective, weights, given_units=True)
     twice = found(sparse.csr_array(X[copies]), y[copies], objective, given_units=True)
     assert np.allclose(once[1], twice[1], atol=1e-5)
-    assert np.isclose(once[0].best.penalty, twice[0].best.penalty)
+    assert np.isclose(once[0].best.lam, twice[0].best.lam)
 
 
 @pytest.mark.slow
@@ -128,7 +129,7 @@ def test_the_given_units_compete_if_all_rows_have_norm_1(favoured):
     assert path.uses_given_units == (favoured == "given")
     scale = 1.0 if favoured == "given" else path.pieces.scaling.scale[:, None]
     losses = derivatives(objective, X @ model + intercept, y)
-    gradient = X.T @ losses.slopes + path.best.penalty * model * scale**2
+    gradient = X.T @ losses.slopes + path.best.lam * model * scale**2
     assert np.abs(gradient).max() < 1e-3
     assert not has_unit_norms(next(ArraySource(sparse.csr_array(2.0 * X), y).blocks(rng)))
 
@@ -160,5 +161,5 @@ def test_without_folds_the_first_penalty_is_used():
     """The losses of new rows are then not known."""
     X, logits, _ = text(n_rows=30)
     path, _, _ = found(sparse.csr_array(X), np.where(logits > 0, 1.0, -1.0), Objective(Logistic()), folds=False)
-    assert path.best.penalty == pytest.approx(1.0)
+    assert path.best.lam == pytest.approx(1.0)
     assert not path.best.losses.size

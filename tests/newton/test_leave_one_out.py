@@ -10,7 +10,7 @@ from running import objective_of
 from sgdone.losses import Logistic, Squared
 from sgdone.newton.direction import Factors
 from sgdone.newton.exact_path import ExactPath
-from sgdone.newton.leave_one_out import leave_one_out
+from sgdone.newton.penalty_path import leave_one_out
 from sgdone.sums.second_order import second_order
 
 WEIGHTS = np.tile([0.5, 1.0, 2.0, 3.0], 15)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdone.newton.penalty_path import LARGEST, PenaltyGrid, penalty
+from sgdone.newton.penalty_path import LARGEST, PenaltyGrid, lam_at
 from tiers import examples
 
 
@@ -47,4 +47,4 @@ def test_a_loss_that_falls_for_ever_ends_the_search():
     """Targets that depend on nothing: each larger penalty is a little better."""
     grid = searched(lambda k: -k)
     assert (grid.best, grid.end) == (LARGEST, "largest")
-    assert math.isfinite(penalty(grid.best) ** 2)
+    assert math.isfinite(lam_at(grid.best) ** 2)

@@ -38,8 +38,8 @@ def test_a_given_penalty_leads_to_the_optimum_of_scikit_learn(fit_intercept, for
     X, y = numbers()
     X[np.random.default_rng(1).random(X.shape) < 0.3] = 0.0
     best = found_by(path_of(form(X), y, WEIGHTS, alpha=0.2, fit_intercept=fit_intercept))
-    assert best.penalty == pytest.approx(0.2 * WEIGHTS.sum())
-    assert_is(best, ridge(X, y, best.penalty, WEIGHTS, fit_intercept))
+    assert best.lam == pytest.approx(0.2 * WEIGHTS.sum())
+    assert_is(best, ridge(X, y, best.lam, WEIGHTS, fit_intercept))
 
 
 @FORMS
@@ -51,7 +51,7 @@ def test_the_losses_are_those_of_fitting_again(fit_intercept, form):
     for row, weight in enumerate(WEIGHTS):
         rest = WEIGHTS.copy()
         rest[row] -= min(weight, 1.0)
-        model = ridge(X, y, best.penalty, rest, fit_intercept)
+        model = ridge(X, y, best.lam, rest, fit_intercept)
         exact.append(0.5 * (y[row] - model.predict(X[[row]])[0]) ** 2)
     np.testing.assert_allclose(best.losses, exact, rtol=1e-8)
 
@@ -63,9 +63,9 @@ def test_the_penalty_is_that_of_cross_validation_and_leads_to_its_optimum(form):
     path = path_of(form(X), y)
     best = found_by(path)
     expected = RidgeCV(alphas=10.0 ** np.arange(-4.0, 6.0, 0.5)).fit(X, y)
-    assert best.penalty == pytest.approx(expected.alpha_)
+    assert best.lam == pytest.approx(expected.alpha_)
     assert path.grid.end == ""
-    assert_is(best, ridge(X, y, best.penalty))
+    assert_is(best, ridge(X, y, best.lam))
 
 
 def test_in_other_units_the_penalty_acts_on_scaled_columns():
@@ -80,7 +80,7 @@ def test_a_row_of_weight_2_is_the_row_twice():
     counts = np.tile([1, 2, 3, 1], 10)
     weighted = found_by(path_of(X, y, counts.astype(float)))
     repeated = found_by(path_of(np.repeat(X, counts, axis=0), np.repeat(y, counts)))
-    assert weighted.penalty == repeated.penalty
+    assert weighted.lam == repeated.lam
     np.testing.assert_allclose(weighted.model, repeated.model, rtol=1e-10)
     np.testing.assert_allclose(np.repeat(weighted.losses, counts), repeated.losses, rtol=1e-9)
 
@@ -107,10 +107,10 @@ def test_generalised_cross_validation_chooses_the_penalty_of_one_pass():
         hat = centred @ np.linalg.solve(centred.T @ centred + strength * np.eye(20), centred.T)
         left = y - ridge(X, y, strength).predict(X)
         scores.append(0.5 * np.mean(left**2) / (1.0 - (np.trace(hat) + 1.0) / 300) ** 2)
-    assert best.penalty == pytest.approx(strengths[np.argmin(scores)])
+    assert best.lam == pytest.approx(strengths[np.argmin(scores)])
     assert path.loss == pytest.approx(min(scores), rel=1e-9)
     assert best.losses.size == 0
-    assert_is(best, ridge(X, y, best.penalty))
+    assert_is(best, ridge(X, y, best.lam))
 
 
 @FORMS

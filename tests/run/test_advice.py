@@ -5,7 +5,7 @@ import pytest
 
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.rows import ArraySource
 from tiers import interpreted
 

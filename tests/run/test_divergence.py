@@ -8,7 +8,7 @@ from scipy import sparse
 
 from running import run
 from sgdone import losses, solvers, steps, stopping
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import BadRowError
 from tiers import fast_first, interpreted

@@ -7,8 +7,8 @@ import pytest
 
 from sgdone import losses, solvers, steps, stopping
 from sgdone.bank import Bank
-from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.stop_rule import Needs
 from sgdone.rows import ArraySource
 from sgdone.run import run
 

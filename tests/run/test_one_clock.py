@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sgdone import LinearClassifier, SGDClassifier
-from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.stop_rule import Status, Stop
 from sgdone.newton.exact_phase import ExactInMemory
 from sgdone.run import driver
 from sgdone.stopping import MaxPasses, MaxSeconds

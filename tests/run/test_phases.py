@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from sgdone.interfaces.method import Method, Report
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
-from sgdone.interfaces.stop import Status, Stop
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import Needs, Status, Stop
 from sgdone.losses import Squared
 from sgdone.rows import ArraySource
 from sgdone.run import run

@@ -7,8 +7,8 @@ pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 from sgdone.cluster import Partition
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.spark.partition_bytes import packed, partition_from, state_rows, unpacked
-from sgdone.spark.vectors import rows_of_vectors, vector_names
+from sgdone.spark.engine import packed, partition_from, state_rows, unpacked
+from sgdone.spark.row_columns import rows_of_vectors, vector_names
 
 KIND = pa.struct(
     [("type", pa.int8()), ("size", pa.int32()), ("indices", pa.list_(pa.int32())), ("values", pa.list_(pa.float64()))]

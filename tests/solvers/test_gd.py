@@ -9,7 +9,7 @@ from scipy import sparse
 from problems import FEW_LOSSES, random_problem
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, load, losses, save, steps, stopping
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.papers.margin_pursuit.reference import descend, margin_pursuit
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import BadRowError

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import BadRowError
 from sgdone.solvers import ISGD, SGD, Halving

@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 from problems import random_problem
 from running import run, with_new_rule
 from sgdone import SGDClassifier, SGDRegressor, load, losses, save, solvers
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.rows import ArraySource, Scaling
 from sgdone.rows.rows import BadRowError
 from sgdone.rows.source import Source

@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from sgdone import SGDClassifier, SGDRegressor, load, save
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.losses import Exponential, Huber, SquaredHinge
 from sgdone.solvers import newton
 from sgdone.stopping import Decrement, MaxPasses, MaxSeconds

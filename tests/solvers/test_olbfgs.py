@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from problems import RandomProblem, random_problem
 from running import run, with_new_rule
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.kernels.loop import make_loop
 from sgdone.kernels.olbfgs import COUNT, make_olbfgs
 from sgdone.papers.averaging import rivals as slow

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 from problems import RandomProblem, random_problem
 from running import run, with_new_rule
 from sgdone import SGDClassifier, SGDRegressor, load, losses, save, solvers, steps, stopping
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.kernels.loop import make_loop
 from sgdone.kernels.pegasos import NORM, make_pegasos
 from sgdone.papers.averaging import rivals as slow

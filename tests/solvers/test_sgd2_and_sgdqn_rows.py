@@ -12,7 +12,7 @@ import sgdone
 from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, stopping
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.rows import ArraySource, Scaling
 from sgdone.rows.rows import BadRowError
 from sgdone.solvers.sgd2 import SGD2

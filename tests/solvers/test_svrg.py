@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import BadRowError
 from sgdone.rows.source import Source

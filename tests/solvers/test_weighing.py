@@ -8,7 +8,7 @@ from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, load, losses, save, steps
 from sgdone.diagnose import catoni_location
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.kernels.location import make_location
 from sgdone.papers.margin_pursuit import reference as slow
 from sgdone.rows import ArraySource

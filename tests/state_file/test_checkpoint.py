@@ -109,9 +109,9 @@ def test_altered_and_newer(file, tmp_path):
     altered = tensors | {"parts.arrays.0": np.zeros(5)}
     (tmp_path / "c").write_bytes(safetensors.save(altered, metadata(file)))
     refused(tmp_path / "c", r"was altered after it was written \(its SHA-256 differs\)")
-    (tmp_path / "c").write_bytes(safetensors.save(tensors, metadata(file) | {"version": "4"}))
-    refused(tmp_path / "c", r"is a checkpoint of version 4, and sgdone .* reads version 3: upgrade it")
-    (tmp_path / "c").write_bytes(safetensors.save(tensors, metadata(file) | {"version": "2"}))
+    (tmp_path / "c").write_bytes(safetensors.save(tensors, metadata(file) | {"version": "5"}))
+    refused(tmp_path / "c", r"is a checkpoint of version 5, and sgdone .* reads version 4: upgrade it")
+    (tmp_path / "c").write_bytes(safetensors.save(tensors, metadata(file) | {"version": "3"}))
     refused(tmp_path / "c", "of an earlier version of sgdone: delete it and start the fit again")
 
 

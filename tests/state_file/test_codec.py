@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from sgdone import losses, solvers, steps, stopping
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.run.verdict import Verdict
 from sgdone.state_file.codec import Decoder, Encoder
 from tiers import examples

@@ -7,8 +7,7 @@ import pytest
 from scipy import sparse
 
 from model_file.table_rows import FIRST, SECOND
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Judgement, Model
+from sgdone.interfaces.objective import Judgement, Model, Objective
 from sgdone.losses import Huber
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows.rows import Rows, Scaling

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from problems import random_problem
 from running import run
 from sgdone import losses, solvers, steps
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.papers import sgd_reference
 from sgdone.papers.diagnostics.reference import distance_test
 from sgdone.rows import ArraySource

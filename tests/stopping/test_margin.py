@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from problems import random_problem
 from running import run
 from sgdone import losses, solvers, steps
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.rows import ArraySource
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
 from storage_forms import FORMS

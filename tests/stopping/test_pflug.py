@@ -7,7 +7,7 @@ from scipy import sparse
 from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, losses, solvers, steps
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.papers import sgd_reference
 from sgdone.papers.diagnostics import reference as diagnostics
 from sgdone.papers.termination import reference as termination

@@ -7,8 +7,7 @@ import pytest
 
 from running import run
 from sgdone import losses, solvers, stopping
-from sgdone.interfaces.progress import Turn
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status, Turn
 from sgdone.rows import ArraySource
 from sgdone.stopping import AllOf, AnyOf, MaxPasses, MaxSamples, MaxSeconds, Progress, ProgressiveLoss
 from tiers import interpreted

@@ -6,7 +6,7 @@ import pytest
 from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, losses, solvers, steps
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.papers import sgd_reference
 from sgdone.papers.termination import reference as termination
 from sgdone.rows import ArraySource

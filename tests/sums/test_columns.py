@@ -6,7 +6,7 @@ from scipy import sparse
 
 from exact_problems import pieces_of
 from sgdone import SGDClassifier
-from sgdone.sums.columns import entry_moments, moments_of
+from sgdone.sums.units import entry_moments, moments_of
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -6,9 +6,9 @@ import pytest
 from running import objective_of
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.bank.far_start import best_share
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.losses import Hinge, Huber, Logistic, Quantile, Squared
-from sgdone.sums.constant_prediction import best_constant
+from sgdone.sums.system import best_constant
 from tiers import fast_first
 
 N_ROWS = 1000

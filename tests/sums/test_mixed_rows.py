@@ -7,13 +7,13 @@ from scipy import sparse
 from running import objective_of
 from sgdone.losses import Logistic
 from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
+from sgdone.newton.ridge_path import gram
 from sgdone.rows import ArraySource, Scaling
-from sgdone.sums.columns import column_moments
 from sgdone.sums.fold_rows import Curved, Outputs, fold_rows
-from sgdone.sums.gram import gram
-from sgdone.sums.mixed_rows import MixedRows, rows_in_units
 from sgdone.sums.pieces import BlockPieces, in_units
+from sgdone.sums.scaled_rows import MixedRows, rows_in_units
 from sgdone.sums.second_order import second_order
+from sgdone.sums.units import column_moments
 from tiers import slow
 
 #: Two dense columns far from 0, and three sparse ones, one of them empty.

@@ -7,7 +7,7 @@ from scipy import sparse
 from exact_problems import classes, pieces_of
 from running import objective_of
 from sgdone.losses import Logistic
-from sgdone.newton.leave_one_out import leave_one_out
+from sgdone.newton.penalty_path import leave_one_out
 from sgdone.rows.rows import Scaling
 from sgdone.sums.pieces import PIECE
 from sgdone.sums.scaled_rows import DenseRows, RawRows, SparseRows

@@ -11,7 +11,7 @@ from sgdone.newton.exact_path import ExactPath
 from sgdone.newton.ridge_path import RidgePath
 from sgdone.rows.rows import Scaling
 from sgdone.sums.pieces import PIECE
-from sgdone.sums.row_span import RowSpan, is_smaller
+from sgdone.sums.system import RowSpan, is_smaller
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 TASKS = pytest.mark.parametrize("n_classes", [2, 3, None])
@@ -44,7 +44,7 @@ def test_the_optimum_is_that_of_the_columns(n_classes, form):
 @TASKS
 def test_the_penalty_that_is_chosen_is_the_same(n_classes):
     pieces = wide(n_classes)
-    strengths = [found_by(path_of(n_classes, rows)).penalty for rows in (RowSpan.of(pieces).pieces, pieces)]
+    strengths = [found_by(path_of(n_classes, rows)).lam for rows in (RowSpan.of(pieces).pieces, pieces)]
     assert strengths[0] == strengths[1]
 
 

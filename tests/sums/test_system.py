@@ -9,8 +9,7 @@ from exact_problems import classes, pieces_of
 from running import objective_of
 from sgdone.losses import Logistic, Squared
 from sgdone.rows.rows import Scaling
-from sgdone.sums.row_span import RowSpan
-from sgdone.sums.system import System, contrasts
+from sgdone.sums.system import RowSpan, System, contrasts
 
 
 @given(st.integers(0, 100), st.sampled_from([None, 2, 3]), st.booleans())

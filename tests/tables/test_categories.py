@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from sgdone.tables import TableEncoder
 from sgdone.tables.category_encoder import CategoryEncoder
+from sgdone.tables.cell_values import level_values
 from sgdone.tables.column_encoder import NewFeatures
 from sgdone.tables.kinds import Kind, read_as
-from sgdone.tables.level_values import level_values
 from tables.word_reference import hash_of
 from tiers import examples
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdone.tables import TableEncoder, level_index
-from sgdone.tables.level_index import LevelIndex, positions
+from sgdone.tables import TableEncoder
+from sgdone.tables import category_encoder as level_index
+from sgdone.tables.category_encoder import LevelIndex, positions
 from tiers import examples
 
 LEVELS = st.lists(st.text("ab é😀", max_size=3), max_size=20)

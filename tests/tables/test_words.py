@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from sgdone.kernels.words import known_number, make_count_words, make_hash_texts
 from sgdone.tables import TableEncoder
+from sgdone.tables.cell_values import characters_in_words, lower_case_pieces
 from sgdone.tables.string_cells import utf8
 from sgdone.tables.text_encoder import _nothing, number_words
-from sgdone.tables.text_values import characters_in_words, lower_case_pieces
 from tables.word_reference import hash_of, hashes_of, words_of
 from tiers import examples
 
@@ -70,7 +70,7 @@ def test_pieces_do_not_change_the_features(monkeypatch, rng):
     table = pa.table({"t": texts, "c": texts[::-1]})
     columns = {"t": "text", "c": "text"}
     whole = TableEncoder(columns).fit_transform(table)
-    monkeypatch.setattr("sgdone.tables.text_values._PIECE_BYTES", 40)
+    monkeypatch.setattr("sgdone.tables.cell_values._PIECE_BYTES", 40)
     pieces = TableEncoder(columns).fit_transform(table)
     for part in ("data", "indices", "indptr"):
         assert np.array_equal(getattr(pieces, part), getattr(whole, part))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.bank.bank_state import BankState, RunState, check_state, raise_for_bad_row
+from sgdone.bank.bank_state import BankState, RunState, Stage, check_state, raise_for_bad_row
 from sgdone.bank.candidates import (
     BLIND_PASSES,
     CANDIDATES,
@@ -37,21 +37,19 @@ from sgdone.bank.returned_model import (
     loss_of,
 )
 from sgdone.interfaces.method import Method, Report
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Judgement, Model, Pause
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import Watch
+from sgdone.interfaces.objective import Judgement, Model, Objective
+from sgdone.interfaces.stop_rule import Needs, Pause, Status, Stop, Watch
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.mixed_matrix import with_dense_columns
-from sgdone.newton import work
+from sgdone.newton.exact_path import training_work
+from sgdone.newton.exact_phase import ExactModel
 from sgdone.rows.labels import drift_advice
 from sgdone.rows.rows import LEVEL, Rows
 from sgdone.rows.source import Block, check_rows
 from sgdone.rows.stream import Stream
 from sgdone.rows.validation_rows import FEWEST, USUAL, ValidationRows
 from sgdone.steps.step_size import StepSize
-from sgdone.sums.units import WINDOW, Units, roles_of
+from sgdone.sums.units import WINDOW, roles_of
 
 _WORSE_THAN_CONSTANT = "The features may not predict the labels at all: check both, or give a larger alpha."
 
@@ -96,11 +94,8 @@ class Bank(Method):
     )
     cost_per_pass: ClassVar[float] = 10.0
     can_diverge: ClassVar[bool] = False
-
-    @property
-    def n_vectors(self) -> int:
-        """Vectors of a single candidate; `Models` checks the memory of more candidates before it creates them."""
-        return 15
+    #: Vectors of a single candidate; `Models` checks the memory of more candidates before it creates them.
+    n_vectors: ClassVar[int] = 15
 
     @_without_overflow_warnings()
     def start(self, objective: Objective, stream: Stream, start: Model | None, step: StepSize | None) -> BankState:
@@ -110,15 +105,15 @@ class Bank(Method):
         window = block.used(0, run.seen)
         _check_labels(block, window)
         # Weights given for columns that first appear late must not be lost: then all rows are measured first.
-        run.all_seen = start is not None and stream.source.in_memory and not run.part_of_stream
+        run.all_seen = start is not None and stream.source.in_memory and not run.stage.is_stream
         begin = partial(
             BankState.over,
             block,
             window,
             objective,
-            candidates=PLAIN if 0 < run.n_rows < FEWEST and not run.part_of_stream else CANDIDATES,
+            candidates=PLAIN if 0 < run.n_rows < FEWEST and not run.stage.is_stream else CANDIDATES,
             seen=block.all_used() if run.all_seen else window,
-            ordered=run.ordered,
+            ordered=run.stage.is_ordered,
         )
         state = begin(start)
         if start is not None:
@@ -128,18 +123,19 @@ class Bank(Method):
             elif share < 1:
                 shorten(state, block, window, share)
         state.run = run
-        run.start = None if run.part_of_stream else start
-        if run.small and not run.part_of_stream:
+        run.start = None if run.stage.is_stream else start
+        if run.small and not run.stage.is_stream:
             state.hold_out(stream.set_aside(state.scaled(block).rows))
-        elif not run.part_of_stream:
+        elif not run.stage.is_stream:
             stream.remember_unread()
         state.set_penalties(self._rows_of_penalty(state))
-        if run.ordered:
+        if run.stage.is_ordered:
             state.order.observe(block.labels[window], objective.n_outputs)
         return state
 
-    def resume(self, state: BankState, stream: Stream) -> BankState:
+    def resume(self, state: BankState | ExactModel, stream: Stream) -> BankState:
         """Continue with a state that another run left, for rows with the same features."""
+        state = self.full_state(state)
         if stream.block.rows.n_features != state.units.n_features:
             raise ValueError(
                 f"the run to resume had {state.units.n_features} features, "
@@ -149,7 +145,7 @@ class Bank(Method):
         state.run, block = _run_state(stream), self.prepare(state, stream.block)
         state.run.watch, state.run.steps_before = watch, state.steps
         new = block.used(0, block.position_after(0, WINDOW))
-        if state.run.part_of_stream and is_lost(state, block, new):
+        if state.run.stage.is_stream and is_lost(state, block, new):
             state = self.start(state.objective, stream, None, None)
             state.run.watch = watch
             state.run.start_note = "the model so far was worse than a constant prediction: training started again"
@@ -183,7 +179,7 @@ class Bank(Method):
 
     def next_pause(self, state: BankState) -> Pause:
         """The next comparison in the first pass."""
-        return Pause(step=next_in_stream(state.steps)) if state.run.first_pass else Pause()
+        return Pause(step=next_in_stream(state.steps)) if state.run.stage.is_first else Pause()
 
     def begin_pass(self, state: BankState) -> None:
         """Start the sums of the pass again."""
@@ -195,17 +191,17 @@ class Bank(Method):
     ) -> Report:
         """Train all models on rows; in the first pass, measure the columns of a window of rows first."""
         run = state.run
-        if run.restart:
+        if run.stage.next == "restart":
             state.restart(block, block.used(first, block.position_after(first, WINDOW)), CANDIDATES)
             state.set_penalties(self._rows_of_penalty(state))
-            run.restart = False
-        if run.branch:
-            larger_steps = run.first_pass or self._expects_gain(run)
-            state.branch(self._rows_of_penalty(state), larger_steps=larger_steps, penalties=run.branch_penalties)
-            if not run.first_pass:
+        elif run.stage.next == "branch":
+            larger_steps = run.stage.is_first or self._expects_gain(run)
+            n_rows, penalties = self._rows_of_penalty(state), run.stage.tries_penalties
+            state.branch(n_rows, larger_steps=larger_steps, penalties=penalties)
+            if not run.stage.is_first:
                 state.models.record_losses_of(state.model)
-            run.branch = False
-        if run.first_pass:
+        run.stage.next = "train"
+        if run.stage.is_first:
             if not run.window_seen and (first == 0 or first >= run.seen):
                 run.seen = block.position_after(first, run.window)
                 self._see(state, block, block.used(first, run.seen))
@@ -218,16 +214,16 @@ class Bank(Method):
         found = state.models.advance(state.scaled(block), folds, first, last)
         raise_for_bad_row(block, found)
         outputs = state.models.n_models * state.objective.n_outputs
-        run.work += work.of_training(found.position - first, block.rows.typical_length, outputs)
+        run.work += training_work(found.position - first, block.rows.typical_length, outputs)
         if state.models.holds_out:
             run.passed += int(np.count_nonzero(folds[block.order[first : found.position]] != NO_FOLD))
         weights = block.weights_of(block.used(first, found.position))
         if not weights.size:
             return Report(found.position, pass_loss=run.mean_pass_loss)
         model, count = state.model, len(found.losses)
-        if run.first_pass:
+        if run.stage.is_first:
             state.add_losses(found.losses, weights)
-            if run.ordered and run.begun <= 1:
+            if run.stage.is_ordered and run.stage.begun <= 1:
                 run.watch.add(found.losses[:, model], weights, state.steps - count)
         loss, weight = float((weights * found.losses[:, model]).sum()), float(weights.sum())
         run.pass_loss += loss
@@ -246,13 +242,13 @@ class Bank(Method):
     def between(self, state: BankState, stream: Stream) -> Judgement | None:
         """Compare the candidates if it is due; the judgement, if they were evaluated on validation rows."""
         run = state.run
-        if not run.first_pass:
+        if not run.stage.is_first:
             state.models.record_losses_of(state.model)
             due = stream.pass_ended and is_due_after(stream.begun, small=run.small)
             return self._evaluate(state, stream) if due else None
-        late = not run.part_of_stream and 0 < LATE_IN_PASS * run.n_rows < state.steps
+        late = not run.stage.is_stream and 0 < LATE_IN_PASS * run.n_rows < state.steps
         due = not late and is_due_in_stream(state.steps)
-        if run.part_of_stream:
+        if run.stage.is_stream:
             early = stream.pass_ended and state.progressive.rows >= ENOUGH_ROWS and state.steps < FIRST
             if due or early:
                 state.compare_progressive(drop=due)
@@ -267,7 +263,7 @@ class Bank(Method):
             state.set_penalties(self._rows_of_penalty(state))
             return None
         # Wait for the end of the pass if the rows may be sorted, or if evaluating takes longer than training did.
-        if not stream.pass_ended and (run.ordered or state.steps < run.validation.rows.size):
+        if not stream.pass_ended and (run.stage.is_ordered or state.steps < run.validation.rows.size):
             return None
         return self._evaluate(state, stream)
 
@@ -276,7 +272,7 @@ class Bank(Method):
         """Evaluate the model if it changed since the last time, and make the best one the solution."""
         run = state.run
         evaluations = run.evaluations
-        if run.part_of_stream or not state.steps:
+        if run.stage.is_stream or not state.steps:
             state.models.drop_fold_models()
             return
         if not stream.source.in_memory:
@@ -337,11 +333,23 @@ class Bank(Method):
         judgement = state.run.evaluations.judgement
         return float("nan") if judgement is None else judgement.loss
 
-    def state_at(self, model: Model, objective: Objective, alpha: float, stream: Stream, units: Units) -> BankState:
-        """A single candidate at the model, as if it had been trained in one pass."""
-        state = BankState.trained(stream.block, objective, alpha, model, units, stream.source.frequency)
-        state.run = _run_state(stream)
-        return state
+    def full_state(self, state: BankState | ExactModel) -> BankState:
+        """The state of a bank; one is made for a model that the exact phase found."""
+        return state.for_training()
+
+    def state_at(self, found: ExactModel) -> BankState:
+        """A single candidate at a model that the exact phase found, as if it had been trained in one pass."""
+        return BankState.at_model(
+            found.objective,
+            found.alpha,
+            found.model,
+            found.units.copy(),
+            found.rows,
+            found.weight,
+            found.smoothness,
+            found.dtype,
+            found.frequency,
+        )
 
     def solution(self, state: BankState) -> Model:
         """The best model once the run has ended, the leader's average before."""
@@ -358,7 +366,7 @@ class Bank(Method):
     def review(self, state: BankState, ended: Stop, feature_names: Sequence[str] | None) -> Stop:
         """Call a fit on sorted rows stalled; add advice if further passes should help, or if a column drifts."""
         done = ended.status in (Status.CONVERGED, Status.IN_PROGRESS, Status.BUDGET_SPENT)
-        if done and state.order.advice and not state.run.reordered:
+        if done and state.order.advice and not state.run.stage.is_reordered:
             return replace(ended, status=Status.STALLED, advice=state.order.advice)
         advice = ended.advice
         judgement = state.run.evaluations.judgement
@@ -371,13 +379,9 @@ class Bank(Method):
             more_helps = judgement.gain - Z_DOUBT * judgement.gain_error > worth_it
         if ended.status is Status.BUDGET_SPENT and more_helps:
             advice = "Allow more passes: another pass is expected to help."
-        drift = drift_advice(state.units.groups, feature_names) if done and not state.run.reordered else ""
-        parts = (advice, state.run.stream_changed if not state.run.reordered else "", drift)
+        drift = drift_advice(state.units.groups, feature_names) if done and not state.run.stage.is_reordered else ""
+        parts = (advice, state.run.stream_changed if not state.run.stage.is_reordered else "", drift)
         return replace(ended, advice=" ".join(filter(None, parts)))
-
-    def spreads(self, state: BankState) -> NDArray[np.float64]:
-        """Standard deviations of the columns, as measured for the units."""
-        return state.units.spreads
 
     def check_state(self, state: Any, objective: Objective, n_features: int) -> None:
         """Check shapes, types and ranges of everything that the compiled loops use."""
@@ -403,13 +407,13 @@ class Bank(Method):
         if not run.all_seen:
             state.see(block, window)
         state.set_penalties(self._rows_of_penalty(state))
-        if run.ordered:
+        if run.stage.is_ordered:
             state.order.observe(block.labels[window], state.objective.n_outputs)
 
     def _rows_of_penalty(self, state: BankState) -> float:
         """Number of rows that the penalties refer to: those of a pass or, for a stream, those seen so far."""
         run = state.run
-        return run.frequency * (state.units.rows if run.part_of_stream or not run.n_rows else run.n_rows)
+        return run.frequency * (state.units.rows if run.stage.is_stream or not run.n_rows else run.n_rows)
 
     def _evaluate_stream(self, state: BankState, stream: Stream) -> Judgement | None:
         """Evaluate the candidates of a first pass over rows whose number is not known before its end.
@@ -425,7 +429,7 @@ class Bank(Method):
             if before is None or not self._may_judge_stream(state):
                 return None
             state.drop_losers(before, now, len(now.candidates))
-            run.branch = self._may_try_larger_steps(state, before, now)
+            run.stage.next = "branch" if self._may_try_larger_steps(state, before, now) else "train"
             if not stream.source.endless:
                 return None
             evaluations.judgement = replace(judge(before, now, now.steps), estimated_by=run.estimated_by)
@@ -437,7 +441,7 @@ class Bank(Method):
             evaluations.last = evaluations.earlier
         judgement = self._evaluate(state, stream)
         if state.order.advice and stream.begun == 1:
-            run.restart, run.branch, run.passes = True, False, 0
+            run.stage.next, run.stage.passes = "restart", 0
             return None
         return judgement
 
@@ -495,7 +499,8 @@ class Bank(Method):
             overfits = self._may_overfit(state)
             if overfits:
                 self._release(state, stream)
-            run.branch, run.branch_penalties = passes <= LAST_BRANCH, passes == 1 and overfits
+            run.stage.next = "branch" if passes <= LAST_BRANCH else "train"
+            run.stage.tries_penalties = passes == 1 and overfits
         return judgement
 
     def _release(self, state: BankState, stream: Stream) -> None:
@@ -531,16 +536,17 @@ class Bank(Method):
 def _run_state(stream: Stream) -> RunState:
     source = stream.source
     n_rows = stream.n_used or 0
+    as_given = source.part_of_stream or not source.shuffle
     return RunState(
         n_rows=n_rows,
         # Rows that are read block by block are measured a block at a time: it is faster, and there are enough.
         window=WINDOW if source.in_memory else stream.block.rows.n_rows,
         small=source.in_memory and n_rows <= WINDOW,
-        ordered=source.part_of_stream or not source.shuffle or not source.in_memory,
-        in_order=source.part_of_stream or not source.shuffle,
-        part_of_stream=source.part_of_stream,
         frequency=source.frequency,
-        first_pass=stream.in_first_pass,
+        stage=Stage(
+            "stream" if source.part_of_stream else "first pass" if stream.in_first_pass else "later passes",
+            "as given" if as_given else "shuffled" if source.in_memory else "shuffled later",
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,8 @@ from sgdone.bank.candidates import (
 )
 from sgdone.bank.evaluation import Evaluation, Evaluations, ProgressiveLosses, clear_losers, limits, worth_keeping
 from sgdone.bank.models import Advance, Models
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import NEVER, Estimate, Model
+from sgdone.interfaces.objective import Estimate, Model, Objective
+from sgdone.interfaces.stop_rule import NEVER
 from sgdone.kernels.bank import ALL_ROWS, CLOCK, LEAVES_OUT, NO_FOLD, PENALTY, RECORDS_LOSSES, STEP_SCALE, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
 from sgdone.rows.labels import GroupMeans, LabelOrder
@@ -28,17 +28,61 @@ from sgdone.rows.source import Block, InUnits, check_rows
 from sgdone.rows.validation_rows import FEWEST, ValidationRows
 from sgdone.run.loss_change import LossWatch
 from sgdone.solvers.stretch import LARGEST
-from sgdone.sums.constant_prediction import best_constant, centre, initial_intercept, is_robust
+from sgdone.sums.system import best_constant, curvature, initial_intercept, is_robust
 from sgdone.sums.units import LIFT, WINDOW, Units, roles_of
 
 
-def curvature(objective: Objective, labels: NDArray[np.float64]) -> float:
-    """A curvature for step sizes: the largest of the loss, or its largest slope over a typical distance."""
-    distance = 1.0
-    if objective.is_regression:
-        distance = float(np.median(np.abs(labels - centre(objective, labels)))) or 1.0
-    found = min(objective.loss.smoothness, objective.loss.lipschitz / distance)
-    return found if 0 < found < np.inf else 1.0
+@dataclass
+class Stage:
+    """Where in its passes a run is, and what is to be done before the next row.
+
+    Parameters
+    ----------
+    kind : {"stream", "first pass", "later passes"}
+        Rows of a stream are read once, as those of a first pass are.
+    order : {"shuffled", "shuffled later", "as given"}
+        Whether the rows of all passes, of all but the first, or of none are shuffled.
+    next : {"train", "branch", "restart"}
+        Whether to add candidates before the next row, or to begin again: the rows of the first pass were sorted.
+    tries_penalties : bool
+        Whether larger penalties are among the candidates added.
+    passes, begun : int
+        Passes begun, since training began again and in all.
+    """
+
+    kind: Literal["stream", "first pass", "later passes"] = "first pass"
+    order: Literal["shuffled", "shuffled later", "as given"] = "shuffled"
+    next: Literal["train", "branch", "restart"] = "train"
+    tries_penalties: bool = False
+    passes: int = 0
+    begun: int = 0
+
+    def begin_pass(self) -> None:
+        """Count a pass."""
+        self.passes += 1
+        self.begun += 1
+        if self.kind == "first pass" and self.passes != 1:
+            self.kind = "later passes"
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the rows are part of a stream."""
+        return self.kind == "stream"
+
+    @property
+    def is_first(self) -> bool:
+        """Whether each row is read for the first time: its columns are measured, and losses are progressive."""
+        return self.kind != "later passes"
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the rows of the first pass keep the user's order."""
+        return self.order != "shuffled"
+
+    @property
+    def is_reordered(self) -> bool:
+        """Whether rows that come in the user's order at first have been read again in another one."""
+        return self.begun > 1 and self.order != "as given"
 
 
 @dataclass
@@ -49,13 +93,9 @@ class RunState:
     n_rows: int = 0
     #: Whether all rows fit into one window, so that passes are cheap.
     small: bool = False
-    #: Whether the rows of the first pass keep the user's order, and whether those of all passes do.
-    ordered: bool = False
-    in_order: bool = False
-    part_of_stream: bool = False
     #: How many rows a row of weight 1 stands for.
     frequency: float = 1.0
-    first_pass: bool = True
+    stage: Stage = field(default_factory=Stage)
     #: Rows whose columns are measured before they are trained on.
     window: int = WINDOW
     #: Position in the block up to which columns were measured, and whether that was just done.
@@ -68,16 +108,8 @@ class RunState:
     #: Sums of weight × loss, and of weights, over the pass.
     pass_loss: float = 0.0
     pass_weight: float = 0.0
-    passes: int = 0
-    #: Passes begun in all; ``passes`` starts again if training does.
-    begun: int = 0
-    #: Counted work of training (`sgdone.newton.work`).
+    #: Counted work of training (`sgdone.newton.exact_path`).
     work: float = 0.0
-    #: Whether to add candidates before the next row, and whether larger penalties are among them.
-    branch: bool = False
-    branch_penalties: bool = False
-    #: Whether to begin again before the next row, because the rows of the first pass were sorted.
-    restart: bool = False
     validation: ValidationRows = field(default_factory=ValidationRows)
     evaluations: Evaluations = field(default_factory=Evaluations)
     #: The last answer of `folds_of`, with the labels and the validation rows it is about.
@@ -93,9 +125,7 @@ class RunState:
 
     def begin_pass(self) -> None:
         """Start the sums of a pass again."""
-        self.passes += 1
-        self.begun += 1
-        self.first_pass = self.part_of_stream or (self.first_pass and self.passes == 1)
+        self.stage.begin_pass()
         self.passed, self.pass_loss, self.pass_weight = 0, 0.0, 0.0
 
     def folds_of(self, block: Block) -> NDArray[np.uint8]:
@@ -103,11 +133,6 @@ class RunState:
         if self.folds is None or self.folds[0] is not block.labels or self.folds[1] is not self.validation:
             self.folds = block.labels, self.validation, self.validation.folds_of(block)
         return self.folds[2]
-
-    @property
-    def reordered(self) -> bool:
-        """Whether rows that come in the user's order at first have been read again in another one."""
-        return self.begun > 1 and not self.in_order
 
     @property
     def estimated_by(self) -> Estimate:
@@ -178,15 +203,6 @@ class BankState:
         return state
 
     @classmethod
-    def trained(
-        cls, block: Block, objective: Objective, alpha: float, model: Model, units: Units, frequency: float
-    ) -> "BankState":
-        """A state after one pass that ended at a model in the user's units, with the penalty ``alpha``."""
-        smoothness = curvature(objective, block.labels[block.used(0, WINDOW)])
-        rows, weight = block.n_used, block.total_weight / block.n_used
-        return cls.at_model(objective, alpha, model, units, rows, weight, smoothness, block.rows.dtype, frequency)
-
-    @classmethod
     def at_model(
         cls,
         objective: Objective,
@@ -213,6 +229,10 @@ class BankState:
         models.numbers[:, STEPS] = rows
         state.set_penalties(rows * frequency)
         return state
+
+    def for_training(self) -> "BankState":
+        """The state itself; see `sgdone.newton.exact_phase.ExactModel`."""
+        return self
 
     def scaled(self, block: Block) -> Block:
         """The block in the units of training."""
@@ -406,7 +426,7 @@ class BankState:
         """
         lead, others = self.lead, list[Candidate]()
         if larger_steps and lead.multiplier < LARGEST_STEP:
-            penalty = lead.penalty * (SMALLER_PENALTY if self.run.first_pass else 1.0)
+            penalty = lead.penalty * (SMALLER_PENALTY if self.run.stage.is_first else 1.0)
             others.append(Candidate(LARGER_STEP * lead.multiplier, penalty))
         if penalties and self.objective.alpha is None:
             larger = [a for a in LATER_PENALTIES if lead.penalty < a <= 100 * lead.penalty]

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.bank.candidates import CHEAP_ROWS, LOSS_CLIP, LOST_SHARE, TIMES_CONSTANT, Z_DOUBT, Z_LOST, Z_TIED, Candidate
-from sgdone.interfaces.measured import mean, means, standard_error, standard_errors
-from sgdone.interfaces.progress import Judgement, Model
-from sgdone.sums.constant_prediction import is_worse_than_constant
+from sgdone.interfaces.objective import Judgement, Model, mean, means, standard_error, standard_errors
+from sgdone.sums.system import is_worse_than_constant
 
 
 def clear_losers(losses: NDArray[np.float64], weights: NDArray[np.float64], lead: int) -> NDArray[np.bool_]:

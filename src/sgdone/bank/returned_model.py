@@ -14,9 +14,7 @@ from sgdone.bank.bank_state import BankState
 from sgdone.bank.candidates import Candidate
 from sgdone.bank.evaluation import Evaluation, measure
 from sgdone.bank.models import Models
-from sgdone.interfaces.measured import FIT_VARIANCE, grouped_error
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Judgement, Model
+from sgdone.interfaces.objective import FIT_VARIANCE, Judgement, Model, Objective, grouped_error
 from sgdone.kernels.bank import ALL_ROWS, NO_FOLD
 from sgdone.rows.source import Block
 

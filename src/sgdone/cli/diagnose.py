@@ -19,12 +19,12 @@ from sgdone.cli.opened_data import named, open_data
 from sgdone.cli.plot_file import check_plot, save_plot
 from sgdone.cli.progress import ProgressLine
 from sgdone.diagnose import Shape, shape
-from sgdone.diagnose.data_summary.summary_text import NO_PROBLEMS
+from sgdone.diagnose.shape import NO_PROBLEMS
 from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted, shown_label
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.arrow_arrays import numpy_of
-from sgdone.tables.number_values import as_floats
+from sgdone.tables.cell_values import as_floats
 
 #: The fit status whose colour is used for each kind of separation.
 _STATUS = {"none": "converged", "quasi-complete": "budget spent", "complete": "budget spent", "undecided": ""}

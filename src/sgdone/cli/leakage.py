@@ -29,8 +29,8 @@ from sgdone.cli.ranks import area_under_roc, average_ranks
 from sgdone.cli.scores import Model
 from sgdone.losses.learning_task import Task
 from sgdone.tables.arrow_arrays import arrow_of
+from sgdone.tables.cell_values import LevelValues
 from sgdone.tables.date_values import DateValues
-from sgdone.tables.level_values import LevelValues
 
 #: Above these a column predicts almost without error.
 LEAST_AUC, LEAST_AVOIDED, LEAST_R2 = 0.999, 0.998, 0.998

@@ -19,7 +19,7 @@ from sgdone.cli.part_scores import score_opened
 from sgdone.cli.progress import ProgressLine
 from sgdone.cli.scores import BaseRate, Model, score
 from sgdone.estimators.classification import Classification
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 
 

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol, Self, final
 
 from sgdone.cli.console import errors
-from sgdone.interfaces.progress import Progress
+from sgdone.interfaces.stop_rule import Progress
 from sgdone.machine.memory import size_text
 from sgdone.run import Hook
 

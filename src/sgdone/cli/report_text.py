@@ -7,8 +7,8 @@ from typing import Any
 
 from sgdone.cli.console import number
 from sgdone.cli.errors import as_options
-from sgdone.interfaces.measured import measured
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.objective import measured
+from sgdone.interfaces.stop_rule import Status
 from sgdone.run.verdict import Verdict
 
 MOST_CLASSES = 10

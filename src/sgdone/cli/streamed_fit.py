@@ -18,7 +18,7 @@ from sgdone.cli.options import Options
 from sgdone.cli.part_scores import score_opened
 from sgdone.cli.progress import ProgressLine
 from sgdone.cli.scores import BaseRate, Model, score
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 
 

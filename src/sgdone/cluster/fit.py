@@ -16,10 +16,8 @@ from sgdone.cluster.rounds import RoundLog, RoundRecord, Rounds, written_on_erro
 from sgdone.cluster.statistics import LabelSums, RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
 from sgdone.estimators.sample_weights import class_weight_values
-from sgdone.interfaces.composition import AllOf
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import AllOf, StopRule
 from sgdone.losses import Logistic, Squared
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
@@ -28,8 +26,7 @@ from sgdone.newton.exact_phase import can_be_exact
 from sgdone.rows.source import LEAST_ROWS, MOST_ROWS
 from sgdone.run import Clock, Hook, Result, Trace, Verdict, run
 from sgdone.stopping import Gain, MaxPasses, MaxSeconds
-from sgdone.sums.columns import ColumnMoments
-from sgdone.sums.units import Units
+from sgdone.sums.units import ColumnMoments, Units
 from sgdone.tables import TableEncoderCore
 
 

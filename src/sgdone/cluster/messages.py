@@ -14,9 +14,8 @@ from sgdone.machine.threads import single_thread
 from sgdone.readers.table import errors_located
 from sgdone.state_file.codec import Decoder, Encoder
 from sgdone.state_file.container import header_of
-from sgdone.sums.columns import ColumnMoments, EntryMoments
-from sgdone.sums.merging import TreeSum
-from sgdone.sums.row_sum import MESSAGES, SHARED, message
+from sgdone.sums.row_sum import MESSAGES, SHARED, TreeSum, message
+from sgdone.sums.units import ColumnMoments, EntryMoments
 
 for _kind in (ColumnMoments, EntryMoments):
     message(_kind)

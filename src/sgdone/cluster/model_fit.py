@@ -12,7 +12,7 @@ from sgdone.estimators.estimator_cores import LinearClassifierCore, LinearRegres
 from sgdone.estimators.fit_checkpoints import FitCheckpoints, custom_loss, identity_of
 from sgdone.estimators.parameters import as_alpha, as_bool, as_verbose, is_auto
 from sgdone.estimators.source_fit import features_measured
-from sgdone.interfaces.progress import Progress
+from sgdone.interfaces.stop_rule import Progress
 from sgdone.run import Hook
 
 LinearCore = LinearClassifierCore | LinearRegressorCore

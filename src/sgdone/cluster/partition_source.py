@@ -10,7 +10,7 @@ import numpy as np
 from sgdone.cluster.partition import LabelCoding, Partition
 from sgdone.cluster.rounds import RoundLog, RoundRecord, Rounds
 from sgdone.cluster.statistics import RowStatistics
-from sgdone.interfaces.progress import Progress
+from sgdone.interfaces.stop_rule import Progress
 from sgdone.rows.source import Block, Source
 from sgdone.run import Hook, TraceRow
 from sgdone.run.trace import Traffic

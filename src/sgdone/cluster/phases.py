@@ -16,11 +16,8 @@ from sgdone.cluster.partition import LabelCoding, Partition
 from sgdone.cluster.partition_source import OnLabelledRows, PartitionSource
 from sgdone.cluster.statistics import LabelSums, RowStatistics
 from sgdone.interfaces.method import Method, Report, Trained
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Judgement, Model
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.interfaces.objective import Judgement, Model, Objective
+from sgdone.interfaces.stop_rule import Needs, Status, Stop, StopRule, Watch
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.newton import Followed, Problem
 from sgdone.newton.exact_phase import ExactPhase, ExactState
@@ -29,10 +26,9 @@ from sgdone.newton.summed_path import Chosen, SummedPath
 from sgdone.rows.source import Block, InUnits
 from sgdone.rows.stream import Stream
 from sgdone.steps.step_size import StepSize
-from sgdone.sums.constant_prediction import initial_intercept
 from sgdone.sums.row_sum import SHARED, ArraySum, RowSum, message
 from sgdone.sums.second_order import LossesAt
-from sgdone.sums.system import System
+from sgdone.sums.system import System, initial_intercept
 from sgdone.sums.units import Units
 
 Array = NDArray[np.float64]
@@ -296,9 +292,9 @@ class AverageOfPartitions(Method):
 
     def state_after(self, state: Any, main: Method, before: Any, stream: Stream) -> BankState:
         """State for further training: a bank with one candidate at the model."""
-        return self.state_at(self.solution(state), state.system.objective, self.objective(state).penalty, stream, None)
+        return self.bank_at(self.solution(state), state.system.objective, self.objective(state).penalty)
 
-    def state_at(self, model: Model, objective: Objective, alpha: float, stream: Stream, units: Any) -> BankState:
+    def bank_at(self, model: Model, objective: Objective, alpha: float) -> BankState:
         """A bank with a single candidate at the model, as if it had been trained in one pass."""
         statistics = self.source.statistics
         weight, smoothness = statistics.weight / statistics.rows, smoothness_of(objective, statistics.labels)
@@ -363,7 +359,8 @@ class ExactOnPartitions(ExactPhase):
 
     def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
         """A bank with one candidate at the model."""
-        return main.state_at(self.solution(state), state.objective, self.objective(state).penalty, stream, state.units)
+        average: Any = main
+        return average.bank_at(self.solution(state), state.objective, self.objective(state).penalty)
 
     def summary(self, state: ExactState) -> str:
         """The remaining gain, as text, in units of the estimation noise p/(2n)."""

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from sgdone.cluster.partition import Partition
 from sgdone.cluster.rounds import Rounds
-from sgdone.sums.columns import ColumnMoments, moments_of
 from sgdone.sums.row_sum import RowSum, message
+from sgdone.sums.units import ColumnMoments, moments_of
 
 Array = NDArray[np.float64]
 

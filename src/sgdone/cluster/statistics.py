@@ -16,9 +16,8 @@ from sgdone.message_text import RowError, shortened
 from sgdone.readers.table import reads_as_number
 from sgdone.rows.labels import check_labels
 from sgdone.rows.source import Block, check_rows
-from sgdone.sums.columns import ColumnMoments, EntryMoments, column_moments, entry_moments, moments_of
 from sgdone.sums.row_sum import RowSum, message
-from sgdone.sums.units import Units, roles_of
+from sgdone.sums.units import ColumnMoments, EntryMoments, Units, column_moments, entry_moments, moments_of, roles_of
 
 Array = NDArray[np.float64]
 

@@ -17,11 +17,9 @@ from sgdone.estimators.sample_weights import class_weight_values
 from sgdone.estimators.summarised import Summarised, encoder_of_levels, what_is_summarised
 from sgdone.inference import Summary
 from sgdone.inference.chosen_columns import chosen_columns
-from sgdone.inference.factors import divisions_of
-from sgdone.inference.feature_choice import FeatureChoice
+from sgdone.inference.factors import LevelFacts, LevelMap, LevelsOfRows, divisions_of
 from sgdone.inference.layout import FittedModel
-from sgdone.inference.level_facts import LevelFacts, LevelMap, LevelsOfRows
-from sgdone.inference.reference_coding import ReferenceCoding, coding_of
+from sgdone.inference.reference_coding import FeatureChoice, ReferenceCoding, coding_of
 from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SamplePreparation, SampleRows
 from sgdone.inference.summarise import summarise

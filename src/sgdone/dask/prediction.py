@@ -8,7 +8,7 @@ import numpy as np
 from sgdone.cluster import Partition
 from sgdone.cluster.scores import ScoreSums, score_sums
 from sgdone.dask.collections import delayed_partitions, is_array, is_delayed_list, is_frame, whole_rows
-from sgdone.sums.merging import merged
+from sgdone.sums.row_sum import merged
 
 
 def predicted(model: Any, method: str, X: Any) -> Any:

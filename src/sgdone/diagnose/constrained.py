@@ -1,18 +1,319 @@
-"""Norm-constrained optima, which exist also if there is no finite unconstrained optimum."""
+"""Norm-constrained optima, which exist also if there is no finite unconstrained optimum.
+
+Newton's method minimises the mean loss over ‖w‖ ≤ r, and each quadratic model over the same ball. All quantities are
+divided by the largest slope of a row, exp(``shift``): on separable data with a large radius the risk, gradient and
+curvature are all of the order of exp(−γr), and only their ratios matter.
+"""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from functools import cached_property
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from sgdone.diagnose.constrained_newton import TAIL_LOSSES, TOLERANCE, MeanLoss, Point
 from sgdone.diagnose.separability.least_squares import is_sparse
 from sgdone.message_text import did_you_mean
 
 Array = NDArray[np.float64]
+
+_SECULAR_ITERATIONS = 100
+#: Largest size of the basis. An inexact minimum is improved by the next Newton step.
+_MOST = 200
+_EPSILON = float(np.finfo(np.float64).eps)
+
+
+class InBall(NamedTuple):
+    """The minimiser u and the multiplier μ ≥ 0 of the constraint: the gradient at u is −μu."""
+
+    point: Array
+    multiplier: float
+
+
+def minimum_in_ball(H: Array, gradient: Array, start: Array, radius: float, noise: float = 0.0) -> InBall:
+    """Minimise gᵀ(u − w) + ½(u − w)ᵀH(u − w) over the ball, with the eigenvectors of H.
+
+    Coordinates of u stay at those of w where the eigenvalue of H is 0 up to rounding and both the gradient and μw are
+    at most ``noise``. Otherwise rounding errors would move them to the sphere.
+
+    Examples
+    --------
+    >>> minimum_in_ball(np.diag([1.0, 3.0]), np.array([-1.0, 0.0]), np.zeros(2), 2.0)
+    InBall(point=array([1., 0.]), multiplier=0.0)
+    >>> minimum_in_ball(np.diag([1.0, 3.0]), np.array([-3.0, 0.0]), np.zeros(2), 2.0)
+    InBall(point=array([2., 0.]), multiplier=0.5)
+    """
+    eigenvalues, axes = np.linalg.eigh(H)
+    eigenvalues = np.maximum(eigenvalues, 0.0)
+    pull, place = axes.T @ gradient, axes.T @ start
+    linear = pull - eigenvalues * place
+    multiplier = _secular_multiplier(eigenvalues, linear, radius)
+    force = np.maximum(np.abs(pull), multiplier * np.abs(place))
+    held = (eigenvalues <= 8.0 * pull.size * _EPSILON * eigenvalues[-1]) & (force <= noise)
+    left = radius**2 - float(place[held] @ place[held])
+    free = ~held if left > 0.0 else np.ones_like(held)
+    if free.any():
+        if not free.all():
+            multiplier = _secular_multiplier(eigenvalues[free], linear[free], math.sqrt(left))
+        place[free] = _coordinates(eigenvalues[free], linear[free], multiplier)
+    return InBall(axes @ place + 0.0, multiplier if free.any() else 0.0)
+
+
+def minimum_in_ball_by_products(
+    product: Callable[[Array], Array], diagonal: Array, gradient: Array, start: Array, radius: float, near: float
+) -> InBall:
+    """Minimise the same quadratic approximately for many features: Davidson's method, adapted to a ball.
+
+    The minimum is found in a subspace to which the residual g + H(u − w) + μu is added, divided by the diagonal of
+    H + μ. The subspace contains ``start``, so the result is at least as good.
+
+    Parameters
+    ----------
+    product : callable
+        u → Hu.
+    diagonal : array, (features,)
+        Diagonal of H.
+    gradient, start : array, (features,)
+        g and w.
+    radius : float
+        r.
+    near : float
+        Norm of the residual at which to stop.
+    """
+    most = min(_MOST, start.size)
+    basis, images, within = np.empty((most, start.size)), np.empty((most, start.size)), np.empty((most, most))
+    floor = _EPSILON * float(diagonal.max())
+    found, count = InBall(start, 0.0), 0
+    new = start if start.any() else gradient
+    while True:
+        unit = _orthogonal(new, basis[:count])
+        if unit is None:
+            return found
+        basis[count], images[count] = unit, product(unit)
+        within[count, : count + 1] = within[: count + 1, count] = basis[: count + 1] @ images[count]
+        count += 1
+        if count < most and count % max(1, count // 8):
+            new = images[count - 1] / (diagonal + found.multiplier + floor)
+            continue
+        began = basis[:count] @ start
+        small = minimum_in_ball(within[:count, :count], basis[:count] @ gradient, began, radius)
+        found = InBall(small.point @ basis[:count], small.multiplier)
+        left = (small.point - began) @ images[:count] + gradient + found.multiplier * found.point
+        if count == most or np.linalg.norm(left) <= near:
+            return found
+        new = left / (diagonal + found.multiplier + floor)
+
+
+def _orthogonal(new: Array, basis: Array) -> Array | None:
+    """Component orthogonal to the basis, normalised; None if it is rounding error."""
+    new = new / np.linalg.norm(new)
+    for _ in range(2):  # "twice is enough": Kahan and Parlett
+        new = new - (basis @ new) @ basis
+    size = float(np.linalg.norm(new))
+    return new / size if size > 1e3 * _EPSILON else None
+
+
+def _secular_multiplier(eigenvalues: Array, along: Array, radius: float) -> float:
+    """μ with ‖u(μ)‖ = r, or 0 if u(0) is in the ball: Newton's method from below on 1/‖u(μ)‖, which is concave."""
+    flat = np.abs(along) > radius * eigenvalues
+    if not flat.any() and np.linalg.norm(_coordinates(eigenvalues, along, 0.0)) <= radius:
+        return 0.0
+    # A lower bound: at least one coordinate of u(μ) alone has absolute value r.
+    mu = max(0.0, float(np.max(np.abs(along) / radius - eigenvalues)))
+    for _ in range(_SECULAR_ITERATIONS):
+        u = _coordinates(eigenvalues, along, mu)
+        norm = float(np.linalg.norm(u))
+        if norm <= radius * (1.0 + 2.0 * _EPSILON):
+            break
+        pulled = u != 0.0
+        bend = float(np.sum(u[pulled] ** 2 / (eigenvalues[pulled] + mu)))
+        step = norm**2 / bend * (norm - radius) / radius
+        if mu + step == mu:
+            break
+        mu += step
+    return mu
+
+
+def _coordinates(eigenvalues: Array, along: Array, mu: float) -> Array:
+    """u(μ) = −b/(λ + μ), b the linear part; 0 where b is 0."""
+    u: Array = np.divide(-along, eigenvalues + mu, out=np.zeros_like(along), where=along != 0.0)
+    return u
+
+
+#: Largest number of features for an eigendecomposition of H; beyond, only products with H are used.
+DIRECTLY = 400
+#: Residual, in units of the mean slope, at which to stop, and above which to raise an error.
+_ENOUGH, TOLERANCE = 1e-13, 1e-10
+_ITERATIONS, _HALVINGS = 200, 50
+#: Rounding error of the gradient, in units of the mean slope.
+_NOISE = 1e-15
+#: Rounding error of the logarithm of the mean loss, relative to the margins.
+_ROUNDING = 1e-15
+#: Beyond this margin ln(1 + exp(−m)) equals exp(−m) up to rounding.
+_TAIL = 37.0
+
+
+class TailLoss(NamedTuple):
+    """Logarithms of a loss with an exponential tail, of its absolute slope and of its curvature.
+
+    As functions of the margin they are accurate also where the loss itself underflows.
+    """
+
+    value: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+    curvature: Callable[[Array], Array]
+
+
+def _log_logistic(margins: Array) -> Array:
+    return np.where(margins > _TAIL, -margins, np.log(np.logaddexp(0.0, -np.minimum(margins, _TAIL))))
+
+
+def _log_logistic_slope(margins: Array) -> Array:
+    return -np.logaddexp(0.0, margins)
+
+
+def _log_logistic_curvature(margins: Array) -> Array:
+    size = np.abs(margins)
+    return np.asarray(-size - 2.0 * np.log1p(np.exp(-size)))
+
+
+TAIL_LOSSES = {
+    "logistic": TailLoss(_log_logistic, _log_logistic_slope, _log_logistic_curvature),
+    "exponential": TailLoss(np.negative, np.negative, np.negative),
+}
+
+
+@final
+@dataclass(frozen=True)
+class Point:
+    """A point with the value, gradient and curvature of the mean loss."""
+
+    coef: Array
+    intercept: float
+    shift: float
+    #: All divided by exp(shift): mean loss, gradient, derivative by the intercept, mean slope, curvature of each row.
+    value: float
+    gradient: Array
+    gradient_intercept: float
+    slope: float
+    curvatures: Array
+
+    @property
+    def log_value(self) -> float:
+        """Logarithm of the mean loss."""
+        return self.shift + float(np.log(self.value))
+
+    def multiplier(self) -> float:
+        """The μ ≥ 0 that minimises ‖∇R + μw‖."""
+        square = float(self.coef @ self.coef)
+        return max(0.0, -float(self.gradient @ self.coef) / square) if square > 0.0 else 0.0
+
+    def residual(self, radius: float) -> float:
+        """Residual of the optimality conditions ∇R + μw = 0, "μ = 0 or ‖w‖ = r" and ∂R/∂b = 0, per mean slope."""
+        mu, norm = self.multiplier(), float(np.linalg.norm(self.coef))
+        left = float(np.linalg.norm(self.gradient + mu * self.coef)) + abs(self.gradient_intercept)
+        return left / self.slope + min(mu * norm / self.slope, abs(radius - norm) / radius)
+
+    def gap(self, radius: float) -> float:
+        """Upper bound on the relative excess of the mean loss over its minimum on the ball, for this intercept.
+
+        By convexity R(z) ≥ R(w) + ∇R(w)ᵀ(z − w) ≥ R(w) − r‖∇R(w)‖ − ∇R(w)ᵀw.
+        """
+        norm, steepness = float(np.linalg.norm(self.coef)), float(np.linalg.norm(self.gradient))
+        if norm == 0.0 or steepness == 0.0:
+            return radius * steepness / self.value
+        apart = self.gradient / steepness + self.coef / norm
+        # This form avoids cancellation when w is on the sphere and opposite to the gradient.
+        return (steepness * max(radius - norm, 0.0) + 0.5 * norm * steepness * float(apart @ apart)) / self.value
+
+
+@final
+@dataclass(frozen=True)
+class MeanLoss:
+    """The mean loss of rows y·x of norm at most 1; the labels are given if there is an intercept."""
+
+    rows: Any
+    labels: Array | None
+    loss: TailLoss
+
+    def at(self, coef: Array, intercept: float) -> Point:
+        """Evaluate the mean loss and its derivatives at a point."""
+        margins = self.rows @ coef
+        if self.labels is not None:
+            margins = margins + intercept * self.labels
+        log_slopes = self.loss.slope(margins)
+        shift = float(log_slopes.max())
+        slopes = np.exp(log_slopes - shift)
+        value = float(np.mean(np.exp(self.loss.value(margins) - shift)))
+        gradient = np.asarray(-(self.rows.T @ slopes) / margins.size)
+        by_intercept = 0.0 if self.labels is None else -float(np.mean(self.labels * slopes))
+        curvatures = np.exp(self.loss.curvature(margins) - shift)
+        return Point(coef, intercept, shift, value, gradient, by_intercept, float(slopes.mean()), curvatures)
+
+    def minimise(self, radius: float, start: Point) -> Point:
+        """Minimise over ‖w‖ ≤ radius, starting from a point of the ball."""
+        point = start
+        for _ in range(_ITERATIONS):
+            residual = point.residual(radius)
+            if max(residual, point.gap(radius)) <= _ENOUGH:
+                break
+            better = self._step(point, radius, residual)
+            if better is None:
+                break
+            point = better
+        return point
+
+    def _step(self, point: Point, radius: float, residual: float) -> Point | None:
+        """Step towards the minimiser of the quadratic model with backtracking; None if only rounding is left."""
+        coef, intercept = self._quadratic_minimum(point, radius, residual)
+        move, shift = coef - point.coef, intercept - point.intercept
+        promised = (float(point.gradient @ move) + point.gradient_intercept * shift) / point.value
+        fraction = 1.0
+        for _ in range(_HALVINGS):
+            tried = self.at(
+                point.coef + fraction * move if fraction < 1.0 else coef, point.intercept + fraction * shift
+            )
+            change = tried.log_value - point.log_value
+            if promised < 0.0 and change <= 1e-4 * fraction * promised and change < 0.0:
+                return tried
+            if abs(change) <= _ROUNDING * (10.0 + radius) and tried.residual(radius) <= 0.9 * residual:
+                return tried
+            fraction /= 2.0
+        return None
+
+    def _quadratic_minimum(self, point: Point, radius: float, residual: float) -> tuple[Array, float]:
+        weights = point.curvatures / point.curvatures.size
+        total = float(weights.sum())
+        # With an intercept, H is the Schur complement: the weighted covariance of the rows.
+        mean = np.zeros_like(point.coef) if self.labels is None else (self.rows.T @ (weights * self.labels)) / total
+
+        def product(u: Array) -> Array:
+            along = self.rows @ u
+            return np.asarray(self.rows.T @ (weights * along)) - total * float(mean @ u) * mean
+
+        gradient = point.gradient - point.gradient_intercept * mean
+        if point.coef.size <= DIRECTLY:
+            H = self._hessian(weights) - total * np.outer(mean, mean)
+            found = minimum_in_ball(H, gradient, point.coef, radius, _NOISE * point.slope)
+        else:
+            diagonal = np.maximum(np.asarray(self._squares.T @ weights) - total * mean**2, 0.0)
+            # A forcing term proportional to the residual keeps the convergence superlinear.
+            near = 0.1 * min(1.0, residual) * residual * point.slope
+            found = minimum_in_ball_by_products(product, diagonal, gradient, point.coef, radius, near)
+        follows = 0.0 if self.labels is None else point.gradient_intercept / total
+        return found.point, point.intercept - follows - float(mean @ (found.point - point.coef))
+
+    def _hessian(self, weights: Array) -> Array:
+        if is_sparse(self.rows):
+            return np.asarray((self.rows.T @ self.rows.multiply(weights[:, None]).tocsr()).toarray())
+        return np.asarray(self.rows.T @ (self.rows * weights[:, None]))
+
+    @cached_property
+    def _squares(self) -> Any:
+        return self.rows.multiply(self.rows).tocsr() if is_sparse(self.rows) else self.rows**2
 
 
 @final

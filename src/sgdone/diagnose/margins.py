@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sgdone import losses
 from sgdone.diagnose.catoni import optimal_scale, weighted_location
-from sgdone.diagnose.separability.validation import check_weights
+from sgdone.diagnose.separability.design import check_weights
 from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.interfaces.registry import names
 from sgdone.losses.loss import Loss

@@ -1,6 +1,6 @@
-"""Summary of a data set before training: missing values, rank, scales, class frequencies and separation."""
+"""Summary of a data set before training: missing values, rank, scales, class frequencies, separation and advice."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, final
@@ -8,16 +8,14 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.diagnose.data_summary.advice import advice_for
-from sgdone.diagnose.data_summary.column_summary import ColumnSummary, Missing, missing_values, summarise_columns
-from sgdone.diagnose.data_summary.rank import Rank, numerical_rank
-from sgdone.diagnose.data_summary.summary_text import facts_about, summary_text
+from sgdone.diagnose.columns import ColumnSummary, Missing, Rank, missing_values, numerical_rank, summarise_columns
 from sgdone.diagnose.separability import Check, Separation, SeparationByClass, separation
+from sgdone.diagnose.separability.design import feature_names as names_of
 from sgdone.diagnose.separability.least_squares import is_sparse
-from sgdone.diagnose.separability.separation_text import texts_of_classes
-from sgdone.diagnose.separability.validation import feature_names as names_of
+from sgdone.diagnose.separability.separation_result import texts_of_classes
 from sgdone.losses.learning_task import Task, task_of
 from sgdone.machine.threads import single_thread
+from sgdone.message_text import counted, shown_label
 from sgdone.readers.row_input import RowInput, all_rows, read_head
 from sgdone.rows.cells import bad_cells_named, is_missing, refuse_masked
 from sgdone.rows.rows import Rows
@@ -264,3 +262,272 @@ def _checked(answer: Separation | SeparationByClass | None, X: Any, labels: NDAr
         return {}
     answers = answer if isinstance(answer, SeparationByClass) else _by_label(answer)
     return {label: one.certificate.check(X, labels) for label, one in answers.items() if one.certificate is not None}
+
+
+#: Shown if there is no advice.
+NO_PROBLEMS = "No problems were found."
+
+_MOST_NAMES = 8
+_MOST_CELLS = 4
+_MOST_CLASSES = 10
+_MOST_GROUPS = 4
+
+
+def facts_about(shape: "Shape", class_names: Mapping[Any, str] | None = None) -> list[tuple[str, str]]:
+    """Names and values of the quantities, for a table of two columns."""
+    partly = f" ({shape.complete_rows:,} complete; all results below are for these)" if shape.missing.any else ""
+    return [
+        ("rows", f"{shape.rows:,}{partly}"),
+        ("features", f"{shape.features:,}"),
+        *_about_cells(shape),
+        *_about_columns(shape),
+        *_about_rank(shape),
+        *_about_scales(shape),
+        *_about_target(shape, class_names or {}),
+        *_about_separation(shape),
+    ]
+
+
+def summary_text(shape: "Shape") -> str:
+    """Quantities, separation and advice as text."""
+    facts = facts_about(shape)
+    width = max(len(name) for name, _ in facts) + 2
+    parts = ["\n".join(f"{name.ljust(width)}{what}" for name, what in facts), *shape.sentences()]
+    parts.append("\n".join(f"- {sentence}" for sentence in shape.advice) or NO_PROBLEMS)
+    return "\n\n".join(parts)
+
+
+def _about_cells(shape: "Shape") -> list[tuple[str, str]]:
+    lines = []
+    if shape.columns is not None:
+        cells = shape.complete_rows * shape.features
+        share = f" of {cells:,} values ({percent(shape.columns.nonzeros / cells)})" if cells else ""
+        lines.append(("non-zeros", f"{shape.columns.nonzeros:,}{share}"))
+    return [*lines, ("missing", _missing_text(shape))]
+
+
+def _missing_text(shape: "Shape") -> str:
+    """Number of missing values, and where the first of them are."""
+    missing = shape.missing
+    said = []
+    if missing.count:
+        named = [f"{found} in row {row}, {shape.feature_names[k]}" for row, k, found in missing.cells[:_MOST_CELLS]]
+        more = f"; and {missing.count - len(named):,} more" if missing.count > len(named) else ""
+        said.append(f"{counted(missing.count, 'value')} ({'; '.join(named)}{more}; row numbers start at 0)")
+    if missing.labels.size:
+        rows = listed([str(row) for row in missing.labels])
+        said.append(f"{counted(missing.labels.size, 'label')} (row{'s' * (missing.labels.size > 1)} {rows})")
+    return " and ".join(said) or "none"
+
+
+def _about_columns(shape: "Shape") -> list[tuple[str, str]]:
+    columns = shape.columns
+    if columns is None:
+        return []
+    names = shape.feature_names
+    groups = [" = ".join(names[k] for k in group[:_MOST_NAMES]) for group in columns.duplicates[:_MOST_GROUPS]]
+    more = len(columns.duplicates) - len(groups)
+    same = "; ".join(groups) + (f"; and {counted(more, 'group')} more" if more else "")
+    return [
+        ("zero columns", listed([names[k] for k in columns.zero])),
+        ("constant columns", listed([names[k] for k in columns.constant])),
+        ("duplicate columns", same or "none"),
+    ]
+
+
+def _about_rank(shape: "Shape") -> list[tuple[str, str]]:
+    rank = shape.rank
+    if rank is None:
+        return []
+    whole = f"{rank.columns:,} columns" + (", including the intercept" if shape.fit_intercept else "")
+    if rank.value is None:
+        return [("rank", f"not computed, at most {rank.at_most:,} of {whole}: {rank.reason}")]
+    return [("rank", f"{rank.value:,} of {whole} (method: {rank.method}, tolerance {rank.tolerance:.0e})")]
+
+
+def _about_scales(shape: "Shape") -> list[tuple[str, str]]:
+    if shape.columns is None:
+        return []
+    largest = shape.columns.largest
+    used = np.flatnonzero(largest)
+    if not used.size:
+        return []
+    low, high = used[np.argmin(largest[used])], used[np.argmax(largest[used])]
+    ends = f"largest values from {largest[low]:.4g} ({shape.feature_names[low]}) to {largest[high]:.4g} "
+    return [("scales", f"{ends}({shape.feature_names[high]})")]
+
+
+def _about_target(shape: "Shape", class_names: Mapping[Any, str]) -> list[tuple[str, str]]:
+    if shape.classes is None:
+        return [("target", "numeric (regression)")]
+    total = sum(shape.classes.values())
+    said = []
+    for label, count in list(shape.classes.items())[:_MOST_CLASSES]:
+        name = f" ({class_names[label]})" if label in class_names else ""
+        said.append(f"{shown_label(label)}{name}: {counted(count, 'row')} ({percent(count / total)})")
+    more = len(shape.classes) - len(said)
+    return [("classes", "; ".join(said) + (f"; and {more:,} more" if more else ""))]
+
+
+def _about_separation(shape: "Shape") -> list[tuple[str, str]]:
+    if not shape.answers:
+        return [("separation", shape.why_not)] if shape.why_not else []
+    if len(shape.answers) == 1:
+        [(label, answer)] = shape.answers.items()
+        kinds = str(answer.kind)
+        proof = str(shape.checks[label]) if label in shape.checks else "none"
+    else:
+        kinds = _kinds_text(shape)
+        verified = sum(bool(check) for check in shape.checks.values())
+        exact = sum(check.exact for check in shape.checks.values())
+        proof = f"{verified} of {len(shape.answers)} verified" + (f", {exact} of them exactly" if exact else "")
+        kinds = f"each class against the rest: {kinds}"
+    return [("separation", kinds), ("certificate", proof)]
+
+
+def _kinds_text(shape: "Shape") -> str:
+    """The kind of separation of each class or, if there are many, the classes of each kind."""
+    kinds = {shown_label(label): answer.kind for label, answer in shape.answers.items()}
+    if len(kinds) <= _MOST_CLASSES:
+        return "; ".join(f"{label}: {kind}" for label, kind in kinds.items())
+    groups = {kind: [label for label, own in kinds.items() if own == kind] for kind in dict.fromkeys(kinds.values())}
+    return "; ".join(f"{kind}: {counted(len(own), 'class', 'classes')} ({listed(own)})" for kind, own in groups.items())
+
+
+def listed(names: Sequence[str]) -> str:
+    """Format names for a sentence, shortened; "none" if there are none.
+
+    Examples
+    --------
+    >>> listed(["a"]), listed(["a", "b", "c"]), listed([])
+    ('a', 'a, b and c', 'none')
+    """
+    if not names:
+        return "none"
+    if len(names) > _MOST_NAMES:
+        return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES:,} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def percent(share: float) -> str:
+    """Format a fraction as a percentage with two or three significant digits.
+
+    Examples
+    --------
+    >>> percent(0.5), percent(0.0123), percent(0.000012), percent(1.0)
+    ('50%', '1.2%', '0.0012%', '100%')
+    """
+    return f"{100 * share:.{3 if share >= 0.1 else 2}g}%"
+
+
+#: A class is rare if its frequency is below this (for two classes).
+_RARE = 0.05
+
+
+def advice_for(shape: "Shape") -> Iterator[str]:
+    """Yield recommendations, the most important first."""
+    if not shape.all_rows_checked:
+        yield f"Only the first {shape.rows:,} rows were checked: give a larger max_memory to check more of them."
+    yield from _advice_on_missing(shape)
+    yield from _advice_on_classes(shape)
+    yield from _advice_on_separation(shape)
+    yield from _advice_on_scales(shape)
+    yield from _advice_on_columns(shape)
+    yield from _advice_on_rank(shape)
+
+
+def _advice_on_missing(shape: "Shape") -> Iterator[str]:
+    missing = shape.missing
+    if missing.count:
+        yield "Impute the missing and infinite values, or drop their rows or columns: the models do not accept them."
+    if missing.labels.size:
+        yield "Drop the rows without a label."
+
+
+def _advice_on_classes(shape: "Shape") -> Iterator[str]:
+    if shape.classes is None:
+        if shape.constant_target:
+            yield "All targets are equal: there is nothing to predict."
+        return
+    total = sum(shape.classes.values())
+    if len(shape.classes) == 1:
+        label = shown_label(next(iter(shape.classes)))
+        yield f"All rows belong to class {label}: add rows of another class, because a classifier needs two."
+        return
+    rare = [label for label, count in shape.classes.items() if count < _RARE * total / (len(shape.classes) / 2)]
+    if rare:
+        least = min(shape.classes[label] for label in rare)
+        what = "class" if len(rare) == 1 else "classes"
+        yield (
+            f'Use class_weight="balanced" if the rare {what} {listed([shown_label(label) for label in rare])} '
+            f"({percent(least / total)} of the rows) should count as much as the others. Do not evaluate by accuracy "
+            "alone: predicting the most frequent class is correct for most rows."
+        )
+
+
+def _advice_on_separation(shape: "Shape") -> Iterator[str]:
+    kinds = {answer.kind for answer in shape.answers.values()}
+    if kinds & {"complete", "quasi-complete"} and len(shape.classes or ()) > 1:
+        yield (
+            "Use a penalty (alpha > 0, the default): without one the logistic loss has no finite optimum here, and the "
+            "size of the coefficients depends only on when the solver stops. With a penalty, the penalty determines "
+            "their size: choose it by the validation loss."
+        )
+        if "complete" in kinds and shape.rank is not None and shape.rank.at_most * 2 > shape.complete_rows:
+            # Cover (1965): of the labellings of n rows in general position, half are separable at n = 2·columns.
+            yield (
+                "There are fewer than two rows per column, so most random labels would be separable too: separation "
+                "is no evidence of a relationship here."
+            )
+    if "undecided" in kinds:
+        yield "Use a penalty (alpha > 0, the default): it is not known whether a finite optimum exists without one."
+
+
+def _advice_on_scales(shape: "Shape") -> Iterator[str]:
+    if shape.columns is not None and shape.columns.too_large.size:
+        names = listed([shape.feature_names[k] for k in shape.columns.too_large])
+        yield f"Scale {names}: the squares of the values overflow, and the models do not accept them."
+    if shape.spread is not None:
+        spread = shape.spread.in_words(shape.feature_names)
+        yield (
+            "Nothing need be scaled for LinearClassifier and LinearRegressor; standardise the features for "
+            f"SGDClassifier and SGDRegressor, and for sgdone fit with --solver: {spread}."
+        )
+
+
+def _advice_on_columns(shape: "Shape") -> Iterator[str]:
+    columns = shape.columns
+    if columns is None:
+        return
+    names = shape.feature_names
+    if columns.zero.size:
+        one = columns.zero.size == 1
+        yield f"Drop {listed([names[k] for k in columns.zero])}: the column{' is' if one else 's are'} 0 in every row."
+    constant = columns.constant if shape.fit_intercept else columns.constant[1:]
+    if constant.size:
+        like = "the intercept" if shape.fit_intercept else f"{names[columns.constant[0]]}, which acts as an intercept"
+        plural = " is" if constant.size == 1 else "s are"
+        yield f"Drop {listed([names[k] for k in constant])}: the column{plural} constant, like {like}."
+    if columns.duplicates:
+        copies = [names[k] for group in columns.duplicates for k in group[1:]]
+        plural = "a duplicate" if len(copies) == 1 else "duplicates"
+        yield f"Drop {listed(copies)}: {plural} of an earlier column; only the sum of their coefficients is determined."
+
+
+def _advice_on_rank(shape: "Shape") -> Iterator[str]:
+    rank = shape.rank
+    if rank is None:
+        return
+    if rank.dependent:
+        one = len(rank.dependent) == 1
+        also = " and the intercept" if shape.fit_intercept else ""
+        yield (
+            f"Drop {listed([shape.feature_names[k] for k in rank.dependent])}: "
+            f"{'a linear combination' if one else 'linear combinations'} of the columns before "
+            f"{'it' if one else 'them'}{also}, so the coefficients are not unique; a penalty selects the smallest."
+        )
+    elif rank.columns > shape.complete_rows:
+        yield (
+            "There are fewer rows than coefficients, so the coefficients are not unique: use a penalty, add rows, or "
+            "drop columns."
+        )

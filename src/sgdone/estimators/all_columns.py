@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model
 from sgdone.rows.blocks import ColumnNumbers
 from sgdone.run import Result
 

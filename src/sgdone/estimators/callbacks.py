@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from sgdone.interfaces.progress import Model, Progress
+from sgdone.interfaces.objective import Model
+from sgdone.interfaces.stop_rule import Progress
 
 #: The fitted attributes at this moment, from the number of a model and the model, for callbacks that predict.
 Snapshot = Callable[[int, Model], dict[str, Any]]

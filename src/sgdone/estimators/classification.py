@@ -27,8 +27,7 @@ from sgdone.estimators.source_fit import fit_rows
 from sgdone.estimators.source_stream import partial_fit_rows, predicted_in_parts
 from sgdone.estimators.summarised import Summarised
 from sgdone.estimators.training import Start
-from sgdone.interfaces.objective import Objective, Predicts
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model, Objective, Predicts
 from sgdone.losses.learning_task import Task
 from sgdone.machine import interruption
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.sums.columns import moments_of
-from sgdone.sums.merging import merged
+from sgdone.sums.row_sum import merged
+from sgdone.sums.units import moments_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from sgdone.estimators.parameters import is_auto
 from sgdone.estimators.training import Start
-from sgdone.interfaces.progress import Progress
-from sgdone.interfaces.stop import Stop
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.stop_rule import Progress, Stop, StopRule
 from sgdone.run import Result
 
 

@@ -19,10 +19,8 @@ from sgdone.estimators.read_rows import ReadRows
 from sgdone.estimators.sample_weights import Frequencies
 from sgdone.estimators.training import PassPrinter, Start, train
 from sgdone.interfaces.method import Method
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
-from sgdone.interfaces.stop import Status
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import Status, StopRule
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
 from sgdone.machine import interruption
@@ -33,7 +31,7 @@ from sgdone.rows.blocks import BLOCK_ROWS, ArrayBlocks, ColumnNumbers
 from sgdone.rows.source import Source
 from sgdone.run import Hook, Result, Trace, Verdict
 from sgdone.solvers.stretch import LARGEST
-from sgdone.sums.columns import moments_of
+from sgdone.sums.units import moments_of
 
 #: Rows from which the spreads of columns are estimated if the method does not need them: enough for a digit or two.
 _ROWS_FOR_SPREADS = 1024

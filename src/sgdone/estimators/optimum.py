@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.machine import interruption
 from sgdone.matrices.mixed_matrix import MixedMatrix, in_one_storage
 from sgdone.run import Result

@@ -17,8 +17,7 @@ from sgdone.estimators.source_fit import fit_rows
 from sgdone.estimators.source_stream import partial_fit_rows, predicted_in_parts
 from sgdone.estimators.summarised import Summarised
 from sgdone.estimators.training import Start
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model, Objective
 from sgdone.losses.learning_task import Task
 from sgdone.machine import interruption
 

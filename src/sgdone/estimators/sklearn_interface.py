@@ -16,7 +16,7 @@ from sgdone.estimators.linear_model import LinearModel
 from sgdone.estimators.probabilities import estimates_probabilities
 from sgdone.estimators.read_rows import check_lengths
 from sgdone.estimators.regression import Regression
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.table_encoder import TableEncoder
 

@@ -266,7 +266,7 @@ def encoder_of_levels(model: Summarised) -> "TableEncoderCore | None":
 
 
 def _check_options(cov: Any, weights: Any, groups: Any, level: Any) -> None:
-    from sgdone.inference.dense_covariance import Cov
+    from sgdone.inference.covariance import Cov
     from sgdone.inference.sample import Weights
 
     for name, value, known in (("cov", cov, get_args(Cov)), ("weights", weights, get_args(Weights))):

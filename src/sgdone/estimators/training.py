@@ -10,10 +10,8 @@ import numpy as np
 
 from sgdone.estimators.callbacks import ModelTask
 from sgdone.interfaces.method import Method
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model, Progress
-from sgdone.interfaces.stop import Status
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import Progress, Status, StopRule
 from sgdone.rows.source import Source
 from sgdone.run import Clock, Hook, Result, run
 

@@ -7,9 +7,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.inference.covariance import SandwichCovariance
-from sgdone.inference.dense_covariance import Cov, dense_covariance, factor_of, huber_factor
-from sgdone.inference.estimate_result import Estimate
+from sgdone.inference.covariance import Cov, SandwichCovariance, dense_covariance, factor_of, huber_factor
 from sgdone.inference.large import MOST_PRODUCTS, LargeOptimum, find_large_optimum, with_products_of_columns
 from sgdone.inference.large_covariance import chosen_covariance, simulated_covariance
 from sgdone.inference.layout import FittedModel, Layout
@@ -25,17 +23,22 @@ from sgdone.inference.refusals import (
     rows_refusal,
 )
 from sgdone.inference.sample import Sample
-from sgdone.inference.separated import ProvedSeparation
+from sgdone.inference.separated import (
+    Estimate,
+    Infinite,
+    ProvedSeparation,
+    SeparatedRows,
+    VerifiedDirections,
+    constant_refusals,
+    structural_refusals,
+)
 from sgdone.inference.separated_classes import FinitePart, find_finite_part
 from sgdone.inference.sums_at_model import InformationAt, added_up
-from sgdone.inference.undetermined import Infinite, SeparatedRows, constant_refusals, structural_refusals
-from sgdone.inference.verified_directions import VerifiedDirections
 from sgdone.newton.direction import MOST_FACTORISED, MOST_SUMMED
 from sgdone.newton.search import RESIDUAL_ROUNDING
-from sgdone.sums.derivatives import derivatives
 from sgdone.sums.pieces import Piece
 from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, message
-from sgdone.sums.second_order import scores
+from sgdone.sums.second_order import derivatives, scores
 from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]

@@ -1,16 +1,205 @@
-"""Columns whose levels divide the rows: categories, parts of dates, and gaps."""
+"""Factors of an encoded table: facts about their levels, reference levels, and levels that other columns determine."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, final
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.inference.level_facts import LevelFacts
+from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.tables import ColumnFeatures
 
 Array = NDArray[np.float64]
+Levels = NDArray[np.intp]
+
+#: Rows that are compared first: most numbers differ within a level there.
+_FIRST_ROWS = 1000
+
+
+@final
+@dataclass(frozen=True)
+class LevelMap:
+    """The levels of one division of the rows in each level of another one.
+
+    Parameters
+    ----------
+    found : ndarray of int
+        The level that all rows of each level of the other division have; −1 if there are several, or no rows.
+    mixed : ndarray of bool
+        Whether there are several.
+    open : ndarray of bool
+        Whether each level occurs among these several: it is no union of levels of the other division.
+    """
+
+    found: Levels
+    mixed: NDArray[np.bool_]
+    open: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, levels: NDArray[Any], n_levels: int, others: NDArray[Any], n_others: int) -> "LevelMap":
+        """The map of rows that have a level and a level of another division each.
+
+        Examples
+        --------
+        >>> LevelMap.of(np.array([0, 0, 1, 2]), 3, np.array([0, 1, 2, 2]), 3).levels
+        array([ 0,  0, -1])
+        """
+        found = np.full(n_others, -1, dtype=np.intp)
+        found[others] = levels
+        mixed = np.zeros(n_others, dtype=bool)
+        mixed[others[found[others] != levels]] = True
+        open_ = np.zeros(n_levels, dtype=bool)
+        open_[levels[mixed[others]]] = True
+        found[mixed] = -1
+        return cls(found, mixed, open_)
+
+    @property
+    def levels(self) -> Levels:
+        """The level that each level of the other division determines, if it is a union of such levels; −1 if none."""
+        return np.where((self.found >= 0) & ~self.open[self.found], self.found, -1)
+
+    def are_same_rows(self, level: int, other: int) -> bool:
+        """Whether the rows of a level are those of a level of the other division."""
+        inside, outside = self.found[other], np.delete(self.found, other)
+        return not self.mixed[other] and not self.open[level] and inside in (-1, level) and level not in outside
+
+
+class LevelFacts(ABC):
+    """Facts about the levels of rows, in several divisions of them.
+
+    The last level of a division is that of rows without any of the others.
+    """
+
+    @property
+    @abstractmethod
+    def weights(self) -> Sequence[Array]:
+        """Weights of the rows of each level, for each division."""
+
+    @property
+    @abstractmethod
+    def n_dense(self) -> int:
+        """Number of columns of numbers."""
+
+    @abstractmethod
+    def map(self, of: int, by: int) -> LevelMap:
+        """The levels of division ``of`` in each level of division ``by``."""
+
+    @abstractmethod
+    def n_classes(self, division: int) -> NDArray[np.intp]:
+        """Number of classes among the rows of each level; zeros in a regression."""
+
+    @abstractmethod
+    def is_constant(self, column: int) -> bool:
+        """Whether a column of numbers has one value in all rows."""
+
+    @abstractmethod
+    def values(self, column: int, division: int) -> Array | None:
+        """The value of a column of numbers in each level, NaN without rows; None if a level has several."""
+
+
+@final
+class LevelsOfRows(LevelFacts):
+    """Facts about encoded rows in memory, computed when needed.
+
+    Parameters
+    ----------
+    rows : array, CSR matrix or MixedMatrix
+        Encoded rows.
+    features : sequence of ndarray
+        The features of each division: a row has at most one of them.
+    classes : ndarray of int or None
+        Number of the class of each row; None for a regression.
+    weight : ndarray or None
+        Weights of the rows; those of weight 0 do not count.
+    """
+
+    def __init__(
+        self, rows: Any, features: Sequence[NDArray[Any]], classes: NDArray[np.intp] | None, weight: Array | None
+    ) -> None:
+        self._used = slice(None) if weight is None else np.flatnonzero(weight > 0)
+        own_weight = None if weight is None else weight[self._used]
+        self._codes = [own[self._used] for own in level_codes(rows, features)]
+        self._dense = rows.dense if isinstance(rows, MixedMatrix) else None
+        self._classes = None if classes is None else classes[self._used]
+        self._sizes = [own.size + 1 for own in features]
+        self._weights = [
+            np.bincount(codes, own_weight, minlength=size).astype(np.float64)
+            for codes, size in zip(self._codes, self._sizes, strict=True)
+        ]
+
+    @property
+    def weights(self) -> Sequence[Array]:
+        """Weights of the rows of each level, for each division."""
+        return self._weights
+
+    @property
+    def n_dense(self) -> int:
+        """Number of columns of numbers."""
+        return 0 if self._dense is None else int(self._dense.shape[1])
+
+    def map(self, of: int, by: int) -> LevelMap:
+        """The levels of division ``of`` in each level of division ``by``."""
+        return LevelMap.of(self._codes[of], self._sizes[of], self._codes[by], self._sizes[by])
+
+    def n_classes(self, division: int) -> NDArray[np.intp]:
+        """Number of classes among the rows of each level."""
+        return np.asarray(self.has_class(division, 0 if self._classes is None else int(self._classes.max()) + 1).sum(1))
+
+    def has_class(self, division: int, count: int) -> NDArray[np.bool_]:
+        """Whether rows of each level have each of ``count`` classes."""
+        found = np.zeros((self._sizes[division], count), dtype=bool)
+        if self._classes is not None:
+            found[self._codes[division], self._classes] = True
+        return found
+
+    def column(self, column: int) -> Array:
+        """Values of a column of numbers."""
+        assert self._dense is not None
+        return np.asarray(self._dense[self._used, column])
+
+    def is_constant(self, column: int) -> bool:
+        """Whether a column of numbers has one value in all rows."""
+        values = self.column(column)
+        return bool(np.all(values == values[0]))
+
+    def values(self, column: int, division: int) -> Array | None:
+        """The value of a column of numbers in each level; None if a level has several."""
+        values = self.column(column)
+        for last in (_FIRST_ROWS, values.size):
+            codes, own = self._codes[division][:last], values[:last]
+            found = np.full(self._sizes[division], np.nan)
+            found[codes] = own
+            if not np.array_equal(found[codes], own):
+                return None
+        return found
+
+
+def level_codes(rows: Any, features: Sequence[NDArray[Any]]) -> NDArray[np.int32]:
+    """The level of each row in each of several sets of features: its position there, or the size of the set for none.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> level_codes(sparse.csr_array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), [np.array([0, 1]), np.array([2])])
+    array([[0, 2],
+           [1, 0]], dtype=int32)
+    """
+    codes = np.empty((len(features), rows.shape[0]), dtype=np.int32)
+    codes[:] = np.array([own.size for own in features], dtype=np.int32)[:, None]
+    if not len(features):
+        return codes
+    entries, first = (rows.sparse, rows.n_dense) if isinstance(rows, MixedMatrix) else (rows, 0)
+    owner = np.full(entries.shape[1], -1, dtype=np.int32)
+    place = np.zeros(entries.shape[1], dtype=np.int32)
+    for number, own in enumerate(features):
+        owner[own - first], place[own - first] = number, np.arange(own.size)
+    known = np.flatnonzero(owner[entries.indices] >= 0)
+    feature, row = entries.indices[known], np.searchsorted(entries.indptr, known, side="right") - 1
+    codes[owner[feature], row] = place[feature]
+    return codes
 
 
 class Division(NamedTuple):
@@ -104,3 +293,199 @@ def _with_gaps(factors: list[Factor], facts: LevelFacts) -> list[Factor]:
         return factors
     features = np.append(first.features[:-1], gap.features[0])
     return [Factor(first.name, first.column, features, first.division, first.weights, False), *parts[1:]]
+
+
+class Source(NamedTuple):
+    """A factor that determines levels of another.
+
+    Attributes
+    ----------
+    factor : int
+        Its number.
+    levels : ndarray of int
+        The level of the other factor that all rows of each of its levels have; −1 if it is not determined.
+    """
+
+    factor: int
+    levels: Levels
+
+
+class DeterminedNumber(NamedTuple):
+    """A column of numbers with one value in each level of a factor.
+
+    Attributes
+    ----------
+    feature : int
+        Number of the column among the features.
+    factor : int
+        Number of the factor.
+    values : ndarray
+        The value in each level; NaN for levels without rows.
+    """
+
+    feature: int
+    factor: int
+    values: Array
+
+
+@final
+class Determination:
+    """Levels of factors that other factors determine.
+
+    A factor whose levels are all unions of levels of another is nested in it. Of two equal divisions the later one is
+    nested in the earlier one.
+    """
+
+    def __init__(self, factors: Sequence[Factor], facts: LevelFacts) -> None:
+        self._factors, self._facts = factors, facts
+        self._counts = [int(factor.present.sum()) for factor in factors]
+        self._map = cache(self._find_map)
+        inside = {b: [a for a in range(len(factors)) if self._is_nested(b, a)] for b in range(len(factors))}
+        # A factor that others are nested in, and that is not nested itself, has the coefficients.
+        outer = {b: [a for a in found if not inside[a]] for b, found in inside.items()}
+        #: The factor with the fewest levels that each nested factor is nested in.
+        self.nested = {b: min(found, key=lambda a: self._counts[a]) for b, found in outer.items() if found}
+
+    def source(self, of: int, by: int) -> Source:
+        """The levels of factor ``of`` that are unions of levels of factor ``by``."""
+        return Source(by, self._map(of, by))
+
+    def numbers(self) -> list[DeterminedNumber]:
+        """Dense columns of the rows that have one value in each level of a factor, but not in all rows."""
+        found = []
+        divided = [a for a, factor in enumerate(self._factors) if not factor.is_gap and a not in self.nested]
+        for j in range(self._facts.n_dense):
+            if self._facts.is_constant(j):
+                continue
+            for a in sorted(divided, key=lambda a: self._counts[a]):
+                of_levels = self._facts.values(j, self._factors[a].division)
+                if of_levels is not None:
+                    found.append(DeterminedNumber(j, a, of_levels))
+                    break
+        return found
+
+    def _is_nested(self, of: int, by: int) -> bool:
+        inner, outer = self._counts[of], self._counts[by]
+        if of == by or inner < 2 or self._factors[of].is_gap or self._factors[by].is_gap:
+            return False
+        if not (inner < outer or (inner == outer and by < of)):
+            return False
+        levels = self._map(of, by)
+        return np.unique(levels[levels >= 0]).size == inner
+
+    def _find_map(self, of: int, by: int) -> Levels:
+        return self._facts.map(self._factors[of].division, self._factors[by].division).levels
+
+
+Numbers = NDArray[np.intp]
+
+#: Levels whose weights differ by a smaller share have as many rows.
+_ROUNDING = 1e-9
+
+
+@final
+@dataclass(frozen=True)
+class CodedFactor:
+    """Coding of the levels of a factor as features of the summary.
+
+    Attributes
+    ----------
+    name : str
+        ``occupation``, or ``dteday.month``.
+    features : ndarray of int
+        The feature of the model of each level; −1 if it has none.
+    present : ndarray of bool
+        Whether rows of the summary have each level.
+    reference : int
+        The level that the others are compared with; −1 if all levels have a feature, or none has.
+    sources : tuple of Source
+        Factors that determine some of the levels: these have no feature.
+    has_other : bool
+        Whether rows without any of the levels have a feature of their own, which the model has not.
+    is_gap : bool
+        Whether the levels are a gap and no gap.
+    """
+
+    name: str
+    features: Numbers
+    present: NDArray[np.bool_]
+    reference: int
+    sources: tuple[Source, ...]
+    has_other: bool
+    is_gap: bool
+
+    @property
+    def determined(self) -> NDArray[np.bool_]:
+        """Whether other factors determine each level."""
+        found = np.zeros(self.features.size, dtype=bool)
+        for _, levels in self.sources:
+            found[levels[levels >= 0]] = True
+        return found
+
+
+def code_factors(
+    factors: Sequence[Factor], facts: LevelFacts, fit_intercept: bool
+) -> tuple[tuple[CodedFactor, ...], tuple[DeterminedNumber, ...]]:
+    """Choose references and determined levels, so that the remaining features span the same space as all of them."""
+    determination = Determination(factors, facts)
+    outer = [k for k in range(len(factors)) if k not in determination.nested]
+    if not fit_intercept:
+        whole = [k for k in outer if _divides_all_rows(factors[k])]
+        if not whole:
+            return tuple(_as_it_is(factor) for factor in factors), ()
+        # As in patsy: without an intercept the first category has a coefficient for each level.
+        outer = [whole[0], *(k for k in outer if k != whole[0])]
+    coded: list[CodedFactor] = []
+    places: dict[int, int] = {}
+    for k in outer:
+        found = _as_it_is(factors[k])
+        if fit_intercept or coded:
+            sources = [determination.source(k, earlier)._replace(factor=places[earlier]) for earlier in places]
+            found = _with_reference(factors[k], sources, facts)
+        places[k] = len(coded)
+        coded.append(found)
+    for k, by in determination.nested.items():
+        source = determination.source(k, by)._replace(factor=places[by])
+        coded.append(replace(_as_it_is(factors[k]), sources=(source,)))
+    numbers = [number._replace(factor=places[number.factor]) for number in determination.numbers()]
+    return tuple(coded), tuple(numbers)
+
+
+def _divides_all_rows(factor: Factor) -> bool:
+    """Whether each row has one of the features."""
+    return not factor.is_gap and bool(factor.features[-1] >= 0 or not factor.present[-1])
+
+
+def _as_it_is(factor: Factor) -> CodedFactor:
+    return CodedFactor(factor.name, factor.features, factor.present, -1, (), False, factor.is_gap)
+
+
+def _with_reference(factor: Factor, sources: Iterable[Source], facts: LevelFacts) -> CodedFactor:
+    """Leave out the levels that others determine, and of the rest the most frequent one."""
+    free, own_sources = factor.present.copy(), []
+    last = factor.features.size - 1
+    for source in sources if free.sum() > 1 else ():
+        # For a gap, only the gap itself has a feature.
+        wanted = (source.levels >= 0) & free[source.levels] & (not factor.is_gap or source.levels == 0)
+        if wanted.any():
+            own_sources.append(source._replace(levels=np.where(wanted, source.levels, -1)))
+            free[source.levels[wanted]] = False
+    reference = last if factor.is_gap or not free[:-1].any() else _most_frequent(factor, free, facts)
+    if not factor.is_gap and not free.any():
+        reference = -1
+    has_other = bool(not factor.is_gap and free[last] and factor.features[last] < 0 and reference != last)
+    return CodedFactor(
+        factor.name, factor.features, factor.present, reference, tuple(own_sources), has_other, factor.is_gap
+    )
+
+
+def _most_frequent(factor: Factor, free: NDArray[np.bool_], facts: LevelFacts) -> int:
+    """The first free level with the largest weight, of those with the most classes.
+
+    Differences from a level without rows of some class are infinite.
+    """
+    known = facts.n_classes(factor.division)
+    candidates = free & (np.arange(free.size) < free.size - 1)
+    candidates &= known == known[candidates].max()
+    # Sums of weights differ by rounding if the rows are in another order; the reference must not.
+    return int(np.argmax(candidates & (factor.weights > (1.0 - _ROUNDING) * factor.weights[candidates].max())))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
-from sgdone.diagnose.data_summary.column_summary import BLOCK, column_hashes
+from sgdone.diagnose.columns import BLOCK, column_hashes
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.sums.row_sum import RowSum, message
 

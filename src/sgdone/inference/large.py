@@ -17,14 +17,14 @@ from sgdone.losses import Squared
 from sgdone.newton import Minimum, Problem, answered, minimise
 from sgdone.newton.direction import Directions, Found, Point, conjugate_gradients
 from sgdone.rows.rows import Scaling
-from sgdone.sums.derivatives import derivatives
-from sgdone.sums.mixed_rows import rows_in_units
 from sgdone.sums.row_sum import ArraySum, RowSum, message
+from sgdone.sums.scaled_rows import rows_in_units
 from sgdone.sums.second_order import (
     CurvatureProduct,
     LossesAt,
     SecondOrder,
     SecondOrderAt,
+    derivatives,
     own_curvatures,
     scores,
 )

@@ -11,13 +11,11 @@ from sgdone.inference.covariance import Covariance
 from sgdone.inference.large import LargeOptimum, solve
 from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SampleRows
-from sgdone.inference.score_products import GroupProducts, slopes_of
-from sgdone.inference.sums_at_model import added_up
-from sgdone.sums.derivatives import derivatives
+from sgdone.inference.sums_at_model import GroupProducts, added_up, slopes_of
 from sgdone.sums.pieces import Piece
 from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, message
 from sgdone.sums.scaled_rows import ScaledRows
-from sgdone.sums.second_order import scores
+from sgdone.sums.second_order import derivatives, scores
 from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]

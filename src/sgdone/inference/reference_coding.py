@@ -6,18 +6,73 @@ from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from sgdone.inference.coded_factors import CodedFactor, code_factors
 from sgdone.inference.coefficient_names import enumerate_names
-from sgdone.inference.determined import DeterminedNumber
-from sgdone.inference.factors import Division, divisions_of, factors_of
-from sgdone.inference.feature_choice import FeatureChoice
+from sgdone.inference.factors import (
+    CodedFactor,
+    DeterminedNumber,
+    Division,
+    LevelFacts,
+    LevelsOfRows,
+    code_factors,
+    divisions_of,
+    factors_of,
+    level_codes,
+)
 from sgdone.inference.layout import FittedModel
-from sgdone.inference.level_facts import LevelFacts, LevelsOfRows, level_codes
+from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.tables import ColumnFeatures
 
-Array = NDArray[np.float64]
 Numbers = NDArray[np.intp]
+
+
+@final
+@dataclass(frozen=True)
+class FeatureChoice:
+    """Features of a summary, in terms of those of the model.
+
+    Parameters
+    ----------
+    kept : ndarray of int
+        Features of the model, in ascending order.
+    others : list of ndarray
+        Sets of features: a feature for each marks the rows that have none of them. They come last.
+    """
+
+    kept: Numbers
+    others: list[Numbers]
+
+    def rows(self, X: Any) -> Any:
+        """Encoded rows with these features; dense columns are not copied unless some are left out."""
+        if not isinstance(X, MixedMatrix):
+            all_kept = self.kept.size == X.shape[1] and not self.others
+            return X if all_kept else _sparse_columns(X, self.kept, self._extra(X))
+        dense = X.dense
+        own = self.kept[self.kept < X.n_dense]
+        if own.size < X.n_dense:
+            dense = np.ascontiguousarray(dense[:, own])
+        entries = _sparse_columns(X.sparse, self.kept[own.size :] - X.n_dense, self._extra(X))
+        if not entries.shape[1]:
+            return dense
+        return MixedMatrix(dense, entries) if dense.shape[1] else entries
+
+    def _extra(self, X: Any) -> list[NDArray[np.bool_]]:
+        """Rows without any feature of each set."""
+        if not self.others:
+            return []
+        codes = level_codes(X, self.others)
+        return [own == features.size for own, features in zip(codes, self.others, strict=True)]
+
+
+def _sparse_columns(X: Any, columns: Numbers, extra: Sequence[NDArray[np.bool_]]) -> Any:
+    """Columns of a CSR matrix, and after them an indicator of the rows of each of ``extra``."""
+    chosen = X if columns.size == X.shape[1] else X[:, columns]
+    parts = [chosen, *(sparse.csr_array(rows[:, None].astype(X.dtype)) for rows in extra)]
+    return sparse.csr_array(chosen if not extra else sparse.hstack(parts, format="csr"))
+
+
+Array = NDArray[np.float64]
 
 NO_ROWS = "no rows"
 

@@ -7,19 +7,24 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.inference.column_variation import ColumnPowers, comparable_scaling, rows_of_powers, safe_units
 from sgdone.inference.identification import ColumnHashes, HashSum
-from sgdone.inference.sample_facts import FactsOfRows, SampleFacts
+from sgdone.inference.sample_facts import (
+    ColumnPowers,
+    FactsOfRows,
+    SampleFacts,
+    comparable_scaling,
+    rows_of_powers,
+    safe_units,
+)
 from sgdone.inference.sample_rows import SamplePreparation, SampleRows, SummaryRows
 from sgdone.inference.sums_at_model import ColumnProducts
 from sgdone.interfaces.objective import Objective
 from sgdone.machine.threads import single_thread
 from sgdone.rows.rows import Scaling
 from sgdone.rows.source import LEAST_ROWS, MOST_ROWS
-from sgdone.sums.constant_prediction import initial_intercept
-from sgdone.sums.derivatives import derivatives
 from sgdone.sums.row_sum import ArraySum, RowSum
-from sgdone.sums.system import System
+from sgdone.sums.second_order import derivatives
+from sgdone.sums.system import System, initial_intercept
 
 Array = NDArray[np.float64]
 Weights = Literal["frequency", "sampling"]

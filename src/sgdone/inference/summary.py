@@ -198,7 +198,7 @@ class Summary:
         return summary_text(self)
 
     def _repr_html_(self) -> str:
-        from sgdone.inference.summary_html import summary_html
+        from sgdone.inference.summary_text import summary_html
 
         return summary_html(self)
 

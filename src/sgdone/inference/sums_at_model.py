@@ -1,20 +1,181 @@
 """Sums over rows at a model that only summaries need."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.inference.score_products import slopes_of
-from sgdone.sums.derivatives import derivatives
-from sgdone.sums.pieces import Piece
-from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, message
-from sgdone.sums.second_order import scores
+from sgdone.inference.sample_facts import joined_labels
+from sgdone.inference.sample_rows import SampleRows
+from sgdone.interfaces.objective import Objective
+from sgdone.sums.pieces import PIECE, Piece
+from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, merged, message
+from sgdone.sums.second_order import assembled, derivatives, scores
 from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]
+Labels = NDArray[Any]
+
+#: Most groups whose sums are computed at once.
+_GROUPS = 256
+#: Most numbers in the gradients of the groups of a partition that are in others too.
+_MOST_NUMBERS = 1 << 26
+
+
+def slopes_of(objective: Objective, piece: Piece, model: Array) -> Array:
+    """First derivatives of the losses of rows in the free scores, one column per output."""
+    basis = contrasts(objective)
+    slopes = derivatives(objective, scores(piece.rows, model, basis), piece.labels).slopes
+    return slopes if basis is None else slopes @ basis
+
+
+@final
+@message
+@dataclass(frozen=True)
+class ScoreProductsAt(RowSum):
+    """Σv^power·ggᵀ over rows, g the gradient of a row's loss, in the order of a curvature.
+
+    Parameters
+    ----------
+    system : System
+        The loss, and the units of the model.
+    model : ndarray
+        (features + 1) × free outputs.
+    power : {1, 2}
+        1 if weights are frequencies, 2 if they are sampling weights.
+    """
+
+    system: System
+    model: Array
+    power: int
+
+    def of(self, rows: ReadableRows) -> ArraySum | None:
+        """The sum over these rows."""
+        pieces = rows.pieces(self.system)
+        return merged(pieces.map(self._of_piece)) if pieces.n_rows else None
+
+    def _of_piece(self, piece: Piece) -> ArraySum:
+        slopes = slopes_of(self.system.objective, piece, self.model)
+        pairs = [(a, b) for a in range(slopes.shape[1]) for b in range(a + 1)]
+        values = np.column_stack([slopes[:, a] * slopes[:, b] for a, b in pairs])
+        products = piece.rows.products(piece.weights[:, None] ** self.power * values)
+        return ArraySum(assembled(pairs, products, self.model.shape))
+
+
+@final
+@message
+@dataclass(frozen=True)
+class GroupProducts:
+    """Σ over groups of ssᵀ, s a sum over the rows of a group, which may be in several partitions.
+
+    Parameters
+    ----------
+    products : ndarray
+        Sum over groups whose rows are all known.
+    groups : ndarray
+        Labels of the other groups, sorted.
+    sums : ndarray
+        Their s so far, a row each.
+    """
+
+    products: Array
+    groups: Labels
+    sums: Array
+
+    def merge(self, other: "GroupProducts") -> "GroupProducts":
+        """The sums over the rows of both."""
+        groups = joined_labels(self.groups, other.groups)
+        sums = np.zeros((groups.size, self.sums.shape[1]))
+        for own in (self, other):
+            sums[np.searchsorted(groups, own.groups)] += own.sums
+        return GroupProducts(self.products + other.products, groups, sums)
+
+    @property
+    def matrix(self) -> Array:
+        """The sum over all groups, once all rows are known."""
+        return self.products + self.sums.T @ self.sums if self.groups.size else self.products
+
+
+@final
+@message
+@dataclass(frozen=True)
+class GroupScoresAt(RowSum):
+    """Σ over groups of (Σvg)(Σvg)ᵀ, the inner sums over the rows of a group: `GroupProducts`.
+
+    Rows are read in the order of their groups, so that few sums are kept at a time.
+
+    Parameters
+    ----------
+    system : System
+        The loss, and the units of the model.
+    model : ndarray
+        (features + 1) × free outputs.
+    divided : ndarray
+        Labels of groups whose rows are in several partitions.
+    """
+
+    system: System
+    model: Array
+    divided: Labels
+
+    def of(self, rows: SampleRows) -> GroupProducts | None:
+        """The sums over these rows."""
+        if not rows.n_rows:
+            return None
+        assert rows.groups is not None
+        labels, numbers = np.unique(rows.groups, return_inverse=True)
+        divided = np.isin(labels, self.divided)
+        count, size = int(divided.sum()), self.model.size
+        if count * size > _MOST_NUMBERS:
+            raise ValueError(
+                f"{count:,} groups of its rows are in other partitions too, and have {size:,} coefficients each: too "
+                "many to sum by group. Use cov='robust' if rows are independent, larger groups, or partitions that "
+                "hold whole groups"
+            )
+        places, sums = np.cumsum(divided) - 1, np.zeros((count, size))
+        total = np.zeros((size, size))
+        for groups, own in self._sums(rows, numbers.reshape(-1)):
+            known = ~divided[groups]
+            total += own.T @ own if known.all() else own[known].T @ own[known]
+            sums[places[groups[~known]]] = own[~known]
+        return GroupProducts(total, labels[divided], sums)
+
+    def _sums(self, rows: SampleRows, numbers: NDArray[np.intp]) -> Iterator[tuple[NDArray[np.intp], Array]]:
+        """Numbers of some groups, and the sums Σvg of all of their rows."""
+        carried, last = np.zeros((0, self.model.size)), np.zeros(0, np.intp)
+        chunks = list(_by_group(rows, numbers))
+        for chosen, piece in zip(chunks, rows.pieces(self.system).of_rows(chunks), strict=True):
+            groups, places = np.unique(numbers[chosen], return_inverse=True)
+            slopes = piece.weights[:, None] * slopes_of(self.system.objective, piece, self.model)
+            members = np.zeros((chosen.size, groups.size))
+            members[np.arange(chosen.size), places.reshape(-1)] = 1.0
+            sums = np.concatenate(
+                [piece.rows.transposed_times(members * slopes[:, [a]]) for a in range(slopes.shape[1])]
+            ).T.copy()
+            if last.size and groups[0] == last[0]:
+                sums[0] += carried[0]
+            elif last.size:
+                yield last, carried
+            if groups.size > 1:
+                yield groups[:-1], sums[:-1]
+            carried, last = sums[-1:], groups[-1:]
+        yield last, carried
+
+
+def _by_group(rows: SampleRows, groups: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+    """Rows of positive weight, sorted by group, in parts of at most `PIECE` rows and `_GROUPS` groups."""
+    used = rows.used
+    ordered = used[np.argsort(groups[used], kind="stable")]
+    starts = np.flatnonzero(np.append(True, np.diff(groups[ordered]) != 0))
+    first = 0
+    while first < ordered.size:
+        group = int(np.searchsorted(starts, first, side="right"))
+        end = int(starts[group + _GROUPS - 1]) if group + _GROUPS - 1 < starts.size else ordered.size
+        last = min(first + PIECE, end)
+        yield ordered[first:last]
+        first = last
 
 
 def added_up(rows: ReadableRows, system: System, of_piece: Callable[[Piece], Array]) -> ArraySum | None:

@@ -1,6 +1,7 @@
-"""Base class of methods, which change one model, or many, row by row."""
+"""Interface of methods, which change one model, or many, row by row; and whether the parts of a fit go together."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, final
 
@@ -8,15 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.margin_statistics import MarginStatistics
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Judgement, Model, Pause
-from sgdone.interfaces.stop import Stop
-from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.interfaces.objective import Judgement, Model, Objective
+from sgdone.interfaces.stop_rule import Needs, Pause, Stop, StopRule, Watch
 from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
 from sgdone.losses.loss import Loss
 from sgdone.machine.memory import check_training_memory
-from sgdone.rows.source import Block
+from sgdone.rows.source import Block, Source
 from sgdone.rows.stream import Stream
 from sgdone.steps.step_size import StepSize
 
@@ -103,8 +101,8 @@ class Method(ABC):
 
     It is a frozen dataclass; everything that changes during a run is in the state that `start` makes.
 
-    Its needs, and what it offers to other parts of a fit, are checked by `sgdone.run.needs`. A method that wraps
-    another has the needs of that one: ``self.inner.needs``.
+    Its needs, and what it offers to other parts of a fit, are checked by `check_needs`. A method that wraps another
+    has the needs of that one: ``self.inner.needs``.
     """
 
     offers: ClassVar[Needs] = Needs()
@@ -216,8 +214,12 @@ class Method(ABC):
         """The state to continue from: that of the main method, ``before`` this phase, at the model that was found."""
         return state
 
-    def state_at(self, model: Model, objective: Objective, alpha: float, stream: Stream, units: Any) -> Any:
-        """The state of a run that has ended at a model that another phase found, with the penalty ``alpha``."""
+    def full_state(self, state: Any) -> Any:
+        """The state to train further with: that of a model which another phase found is made when it is needed."""
+        return state
+
+    def state_at(self, found: Any) -> Any:
+        """The state of a run that has ended at a model that another phase found."""
         raise TypeError(f"{self!r} cannot be continued from another phase")
 
     @abstractmethod
@@ -245,8 +247,9 @@ class Method(ABC):
         return ended
 
     def spreads(self, state: Any) -> NDArray[np.float64] | None:
-        """Standard deviations of the columns, if the method has measured them."""
-        return None
+        """Standard deviations of the columns, if the method has measured them for its units."""
+        units = getattr(state, "units", None)
+        return None if units is None else units.spreads
 
     def check_state(self, state: Any, objective: Objective, n_features: int) -> None:  # noqa: B027
         """Raise a ValueError for a state, read from a file, that this method cannot have made."""
@@ -258,3 +261,98 @@ class Method(ABC):
     def evidence(self, state: Any) -> dict[str, Any]:
         """Numbers behind the summary, for the verdict."""
         return {}
+
+
+def check_needs(
+    method: Method,
+    objective: Objective,
+    stop: StopRule,
+    source: Source,
+    step: StepSize | None = None,
+    monitors: Sequence[str] = (),
+) -> None:
+    """Raise a ValueError that names the first mismatch, and what to use instead."""
+    loss, needs, offers = objective.loss, method.needs, method.offers
+    if source.is_mixed and not offers.mixed_rows:
+        raise ValueError(
+            f"X is part dense, part sparse, and {method} takes matrices of one storage: use X.tocsr() or X.toarray(), "
+            "or LinearClassifier or LinearRegressor"
+        )
+    if needs.convex_loss and not loss.convex:
+        raise ValueError(
+            f"{method} makes implicit steps, which need a convex loss, and {loss.name!r} is not convex: "
+            'use solver="sgd", solver="asgd" or solver="gd" (of SGDClassifier)'
+        )
+    if needs.classes and objective.task != "classification":
+        raise ValueError(f"{method} is for two classes, whose rows have margins: use another solver")
+    if needs.fixed_loss and loss.changes_during_fit:
+        raise ValueError(
+            f"scale='adaptive' changes the loss during the fit, but {method} stores slopes of it: "
+            "use another solver, or a fixed scale"
+        )
+    if loss.is_open and not offers.iterate:
+        raise ValueError(
+            f"the scale of the loss {loss.name!r} is found by methods with a single model: give it as a number, or use "
+            "SGDClassifier"
+        )
+    if method.losses is not None and type(loss) not in method.losses:
+        *names, last = (known.name for known in method.losses)
+        known = f"{', '.join(names)} and {last}"
+        raise ValueError(
+            f"{method} cannot do the loss {loss.name!r}: it can do {known}. Use one of them, or another solver"
+        )
+    if needs.smooth_loss and not loss.smooth_and_convex:
+        raise ValueError(
+            f"{method} needs second derivatives of a convex loss, and {loss.name!r} has kinks or is not convex: "
+            'use another loss, or solver="aisgd"'
+        )
+    if needs.penalty and objective.alpha == 0:
+        raise ValueError(f"{method} needs a positive alpha: {needs.penalty}")
+    if objective.l1_ratio > 0 and not offers.l1_penalty:
+        raise ValueError(
+            f"{method!r} does not support an L1 penalty: use Truncated(SGD()), or "
+            'SGDClassifier(solver="sgd", penalty="l1")'
+        )
+    if objective.alpha is None and not offers.choice_of_alpha:
+        raise ValueError(f"{method} does not choose the penalty: give alpha")
+    if objective.n_outputs > 1 and not offers.several_outputs:
+        raise ValueError(
+            f"{method} trains one model with one score; for {objective.n_outputs} classes train one model a class"
+        )
+    if objective.center and not offers.iterate:
+        raise ValueError(f"center=True is for methods with a single model, not for {method}: use SGDClassifier")
+    if needs.all_rows and (source.part_of_stream or not source.in_memory):
+        raise ValueError(
+            f"{method} must be able to read all rows at any time: a stream is not enough. Use fit, not partial_fit"
+        )
+    if step is not None and not offers.step_size:
+        raise ValueError(f"{method} has no step size: remove step={step!r}")
+    _check_rule(method, objective, stop)
+    if monitors and (objective.task != "classification" or not offers.iterate):
+        raise ValueError(f"monitors={list(monitors)} need classes and a method with a single model: use SGDClassifier")
+
+
+def _check_rule(method: Method, objective: Objective, stop: StopRule) -> None:
+    needs, offers = stop.needs, method.offers
+    if needs.classes and objective.task != "classification":
+        raise ValueError(f"{stop!r} needs two classes, and this is a regression: use another rule")
+    if needs.judgement and needs.iterate:
+        raise ValueError(
+            f"{stop!r} combines Gain, which is for LinearClassifier and LinearRegressor, with a rule that watches a "
+            "single model, which is for SGDClassifier and SGDRegressor: use one of them"
+        )
+    if needs.judgement and not offers.judgement:
+        raise ValueError(
+            f"{stop!r} needs a method that evaluates its model on validation rows, and {method} does not: "
+            "use LinearClassifier or LinearRegressor, or another rule, for example ProgressiveLoss()"
+        )
+    if needs.decrement and not offers.decrement:
+        raise ValueError(
+            f"{stop!r} needs a method that knows how far it is from the minimum, and {method} does not: use "
+            'SGDClassifier(solver="newton") or SGDRegressor(solver="newton"), or another rule'
+        )
+    if needs.iterate and not offers.iterate:
+        raise ValueError(
+            f"{stop!r} watches the iterate of a single model, and this fit trains several side by side: "
+            "use SGDClassifier or SGDRegressor, for example with solver='asgd'"
+        )

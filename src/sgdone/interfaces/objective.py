@@ -1,9 +1,11 @@
-"""The objective that a method minimises."""
+"""The objective of a fit, its model, and how good the model is on rows: means with their standard errors."""
 
+import math
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Literal, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
@@ -100,3 +102,141 @@ class Objective:
     def n_free_outputs(self) -> int:
         """Scores that matter: a softmax does not depend on a constant added to all of them."""
         return self.n_outputs - 1 if self.predicts == "softmax" else self.n_outputs
+
+
+Estimate = Literal["validation", "training", "leave-one-out", "cross-validation"]
+
+
+class Model(NamedTuple):
+    """A linear model in the user's units: coefficients (outputs × features) and one intercept per output."""
+
+    coef: NDArray[np.floating]
+    intercept: NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True)
+class Judgement:
+    """How good a model is on validation rows, and what further training is expected to gain.
+
+    Parameters
+    ----------
+    loss, loss_error : float
+        Validation loss of the best model so far, and its standard error as measured on the validation rows.
+    gain, gain_error : float
+        Expected decrease of the loss over the next ``passes`` passes, and its standard error. NaN if there is nothing
+        to extrapolate from yet.
+    passes : float
+        Number of further passes that ``gain`` refers to.
+    noise : float
+        Standard error of a mean loss over as many rows as were trained on. Smaller differences do not matter: another
+        sample of as many rows would change the loss by more.
+    estimated_by : {"validation", "training", "leave-one-out", "cross-validation"}
+        How the loss was estimated. "training" is the loss of the rows trained on, if there are too few to set some
+        aside.
+    constant_loss : float
+        Loss, on the same rows, of the model that predicts the same for all rows.
+    beats_constant : bool
+        False if the loss exceeds ``constant_loss`` by more than three standard errors of their difference.
+    decrement : float
+        To second order, by how much the training objective, summed over the rows, exceeds its minimum; NaN if the
+        method does not know.
+    """
+
+    loss: float
+    loss_error: float
+    gain: float
+    gain_error: float
+    passes: float
+    noise: float
+    estimated_by: Estimate = "validation"
+    constant_loss: float = float("nan")
+    beats_constant: bool = True
+    decrement: float = float("nan")
+
+    @property
+    def gain_in_errors(self) -> float:
+        """The expected gain divided by the noise."""
+        if self.noise > 0 or np.isnan(self.gain):
+            return self.gain / self.noise if self.noise > 0 else float("nan")
+        return np.inf if self.gain > 0 else 0.0
+
+    @property
+    def evidence(self) -> dict[str, float]:
+        """The loss, its error, and the expected gain, for the verdict."""
+        return {
+            "loss": self.loss,
+            "standard_error": self.loss_error,
+            "constant_loss": self.constant_loss,
+            "gain": self.gain,
+        }
+
+    @property
+    def loss_text(self) -> str:
+        """The loss as a clause of a sentence."""
+        text = f"the {self.estimated_by} loss is {measured(self.loss, self.loss_error)}"
+        return text if self.beats_constant else f"{text}, above the {self.constant_loss:.3g} of a constant prediction"
+
+
+#: Variance of the loss between fits to samples of n rows, relative to that of the validation loss, over the number of
+#: coefficients per row: with this factor 95 % of the true losses lie within 1.96 of the verdict's standard errors
+#: (``python -m tests.honesty errors``); without it, 86 % of fits to 60 rows.
+FIT_VARIANCE = 3.0
+
+
+def measured(value: float, error: float) -> str:
+    """Format a number with three significant digits and its standard error with two.
+
+    Examples
+    --------
+    >>> measured(0.064428, 0.01834), measured(1507.3, 101.2), measured(0.5, float("nan"))
+    ('0.0644 ± 0.018', '1,507 ± 101', '0.5')
+    """
+    return f"{_rounded(value, 3)} ± {_rounded(error, 2)}" if math.isfinite(error) else _rounded(value, 3)
+
+
+def _rounded(value: float, digits: int) -> str:
+    """A number as text, without an exponent where that is easier to read."""
+    return f"{value:,.0f}" if 10**digits <= abs(value) < 1e9 else f"{value:.{digits}g}"
+
+
+def means(losses: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weighted mean losses of the columns.
+
+    NumPy's own sums: starting the threads of a BLAS would take longer than a product of this size.
+    """
+    found: NDArray[np.float64] = (losses * weights[:, None]).sum(axis=0) / weights.sum()
+    return found
+
+
+def mean(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    """Weighted mean of one column."""
+    return float((values * weights).sum() / weights.sum())
+
+
+def standard_error(values: NDArray[np.float64], weights: NDArray[np.float64], count: float | None = None) -> float:
+    """Standard error of a weighted mean, scaled to ``count`` values if given."""
+    error = standard_errors(values[:, None], weights)[0]
+    return float(error if count is None else error * np.sqrt(values.size / count))
+
+
+def standard_errors(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard errors of the weighted means of columns."""
+    difference = (values - means(values, weights)) * weights[:, None]
+    unit = np.abs(difference).max(axis=0, initial=0.0)
+    shares = np.divide(difference, unit, out=np.zeros_like(difference), where=unit > 0)
+    errors: NDArray[np.float64] = unit * np.sqrt((shares * shares).sum(axis=0)) / weights.sum()
+    return errors
+
+
+def grouped_error(
+    values: NDArray[np.float64], weights: NDArray[np.float64], groups: NDArray[np.intp]
+) -> tuple[float, int]:
+    """Standard error of a weighted mean of values that are independent between groups only, and the number of groups.
+
+    Groups that are not known are single values.
+    """
+    if not groups.size:
+        return standard_error(values, weights), values.size
+    sums = np.bincount(groups, (values - mean(values, weights)) * weights)
+    return float(np.sqrt((sums * sums).sum()) / weights.sum()), int(np.unique(groups).size)

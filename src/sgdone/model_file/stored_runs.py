@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from sgdone.estimators.linear_model import LinearModel
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import NEVER, Model
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import NEVER
 from sgdone.run import Result, Trace
 from sgdone.state_file.codec import Decoder, Encoder
 
@@ -19,8 +19,10 @@ def encode_results(model: LinearModel, encoder: Encoder) -> list[dict[str, Any]]
     """The runs behind a model, without what its attributes already say."""
     if not hasattr(model, "_results"):
         return None
+    method = model._method()
+    results = [replace(result, state=method.full_state(result.state)) for result in model._results]
     try:
-        check_results(model, model._results)
+        check_results(model, results)
     except ValueError as error:
         raise ValueError(
             f"this model cannot be stored ({error}). If its parameters were changed after the fit, set the parameters "
@@ -34,7 +36,7 @@ def encode_results(model: LinearModel, encoder: Encoder) -> list[dict[str, Any]]
             "rows_read": int(result.rows_read),
             "passes_begun": int(result.passes_begun),
         }
-        for k, result in enumerate(model._results)
+        for k, result in enumerate(results)
     ]
 
 

@@ -1,33 +1,134 @@
-"""Optima along a path of penalties by Newton's method, and the penalty by approximate leave-one-out."""
+"""The path of penalties for rows in memory: which one is followed, what it costs, and Newton's method along it.
+
+Costs are counted work, in nanoseconds of one core of the machine that measured them. Choices depend on these numbers
+only, never on a clock, and only their ratio matters. ``benchmarks/finish_cost.py`` compares them with measured times.
+"""
 
 import math
+from dataclasses import replace
 from functools import cached_property
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from sgdone.interfaces.measured import mean
+from sgdone.interfaces.objective import Model, Objective, mean
 from sgdone.newton import EXACT, Minimum, Position, Problem, minimise
-from sgdone.newton.direction import ByFactors, Factors
-from sgdone.newton.leave_one_out import LeaveOneOut, RowLosses, losses_of_constant
+from sgdone.newton.direction import MOST_FACTORISED, ByFactors, Factors
+from sgdone.newton.fold_path import FoldPath
 from sgdone.newton.penalty_path import (
     FIRST,
     NO_COEFFICIENT,
     NO_PENALTY,
+    BothUnits,
+    LeaveOneOut,
     Optimum,
     PenaltyGrid,
     PenaltyPath,
     Readings,
-    penalty,
+    RowLosses,
+    has_unit_norms,
+    lam_at,
+    losses_of_constant,
 )
+from sgdone.newton.ridge_path import Gram, RidgePath, gram
 from sgdone.newton.search import RESIDUAL_ROUNDING
-from sgdone.sums.pieces import BlockPieces
+from sgdone.rows.source import Block
+from sgdone.rows.validation_rows import FEWEST, ValidationRows
+from sgdone.sums.pieces import BlockPieces, is_extreme
+from sgdone.sums.row_sum import MemoryRows
 from sgdone.sums.second_order import SecondOrder, SecondOrderAt
-from sgdone.sums.system import System
+from sgdone.sums.system import RowSpan, System, constant_model, is_smaller
+from sgdone.sums.units import Units
 
 Array = NDArray[np.float64]
+
+
+class Begun(NamedTuple):
+    """A path, the units of the model that it finds, where it begins, and the units of the columns."""
+
+    path: PenaltyPath
+    system: System
+    start: Array
+    units: Units
+
+
+def path_in_memory(
+    objective: Objective, rows: MemoryRows, start: Model | None, draws: np.random.Generator, *, one_pass: bool
+) -> Begun:
+    """Measure the columns, and choose the path.
+
+    Parameters
+    ----------
+    objective : Objective
+        The loss, and the penalty if it is given.
+    rows : MemoryRows
+        The rows.
+    start : Model or None
+        The model to start from.
+    draws : numpy.random.Generator
+        Draws folds.
+    one_pass : bool
+        Whether the rows cannot be read again.
+    """
+    block, frequency = rows.block, rows.frequency
+    block.rows.check_indices()
+    if not factorises(objective, block):
+        return _folds(objective, rows, draws)
+    sums = None
+    if is_least_squares(objective) and not is_smaller(block.n_used, block.rows.n_features):
+        units, sums = _units_and_sums(objective, block, frequency, rows.threads)
+    else:
+        units = Units.of_all_rows(block, centred=objective.fit_intercept, frequency=frequency)
+    block.rows.in_units(units.scaling)  # raises for columns too small for their coefficients
+    system = System(objective, units.scaling)
+    path, begin = _path(system, rows, None if is_extreme(units.scaling) else sums, start, one_pass)
+    if objective.alpha is not None or not has_unit_norms(rows.block):
+        return Begun(path, path.system, begin, units)
+    other, _ = _path(System(objective, units.scaling.as_given()), rows, None, None, one_pass)
+    scale = np.append(np.where(np.isfinite(units.scaling.scale), units.scaling.scale, 0.0), 1.0)[:, None]
+    both = BothUnits(path, other, (path.system.of_features, lambda model: scale * other.system.of_features(model)))
+    return Begun(both, system, constant_model(objective, block, system.shape[0]), units)
+
+
+def _path(
+    system: System, rows: MemoryRows, sums: Gram | None, start: Model | None, one_pass: bool
+) -> tuple["ExactPath | RidgePath", Array]:
+    """The path for rows in some units, and where it begins; it is followed in the span of the rows if that is small."""
+    objective, block = system.objective, rows.block
+    if is_smaller(block.n_used, block.rows.n_features):
+        system = replace(system, span=RowSpan.of(rows.pieces(system)))
+    begin = constant_model(objective, block, system.shape[0])
+    if is_least_squares(objective):
+        return RidgePath(system, rows.pieces(system), sums, one_pass=one_pass), begin
+    if start is not None and system.span is None:
+        begin = system.from_user(start.coef, start.intercept)
+    return ExactPath(system, rows.pieces(system), begin), begin
+
+
+def _folds(objective: Objective, rows: MemoryRows, draws: np.random.Generator) -> Begun:
+    block = rows.block
+    units = Units.of_all_rows(block, centred=objective.fit_intercept, frequency=rows.frequency)
+    scaled = replace(block, rows=block.rows.in_units(units.scaling))
+    folds = replace(ValidationRows.drawn(scaled, block.all_used(), draws), block=block)
+    system = System(objective, units.scaling)
+    begin = constant_model(objective, block, system.shape[0])
+    path = FoldPath(objective, BlockPieces(block, units.scaling, rows.frequency, rows.threads), begin, folds)
+    return Begun(path, system, begin, units)
+
+
+def _units_and_sums(objective: Objective, block: Block, frequency: float, threads: int) -> tuple[Units, Gram | None]:
+    """Units of the columns, and sums for least squares, which give those of dense columns."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = gram(block, centred=objective.fit_intercept, frequency=frequency, threads=threads)
+        n_dense = block.rows.n_dense
+        squares = np.diagonal(sums.products)[:n_dense] / frequency
+    units = Units.of_all_rows(
+        block, centred=objective.fit_intercept, frequency=frequency, means=sums.means[:n_dense], squares=squares
+    )
+    return units, sums if np.all(np.isfinite(sums.products)) else None
+
 
 #: The search begins between these k.
 _FIRST_LOWEST, _FIRST_HIGHEST = -2, 10
@@ -54,8 +155,8 @@ def best_of_least_squares(sums: SecondOrder, shape: tuple[int, ...]) -> int:
     squares = targets**2 / spectrum
     unexplained = max(energy - float(squares.sum()), 0.0)
     freedom = max(energy - columns - spectrum.size, 0.0)
-    strengths = np.array([penalty(k) for k in ks.tolist()])
-    shares = strengths / (spectrum[:, None] + strengths)
+    lams = np.array([lam_at(k) for k in ks.tolist()])
+    shares = lams / (spectrum[:, None] + lams)
     left = np.maximum(freedom + shares.sum(axis=0), np.finfo(np.float64).tiny)
     found = (unexplained + squares @ shares**2) / left**2
     # With few rows for each column scores hardly differ: it is easier to leave penalties that are too large.
@@ -102,7 +203,7 @@ class ExactPath(PenaltyPath):
         self._factors: Factors | None = None
         self._least: tuple[Array, Array] | None = None
         self._known = dict[int, tuple[Array, SecondOrder]]()
-        self._position, self._strength = Position(), math.nan
+        self._position, self._lam = Position(), math.nan
 
     @property
     def loss(self) -> float:
@@ -115,7 +216,7 @@ class ExactPath(PenaltyPath):
         if self.grid.losses:
             return self.optima[self.grid.best]
         found = self._position.model
-        return None if found is None else Optimum(found, self._strength, np.empty(0), math.nan)
+        return None if found is None else Optimum(found, self._lam, np.empty(0), math.nan)
 
     def evaluations(self) -> Readings:
         """Find the optima; yields before each reading of the rows."""
@@ -123,13 +224,13 @@ class ExactPath(PenaltyPath):
         if given is None:
             yield from self._choose_first()
             while (k := self.grid.next()) is not None:
-                yield from self._near_optimum(k, penalty(k))
+                yield from self._near_optimum(k, lam_at(k))
             best = self.optima[self.grid.best]
-            yield from self._optimum(self.grid.best, best.penalty, best.model, best.losses)
+            yield from self._optimum(self.grid.best, best.lam, best.model, best.losses)
         else:
             yield from self._near_optimum(0, given * self.pieces.frequency * self.pieces.block.total_weight)
             best = self.optima[0]
-            yield from self._optimum(0, best.penalty, best.model, best.losses)
+            yield from self._optimum(0, best.lam, best.model, best.losses)
 
     def has_finite_optimum(self) -> bool:
         """Whether a finite optimum without a penalty was proved to exist.
@@ -155,18 +256,18 @@ class ExactPath(PenaltyPath):
         """
         if self._start[:-1].any() or not self.objective.loss.probabilistic or self.pieces.n_features > _MOST_KEPT:
             return
-        kind = self._directions_at(penalty(self.grid.first)).first_curvature
+        kind = self._directions_at(lam_at(self.grid.first)).first_curvature
         sums: SecondOrder = yield SecondOrderAt(self.system, self._start, kind)
         if not np.isfinite(sums.loss):
             raise OverflowError("the loss of the start is too large")
         self.grid.first = best_of_least_squares(sums, self._start.shape)
         self._known[self.grid.first] = self._start, sums
 
-    def _near_optimum(self, k: int, strength: float) -> Readings:
+    def _near_optimum(self, k: int, lam: float) -> Readings:
         """Come close to the optimum, and estimate the loss of new rows there."""
         nearest = min(self._known, key=lambda other: (abs(other - k), other), default=None)
         start, known = (self._start, None) if nearest is None else self._known[nearest]
-        directions, problem, at = self._directions_at(strength), self._problem(strength), self._position
+        directions, problem, at = self._directions_at(lam), self._problem(lam), self._position
         found: Minimum = yield from minimise(problem, start, _NEAR, directions, known=known, position=at)
         self._factors, curved = directions.factors, directions.curved
         if found.model.size > _MOST_KEPT:
@@ -174,26 +275,26 @@ class ExactPath(PenaltyPath):
         self._known[k] = curved.model, curved.sums
         inverse = directions.factors.inverse()
         left: RowLosses = yield LeaveOneOut(self.system, found.model, inverse, directions.single)
-        self.optima[k] = Optimum(found.model, strength, left.losses, math.nan)
+        self.optima[k] = Optimum(found.model, lam, left.losses, math.nan)
         self.grid.record(k, mean(left.losses, self._weights))
         if k == min(self.optima):
             self._least = curved.sums.curvature, curved.sums.gradient
         self._set_ends(k, found.model, curved.sums, problem.dispersion(found.at.sums))
 
-    def _optimum(self, k: int, strength: float, model: Array, losses: Array) -> Readings:
+    def _optimum(self, k: int, lam: float, model: Array, losses: Array) -> Readings:
         """The exact optimum."""
-        directions = self._directions_at(strength)
-        found: Minimum = yield from minimise(self._problem(strength), model, EXACT, directions, position=self._position)
-        self.optima[k] = Optimum(found.model, strength, losses, found.decrement)
+        directions = self._directions_at(lam)
+        found: Minimum = yield from minimise(self._problem(lam), model, EXACT, directions, position=self._position)
+        self.optima[k] = Optimum(found.model, lam, losses, found.decrement)
 
-    def _problem(self, strength: float) -> Problem:
-        return Problem(self.system, self.system.penalties(strength), self.pieces.n_rows, self._least_dispersion)
+    def _problem(self, lam: float) -> Problem:
+        return Problem(self.system, self.system.penalties(lam), self.pieces.n_rows, self._least_dispersion)
 
-    def _directions_at(self, strength: float) -> ByFactors:
+    def _directions_at(self, lam: float) -> ByFactors:
         """Directions by factors. Expensive curvatures only precondition: single precision is enough with a penalty."""
-        single = not self._cheap and strength >= _SINGLE * self.pieces.n_rows
+        single = not self._cheap and lam >= _SINGLE * self.pieces.n_rows
         made = ByFactors(self.system, cheap=self._cheap, factors=self._factors, single=single)
-        self._position, self._strength = Position(), strength
+        self._position, self._lam = Position(), lam
         return made
 
     @cached_property
@@ -236,3 +337,114 @@ def _largest_eigenvalue(matrix: Array) -> float:
     for _ in range(10):
         vector = matrix @ (vector / max(float(np.linalg.norm(vector)), np.finfo(np.float64).tiny))
     return float(np.linalg.norm(vector))
+
+
+#: Nanoseconds for each product of a curvature or a leverage (dense, one or several outputs, sparse, and of a dense with
+#: a sparse entry), and for each product of a factorisation.
+_DENSE, _DENSE_PAIRS, _SPARSE, _MIXED, _FACTOR = 0.04, 0.03, 3.0, 1.0, 0.015
+#: Nanoseconds for each entry of an evaluation (dense and sparse), for each row, and for calling NumPy.
+_ENTRY, _SPARSE_ENTRY, _ROW, _CALLS = 1.0, 4.0, 60.0, 1.7e5
+#: Curvatures and other evaluations of a path of penalties from nothing, and from a model that is close; leverages of
+#: either.
+_COLD, _WARM, _LEVERAGES = (6, 4), (3, 4), 3
+#: Evaluations of the exact phase over blocks; nanoseconds of reading a row and an entry of it from text.
+_BLOCK_EVALUATIONS, _READ_ROW, _READ_ENTRY = 4, 200.0, 60.0
+#: Nanoseconds of the bank: for calling its loops; for each row and each entry of it in every output; and for each
+#: output and entry of the first rows, which several folds and candidates are trained on many times.
+_BANK_CALLS, _BANK_ROW, _BANK_ENTRY = 8e6, 500.0, 10.0
+_BANK_FIRST, _FIRST_OUTPUT, _FIRST_ENTRY = 4096, 2500.0, 150.0
+#: Nanoseconds of the bank for each entry of a row and an output of a model that trains on it, and for the output.
+_TRAINING_ENTRY, _TRAINING_OUTPUT = 0.7, 60.0
+#: Conjugate gradients with folds: nanoseconds of a product for each entry and column, sparse and dense, and of its
+#: vectors for each coefficient.
+_FOLD_SPARSE, _FOLD_DENSE, _VECTORS = 2.0, 0.5, 6.0
+#: Readings of all rows by the fold models, and by the model of all rows; and by those of several classes, whose
+#: curvature is further from diagonal.
+_PATH, _LAST = 80, 60
+_PATH_OF_CLASSES, _LAST_OF_CLASSES = 120, 400
+#: Folds: see `sgdone.rows.validation_rows`.
+_FOLDS = 3
+
+
+def is_least_squares(objective: Objective) -> bool:
+    """Whether one pass gives the optima of all penalties."""
+    return objective.loss.quadratic and objective.is_regression
+
+
+def factorises(objective: Objective, block: Block) -> bool:
+    """Whether the curvature has a size that can be factorised, in the form of columns or in that of rows."""
+    return (min(block.rows.n_features, block.n_used) + 1) * objective.n_free_outputs <= MOST_FACTORISED
+
+
+def training_work(rows: int, length: int, outputs: int) -> float:
+    """Work of the bank for some rows, with ``outputs`` scores of all models together."""
+    return rows * outputs * (_TRAINING_ENTRY * length + _TRAINING_OUTPUT)
+
+
+def bank_work(objective: Objective, block: Block) -> float:
+    """Work that the bank is expected to take."""
+    rows, outputs, length = block.n_used, objective.n_outputs, block.rows.typical_length
+    first = min(rows, _BANK_FIRST) * outputs * (_FIRST_OUTPUT + _FIRST_ENTRY * length)
+    return _BANK_CALLS + first + rows * (_BANK_ROW + _BANK_ENTRY * outputs * length)
+
+
+def exact_work(objective: Objective, block: Block, *, warm: bool = False) -> float:
+    """Work of the exact phase from nothing, or from a model that is close."""
+    rows, columns = block.n_used, objective.n_free_outputs
+    span = rows < block.rows.n_features
+    width = (rows if span else block.rows.n_features) + 1
+    # Entries of a row that are reached by BLAS, and others.
+    dense, entries = (width, 0) if span else _lengths(block)
+    products = _products(objective, rows, dense, entries)
+    evaluation = _CALLS + rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * columns)
+    factors = _FACTOR * (width * columns) ** 3
+    if is_least_squares(objective):
+        return evaluation + products + 40.0 * factors
+    curvatures, others = _WARM if warm else _COLD
+    total = (curvatures + others + _LEVERAGES) * evaluation + (curvatures + _LEVERAGES) * products
+    total += (curvatures + 3 * _LEVERAGES) * factors
+    if span:
+        total += _DENSE * rows**2 * block.rows.typical_length + 40.0 * _FACTOR * rows**3
+    return total
+
+
+def fold_work(objective: Objective, block: Block) -> float:
+    """Work of a path of penalties with folds."""
+    entry = sum(part.typical_length * (_FOLD_DENSE if part.is_dense else _FOLD_SPARSE) for _, part in block.rows.parts)
+    product = block.n_used * entry + block.rows.n_features * _VECTORS
+    several = objective.predicts == "softmax"
+    path, last = (_PATH_OF_CLASSES, _LAST_OF_CLASSES) if several else (_PATH, _LAST)
+    return float(product * objective.n_outputs * (path * _FOLDS + last))
+
+
+def exact_work_after(objective: Objective, block: Block) -> float:
+    """Work of the exact phase after the bank, with folds if it cannot factorise; infinite for too few rows."""
+    if factorises(objective, block):
+        return exact_work(objective, block, warm=True)
+    return fold_work(objective, block) if block.n_used >= FEWEST else math.inf
+
+
+def exact_work_from_disk(objective: Objective, block: Block, n_rows: int) -> float:
+    """Work of Newton's method from a model that is close, on ``n_rows`` rows like those of a block."""
+    dense, entries = _lengths(block)
+    evaluation = _CALLS + n_rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * objective.n_free_outputs)
+    return _BLOCK_EVALUATIONS * (evaluation + _products(objective, n_rows, dense, entries))
+
+
+def reading_work(block: Block, n_rows: int) -> float:
+    """Work of reading ``n_rows`` rows like those of a block from files."""
+    return n_rows * (_READ_ROW + _READ_ENTRY * block.rows.typical_length)
+
+
+def _lengths(block: Block) -> tuple[int, int]:
+    """Entries of a row in dense columns, the intercept's included, and in sparse ones."""
+    lengths = {part.storage: part.typical_length for _, part in block.rows.parts}
+    return lengths["dense"] + 1 if "dense" in lengths else 0, lengths.get("sparse", 0)
+
+
+def _products(objective: Objective, rows: int, dense: int, entries: int) -> float:
+    """Work of a curvature, or of the leverages of all rows."""
+    columns = objective.n_free_outputs
+    pairs = columns * (columns + 1) // 2 if objective.predicts == "softmax" else columns
+    of_dense = rows * dense**2 * (_DENSE if pairs == 1 else _DENSE_PAIRS * pairs)
+    return of_dense + rows * pairs * (_SPARSE * entries**2 / 2 + _MIXED * dense * entries)

@@ -10,30 +10,33 @@ from typing import Any, ClassVar, NoReturn, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.measured import FIT_VARIANCE, mean
 from sgdone.interfaces.method import Method, Report, Trained
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import NEVER, Estimate, Judgement, Model
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.interfaces.objective import FIT_VARIANCE, Estimate, Judgement, Model, Objective, mean
+from sgdone.interfaces.stop_rule import NEVER, Needs, Status, Stop, StopRule, Watch
 from sgdone.machine.threads import single_thread
 from sgdone.message_text import RowError
-from sgdone.newton import EXACT, Followed, Problem, work
+from sgdone.newton import EXACT, Followed, Problem
 from sgdone.newton.direction import MOST_SUMMED
-from sgdone.newton.leave_one_out import losses_of_constant
-from sgdone.newton.memory_path import path_in_memory
-from sgdone.newton.penalty_path import Evaluated, PenaltyPath
+from sgdone.newton.exact_path import (
+    bank_work,
+    exact_work,
+    exact_work_after,
+    exact_work_from_disk,
+    factorises,
+    is_least_squares,
+    path_in_memory,
+    reading_work,
+)
+from sgdone.newton.penalty_path import Evaluated, PenaltyPath, losses_of_constant
 from sgdone.newton.summed_path import ROWS_PER_COEFFICIENT, Chosen, SummedPath, has_likelihood
 from sgdone.rows.source import Block, check_rows
 from sgdone.rows.stream import Stream
 from sgdone.steps.step_size import StepSize
 from sgdone.stopping import Decrement
-from sgdone.sums.constant_prediction import is_worse_than_constant
-from sgdone.sums.derivatives import derivatives
 from sgdone.sums.row_sum import MemoryRows, RowSource, rows_of
-from sgdone.sums.system import System
-from sgdone.sums.units import Units
+from sgdone.sums.second_order import derivatives
+from sgdone.sums.system import System, curvature, is_worse_than_constant
+from sgdone.sums.units import WINDOW, Units
 
 Array = NDArray[np.float64]
 
@@ -106,6 +109,62 @@ class ExactState:
         return self.system.objective
 
 
+@final
+@dataclass(frozen=True)
+class ExactModel:
+    """Model at which an exact phase ended, and the numbers from which the main method can go on.
+
+    Its `copy` is a state of that method, so that one is made only where training continues.
+
+    Parameters
+    ----------
+    main : Method
+        The method that can train further.
+    objective, alpha : Objective, float
+        Objective as it was given, and the penalty.
+    model : Model
+        In the user's units.
+    units : Units
+        Units of the columns.
+    rows, weight : int, float
+        Number of rows with a positive weight, and their mean weight.
+    smoothness : float
+        Curvature of the loss, for step sizes.
+    dtype : dtype
+        Type of the coefficients.
+    frequency : float
+        Number of rows that a row of weight 1 stands for.
+    """
+
+    main: Method
+    objective: Objective
+    alpha: float
+    model: Model
+    units: Units
+    rows: int
+    weight: float
+    smoothness: float
+    dtype: Any
+    frequency: float
+
+    @property
+    def steps(self) -> int:
+        """Number of rows, as after one pass."""
+        return self.rows
+
+    def for_training(self) -> Any:
+        """State of the main method at the model."""
+        return self.main.state_at(self)
+
+    def copy(self) -> Any:
+        """State of the main method at the model, which shares nothing that changes."""
+        return self.for_training()
+
+    def at_columns(self, columns: NDArray[np.int64], n_features: int) -> Any:
+        """State of the main method, with its features as some of ``n_features`` columns."""
+        return self.for_training().at_columns(columns, n_features)
+
+
 class ExactPhase(Method):
     """Newton's method along a path of penalties, instead of another phase or after it.
 
@@ -170,7 +229,7 @@ class ExactPhase(Method):
         best, given = state.path.best, state.objective.alpha
         if given is not None:
             return state.objective
-        return replace(state.objective, alpha=0.0 if best is None else best.penalty / state.weight)
+        return replace(state.objective, alpha=0.0 if best is None else best.lam / state.weight)
 
     def summary(self, state: ExactState) -> str:
         """The estimated loss, and a penalty at an end of those that make a difference."""
@@ -236,22 +295,22 @@ class ExactInMemory(ExactPhase):
             return False
         if before is None:
             return self.replaces_bank(objective, stream, stop)
-        return self.pays(objective, stream, before.method, before.state)
+        return self.follows_bank(objective, stream, before.method, before.state)
 
     def replaces_bank(self, objective: Objective, stream: Stream, stop: StopRule) -> bool:
         """Whether it is expected to cost less than the bank, and no budget is too small for it."""
         block = stream.block
-        if not work.factorises(objective, block):
+        if not factorises(objective, block):
             return False
-        needed = 1.0 if work.is_least_squares(objective) else _PASSES
+        needed = 1.0 if is_least_squares(objective) else _PASSES
         if _passes_allowed(stop, block.rows.n_rows) < needed:
             return False
         head_start = _HEAD_START if block.n_used <= _SMALL else 1.0
-        return work.of_exact(objective, block) <= head_start * work.of_bank(objective, block)
+        return exact_work(objective, block) <= head_start * bank_work(objective, block)
 
-    def pays(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
+    def follows_bank(self, objective: Objective, stream: Stream, method: Method, state: Any) -> bool:
         """Whether it costs less than was spent, or the method expects a gain that matters."""
-        cost, spent = work.of_exact_after(objective, stream.block), method.work(state)
+        cost, spent = exact_work_after(objective, stream.block), method.work(state)
         return cost <= spent or (cost <= _MOST_WORK * spent and method.expects_gain(state, self.tol))
 
     def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
@@ -279,9 +338,20 @@ class ExactInMemory(ExactPhase):
             state.judgement = replace(self._judge(state), decrement=float("nan"))
 
     def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
-        """The state of the main method, as if it had been trained in one pass."""
-        found, units = self.objective(state), state.path.units(state.units)
-        return main.state_at(self.solution(state), state.objective, found.penalty, stream, units)
+        """The model, from which the main method can make a state of its own."""
+        block, found = stream.block, self.objective(state)
+        return ExactModel(
+            main,
+            state.objective,
+            found.penalty,
+            self.solution(state),
+            state.path.units(state.units),
+            block.n_used,
+            block.total_weight / block.n_used,
+            curvature(state.objective, block.labels[block.used(0, WINDOW)]),
+            block.rows.dtype,
+            stream.source.frequency,
+        )
 
     def evidence(self, state: ExactState) -> dict[str, Any]:
         """The judgement, the penalty, and whether a finite optimum without a penalty was proved to exist."""
@@ -353,8 +423,8 @@ class ExactFromDisk(ExactPhase):
         coefficients = (stream.source.n_features + 1) * objective.n_free_outputs
         if coefficients > MOST_SUMMED or n_rows < ROWS_PER_COEFFICIENT * coefficients:
             return False
-        spent = work.of_reading(stream.block, n_rows) + before.method.work(before.state)
-        return work.of_exact_from_disk(objective, stream.block, n_rows) <= spent
+        spent = reading_work(stream.block, n_rows) + before.method.work(before.state)
+        return exact_work_from_disk(objective, stream.block, n_rows) <= spent
 
     def is_better(self, state: ExactState, ended: Stop, before: Trained) -> bool:
         """Whether it has converged: then its model is the minimum of the same objective, on many rows."""
@@ -370,9 +440,9 @@ class ExactFromDisk(ExactPhase):
         found, model, weight = before.method.objective(state), before.model, stream.source.total_weight
         chooses, n_rows = objective.alpha is None and has_likelihood(objective), stream.n_rows or 0
         system = System(objective if chooses else found, state.units.scaling)
-        start, strength = system.from_user(model.coef, model.intercept), found.penalty * weight
+        start, lam = system.from_user(model.coef, model.intercept), found.penalty * weight
         problem, judgement = Problem(system, system.penalties(0.0), n_rows), state.run.evaluations.judgement
-        path = SummedPath(problem, Chosen(strength, start), chooses=chooses, is_near=True)
+        path = SummedPath(problem, Chosen(lam, start), chooses=chooses, is_near=True)
         dtype, units = model.coef.dtype, state.units
         return ExactState(system, rows_of(stream), path, n_rows, n_rows, weight, dtype, start, units, judgement)
 

@@ -6,8 +6,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.measured import mean, standard_error
-from sgdone.interfaces.objective import Objective
+from sgdone.interfaces.objective import Objective, mean, standard_error
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.kernels.conjugate_vectors import make_add_scaled, make_advance, make_turn
 from sgdone.newton import EXACT
@@ -22,14 +21,14 @@ from sgdone.newton.penalty_path import (
     PenaltyPath,
     Readings,
     as_given,
-    penalty,
+    has_unit_norms,
+    lam_at,
 )
 from sgdone.newton.search import ENOUGH, MOST_STEPS, ROUNDING, SHARES
-from sgdone.rows.source import Block
 from sgdone.rows.validation_rows import ValidationRows
-from sgdone.sums.derivatives import derivatives
 from sgdone.sums.fold_rows import Curved, FoldRows, Outputs, fold_rows
 from sgdone.sums.pieces import BlockPieces
+from sgdone.sums.second_order import derivatives
 from sgdone.sums.system import contrasts
 from sgdone.sums.units import Units
 
@@ -111,25 +110,25 @@ class FoldNewton:
         self._evaluate()
         self._stale = True
 
-    def extrapolate(self, earlier: "Position", penalty: float) -> None:
+    def extrapolate(self, earlier: "Position", lam: float) -> None:
         """Move on as far again as from earlier models, where that lowers the objective; no row is read."""
-        before = self._values(penalty)
+        before = self._values(lam)
         np.subtract(self.coef, earlier.coef, out=self._step)
         np.subtract(self.scores, earlier.scores, out=self._score_step)
         np.subtract(self.intercept, earlier.intercept, out=self._step_intercept)
         self._move(np.ones(self.n_models))
         self._evaluate()
-        worse = ~(self._values(penalty) < before)
+        worse = ~(self._values(lam) < before)
         if worse.any():
             self._move(np.where(worse, -1.0, 0.0))
             self._evaluate()
 
-    def minimise(self, penalty: float, tol: float, *, last_step: bool) -> Readings:
+    def minimise(self, lam: float, tol: float, *, last_step: bool) -> Readings:
         """Minimise until the decrements are at most ``tol``; yields before each reading of the rows.
 
         Parameters
         ----------
-        penalty : float
+        lam : float
             λ.
         tol : float
             Largest decrement.
@@ -144,13 +143,13 @@ class FoldNewton:
                 yield None
                 self._measure_curvature()
                 self._measured = step == 2 or self._measured
-            yield from self._solve(penalty, tol)
+            yield from self._solve(lam, tol)
             if np.all(self.decrements <= tol):
                 if last_step:
                     self._move(np.ones(self.n_models))
                     self._evaluate()
                 return
-            if not self._search(penalty):
+            if not self._search(lam):
                 return
 
     def _of_models(self, values: Array) -> Array:
@@ -210,15 +209,15 @@ class FoldNewton:
         squares -= 2.0 * means * inverse * firsts - means**2 * together.sum(axis=0)
         self.curvature = np.ascontiguousarray(np.maximum(squares[:, : self.n_outputs], 0.0))
 
-    def _solve(self, penalty: float, tol: float) -> Readings:
+    def _solve(self, lam: float, tol: float) -> Readings:
         """−H⁻¹g with its scores, and the decrements; yields before each product."""
         turn, add_scaled, totals = make_turn(), make_add_scaled(), np.zeros((2, self._width))
         inverse, fit_intercept = self.rows.inverse, self.objective.fit_intercept
-        scale = 1.0 / np.maximum(self.curvature + penalty, _TINY)
+        scale = 1.0 / np.maximum(self.curvature + lam, _TINY)
         of_intercept = float(fit_intercept) / self._total
         self._step[:], self._step_intercept[:], self._score_step[:], self._direction[:] = 0.0, 0.0, 0.0, 0.0
         self._product[:] = 0.0
-        np.multiply(self.coef, -penalty, out=self._residual)
+        np.multiply(self.coef, -lam, out=self._residual)
         self._residual -= self._pull
         left = -float(fit_intercept) * self._pull_intercept
         reduced, moved, squares, steps, direction = (np.zeros(self._width) for _ in range(5))
@@ -226,7 +225,7 @@ class FoldNewton:
         before, decrements = np.full(self.n_models, math.inf), np.zeros(self.n_models)
         first: Array | None = None
         for _ in range(_MOST_PRODUCTS):
-            advance(steps, penalty, inverse, self._means, left, scale, *vectors, self._conditioned, reduced, moved)
+            advance(steps, lam, inverse, self._means, left, scale, *vectors, self._conditioned, reduced, moved)
             towards = of_intercept * left - moved
             now = self._of_models(reduced + towards * left)
             first = now if first is None else first
@@ -242,7 +241,7 @@ class FoldNewton:
             yield None
             arrays = self._shares, self.weights, self._outputs, scores, self._changes, totals, self._product
             self.rows.curved(Curved(self._own, direction, *arrays))
-            bent = self._of_models(totals[0] + penalty * squares)
+            bent = self._of_models(totals[0] + lam * squares)
             lengths = np.where(active & (bent > 0.0), now / np.maximum(bent, _TINY), 0.0)
             steps = self._to_columns(lengths)
             add_scaled(self._score_step, scores, steps)
@@ -253,10 +252,10 @@ class FoldNewton:
             before = now
         self.decrements = decrements
 
-    def _values(self, penalty: float) -> Array:
+    def _values(self, lam: float) -> Array:
         """The objectives."""
         squares = self._of_models(np.einsum("ij,ij->j", self.coef, self.coef))
-        return np.asarray(np.einsum("ij,ij->j", self.weights, self.losses) + 0.5 * penalty * squares)
+        return np.asarray(np.einsum("ij,ij->j", self.weights, self.losses) + 0.5 * lam * squares)
 
     def _move(self, shares: Array) -> None:
         """Move models by shares of their steps."""
@@ -270,15 +269,15 @@ class FoldNewton:
         self.intercept += self._to_columns(shares) * self._step_intercept
         self._stale = True
 
-    def _search(self, penalty: float) -> bool:
+    def _search(self, lam: float) -> bool:
         """Make the steps, halved where the objective does not decrease enough; returns whether any model moved."""
-        before, share = self._values(penalty), np.ones(self.n_models)
+        before, share = self._values(lam), np.ones(self.n_models)
         self._move(share)
         while True:
             self._evaluate()
             with np.errstate(invalid="ignore"):
                 bound = before - 2.0 * ENOUGH * share * self.decrements + ROUNDING * np.abs(before)
-                worse = ~(self._values(penalty) <= bound) & (share > 0.0)
+                worse = ~(self._values(lam) <= bound) & (share > 0.0)
             if not worse.any():
                 return bool(np.any(share > 0.0))
             shorter = np.where(worse, 0.5 * share, share)
@@ -296,8 +295,6 @@ _FIRST_SHARE = 1.0
 _ON_THE_WAY = 2
 #: Standard errors of the difference at which units are given up.
 _CLEARLY = 3.0
-#: By how much squared norms of rows may differ from 1 for these to have norm 1.
-_ROUNDING = 1e-5
 
 
 @final
@@ -341,7 +338,7 @@ class FoldPath(PenaltyPath):
         """Find the optima; yields before each reading of the rows."""
         given = self.objective.alpha
         if given is None and not self._judged.size:
-            given = penalty(FIRST) / float(self._weights.sum())
+            given = lam_at(FIRST) / float(self._weights.sum())
         own, other = _Search(self, fold_rows(self.pieces)), None
         if given is None and has_unit_norms(self.pieces.block):
             unscaled = BlockPieces(self.pieces.block, self.pieces.scaling.as_given())
@@ -368,7 +365,7 @@ class FoldPath(PenaltyPath):
         newton = FoldNewton(self.objective, chosen.rows, self._labels, self._weights[:, None], chosen.means)
         newton.start(*chosen.mean_model())
         wanted = EXACT * min(1.0, float(self._weights.sum()) / self._weights.size)
-        for _ in newton.minimise(chosen.strength, wanted, last_step=False):
+        for _ in newton.minimise(chosen.lam, wanted, last_step=False):
             yield None
             self.evaluated = newton.evaluated
         outputs = newton.n_outputs
@@ -385,7 +382,7 @@ class FoldPath(PenaltyPath):
         model = np.vstack([coef, intercept])
         if basis is not None:
             model = model @ basis
-        return Optimum(model, chosen.strength, chosen.losses, decrement, self._judged if chosen.losses.size else None)
+        return Optimum(model, chosen.lam, chosen.losses, decrement, self._judged if chosen.losses.size else None)
 
     def new_models(self, rows: FoldRows, means: Array) -> FoldNewton:
         """Fold models that predict a constant."""
@@ -415,7 +412,7 @@ class _Search:
 
     def __init__(self, path: FoldPath, rows: FoldRows, *, in_given_units: bool = False) -> None:
         self.path, self.rows, self.in_given_units = path, rows, in_given_units
-        self.grid, self.losses, self.loss, self.strength = PenaltyGrid(), np.empty(0), math.inf, math.nan
+        self.grid, self.losses, self.loss, self.lam = PenaltyGrid(), np.empty(0), math.inf, math.nan
 
     def mean_model(self) -> tuple[Array, Array]:
         """Means of the coefficients and intercepts of the best fold models."""
@@ -438,7 +435,7 @@ class _Search:
         if rival is not None:
             first = self._start_from(rival)
         else:
-            yield from self.newton.minimise(penalty(first + _ON_THE_WAY), math.inf, last_step=True)
+            yield from self.newton.minimise(lam_at(first + _ON_THE_WAY), math.inf, last_step=True)
         self.grid, begin = PenaltyGrid(), [first - 1, first] if rival is None else [first]
         known = dict[int, Position]()
         while (k := begin.pop() if begin else self.grid.next()) is not None:
@@ -446,17 +443,17 @@ class _Search:
             if nearest is not None:
                 self.newton.return_to(known[nearest])
                 if 2 * nearest - k in known:
-                    self.newton.extrapolate(known[2 * nearest - k], penalty(k))
-            for _ in self._at(k, penalty(k)):
+                    self.newton.extrapolate(known[2 * nearest - k], lam_at(k))
+            for _ in self._at(k, lam_at(k)):
                 yield None
                 if rival is not None and self._clearly_loses(rival):
                     return
             known = {other: known[other] for other in known if other == self.grid.best or abs(other - k) == 1}
             known[k] = self.newton.position() if k != self.grid.best else self.best
 
-    def _at(self, k: int, strength: float) -> Readings:
+    def _at(self, k: int, lam: float) -> Readings:
         """The fold models at a penalty, and their losses."""
-        for _ in self.newton.minimise(strength, _NEAR, last_step=True):
+        for _ in self.newton.minimise(lam, _NEAR, last_step=True):
             yield None
             self.path.evaluated = self.newton.evaluated
         if not np.isfinite(self.newton.evaluated.loss):
@@ -465,17 +462,17 @@ class _Search:
         loss = self.path.weigh(losses)[0] if losses.size else math.nan
         self.grid.record(k, loss)
         if self.grid.best == k:
-            self.losses, self.loss, self.strength, self.best = losses, loss, strength, self.newton.position()
+            self.losses, self.loss, self.lam, self.best = losses, loss, lam, self.newton.position()
             self.path.offer(self)
-        self._set_ends(k, strength)
+        self._set_ends(k, lam)
 
-    def _set_ends(self, k: int, strength: float) -> None:
+    def _set_ends(self, k: int, lam: float) -> None:
         """Set the ends of the grid: neither larger penalties nor tiny ones make a difference to the model."""
         newton = self.newton
         curvature = newton.curvature.max(axis=1)
         largest = max(float(curvature.max(initial=0.0)), np.finfo(np.float64).tiny)
         self.grid.lowest = 2.0 * math.log10(NO_PENALTY * largest)
-        if np.all(np.abs(newton.coef) <= NO_COEFFICIENT / np.sqrt(curvature + strength)[:, None]):
+        if np.all(np.abs(newton.coef) <= NO_COEFFICIENT / np.sqrt(curvature + lam)[:, None]):
             self.grid.highest = min(self.grid.highest, k)
 
     def _clearly_loses(self, rival: "_Search") -> bool:
@@ -491,7 +488,7 @@ class _Search:
         coef = rival.best.coef * ratio[:, None]
         self.newton.return_to(Position(coef, rival.best.intercept, rival.best.scores))
         theirs, ours = float(np.vdot(rival.best.coef, rival.best.coef)), float(np.vdot(coef, coef))
-        return round(2.0 * math.log10(rival.strength * max(theirs, 1e-300) / max(ours, 1e-300)))
+        return round(2.0 * math.log10(rival.lam * max(theirs, 1e-300) / max(ours, 1e-300)))
 
     def _measure(self) -> tuple[Array, float]:
         """Means of the scaled columns, and the mean squared norm of rows."""
@@ -502,17 +499,6 @@ class _Search:
         self.rows.adds(weights[:, None], found[1], squared=True)
         inverse = self.rows.inverse
         return found[0, :, 0] * inverse / total, float((found[1, :, 0] * inverse**2).sum()) / total
-
-
-def has_unit_norms(block: Block) -> bool:
-    """Whether the rows are sparse and all have norm 1, except empty ones."""
-    if not block.rows.is_sparse:
-        return False
-    matrix = block.rows.whole()
-    values = np.append(matrix.data.astype(np.float64) ** 2, 0.0)
-    lengths = np.diff(matrix.indptr)
-    norms = np.add.reduceat(values, matrix.indptr[:-1])[lengths > 0]
-    return bool(norms.size and np.all(np.abs(norms - 1.0) <= _ROUNDING))
 
 
 def _folds_with_all_classes(objective: Objective, folds: NDArray[np.uint8], labels: Array) -> NDArray[np.uint8]:

@@ -5,15 +5,20 @@ target, the coefficients at a penalty λ are U(c/(s + λ)).
 """
 
 import math
-from typing import final
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.linalg import eigh
 
-from sgdone.interfaces.measured import means
-from sgdone.newton.leave_one_out import ALONE
+from sgdone.interfaces.objective import means
+from sgdone.kernels.csr_gram import make_add_products
+from sgdone.machine.threads import mapped
+from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.newton.penalty_path import (
+    ALONE,
     FIRST,
     LARGEST,
     NO_COEFFICIENT,
@@ -23,14 +28,111 @@ from sgdone.newton.penalty_path import (
     PenaltyGrid,
     PenaltyPath,
     Readings,
-    penalty,
+    lam_at,
 )
 from sgdone.rows.rows import Scaling
-from sgdone.sums.gram import Gram, gram, in_units
-from sgdone.sums.pieces import PIECE, BlockPieces
+from sgdone.rows.source import Block
+from sgdone.sums.pieces import PIECE, BlockPieces, pieces_of
+from sgdone.sums.row_sum import merged
 from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True)
+class Gram:
+    """Σv, weighted means and Σv(x − means)(x − means)ᵀ of the columns and, last, the targets.
+
+    Without centring the means are 0. Merging is that of Chan, Golub & LeVeque (1983).
+    """
+
+    weight: float
+    means: Array
+    products: Array
+
+    def merge(self, other: "Gram") -> "Gram":
+        """The sums over the rows of both."""
+        weight = self.weight + other.weight
+        apart = other.means - self.means
+        products = self.products + other.products
+        products += np.outer(apart, apart * (self.weight * other.weight / weight))
+        return Gram(weight, self.means + apart * (other.weight / weight), products)
+
+
+def gram(block: Block, *, centred: bool, frequency: float = 1.0, threads: int = 1) -> Gram:
+    """The sums over all rows of positive weight of a block's matrix.
+
+    Examples
+    --------
+    >>> from sgdone.rows import ArraySource
+    >>> X, y = np.array([[1.0], [3.0]]), np.array([5.0, 9.0])
+    >>> block = next(ArraySource(X, y).blocks(np.random.default_rng(0)))
+    >>> gram(block, centred=True).products
+    array([[2., 4.],
+           [4., 8.]])
+    """
+
+    def one(piece: tuple[Any, Array, Array]) -> Gram:
+        part, labels, weights = piece
+        return _piece(part, labels, frequency * weights, centred)
+
+    return merged(mapped(one, pieces_of(block), threads if block.n_used > PIECE else 1))
+
+
+def _piece(part: Any, labels: Array, weights: Array, centred: bool) -> Gram:
+    total = float(weights.sum())
+    if isinstance(part, MixedMatrix):
+        return _mixed_piece(part, labels, weights, centred)
+    if not isinstance(part, np.ndarray):
+        return _sparse_piece(part, labels, weights, total, centred)
+    rows = np.empty((part.shape[0], part.shape[1] + 1))
+    rows[:, :-1], rows[:, -1] = part, labels
+    means = np.zeros(rows.shape[1])
+    if centred:
+        means = weights @ rows / total
+        rows -= means
+    if np.any(weights != 1.0):
+        rows *= np.sqrt(weights)[:, None]
+    return Gram(total, means, rows.T @ rows)
+
+
+def _mixed_piece(part: MixedMatrix, labels: Array, weights: Array, centred: bool) -> Gram:
+    """Products of dense columns and targets, of sparse columns, and of both; columns in the order of ``part``."""
+    numbers, entries = (_piece(of_columns, labels, weights, centred) for of_columns in (part.dense, part.sparse))
+    d, width = part.n_dense, part.shape[1]
+    apart = weights[:, None] * (part.dense - numbers.means[:d])
+    products = np.empty((width + 1, width + 1))
+    dense, others = np.append(np.arange(d), width), np.arange(d, width + 1)
+    products[np.ix_(others, others)], products[np.ix_(dense, dense)] = entries.products, numbers.products
+    # Deviations sum to 0: those of the sparse columns from their means need not be taken.
+    products[d:width, :d] = part.sparse.T @ apart
+    products[:d, d:width] = products[d:width, :d].T
+    return Gram(numbers.weight, np.append(numbers.means[:d], entries.means), products)
+
+
+def _sparse_piece(part: sparse.csr_array, labels: Array, weights: Array, total: float, centred: bool) -> Gram:
+    """Products of the rows as they are; the means are subtracted afterwards."""
+    width = part.shape[1]
+    types = " ".join(str(array.dtype) for array in (part.data, part.indices, part.indptr))
+    found = np.zeros((width + 1, width + 1, 1))
+    make_add_products(types)(part.data, part.indices, part.indptr, weights[:, None].copy(), found)
+    products = found[:, :, 0]
+    sums = np.append(products[width, :width], weights @ labels)
+    products[width, :width] = products[:width, width] = part.T @ (weights * labels)
+    products[width, width] = weights @ (labels * labels)
+    if not centred:
+        return Gram(total, np.zeros(width + 1), products)
+    means = sums / total
+    return Gram(total, means, products - np.outer(sums, means))
+
+
+def in_units(found: Gram, scaling: Scaling) -> tuple[Array, Array, float]:
+    """Products of the scaled columns, with the target, and of the target with itself."""
+    inverse = 1.0 / scaling.scale
+    columns = found.products[:-1, :-1] * inverse[:, None] * inverse
+    return columns, found.products[:-1, -1] * inverse, float(found.products[-1, -1])
+
 
 #: With more rows than one piece has, and as many for each column, generalised cross-validation chooses the same penalty
 #: as leaving out rows does, and needs no second pass.
@@ -77,25 +179,25 @@ class RidgePath(PenaltyPath):
         spectrum = _Spectrum(values[known], vectors, vectors.T @ targets, energy, found, objective.fit_intercept)
         self.grid.lowest = 2.0 * math.log10(NO_PENALTY * largest) if known.any() else FIRST
         given = None if objective.alpha is None else objective.alpha * found.weight
-        strengths = self._strengths(spectrum) if given is None else np.array([given])
-        rss = spectrum.residual_sums(strengths)
+        lams = self._lams(spectrum) if given is None else np.array([given])
+        rss = spectrum.residual_sums(lams)
         losses = None
         if not self._one_pass and (rows.n_rows <= PIECE or rows.n_rows < _ROWS_PER_COLUMN * rows.n_features):
-            self._choose(spectrum, found, strengths, spectrum.generalised(strengths, rss), None)
+            self._choose(spectrum, found, lams, spectrum.generalised(lams, rss), None)
             self.evaluated = _evaluated(float(rss.min()) / found.weight)
             yield None
-            losses = self._leave_one_out(spectrum, strengths)
-        scores = spectrum.generalised(strengths, rss) if losses is None else self._means(losses)
-        place = self._choose(spectrum, found, strengths, scores, losses)
+            losses = self._leave_one_out(spectrum, lams)
+        scores = spectrum.generalised(lams, rss) if losses is None else self._means(losses)
+        place = self._choose(spectrum, found, lams, scores, losses)
         self.evaluated = _evaluated(float(rss[place]) / found.weight)
 
-    def _choose(self, spectrum: "_Spectrum", sums: Gram, strengths: Array, scores: Array, losses: Array | None) -> int:
+    def _choose(self, spectrum: "_Spectrum", sums: Gram, lams: Array, scores: Array, losses: Array | None) -> int:
         """The place of the penalty with the least score."""
-        for strength, score in zip(strengths.tolist(), scores.tolist(), strict=True):
-            self.grid.record(round(2.0 * math.log10(strength)) if self.objective.alpha is None else 0, score)
-        place = int(np.lexsort((-strengths, np.where(np.isnan(scores), np.inf, scores)))[0])
-        strength, own = float(strengths[place]), np.empty(0) if losses is None else losses[:, place]
-        self._best = Optimum(spectrum.model(strength, sums, self.pieces.scaling), strength, own, 0.0)
+        for lam, score in zip(lams.tolist(), scores.tolist(), strict=True):
+            self.grid.record(round(2.0 * math.log10(lam)) if self.objective.alpha is None else 0, score)
+        place = int(np.lexsort((-lams, np.where(np.isnan(scores), np.inf, scores)))[0])
+        lam, own = float(lams[place]), np.empty(0) if losses is None else losses[:, place]
+        self._best = Optimum(spectrum.model(lam, sums, self.pieces.scaling), lam, own, 0.0)
         self._loss = float(scores[place])
         return place
 
@@ -103,20 +205,20 @@ class RidgePath(PenaltyPath):
         """Always true: least squares has a finite optimum."""
         return True
 
-    def _strengths(self, spectrum: "_Spectrum") -> Array:
+    def _lams(self, spectrum: "_Spectrum") -> Array:
         """All penalties between the ends: evaluating one costs little."""
-        strengths = [penalty(k) for k in range(math.ceil(self.grid.lowest), LARGEST)]
-        found = np.array(strengths)
+        lams = [lam_at(k) for k in range(math.ceil(self.grid.lowest), LARGEST)]
+        found = np.array(lams)
         varying = np.flatnonzero(np.logical_not(spectrum.is_constant(found)))
         # One penalty at least, and one at which nothing is left of the coefficients.
         last = int(varying[-1]) + 2 if varying.size else max(1, round(FIRST - math.ceil(self.grid.lowest)) + 1)
         self.grid.highest = math.ceil(self.grid.lowest) + min(last, len(found)) - 1
         return found[:last]
 
-    def _leave_one_out(self, spectrum: "_Spectrum", strengths: Array) -> Array:
+    def _leave_one_out(self, spectrum: "_Spectrum", lams: Array) -> Array:
         """Losses of rows (rows) left out, at penalties (columns): exact."""
         parts = []
-        inverse = 1.0 / (spectrum.values[:, None] + strengths)
+        inverse = 1.0 / (spectrum.values[:, None] + lams)
         shape = spectrum.vectors.shape
         turn = np.zeros((shape[0] + 1, shape[1] + 1))
         turn[:-1, :-1], turn[-1, -1] = spectrum.vectors, 1.0
@@ -155,30 +257,30 @@ class _Spectrum:
         #: Leverage of every row through the intercept.
         self.of_intercept = 1.0 / sums.weight if fit_intercept else 0.0
 
-    def residual_sums(self, strengths: Array) -> Array:
+    def residual_sums(self, lams: Array) -> Array:
         """Σv(y − ŷ)² at each penalty."""
         # Unexplained squares plus those that the penalty leaves: not a difference of large numbers.
         squares = self.targets**2 / self.values
         unexplained = self._energy - squares.sum()
         unexplained = unexplained if unexplained > _ROUNDING * self._energy else 0.0
-        shares = strengths / (self.values[:, None] + strengths)
+        shares = lams / (self.values[:, None] + lams)
         return np.asarray(unexplained + (squares[:, None] * shares**2).sum(axis=0))
 
-    def freedom_left(self, strengths: Array) -> Array:
+    def freedom_left(self, lams: Array) -> Array:
         """Σv less the degrees of freedom at each penalty."""
-        left = (strengths / (self.values[:, None] + strengths)).sum(axis=0)
+        left = (lams / (self.values[:, None] + lams)).sum(axis=0)
         whole = self._weight - float(self._fit_intercept) - self.values.size
         return np.asarray(left + (whole if whole > _ROUNDING * self._weight else 0.0))
 
-    def generalised(self, strengths: Array, rss: Array) -> Array:
+    def generalised(self, lams: Array, rss: Array) -> Array:
         """Generalised cross-validation (Golub, Heath & Wahba 1979): half the mean squared error of new rows."""
-        left = np.maximum(self.freedom_left(strengths), np.finfo(np.float64).tiny)
+        left = np.maximum(self.freedom_left(lams), np.finfo(np.float64).tiny)
         return np.asarray(0.5 * self._weight * rss / left**2)
 
-    def is_constant(self, strengths: Array) -> Array:
+    def is_constant(self, lams: Array) -> Array:
         """Whether all coefficients are below 0.01 standard errors."""
-        shrunk = self.values[:, None] + strengths
-        variance = self.residual_sums(strengths) / max(self._weight, 1.0)
+        shrunk = self.values[:, None] + lams
+        variance = self.residual_sums(lams) / max(self._weight, 1.0)
         coefficients = np.abs(self.vectors @ (self.targets[:, None] / shrunk))
         errors = np.sqrt((self.vectors**2) @ (1.0 / shrunk) * variance)
         return np.asarray(np.all(coefficients <= NO_COEFFICIENT * errors, axis=0))
@@ -188,8 +290,8 @@ class _Spectrum:
         origin = 0.0 if scaling.shift is None else scaling.shift
         return np.asarray((self._means[:-1] - origin) / scaling.scale if self._fit_intercept else 0.0 * scaling.scale)
 
-    def model(self, strength: float, sums: Gram, scaling: Scaling) -> Array:
+    def model(self, lam: float, sums: Gram, scaling: Scaling) -> Array:
         """Coefficients in scaled units, and the intercept."""
-        coef = self.vectors @ (self.targets / (self.values + strength))
+        coef = self.vectors @ (self.targets / (self.values + lam))
         intercept = self.mean_target - float(self.centre(scaling) @ coef)
         return np.append(coef, intercept if self._fit_intercept else 0.0)[:, None]

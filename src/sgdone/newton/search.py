@@ -57,9 +57,9 @@ class Problem:
     n_rows: int
     least_dispersion: float = 0.0
 
-    def penalised(self, strength: float) -> "Problem":
+    def penalised(self, lam: float) -> "Problem":
         """The problem with another penalty."""
-        return replace(self, penalties=self.system.penalties(strength))
+        return replace(self, penalties=self.system.penalties(lam))
 
     def second_order(self, model: Array, curvature: Curvature) -> SecondOrderAt:
         """The sum to request at a model."""

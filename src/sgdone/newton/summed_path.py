@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 Choice = Generator[RowSum, Any, "Chosen"]
 
 #: Penalties that are compared, in rows: features have the variance 1.
-STRENGTHS = 10.0 ** (np.arange(-6, 9) / 2.0)
+LAMS = 10.0 ** (np.arange(-6, 9) / 2.0)
 #: Rows for each coefficient: with fewer, the penalty matters, and only a path of penalties finds the best.
 ROWS_PER_COEFFICIENT = 50
 #: Conjugate gradients: residual relative to the gradient, that of rough searches, and products after which a direction
@@ -58,7 +58,7 @@ class Chosen:
 
     Parameters
     ----------
-    strength : float
+    lam : float
         λ of Σvℓ + ½λ‖w‖².
     start : ndarray
         The model that a search at this penalty starts from.
@@ -66,7 +66,7 @@ class Chosen:
         Progress of that search, over all rows or those without the validation rows.
     """
 
-    strength: float
+    lam: float
     start: Array
     position: Position = field(default_factory=Position)
 
@@ -76,9 +76,9 @@ class Chosen:
         found = self.position.model
         return self.start if found is None else found
 
-    def move(self, strength: float, start: Array, position: Position | None = None) -> None:
+    def move(self, lam: float, start: Array, position: Position | None = None) -> None:
         """Continue with another penalty."""
-        self.strength, self.start, self.position = strength, start, position or Position()
+        self.lam, self.start, self.position = lam, start, position or Position()
 
 
 @final
@@ -134,21 +134,21 @@ class SummedPath(PenaltyPath):
             sums: SecondOrder = yield SecondOrderAt(self._problem.system, chosen.start)
             known = sums
             if self._chooses:
-                chosen.strength = best_strength(self._problem.system, sums, chosen.start)
+                chosen.lam = best_lam(self._problem.system, sums, chosen.start)
         elif self._chooses:
             yield from choose(self._problem, chosen, self._unit, self._key)
-        problem = self._problem.penalised(chosen.strength)
+        problem = self._problem.penalised(chosen.lam)
         self.found = yield from minimise(problem, chosen.model, EXACT, self.position, known)
         if not self._is_near:
-            self.is_separated = yield from separates(problem, self.found, chosen.strength)
+            self.is_separated = yield from separates(problem, self.found, chosen.lam)
 
     @property
     def best(self) -> Optimum:
         """The model so far."""
         found, model = self.found, self.position.model
         if found is not None:
-            return Optimum(found.model, self._chosen.strength, np.empty(0), found.decrement)
-        return Optimum(self._chosen.model if model is None else model, self._chosen.strength, np.empty(0), np.nan)
+            return Optimum(found.model, self._chosen.lam, np.empty(0), found.decrement)
+        return Optimum(self._chosen.model if model is None else model, self._chosen.lam, np.empty(0), np.nan)
 
     @property
     def training_loss(self) -> float:
@@ -168,7 +168,7 @@ def has_likelihood(objective: Objective) -> bool:
     return objective.loss.probabilistic or (objective.is_regression and objective.loss.quadratic)
 
 
-def best_strength(system: System, sums: SecondOrder, model: Array) -> float:
+def best_lam(system: System, sums: SecondOrder, model: Array) -> float:
     """The penalty with the least expected loss of new rows, from the sums at a model near the optima.
 
     To second order the loss at the optimum of a penalty λ is L + gᵀd + dᵀHd/2 with d = −(H + Λ)⁻¹(g + Λw), and new rows
@@ -177,8 +177,8 @@ def best_strength(system: System, sums: SecondOrder, model: Array) -> float:
     """
     unit = sums.dispersion(system.objective)
     best, least = 0.0, np.inf
-    for strength in unit * STRENGTHS:
-        own = system.penalties(float(strength))
+    for lam in unit * LAMS:
+        own = system.penalties(float(lam))
         factors = Factors.of(sums.curvature, own, model.shape[1])
         step = factors.solve(-Point.of(sums, model, own).gradient)
         flat = step.T.ravel()
@@ -187,7 +187,7 @@ def best_strength(system: System, sums: SecondOrder, model: Array) -> float:
         inverse[factors.fixed, :] = inverse[:, factors.fixed] = 0.0
         expected = change + unit * float(np.vdot(inverse, sums.curvature))
         if expected < least:
-            best, least = float(strength), expected
+            best, least = float(lam), expected
     return best
 
 
@@ -203,7 +203,7 @@ def minimise(
     return newton.minimise(problem, start, tol, directions, known=known, position=position)
 
 
-def separates(problem: Problem, found: Minimum, strength: float) -> Generator[RowSum, Any, bool]:
+def separates(problem: Problem, found: Minimum, lam: float) -> Generator[RowSum, Any, bool]:
     """Whether a model with a smaller penalty is found that classifies all rows without error.
 
     Tested only for two classes, few coefficients, and a minimum that is wrong about few rows: it takes some rounds.
@@ -214,9 +214,9 @@ def separates(problem: Problem, found: Minimum, strength: float) -> Generator[Ro
         return False
     misses, model = found.at.sums.misses, found.model
     for share in _SMALLER_PENALTIES:
-        if misses == 0 or not misses <= _FEW_MISSES * problem.n_rows or strength == 0:
+        if misses == 0 or not misses <= _FEW_MISSES * problem.n_rows or lam == 0:
             break
-        nearer: Minimum = yield from minimise(problem.penalised(share * strength), model, _ROUGH)
+        nearer: Minimum = yield from minimise(problem.penalised(share * lam), model, _ROUGH)
         misses, model = nearer.at.sums.misses, nearer.model
     return bool(misses == 0)
 
@@ -243,12 +243,12 @@ def choose(problem: Problem, chosen: Chosen, unit: float, key: int) -> Choice:
 
 
 def _by_degrees_of_freedom(problem: Problem, chosen: Chosen) -> Choice:
-    """The penalty that `best_strength` finds at its own optimum."""
+    """The penalty that `best_lam` finds at its own optimum."""
     for _ in range(_MOST_CHOICES):
-        before = chosen.strength
+        before = chosen.lam
         found: Minimum = yield from minimise(problem.penalised(before), chosen.start, _ROUGH, chosen.position)
-        chosen.move(best_strength(problem.system, found.at.sums, found.at.model), found.model)
-        if chosen.strength == before:
+        chosen.move(best_lam(problem.system, found.at.sums, found.at.model), found.model)
+        if chosen.lam == before:
             break
     return chosen
 
@@ -259,7 +259,7 @@ def _by_validation(problem: Problem, chosen: Chosen, unit: float, key: int) -> C
     Powers of ten first, then half powers next to the best, and the lowest point of a parabola through these. Penalties
     that are compared with each other are tried in the same rounds.
     """
-    first, start = chosen.strength, chosen.start
+    first, start = chosen.lam, chosen.start
     tried = _Tried(problem, chosen, unit, key)
     middle = 2 * int(np.clip(round(np.log10(first / unit)), _LEAST, _MOST))
     if not (yield from tried.add([middle + 2 * step for step in _FIRST])):
@@ -276,7 +276,7 @@ def _by_validation(problem: Problem, chosen: Chosen, unit: float, key: int) -> C
         else:
             break
     yield from tried.add([tried.best - 1, tried.best + 1])
-    chosen.move(tried.strength(tried.best + _vertex(losses, tried.best)), tried.optima[tried.best])
+    chosen.move(tried.lam(tried.best + _vertex(losses, tried.best)), tried.optima[tried.best])
     return chosen
 
 
@@ -296,7 +296,7 @@ class _Tried:
         """The penalty with the least loss."""
         return min(self.losses, key=self.losses.__getitem__)
 
-    def strength(self, half: float) -> float:
+    def lam(self, half: float) -> float:
         """λ of a penalty."""
         return float(self._unit * 10.0 ** (half / 2))
 
@@ -305,7 +305,7 @@ class _Tried:
         halves = [half for half in halves if 2 * _LEAST <= half <= 2 * _MOST and half not in self.losses]
         positions = [Position() for _ in halves]
         if not self.optima:
-            self._chosen.move(self.strength(halves[0]), self._start, positions[0])
+            self._chosen.move(self.lam(halves[0]), self._start, positions[0])
         models = yield from together(list(map(self._optimum, halves, positions)))
         if models[0] is None:
             return False
@@ -315,14 +315,14 @@ class _Tried:
             return False
         self.losses |= dict(zip(halves, found.values[:-1].tolist(), strict=True))
         self.optima |= dict(zip(halves, models, strict=True))
-        self._chosen.move(self.strength(self.best), self.optima[self.best])
+        self._chosen.move(self.lam(self.best), self.optima[self.best])
         return True
 
     def _optimum(self, half: int, position: Position) -> Generator[RowSum, Any, Array | None]:
         """The optimum of the rows without the validation rows; None if there are no such rows."""
         nearest = min(self.optima, key=lambda other: abs(other - half), default=None)
         start = self._start if nearest is None else self.optima[nearest]
-        search = minimise(self._problem.penalised(self.strength(half)), start, self._tol, position)
+        search = minimise(self._problem.penalised(self.lam(half)), start, self._tol, position)
         value = None
         while True:
             try:

@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model, Progress
-from sgdone.interfaces.stop import Status
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import Progress, Status, StopRule
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
 from sgdone.papers.tables import Array, Points

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
-from sgdone.interfaces.stop import Stop
+from sgdone.interfaces.stop_rule import Stop
 from sgdone.machine import interruption
 from sgdone.run.trace import Trace
 

@@ -3,25 +3,22 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from sgdone.interfaces.method import Method, Report, Trained
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model, Pause, Progress, Turn
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.method import Method, Report, Trained, check_needs
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import Pause, Progress, Status, Stop, StopRule, Turn, Watch
 from sgdone.machine import interruption
+from sgdone.rows.rows import Rows
 from sgdone.rows.source import Block, Source, check_rows
 from sgdone.rows.stream import Stream
-from sgdone.run.active_rule import ActiveRule
-from sgdone.run.advice import divergence_reason, with_advice
 from sgdone.run.checkpoints import Checkpoints, Snapshot
-from sgdone.run.needs import check_needs
 from sgdone.run.trace import Trace, TraceRow
-from sgdone.run.verdict import Verdict
+from sgdone.run.verdict import Verdict, divergence_reason, with_advice
 from sgdone.steps.step_size import StepSize
+from sgdone.stopping.budget import MaxPasses
 
 #: Called after each chunk of rows; a returned text stops the run.
 Hook = Callable[[Progress], str | None]
@@ -183,6 +180,89 @@ def run(
             trained.append(phase)
     assert best is not None
     return loop.result(best, automatic_step=step is None)
+
+
+@final
+class ActiveRule:
+    """A rule with its state.
+
+    Parameters
+    ----------
+    rule : StopRule
+        The user's rule. One that may never fire gets a budget of 100 passes, unless the rows are part of a stream.
+    stream : Stream
+        Where rows are held out for the rule.
+    state : Any
+        The state that another run left; None starts the rule.
+    bounded : bool
+        Whether the method is certain to end by itself.
+    passes_before : int
+        Passes of earlier phases, which the budget of 100 passes does not count.
+    """
+
+    def __init__(
+        self, rule: StopRule, stream: Stream, state: Any = None, *, bounded: bool = False, passes_before: int = 0
+    ) -> None:
+        self._has_budget = not (bounded or rule.bounded or stream.source.part_of_stream)
+        self.rule = rule | _Safeguard(MaxPasses(100 + passes_before)) if self._has_budget else rule
+        if state is None:
+            self.state = self.rule.start(stream.n_rows)
+            self._hold_out(stream)
+        elif self._has_budget:
+            self.state = self.rule.start(stream.n_rows)
+            self.state.states[0] = state
+        else:
+            self.state = state
+
+    def _hold_out(self, stream: Stream) -> None:
+        if self.rule.hold_out:
+            held = stream.hold_out(self.rule.hold_out)
+            check_rows(stream.block, held.rows)
+            self.rule.validate_on(self.state, held.X, held.labels)
+
+    @property
+    def own_state(self) -> Any:
+        """The state of the user's rule."""
+        return self.state.states[0] if self._has_budget else self.state
+
+    def next_pause(self) -> Pause:
+        """The next point at which the rule must be called."""
+        return self.rule.next_pause(self.state)
+
+    def watches(self, rows: Rows) -> tuple[Watch, ...]:
+        """Checks that the loop must make at every sample."""
+        return self.rule.watches(self.state, rows)
+
+    def observe(self, progress: Progress) -> Stop | None:
+        """The reason to stop, if there is one."""
+        return self.rule.observe(self.state, progress)
+
+
+@final
+@dataclass(frozen=True)
+class _Safeguard(StopRule):
+    """A budget that the user did not give: it is mentioned only when it is spent."""
+
+    budget: MaxPasses
+    label: ClassVar[str] = ""
+    bounded: ClassVar[bool] = True
+    is_budget: ClassVar[bool] = True
+
+    def start(self, n_rows: int | None) -> int | None:
+        """State of the budget."""
+        return self.budget.start(n_rows)
+
+    def next_pause(self, state: int | None) -> Pause:
+        """Next pause of the budget."""
+        return self.budget.next_pause(state)
+
+    def observe(self, state: int | None, progress: Progress) -> Stop | None:
+        """Reason to stop, once the budget is spent."""
+        return self.budget.observe(state, progress)
+
+    def describe(self, state: int | None, progress: Progress) -> str:
+        """Empty description, because the user did not give the budget."""
+        return ""
 
 
 @final
@@ -459,7 +539,7 @@ class TrainingLoop:
         return self._interrupted()
 
     def _next_pause(self, rule: ActiveRule) -> Pause:
-        """Where the rule must be called, in rows of the stream."""
+        """Next pause of the rule, in rows of the stream."""
         pause = rule.next_pause()
         return replace(pause, rows_read=pause.rows_read - self._rows_before) if self._rows_before else pause
 

@@ -1,9 +1,19 @@
-"""How a fit ended, as text and as numbers."""
+"""How a fit ended, and advice about what to do next, from the course of the run."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final
 
-from sgdone.interfaces.stop import Status
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.interfaces.method import Method, Report
+from sgdone.interfaces.objective import Objective, mean, standard_error
+from sgdone.interfaces.stop_rule import Status, Stop
+from sgdone.rows.spread import FAR, Spread
+from sgdone.rows.stream import Stream
+from sgdone.run.trace import Trace
+from sgdone.steps.step_size import PRELIMINARY_ROWS
+from sgdone.sums.system import Z_CONSTANT, best_constant, is_worse_than_constant
 
 #: Statuses from best to worst, for a verdict over several classes.
 _SEVERITY = list(Status)
@@ -95,3 +105,213 @@ class Verdict:
             worst.streamed,
             worst.finish_passes,
         )
+
+
+#: Rows on which accuracy and loss are compared with those of a constant prediction; fewer than the last say nothing.
+_ACCURACY_ROWS, _LOSS_ROWS, _FEWEST_ROWS = 4096, 512, 20
+#: A column that differs by this factor from the median column is named if the model is worse than a constant: steps
+#: depend on squares, which then differ by a factor of 1000.
+_DIFFERENT_SCALE = 30.0
+
+
+def divergence_reason(report: Report) -> str:
+    """Reason of a divergence, with the step size."""
+    size = f" at step size {report.step_size:.3g}" if np.isfinite(report.step_size) else ""
+    return f"a prediction or a step exceeded the largest float{size}; the last finite weights are kept"
+
+
+def with_advice(
+    ended: Stop, method: Method, state: Any, trace: Trace, stream: Stream, pass_loss: float, automatic_step: bool
+) -> Stop:
+    """Add advice to the end of a run; an end that looks like convergence but cannot be trusted becomes a stall."""
+    if ended.status is Status.DIVERGED:
+        return replace(ended, advice=_smaller_steps(method, stream, automatic_step))
+    if ended.status in (Status.INTERRUPTED, Status.STOPPED):
+        again = "fit again with warm_start=True."
+        go_on = f"F{again[1:]}" if method.needs.all_rows else f"Continue with partial_fit, or {again}"
+        return replace(ended, advice=ended.advice or go_on)
+    if method.offers.any_scales or not len(trace):
+        return ended
+    first_pass = trace[-1].passes < 1
+    if first_pass and ended.status is not Status.CONVERGED:
+        return ended
+    lost = _lost_to_constant(method, state, stream, trace, first_pass=first_pass)
+    if first_pass and not lost:
+        return ended
+    worse = not first_pass and _is_worse_than_zero(method, state, trace, pass_loss)
+    spread = _spread(method, stream, _DIFFERENT_SCALE if lost or worse else FAR)
+    default = "LinearRegressor" if method.objective(state).is_regression else "LinearClassifier"
+    if lost or spread or worse:
+        # A loss that no longer improves says nothing about columns whose weights have hardly moved.
+        doubtful = ended.status is Status.CONVERGED and (ended.assumes_scaled or lost is not None)
+        what = lost.advice(spread, worse, default) if lost else _scale_columns(spread, worse, default)
+        evidence = ended.evidence | (lost.evidence() if lost else {})
+        status = Status.STALLED if doubtful else ended.status
+        return replace(ended, status=status, evidence=evidence, advice=what)
+    if ended.status is Status.BUDGET_SPENT and ended.rule:
+        still_falling = _still_falling(trace, stream.n_rows or 1)
+        return replace(ended, advice=" ".join(filter(None, (still_falling, ended.advice))))
+    return ended
+
+
+def _spread(method: Method, stream: Stream, far: float = FAR) -> str:
+    """Columns whose scale differs from the others by a factor, as text; empty for a method that can cope with it."""
+    if method.offers.any_scales:
+        return ""
+    block = stream.block
+    spread = Spread.of(block.rows, block.used(0, block.order.size)[:PRELIMINARY_ROWS], far)
+    return "" if spread is None else spread.in_words(stream.source.feature_names)
+
+
+def _smaller_steps(method: Method, stream: Stream, automatic_step: bool) -> str:
+    """Advice against divergence: options that were not tried yet."""
+    spread = _spread(method, stream)
+    options = [] if automatic_step else ['step="auto"', "a smaller step"]
+    # Only implicit steps need a loss that is convex.
+    options += [] if method.needs.convex_loss else ['solver="aisgd" (stable at any step size)']
+    use = f"use {', '.join(options)}, or " if options else ""
+    cause = f" ({spread})" if spread else ""
+    return f"The steps are too large for rows of this size{cause}: {use}scale the features."
+
+
+def _scale_columns(spread: str, worse: bool, default: str) -> str:
+    """Advice about columns of different scales, and their effect."""
+    found = "The predictions during the last pass were worse than predicting 0 for every row: " if worse else ""
+    if not spread:
+        return f"{found}use a smaller step, or check that the features have to do with the labels."
+    found = found or "The scales of columns differ: "
+    return (
+        f"{found}{spread}, and steps that suit the largest columns hardly move the others. Standardise the features, "
+        f"or use {default}, which scales them itself."
+    )
+
+
+def _is_worse_than_zero(method: Method, state: Any, trace: Trace, pass_loss: float) -> bool:
+    """Whether the latest progressive loss exceeds that of predicting zero (classification only)."""
+    objective = method.objective(state)
+    if objective.task != "classification":
+        return False
+    loss = objective.loss
+    at_zero = loss.kernel.value(0.0, 1.0, loss.parameters)  # as plain Python: not worth compiling
+    last = pass_loss  # for a method that makes several passes between two rows of the trace
+    if not last > 0 or trace[-1].passes - (trace[-2].passes if len(trace) > 1 else 0.0) <= 1:
+        last = _mean_loss(trace, trace["passes"] > trace[-1].passes - 1)
+    # After one step that reads all rows both are equal, up to rounding.
+    return last > at_zero * (1.0 + 1e-9)
+
+
+@dataclass(frozen=True)
+class _LostToConstant:
+    """Metric by which a model is clearly worse than the same prediction for all rows, with both values."""
+
+    measure: Literal["accuracy", "loss"]
+    own: float
+    constant: float
+
+    def advice(self, spread: str, worse_than_zero: bool, default: str) -> str:
+        """Advice with both values."""
+        found = (
+            f"The model is worse than the same prediction for all rows: its {self.measure} is {self.own:.3g}, that of "
+            f"a constant {self.constant:.3g}."
+        )
+        if spread or worse_than_zero:
+            return f"{found} {_scale_columns(spread, worse_than_zero, default)}"
+        return f"{found} Standardise the features, allow more passes, or use {default}, which scales them."
+
+    def evidence(self) -> dict[str, float]:
+        """Both values, for the verdict."""
+        return {f"model_{self.measure}": self.own, f"constant_{self.measure}": self.constant}
+
+
+def _lost_to_constant(
+    method: Method, state: Any, stream: Stream, trace: Trace, *, first_pass: bool
+) -> _LostToConstant | None:
+    """Compare the model with a constant prediction, on some of the rows; None if it is not clearly worse.
+
+    Classes are compared by accuracy too: steps too small for most columns leave the loss next to that of a constant.
+    Within the first pass by accuracy only: rules that end a run there are about the classes, not the loss. Targets are
+    also compared with the predictions of the last pass: iterates that are thrown about may have a constant as their
+    average.
+    """
+    objective, block = method.objective(state), stream.block
+    rows = block.used(0, block.order.size)
+    rows = rows[:: -(-rows.size // _ACCURACY_ROWS) or 1]  # all over the block, whose rows may be sorted
+    model = method.solution(state)
+    if objective.n_outputs != 1 or rows.size < _FEWEST_ROWS or not np.all(np.isfinite(model.coef)):
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = np.asarray(block.rows.matrix(rows) @ model.coef[0].astype(np.float64)) + model.intercept[0]
+    labels, weights = block.labels[rows], block.weights_of(rows)
+    if objective.is_regression or not first_pass:
+        some = slice(None, None, -(-rows.size // _LOSS_ROWS))
+        lost = _by_loss(objective, scores[some], labels[some], weights[some])
+        if lost is not None:
+            return lost
+    # Rows of a stream need not be like those before them.
+    if objective.task == "classification":
+        return None if stream.source.part_of_stream else _by_accuracy(objective, scores, labels, weights)
+    if first_pass:
+        return None
+    last = _mean_loss(trace, trace["passes"] > trace[-1].passes - 1)
+    best = _constant_losses(objective, labels[some], weights[some])
+    least, error = mean(best, weights[some]), standard_error(best, weights[some])
+    return _LostToConstant("loss", last, least) if last > least + Z_CONSTANT * error else None
+
+
+def _by_accuracy(
+    objective: Objective, scores: NDArray[np.float64], labels: NDArray[np.float64], weights: NDArray[np.float64]
+) -> _LostToConstant | None:
+    """Compare the shares of rows that are classified correctly; without an intercept no constant can be predicted."""
+    if not (objective.fit_intercept or objective.center) or not np.all(np.isfinite(scores)):
+        return None
+    positive = labels > 0
+    majority = bool(mean(positive.astype(np.float64), weights) > 0.5)
+    own, constant = ((scores > 0) != positive).astype(np.float64), (positive != majority).astype(np.float64)
+    if not is_worse_than_constant(own, constant, weights):
+        return None
+    return _LostToConstant("accuracy", 1.0 - mean(own, weights), 1.0 - mean(constant, weights))
+
+
+def _by_loss(
+    objective: Objective, scores: NDArray[np.float64], labels: NDArray[np.float64], weights: NDArray[np.float64]
+) -> _LostToConstant | None:
+    """Compare the mean losses. As plain Python: not worth compiling."""
+    kernel, parameters = objective.loss.kernel, objective.loss.parameters
+    try:
+        own = np.array([kernel.value(z, y, parameters) for z, y in zip(scores.tolist(), labels.tolist(), strict=True)])
+    except OverflowError:
+        return None
+    best = _constant_losses(objective, labels, weights)
+    if not np.all(np.isfinite(own)) or not is_worse_than_constant(own, best, weights):
+        return None
+    return _LostToConstant("loss", mean(own, weights), mean(best, weights))
+
+
+def _constant_losses(
+    objective: Objective, labels: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Losses of the best constant prediction."""
+    kernel, parameters = objective.loss.kernel, objective.loss.parameters
+    constant = float(best_constant(objective, labels, weights)[0])
+    return np.array([kernel.value(constant, y, parameters) for y in labels.tolist()])
+
+
+def _still_falling(trace: Trace, n_rows: int) -> str:
+    """Advice to continue, if the last pass lowered the progressive loss by more than 1 % and by more than noise does.
+
+    The first pass says nothing: its progressive loss has the rows before anything was learnt. The standard deviation of
+    a loss is about its mean, and two passes are compared.
+    """
+    passes = np.ceil(trace["passes"])
+    if passes[-1] < 3 or passes[0] > passes[-1] - 1 or trace[-1].passes != passes[-1]:
+        return ""
+    last, before = (_mean_loss(trace, passes == passes[-1] - k) for k in (0, 1))
+    if not before > 0 or (before - last) / before < max(0.01, np.sqrt(2.0 / n_rows)):
+        return ""
+    return f"The last pass still lowered the progressive loss by {(before - last) / before:.1%}: allow more passes."
+
+
+def _mean_loss(trace: Trace, chosen: NDArray[np.bool_]) -> float:
+    """Mean progressive loss over some rows of the trace, weighted by their samples; NaN if there is none."""
+    samples = np.diff(trace["step"], prepend=0)
+    return float(np.average(trace["loss"][chosen], weights=samples[chosen])) if chosen.any() else float("nan")

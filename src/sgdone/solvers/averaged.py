@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Literal, final
 from numpy.typing import NDArray
 
 from sgdone.interfaces.method import Report
-from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.stop_rule import Watch
+from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.losses.loss import real_or_nan
 from sgdone.rows.rows import Rows
 from sgdone.rows.source import Block

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.method import Report, ending_of
-from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.stop_rule import Watch
+from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
 from sgdone.rows.rows import Rows

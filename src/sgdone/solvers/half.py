@@ -7,11 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.method import Report
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import NEVER, Model, Progress
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import NEVER, Needs, Progress, Status, Stop, StopRule, Watch
 from sgdone.losses.loss import real_or_nan
 from sgdone.rows.rows import Rows
 from sgdone.rows.source import Block

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from sgdone.interfaces.needs import Needs
+from sgdone.interfaces.stop_rule import Needs
 from sgdone.kernels.updates import make_implicit
 from sgdone.losses.loss import Loss, ScalarFunction
 from sgdone.solvers.row_solver import RowSolver

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sgdone.interfaces.method import Report
-from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import Watch
+from sgdone.interfaces.stop_rule import Needs, Status, Stop, Watch
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.rows import CSR_SHIFTED
 from sgdone.losses import Hinge, Logistic, SquaredHinge

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.interfaces.method import Report, ending_of
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import NEVER
+from sgdone.interfaces.stop_rule import NEVER
 from sgdone.kernels.outcome import CONTINUE
 from sgdone.losses.margin_pursuit import MarginPursuit
 from sgdone.losses.scale_rules import AdaptiveScale, AutoScale, ScaleRule

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.needs import Needs
+from sgdone.interfaces.stop_rule import Needs
 from sgdone.losses.loss import real_or_nan
 from sgdone.solvers.batch import Seen, WeighingSolver
 from sgdone.solvers.state import State

@@ -6,9 +6,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Judgement
+from sgdone.interfaces.objective import Judgement, Objective
+from sgdone.interfaces.stop_rule import Needs
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
 from sgdone.newton import Followed, Position, Problem, minimise
@@ -20,10 +19,10 @@ from sgdone.solvers.batch import BatchSolver, Descended
 from sgdone.solvers.state import State
 from sgdone.steps import Constant
 from sgdone.steps.step_size import StepSize
-from sgdone.sums.columns import comparable_units
 from sgdone.sums.row_sum import MemoryRows
 from sgdone.sums.second_order import SecondOrder
 from sgdone.sums.system import System
+from sgdone.sums.units import comparable_units
 
 Array = NDArray[np.float64]
 

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.method import Report
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model
-from sgdone.interfaces.stop_rule import Watch
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.kernels.pegasos import PROJECTIONS, make_pegasos
 from sgdone.losses.loss import real_or_nan
 from sgdone.rows.rows import Rows

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.method import Report
-from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.stop_rule import Watch
+from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.kernels.rows_rescaled import rescaled
 from sgdone.kernels.sgdqn import STEP_B, make_sgdqn
 from sgdone.rows.rows import Rows

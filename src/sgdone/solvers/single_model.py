@@ -10,12 +10,9 @@ from numpy.typing import NDArray
 
 from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.interfaces.method import Method, Report
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import Model, Pause
+from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.registry import names
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import Watch
+from sgdone.interfaces.stop_rule import Needs, Pause, Status, Stop, Watch
 from sgdone.kernels.outcome import CONTINUE
 from sgdone.rows.class_means import centre_of_classes, scale_of_classes
 from sgdone.rows.rows import Rows, Scaling, squared_norms, typical

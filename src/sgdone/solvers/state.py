@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.progress import NEVER
+from sgdone.interfaces.stop_rule import NEVER
 from sgdone.kernels import rows as row_access
 from sgdone.kernels.model import LENGTH, Numbers
 from sgdone.kernels.rows import RowAccess

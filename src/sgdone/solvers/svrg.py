@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.method import Report
-from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import Watch
+from sgdone.interfaces.stop_rule import Needs, Status, Stop, Watch
 from sgdone.kernels.svrg import make_anchor, make_svrg
 from sgdone.losses.loss import real_or_nan
 from sgdone.rows.rows import Rows

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.method import Report
-from sgdone.interfaces.needs import Needs
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.stop_rule import Watch
+from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.kernels.rows import CSR_SHIFTED
 from sgdone.rows.rows import Rows
 from sgdone.rows.source import Block

@@ -9,8 +9,7 @@ try:
 except ImportError as error:  # pragma: no cover  # the tests' environment has it
     raise ImportError('sgdone.spark needs PySpark: pip install "sgdone[spark]"') from error
 
-from sgdone.spark.classifier import LinearClassifier, LinearClassifierModel
-from sgdone.spark.regressor import LinearRegressor, LinearRegressorModel
+from sgdone.spark.estimators import LinearClassifier, LinearClassifierModel, LinearRegressor, LinearRegressorModel
 
 __all__ = ["LinearClassifier", "LinearClassifierModel", "LinearRegressor", "LinearRegressorModel"]
 

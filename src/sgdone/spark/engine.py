@@ -1,25 +1,228 @@
-"""Partitions of a data frame of Spark, kept by Spark between the rounds of a fit."""
+"""The Spark engine: partitions kept on executors, and the tasks that answer requests there."""
 
+import copy
+import hashlib
 import re
 import sys
 import threading
 import uuid
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any, ClassVar, Self, final
 
+import numpy as np
+import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark import Broadcast, SparkContext, StorageLevel
+from pyspark import Broadcast, SparkContext, StorageLevel, TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentation
 
-from sgdone.cluster import PartitionError
+from sgdone.cluster import Partition, PartitionError, encode_partition, merge_answers, partition_work
 from sgdone.cluster.engine import FAN_IN, Engine
-from sgdone.cluster.messages import Parts
-from sgdone.spark.partition_bytes import FACTS, PIECE, SCHEMA
-from sgdone.spark.row_columns import RowColumns
-from sgdone.spark.vectors import is_sparse
-from sgdone.spark.worker_tasks import ANSWERS, KeptBroadcasts, answering, encoding, merge_group, reading
+from sgdone.cluster.messages import Answer, Parts, from_bytes, to_bytes
+from sgdone.spark.row_columns import RowColumns, VectorRows, as_storage, is_sparse, partition_of
+
+#: Columns of the data frame: what the driver asks about partitions, and their bytes, in pieces.
+SCHEMA = (
+    "number long, piece long, rows long, width long, entries long, has_sparse boolean, is_sparse boolean, size long, "
+    "data binary"
+)
+#: What the driver asks: Spark reads these columns without the bytes.
+FACTS = ("number", "rows", "width", "entries", "has_sparse", "is_sparse", "size")
+#: Bytes of a piece. Larger ones, and batches of several, are slower: the buffers of Spark grow by doubling, and they
+#: hold less than 2 GB.
+PIECE = 1 << 22
+
+
+def packed(partition: Partition) -> bytes:
+    """A partition as bytes, the same for the same rows.
+
+    Examples
+    --------
+    >>> unpacked(packed(Partition(3, [[1.0], [2.0]], ["a", "b"]))).y
+    array(['a', 'b'], dtype='<U1')
+    """
+    state = partition.__getstate__()
+    return to_bytes(
+        {
+            "state": state | ({"X": _table_bytes(partition.X)} if partition.is_table else {}),
+            "is_table": partition.is_table,
+        }
+    )
+
+
+def unpacked(data: bytes) -> Partition:
+    """The partition again."""
+    parts = from_bytes(data)
+    state = parts["state"]
+    if parts["is_table"]:
+        state["X"] = pa.ipc.open_stream(pa.py_buffer(state["X"])).read_all()
+    made = Partition.__new__(Partition)
+    made.__setstate__(state)
+    return made
+
+
+def state_rows(partition: Partition, vectors: VectorRows | None, piece: int = PIECE) -> Iterator[Any]:
+    """Record batches that hold a partition, one a piece of its bytes."""
+    data = pa.py_buffer(packed(partition))
+    has_sparse = vectors is not None and vectors.has_sparse
+    facts = {
+        "number": pa.array([partition.number], pa.int64()),
+        "rows": pa.array([partition.n_rows], pa.int64()),
+        "width": pa.array([partition.X.shape[1]], pa.int64()),
+        "entries": pa.array([0 if vectors is None else vectors.entries], pa.int64()),
+        "has_sparse": pa.array([has_sparse]),
+        "is_sparse": pa.array([has_sparse and not isinstance(partition.X, np.ndarray)]),
+        "size": pa.array([data.size], pa.int64()),
+    }
+    for number, first in enumerate(range(0, data.size, piece)):
+        own = {"piece": pa.array([number], pa.int64()), "data": one_binary(data[first : first + piece])}
+        yield pa.RecordBatch.from_pydict(_in_order(facts | own))
+
+
+def partition_from(batches: Iterable[Any]) -> Partition:
+    """The partition that the rows of a data frame hold."""
+    pieces = [
+        (number.as_py(), data.as_buffer())
+        for batch in batches
+        for number, data in zip(batch.column("piece"), batch.column("data"), strict=True)
+    ]
+    pieces.sort(key=lambda pair: pair[0])
+    return unpacked(b"".join(memoryview(data) for _, data in pieces))
+
+
+def one_binary(data: Any) -> Any:
+    """An Arrow array of one cell, whose bytes are not copied."""
+    ends = pa.py_buffer(np.array([0, data.size], dtype=np.int32))
+    return pa.Array.from_buffers(pa.binary(), 1, [None, ends, data])
+
+
+def _in_order(columns: dict[str, Any]) -> dict[str, Any]:
+    return {name: columns[name] for name in (column.split()[0] for column in SCHEMA.split(", "))}
+
+
+def _table_bytes(table: Any) -> Any:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return np.frombuffer(sink.getvalue(), dtype=np.uint8)
+
+
+#: What a worker gets: bytes in its task, or a variable that it has from an earlier round.
+Sent = bytes | Broadcast[bytes]
+
+#: Bytes up to which a part is sent with the tasks.
+_SMALL = 1 << 16
+
+
+@final
+class KeptBroadcasts:
+    """Broadcast variables of the parts of the last request.
+
+    Parameters
+    ----------
+    context : SparkContext
+        Sends them.
+    """
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+        self._kept: dict[bytes, Broadcast[bytes]] = {}
+
+    def send(self, parts: Parts) -> tuple[Sent, ...]:
+        """Parts as the workers of this round get them; parts of earlier rounds that are not among them are dropped."""
+        large = {hashlib.sha256(part).digest(): part for part in parts if len(part) > _SMALL}
+        for digest in self._kept.keys() - large.keys():
+            self._kept.pop(digest).destroy()
+        for digest in large.keys() - self._kept.keys():
+            self._kept[digest] = self._context.broadcast(large[digest])
+        return tuple(part if len(part) <= _SMALL else self._kept[hashlib.sha256(part).digest()] for part in parts)
+
+    def close(self) -> None:
+        """Drop all of them."""
+        self.send(())
+
+
+def received(sent: tuple[Sent, ...]) -> Parts:
+    """The parts that were sent, at a worker."""
+    return tuple(part if isinstance(part, bytes) else part.value for part in sent)
+
+
+#: Columns of answers; the bytes are null if they are too many to be collected.
+ANSWERS = "number long, size long, data binary"
+
+OverBatches = Callable[[Iterator[Any]], Iterator[Any]]
+
+
+def reading(columns: RowColumns) -> OverBatches:
+    """Rows of a data frame to the state of a partition."""
+
+    def read(batches: Iterator[Any]) -> Iterator[Any]:
+        task = TaskContext.get()
+        assert task is not None
+        yield from state_rows(*partition_of(task.partitionId(), batches, columns))
+
+    return read
+
+
+def encoding(encoder: Sent) -> OverBatches:
+    """The state of a partition with the features of an encoder instead of its table."""
+
+    def encode(batches: Iterator[Any]) -> Iterator[Any]:
+        partition = partition_from(batches)
+        if partition.n_rows:
+            partition = encode_partition(received((encoder,))[0], partition)
+        yield from state_rows(partition, None)
+
+    return encode
+
+
+def answering(sent: tuple[Sent, ...], dense: bool | None, limit: int | None) -> OverBatches:
+    """The state of a partition to its answer.
+
+    Parameters
+    ----------
+    sent : tuple
+        The request, and what is shared.
+    dense : bool or None
+        Storage of all partitions, where they differ; None if they are as they should be.
+    limit : int or None
+        Bytes above which an answer is left out, and only its size is returned.
+    """
+
+    def answer(batches: Iterator[Any]) -> Iterator[Any]:
+        partition = _stored(partition_from(batches), dense)
+        try:
+            data = partition_work(received(sent), partition)
+        except Exception as error:  # whatever goes wrong is part of the answer, and not tried again in vain
+            data = to_bytes(Answer(partition.number, None, f"{type(error).__name__}: {error}"))
+        yield _answer(partition.number, len(data), None if limit is not None and len(data) > limit else data)
+
+    return answer
+
+
+def merge_group(table: Any) -> Any:
+    """The answers of neighbours as one."""
+    data = merge_answers([cell.as_py() for cell in table.column("data")])
+    first = min(table.column("number").to_pylist())
+    return pa.Table.from_batches([_answer(first, len(data), data)])
+
+
+def _answer(number: int, size: int, data: bytes | None) -> Any:
+    cells = pa.nulls(1, pa.binary()) if data is None else one_binary(pa.py_buffer(data))
+    arrays = [pa.array([number], pa.int64()), pa.array([size], pa.int64()), cells]
+    return pa.RecordBatch.from_arrays(arrays, ["number", "size", "data"])
+
+
+def _stored(partition: Partition, dense: bool | None) -> Partition:
+    """The partition with its rows in the storage of all."""
+    if dense is None or partition.n_rows == 0 or isinstance(partition.X, np.ndarray) == dense:
+        return partition
+    made = copy.copy(partition)
+    made.X = as_storage(partition.X, dense=dense)
+    return made
+
 
 _ROWS_OF_BATCHES = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '(\w+)")

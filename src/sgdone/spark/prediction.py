@@ -18,8 +18,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from sgdone.estimators.probabilities import probabilities
 from sgdone.machine.threads import single_thread
-from sgdone.spark.row_columns import FeatureColumns, table_of
-from sgdone.spark.vectors import rows_of_vectors
+from sgdone.spark.row_columns import FeatureColumns, rows_of_vectors, table_of
 
 #: The column of all predictions, before they are columns of their own.
 _ALL = "__sgdone_predictions__"

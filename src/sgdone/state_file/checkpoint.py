@@ -143,13 +143,13 @@ def _shown(value: Any) -> str:
 
 CHECKPOINT = FileFormat(
     name="sgdone-checkpoint",
-    version=3,
+    version=4,
     what="checkpoint",
     holds="checkpoint",
     made_by="that a fit of sgdone wrote",
     again="copy it again, or delete it and start the fit again",
     error=CheckpointError,
-    refused=dict.fromkeys("12", "is a checkpoint of an earlier version of sgdone: delete it and start the fit again"),
+    refused=dict.fromkeys("123", "is a checkpoint of an earlier version of sgdone: delete it and start the fit again"),
 )
 _PARTS = ("custom_loss", "identity", "parts", "sgdone")
 

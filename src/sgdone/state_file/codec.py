@@ -20,7 +20,7 @@ from typing import Any, Literal, Union, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.kernels import rows
 from sgdone.kernels.rows import RowAccess
 from sgdone.losses.loss import Loss

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sgdone.interfaces.margin_statistics import MarginStatistics
-from sgdone.interfaces.progress import Model
+from sgdone.interfaces.objective import Model
 from sgdone.matrices.csr import check_csr
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows.rows import Rows

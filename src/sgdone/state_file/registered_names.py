@@ -17,15 +17,19 @@ _FOLDERS = {
 }
 _FURTHER_MODULES = {
     "auto": ("sgdone.sums.units", "sgdone.rows.labels"),
-    "rule": ("sgdone.interfaces.composition",),
 }
 #: Classes of other packages.
 _CLASSES = {
     "units": ("sgdone.rows.rows", "Scaling"),
     "verdict": ("sgdone.run.verdict", "Verdict"),
-    "stop": ("sgdone.interfaces.stop", "Stop"),
+    "stop": ("sgdone.interfaces.stop_rule", "Stop"),
     "objective": ("sgdone.interfaces.objective", "Objective"),
-    "judgement": ("sgdone.interfaces.progress", "Judgement"),
+    "judgement": ("sgdone.interfaces.objective", "Judgement"),
+    "rule/AnyOf": ("sgdone.interfaces.stop_rule", "AnyOf"),
+    "rule/AllOf": ("sgdone.interfaces.stop_rule", "AllOf"),
+    "rule/Then": ("sgdone.interfaces.stop_rule", "Then"),
+    "rule/Parts": ("sgdone.interfaces.stop_rule", "_Parts"),
+    "rule/Going": ("sgdone.interfaces.stop_rule", "_Going"),
     "loss watch": ("sgdone.run.loss_change", "LossWatch"),
     "loss change": ("sgdone.run.loss_change", "LossChange"),
     "block": ("sgdone.rows.source", "Block"),

@@ -1,9 +1,6 @@
 """When to stop: rules, one file each, that compose with ``|``, ``&`` and ``.then``."""
 
-from sgdone.interfaces.composition import AllOf, AnyOf, Then
-from sgdone.interfaces.progress import Pause, Progress
-from sgdone.interfaces.stop import Stop
-from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.interfaces.stop_rule import AllOf, AnyOf, Pause, Progress, Stop, StopRule, Then, Watch
 from sgdone.stopping.budget import MaxPasses, MaxSamples, MaxSeconds
 from sgdone.stopping.decrement import Decrement
 from sgdone.stopping.distance import Distance

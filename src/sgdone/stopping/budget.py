@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, final
 
-from sgdone.interfaces.progress import NEVER, Pause, Progress
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.stop_rule import NEVER, Pause, Progress, Status, Stop, StopRule
 from sgdone.losses.loss import real_or_nan
 
 

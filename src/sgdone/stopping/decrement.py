@@ -4,10 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.progress import Progress
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.stop_rule import Needs, Progress, Status, Stop, StopRule
 from sgdone.losses.loss import real_or_nan
 
 

@@ -8,10 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.progress import NEVER, Pause, Progress
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.stop_rule import NEVER, Needs, Pause, Progress, Status, Stop, StopRule
 from sgdone.losses.loss import real_or_nan
 from sgdone.stopping.state_checks import check_count, check_numbers
 

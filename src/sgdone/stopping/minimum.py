@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, final
 
-from sgdone.interfaces.progress import Pause, Progress
-from sgdone.interfaces.stop import Stop
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.stop_rule import Pause, Progress, Stop, StopRule
 from sgdone.stopping.budget import MaxPasses
 
 

@@ -7,10 +7,7 @@ from typing import Any, ClassVar, Final, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.progress import Progress
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.interfaces.stop_rule import Needs, Progress, Status, Stop, StopRule, Watch
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.last_row import make_memory
 from sgdone.kernels.probes import FIRED, Probe, let_pass

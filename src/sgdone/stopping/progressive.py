@@ -4,9 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
-from sgdone.interfaces.progress import Progress
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.stop_rule import Progress, Status, Stop, StopRule
 from sgdone.losses.loss import real_or_nan
 
 #: A pass that raises the loss by more than this is no sign of convergence.

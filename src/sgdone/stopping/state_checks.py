@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sgdone.interfaces.progress import NEVER
+from sgdone.interfaces.stop_rule import NEVER
 
 
 def check_numbers(rule: Any, numbers: Any, count: int) -> None:

@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sgdone.interfaces.needs import Needs
-from sgdone.interfaces.progress import Progress
-from sgdone.interfaces.stop import Status, Stop
-from sgdone.interfaces.stop_rule import StopRule, Watch
+from sgdone.interfaces.stop_rule import Needs, Progress, Status, Stop, StopRule, Watch
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.probes import FIRED, Probe, let_pass
 from sgdone.kernels.rows import RowAccess

@@ -13,8 +13,7 @@ from sgdone.machine.threads import mapped
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows.rows import Rows, Scaling
 from sgdone.rows.source import Block, Source
-from sgdone.sums.mixed_rows import rows_in_units
-from sgdone.sums.scaled_rows import ScaledRows
+from sgdone.sums.scaled_rows import ScaledRows, rows_in_units
 
 Array = NDArray[np.float64]
 Found = TypeVar("Found")

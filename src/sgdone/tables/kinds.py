@@ -1,19 +1,4 @@
-"""What each column of a table is: number, boolean, category, text, date, or nothing to learn from.
-
-The type of a column decides, and for strings all of their values, never the beginning of a column only:
-
-- numbers and durations are numbers, booleans numbers 0 and 1; dates, timestamps and times of the day are dates;
-- a dictionary type (pandas' and polars' categoricals) states that a column is a category;
-- strings are dates if all are ISO dates, and numbers if all are numbers, but for blanks and words for gaps (`?`, `NA`,
-  `nan`, `null`, `None`, `-`), and for one cell in a thousand, which is a missing value then. Numbers that begin with a
-  needless zero (``02134``) are codes, that is, categories;
-- other strings are text if cells have three words or more on average, and hardly repeat: the number of distinct values
-  is at least a tenth of the number of cells, and either above twenty or equal to it. Two words are enough if it is at
-  least half of the number of cells, as of titles and names: as levels they would say nothing about other rows. Words
-  are what stands between spaces here: addresses of computers and numbers with hyphens are one word. All others are
-  categories;
-- a column without a value is left out.
-"""
+"""Kinds of columns, inferred from their values, and columns that are left out."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -26,10 +11,9 @@ import pyarrow.compute as pc
 
 from sgdone.kernels.words import make_count_words
 from sgdone.message_text import did_you_mean, listed
-from sgdone.tables.date_values import date_values, parsed_dates
+from sgdone.tables.cell_values import LevelValues, characters_between_spaces, level_values, number_values, text_values
+from sgdone.tables.date_values import DateValues, date_values, parsed_dates
 from sgdone.tables.frames import column_name
-from sgdone.tables.level_values import level_values
-from sgdone.tables.number_values import number_values
 from sgdone.tables.string_cells import (
     Misprints,
     look_like_codes,
@@ -39,7 +23,6 @@ from sgdone.tables.string_cells import (
     without_blanks,
     without_misprints,
 )
-from sgdone.tables.text_values import characters_between_spaces, text_values
 
 #: Words of a cell, on average, and distinct values for each cell, from which on strings may be text. Categories repeat;
 #: two words are names of places and occupations, unless hardly one repeats.
@@ -256,3 +239,66 @@ def _is_text(column: Any) -> bool:
         if distinct >= needed and distinct > FEW_LEVELS:
             return True
     return bool(distinct == cells)
+
+
+def redundant(columns: Mapping[str, Column]) -> dict[str, str]:
+    """Names of columns to leave out, each with the reason; of equal columns the first one stays.
+
+    Numbers and dates repeat another column if they are equal in every row. Categories also do so under other names: one
+    level for each level of the other column, as the code of an airline and its name.
+
+    Examples
+    --------
+    >>> x = Column(Kind.NUMBER, "number", "", np.array([1.0, 2.0]))
+    >>> redundant({"x": x, "copy": x, "one": Column(Kind.NUMBER, "number", "", np.ones(2))})
+    {'copy': "repeats 'x'", 'one': 'constant'}
+    """
+    found: dict[str, str] = {}
+    alike: dict[Any, list[str]] = {}
+    for name, column in columns.items():
+        if column.kind is Kind.DROP:
+            found[name] = column.reason
+            continue
+        if _is_constant(column.values):
+            found[name] = "constant"
+            continue
+        others = alike.setdefault(_sketch(column.values), [])
+        first = next((other for other in others if _equal(columns[other].values, column.values)), None)
+        if first is None:
+            others.append(name)
+        else:
+            found[name] = f"repeats {first!r}"
+    return found
+
+
+def _is_constant(values: Any) -> bool:
+    if isinstance(values, np.ndarray):
+        return bool(values.size) and bool(values.min() == values.max())  # NaN is equal to nothing
+    if isinstance(values, LevelValues):
+        return len(values.levels) + values.has_gaps < 2
+    if isinstance(values, DateValues):
+        return not values.missing.any() and _is_constant(values.utc) and _is_constant(values.wall)
+    return False
+
+
+def _sketch(values: Any) -> Any:
+    """A few values that are the same for equal columns, to compare few pairs of columns in full."""
+    if isinstance(values, np.ndarray):
+        few = values[:: max(1, values.size // 64)]
+        return "numbers", (few + 0.0).tobytes()
+    if isinstance(values, LevelValues):
+        return "levels", len(values.levels), values.codes[:: max(1, values.codes.size // 64)].tobytes()
+    if isinstance(values, DateValues):
+        return "dates", values.has_days, values.utc[:: max(1, values.utc.size // 64)].tobytes()
+    return "text", values.nbytes
+
+
+def _equal(first: Any, second: Any) -> bool:
+    if isinstance(first, np.ndarray):
+        return np.array_equal(first, second, equal_nan=True)
+    if isinstance(first, LevelValues):
+        return np.array_equal(first.codes, second.codes)
+    if isinstance(first, DateValues):
+        names = ("utc", "wall", "missing")
+        return all(np.array_equal(getattr(first, name), getattr(second, name)) for name in names)
+    return bool(first.equals(second))

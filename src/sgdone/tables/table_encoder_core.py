@@ -7,18 +7,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.message_text import counted, did_you_mean, listed, row_place
+from sgdone.tables.cell_values import warn_of_misprints
 from sgdone.tables.column_encoder import MOST_BUCKETS, ColumnFeatures, Entries, LevelGroup, NewFeatures
-from sgdone.tables.column_plan import ASKED, ColumnDescription, ColumnPlan, described, make_encoder
+from sgdone.tables.column_plan import (
+    ASKED,
+    ColumnDescription,
+    ColumnPlan,
+    FittedParts,
+    described,
+    make_encoder,
+    parts_of,
+    state_of,
+)
 from sgdone.tables.encoded import Encoded, assemble
 from sgdone.tables.encoder_state import EncoderState
 from sgdone.tables.feature_names import all_names
 from sgdone.tables.frames import arrow_table
-from sgdone.tables.kinds import UNREAD, Column, Kind, check_choices, read_as, settle
-from sgdone.tables.left_out import redundant
+from sgdone.tables.kinds import UNREAD, Column, Kind, check_choices, read_as, redundant, settle
 from sgdone.tables.not_fitted import used_before_fit
 from sgdone.tables.number_encoder import NumberEncoder, column_sums
-from sgdone.tables.number_values import warn_of_misprints
-from sgdone.tables.table_state import FittedParts, parts_of, state_of
 from sgdone.tables.warn_user import warn_user
 
 

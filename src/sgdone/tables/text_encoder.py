@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.kernels.words import HASH, NUMBER, SLOT_SIZE, VOTES, known_number, learnt_number, make_number_words
 from sgdone.message_text import counted
+from sgdone.tables.cell_values import characters_in_words, lower_case_pieces
 from sgdone.tables.column_encoder import (
     BucketTable,
     ColumnEncoder,
@@ -19,7 +20,6 @@ from sgdone.tables.column_encoder import (
 )
 from sgdone.tables.encoder_state import ColumnState, StateFields
 from sgdone.tables.kinds import Column
-from sgdone.tables.text_values import characters_in_words, lower_case_pieces
 
 #: Bytes of a word, or pair of words, that are kept for its name.
 WORD_BYTES = 32

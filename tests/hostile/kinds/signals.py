@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import sgdone
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, files
-from sgdone.interfaces.stop import Status
+from sgdone.interfaces.stop_rule import Status
 from sgdone.machine import interruption
 from sgdone.run import driver
 

@@ -1,8 +1,7 @@
 """Separation: whether a linear classifier has a finite optimum, with a certificate."""
 
 from sgdone.diagnose.separability.certificate import Certificate, Check
-from sgdone.diagnose.separability.fast_check import FastCheck, fast_check
-from sgdone.diagnose.separability.separation_diagnosis import separation
+from sgdone.diagnose.separability.separation_diagnosis import FastCheck, fast_check, separation
 from sgdone.diagnose.separability.separation_result import Separation, SeparationByClass, Subspace, Weights
 
 __all__ = [

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from sgdone.diagnose.separability.design import Design
-from sgdone.diagnose.separability.dual_weights import SLACK, imbalance
+from sgdone.diagnose.separability.design import Design, check_rows, labels_of
 from sgdone.diagnose.separability.least_squares import is_sparse
-from sgdone.diagnose.separability.split import TOLERANCE, Split
-from sgdone.diagnose.separability.validation import check_rows, labels_of
+from sgdone.diagnose.separability.split import SLACK, TOLERANCE, Split, imbalance
 
 #: A matrix of Python integers.
 Integers = NDArray[np.object_]

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from sgdone.diagnose.separability.design import Design
-from sgdone.diagnose.separability.dual_weights import extend_weights
 from sgdone.diagnose.separability.least_squares import Direct, Iterative, row_space
-from sgdone.diagnose.separability.split import TOLERANCE, Split, Undecided, separates, split
+from sgdone.diagnose.separability.split import TOLERANCE, Split, Undecided, extend_weights, separates, split
 
 Array = NDArray[np.float64]
 

@@ -1,19 +1,19 @@
-"""Diagnosis of separation: whether a linear classifier has a finite optimum."""
+"""Existence of a finite optimum: the full diagnosis, and a check of a fit in at most two passes."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.diagnose.separability.certificate import Certificate, Kind, exact_proof
-from sgdone.diagnose.separability.design import Design
-from sgdone.diagnose.separability.finite_part import LossName
-from sgdone.diagnose.separability.partition import partition
+from sgdone.diagnose.separability.design import Design, check_labels, check_rows, check_weights
+from sgdone.diagnose.separability.design import feature_names as names_of
+from sgdone.diagnose.separability.limit import LossName
+from sgdone.diagnose.separability.partition import Found, partition, search
 from sgdone.diagnose.separability.separation_result import Separation, SeparationByClass
 from sgdone.diagnose.separability.split import TOLERANCE, Split, Undecided
-from sgdone.diagnose.separability.validation import check_labels, check_rows, check_weights
-from sgdone.diagnose.separability.validation import feature_names as names_of
 from sgdone.machine.threads import single_thread
 
 Array = NDArray[np.float64]
@@ -154,3 +154,153 @@ def _certificate(design: Design, part: Split, weights: Array, positive: Any) -> 
         direction,
         whole,
     )
+
+
+_FEWEST = 400
+#: Number of candidate rows for each row of the sample.
+_PEEK = 4
+#: At most one in this many rows is a candidate.
+_SHARE = 20
+#: Largest cost of splitting a sample, in passes over the data per pass allowed.
+_ARITHMETIC = 8.0
+
+
+@final
+@dataclass(frozen=True)
+class FastCheck:
+    """Result of `fast_check`.
+
+    Attributes
+    ----------
+    kind : {"none", "quasi-complete", "complete", "undecided"}
+        Proved, unless "undecided".
+    reason : str
+        How it was proved, or why it was not.
+    separable_rows : mask or None
+        None if undecided. Rows of weight 0 are not included.
+    coef, intercept : array or None, float
+        A direction that separates exactly these rows.
+    """
+
+    kind: Kind
+    reason: str
+    separable_rows: NDArray[np.bool_] | None = None
+    coef: Array | None = None
+    intercept: float = 0.0
+
+
+def fast_check(
+    X: Any,
+    labels: Array,
+    coef: ArrayLike,
+    intercept: float = 0.0,
+    *,
+    fit_intercept: bool = True,
+    sample_weight: Array | None = None,
+    passes: float = 1.0,
+) -> FastCheck:
+    """Check whether a finite optimum exists, given the coefficients of a fit, in at most two passes over the data.
+
+    If the coefficients classify a sample of rows without error, all rows are classified: no error proves complete
+    separation. Otherwise the sample is split. Rows that are not separable within the sample are not separable at all,
+    and if they span the whole space, no row is. One pass then verifies the result on the other rows. The result is
+    "undecided" if the split would take much longer than a pass (many features) or one pass is not conclusive.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of floats
+        Finite; C-contiguous or in canonical CSR format.
+    labels : array of ±1
+    coef, intercept : array, float
+        Coefficients of the fit.
+    fit_intercept : bool
+        Whether the model has an intercept.
+    sample_weight : array, optional
+        Rows of weight 0 are ignored.
+    passes : float
+        Number of passes over the data that may be made, each with a proportional amount of arithmetic. Below 1 only the
+        sample is used, unless it is classified without error; it can then prove only that no row is separable.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> fast_check(X, np.array([-1.0, -1.0, 1.0, 1.0]), [1.0], -2.5).kind
+    'complete'
+    >>> fast_check(X, np.array([-1.0, 1.0, -1.0, 1.0]), [1.0], -2.5).kind
+    'none'
+    """
+    n_rows = X.shape[0]
+    used = None if sample_weight is None or (sample_weight > 0.0).all() else np.flatnonzero(sample_weight)
+    if used is not None:
+        X, labels = X[used], labels[used]
+    with single_thread():
+        found = _check(X, labels, np.asarray(coef, dtype=np.float64).ravel(), float(intercept), fit_intercept, passes)
+    if used is None or found.separable_rows is None:
+        return found
+    mask = np.zeros(n_rows, dtype=bool)
+    mask[used] = found.separable_rows
+    return FastCheck(found.kind, found.reason, mask, found.coef, found.intercept)
+
+
+def _check(X: Any, labels: Array, coef: Array, intercept: float, fit_intercept: bool, passes: float) -> FastCheck:
+    n, width = X.shape[0], X.shape[1] + int(fit_intercept)
+    size = min(n, max(_FEWEST, 8 * width))
+    # Candidates are spread over all rows, because data are often sorted. Half of the sample are the rows with the
+    # smallest margins, where overlap is most likely.
+    peek = min(n, max(_FEWEST, min(_PEEK * size, n // _SHARE)))
+    spread = np.unique(np.linspace(0, n - 1, peek).astype(np.intp))
+    margins = labels[spread] * (X[spread] @ coef + intercept)
+    if float(margins.min()) > 0.0 and (fit_intercept or intercept == 0.0):
+        spread = np.arange(n)
+        margins = labels * (X @ coef + intercept)
+        if _clearly_positive(margins, X, coef, intercept):
+            return FastCheck(
+                "complete", "the fit classifies all rows without error", np.ones(n, dtype=bool), coef, intercept
+            )
+    half = -(-min(size, spread.size) // 2)
+    worst = spread[np.argpartition(margins, half - 1)[:half]]
+    chosen = np.union1d(worst, spread[:: max(1, spread.size // half)])
+    entries = X.nnz if hasattr(X, "nnz") else X.size
+    if chosen.size * width**2 > _ARITHMETIC * max(1.0, passes) * max(entries, n):
+        return FastCheck(
+            "undecided", f"splitting {chosen.size:,} rows with {width:,} features would take longer than the fit"
+        )
+    if passes < 1.0 and spread.size < n:
+        return _of_sample(X[chosen], labels[chosen], fit_intercept)
+    design = Design(X, labels, fit_intercept, rows=chosen)
+    try:
+        return _answer(design, search(design, chosen, passes=max(1, int(passes)), batch=size))
+    except Undecided as reason:
+        return FastCheck("undecided", str(reason))
+
+
+def _of_sample(X: Any, labels: Array, fit_intercept: bool) -> FastCheck:
+    """Result of a sample alone: if none of its rows is separable and they span the whole space, no row is."""
+    design = Design(X, labels, fit_intercept)
+    try:
+        found = search(design, np.arange(design.n_rows), passes=0, batch=0)
+    except Undecided:
+        return FastCheck(
+            "undecided", f"a sample of {design.n_rows:,} rows is not conclusive, and checking all rows would take long"
+        )
+    return FastCheck("none", f"{found.chosen.size:,} rows prove that no row is separable")
+
+
+def _clearly_positive(margins: Array, X: Any, coef: Array, intercept: float) -> bool:
+    """Whether the smallest margin exceeds the rounding error of its terms."""
+    least = int(margins.argmin())
+    row = X[[least]]
+    size = float((abs(row) @ np.abs(coef))[0])
+    return bool(margins[least] > TOLERANCE * (size + abs(intercept)))
+
+
+def _answer(design: Design, found: Found) -> FastCheck:
+    separable = ~found.still
+    examined = f"{found.chosen.size:,} of {design.n_rows:,} rows"
+    u = design.column_scale * found.part.direction
+    coef, intercept = u[: design.n_features], float(u[-1]) if design.fit_intercept else 0.0
+    if not separable.any():
+        return FastCheck("none", f"{examined} prove that no row is separable", separable, coef, intercept)
+    kind: Kind = "complete" if separable.all() else "quasi-complete"
+    reason = f"a direction found from {examined} separates {separable.sum():,} rows"
+    return FastCheck(kind, reason, separable, coef, intercept)

@@ -1,4 +1,4 @@
-"""Results of the diagnosis of separation."""
+"""Results of the diagnosis of separation, as attributes, text and a plot."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.diagnose.separability import coefficient_signs, max_margin, subspaces
+from sgdone.diagnose.separability import limit
 from sgdone.diagnose.separability.certificate import Certificate, Kind
 from sgdone.diagnose.separability.design import Design
-from sgdone.diagnose.separability.finite_part import LossName, find_finite_part, find_finite_part_large
-from sgdone.diagnose.separability.separation_text import separation_text, texts_of_classes
+from sgdone.diagnose.separability.limit import LossName, find_finite_part, find_finite_part_large
 from sgdone.diagnose.separability.split import Split
 from sgdone.machine.threads import single_thread
+from sgdone.message_text import counted, shown_label
 
 Array = NDArray[np.float64]
 
@@ -81,10 +81,10 @@ class Separation:
             return np.zeros(self.design.width), 0.0
         with single_thread():
             if self._large:
-                return max_margin.max_margin_direction_large(
+                return limit.max_margin_direction_large(
                     self._matrix, part.separable, self.design.column_scale * part.direction
                 )
-            return max_margin.max_margin_direction(self.design, part, self._spaces)
+            return limit.max_margin_direction(self.design, part, self._spaces)
 
     @property
     def direction(self) -> Weights:
@@ -121,10 +121,8 @@ class Separation:
         with single_thread():
             if self._large:
                 inside = self.design.column_scale * part.direction
-                return coefficient_signs.signs_large(self._matrix, part.separable, inside, numbers)
-            return coefficient_signs.signs(
-                self.design, part, self._spaces, self.design.column_scale * part.direction, numbers
-            )
+                return limit.signs_large(self._matrix, part.separable, inside, numbers)
+            return limit.signs(self.design, part, self._spaces, self.design.column_scale * part.direction, numbers)
 
     @cached_property
     def _finite_part(self) -> tuple[Array, float]:
@@ -169,10 +167,7 @@ class Separation:
         ndarray of matplotlib.axes.Axes
             Two panels; ``axes[0].figure.savefig("separation.png")`` saves them.
         """
-        from sgdone.diagnose.separability.plot import draw
-
-        axes: NDArray[Any] = draw(self)
-        return axes
+        return draw(self)
 
     @cached_property
     def _used(self) -> NDArray[np.intp]:
@@ -182,18 +177,18 @@ class Separation:
 
     @property
     def _large(self) -> bool:
-        return self.design.sparse and min(self.design.width, self.design.n_rows) > subspaces.WIDEST // 3
+        return self.design.sparse and min(self.design.width, self.design.n_rows) > limit.WIDEST // 3
 
     @cached_property
-    def _spaces(self) -> subspaces.Spaces:
+    def _spaces(self) -> limit.Spaces:
         part = self._decided()
         with single_thread():
-            return subspaces.spaces_of(self.design, part.separable)
+            return limit.spaces_of(self.design, part.separable)
 
     @cached_property
     def _matrix(self) -> Any:
         """A as a CSR matrix in the user's units."""
-        from sgdone.diagnose.separability.dual_weights import rows_times
+        from sgdone.diagnose.separability.split import rows_times
 
         scaled = rows_times(1.0 / self.design.row_scale, self.design.matrix())
         scaled.data /= self.design.column_scale[scaled.indices]
@@ -243,3 +238,143 @@ class SeparationByClass(Mapping[Any, Separation]):
 
     def __str__(self) -> str:
         return "\n".join(texts_of_classes(self))
+
+
+_MOST_NAMES = 8
+#: Largest number of classes that are described one by one.
+_MOST_PARAGRAPHS = 4
+#: From good to bad: what each kind is called, and what it means for one class and for several.
+_KINDS = {
+    "none": ("no separation", "has a finite optimum", "have finite optima"),
+    "undecided": ("undecided", "may have none", "may have none"),
+    "quasi-complete": ("quasi-complete separation", "has no finite optimum", "have no finite optimum"),
+    "complete": ("complete separation", "has no finite optimum", "have no finite optimum"),
+}
+#: Largest number of coefficients for which all signs are computed.
+_MOST_SIGNS = 200
+
+
+def separation_text(separation: "Separation") -> str:
+    """Describe whether a finite optimum exists, and which rows and coefficients are separable and infinite."""
+    rows = int(separation.separable_rows.sum())
+    used = separation.design.n_rows
+    if separation.kind == "undecided":
+        return f"Undecided: {separation.reason}."
+    proof = _proof(separation)
+    if separation.kind == "none":
+        return f"No separation: the {separation.loss} loss has a finite optimum on these {used:,} rows. {proof}"
+    if separation.kind == "complete":
+        head = f"Complete separation: one direction classifies all {used:,} rows without error"
+        tail = "The loss tends to 0."
+    else:
+        head = (
+            f"Quasi-complete separation: one direction separates {rows:,} of {used:,} rows and does not change the "
+            "scores of the others"
+        )
+        tail = f"The mean {separation.loss} loss tends to {separation.infimum:.6g}."
+    return f"{head}, so there is no finite optimum. {_coefficients(separation)} {tail} {proof}"
+
+
+def texts_of_classes(answers: "Mapping[Any, Separation]") -> list[str]:
+    """Describe the separation of each class from the rest: a paragraph per class, or one if there are many."""
+    if len(answers) <= _MOST_PARAGRAPHS:
+        return [f"Class {shown_label(label)} against the rest. {answer}" for label, answer in answers.items()]
+    found = []
+    for kind, (name, one, many) in _KINDS.items():
+        labels = [shown_label(label) for label, answer in answers.items() if answer.kind == kind]
+        if labels:
+            means = one if len(labels) == 1 else many
+            found.append(f"{counted(len(labels), 'class', 'classes')} ({_list(labels)}): {name}, {means}")
+    return [f"Each of {len(answers):,} classes against the rest. {'; '.join(found)}."]
+
+
+def _coefficients(separation: "Separation") -> str:
+    names = [*separation.feature_names, *(["the intercept"] if separation.fit_intercept else [])]
+    if separation.design.width > _MOST_SIGNS and separation.part is not None:
+        strengths = np.abs(separation.part.direction)
+        top = np.argsort(-strengths)[:_MOST_NAMES]
+        return f"The largest coefficients of the direction: {_list([names[j] for j in top if strengths[j] > 0])}."
+    signs = np.append(separation.infinite, [separation.infinite_intercept] * separation.fit_intercept)
+    said = []
+    for code, one, many in (
+        (1, "tends to +∞", "tend to +∞"),
+        (-1, "tends to −∞", "tend to −∞"),
+        (2, "may tend to +∞ or −∞", "may tend to +∞ or −∞"),
+    ):
+        here = [names[j] for j in np.flatnonzero(signs == code)]
+        if here:
+            said.append(f"{_list(here)} {one if len(here) == 1 else many}")
+    sentence = "; ".join(said)
+    return f"{'T' + sentence[1:] if sentence.startswith('the intercept') else sentence}."
+
+
+def _list(names: list[str]) -> str:
+    if len(names) > _MOST_NAMES:
+        return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES:,} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
+
+
+def _proof(separation: "Separation") -> str:
+    certificate = separation.certificate
+    if certificate is None:
+        return ""
+    exact = f"holds to the tolerance {certificate.tolerance:.0e}" if not certificate.exact else "is exact"
+    return f"The certificate {exact}."
+
+
+_MOST_BARS = 20
+_COLOURS = {0: "0.6", 1: "tab:red", -1: "tab:blue", 2: "tab:purple"}
+_MEANINGS = {0: "finite", 1: "tends to +∞", -1: "tends to −∞", 2: "sign not determined"}
+
+
+def draw(separation: "Separation") -> "NDArray[Any]":
+    """Draw the margins of the rows along ū on the left, and the coefficients of ū on the right."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("plotting a separation needs matplotlib: pip install 'sgdone[plot]'") from error
+    if separation.kind not in ("complete", "quasi-complete"):
+        raise ValueError(f"the kind of separation is {separation.kind!r}: there is no separating direction to plot")
+    _, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+    _draw_margins(axes[0], separation)
+    _draw_coefficients(axes[1], separation)
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+    return np.asarray(axes)
+
+
+def _draw_margins(axis: Any, separation: "Separation") -> None:
+    margins = separation.margins
+    separable = separation.separable_rows
+    still = np.isfinite(margins) & ~separable
+    edges = np.linspace(0.0, float(margins[separable].max()), 31)
+    if still.any():
+        axis.hist(np.zeros(still.sum()), edges, color="0.75", label=f"overlapping: {still.sum():,} rows at 0")
+    axis.hist(margins[separable], edges, color="tab:orange", label=f"separable: {separable.sum():,} rows")
+    axis.axvline(
+        separation.margin, color="0.25", linestyle="--", linewidth=1.2, label=f"margin γ = {separation.margin:.3g}"
+    )
+    axis.set_xlabel("margin along the unit direction ū")
+    axis.set_ylabel("rows")
+    axis.set_title(f"{separation.kind} separation", fontsize="medium")
+    axis.legend(frameon=False, fontsize="small")
+
+
+def _draw_coefficients(axis: Any, separation: "Separation") -> None:
+    direction = separation.direction
+    values = np.append(direction.coef, [direction.intercept] * separation.fit_intercept)
+    names = [*separation.feature_names, *(["intercept"] * separation.fit_intercept)]
+    shown = np.argsort(-np.abs(values), kind="stable")[:_MOST_BARS]
+    signs = separation.infinite_of(shown)
+    places = np.arange(shown.size)[::-1]
+    for code in (1, -1, 2, 0):
+        here = signs == code
+        if here.any():
+            axis.barh(places[here], values[shown[here]], color=_COLOURS[code], label=_MEANINGS[code])
+            axis.plot(values[shown[here]], places[here], "o", color=_COLOURS[code], markersize=4)
+    axis.set_yticks(places, [names[j] for j in shown])
+    axis.axvline(0.0, color="0.25", linewidth=0.8)
+    axis.set_xlabel("coefficient of the unit direction ū")
+    more = values.size - shown.size
+    axis.set_title(f"the {shown.size} largest of {values.size:,}" if more else "coefficients", fontsize="medium")
+    axis.legend(frameon=False, fontsize="small")

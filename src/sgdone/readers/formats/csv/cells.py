@@ -32,7 +32,7 @@ from sgdone.readers.formats.csv.records import FirstRecord, broken_line, line_of
 from sgdone.readers.locations import shown
 from sgdone.readers.table import DataError, shortened
 from sgdone.readers.text_blocks import TextBlock
-from sgdone.tables.number_values import warn_of_misprints
+from sgdone.tables.cell_values import warn_of_misprints
 from sgdone.tables.string_cells import CELLS_PER_MISPRINT, GAP_WORDS, Misprints, numbers_and_misprints
 
 #: Blocks that have cells of numbers which are not written plainly, before no other is expected to have none.

@@ -28,7 +28,7 @@ from sgdone.readers.row_places import numbered
 from sgdone.readers.table import DataError, ReadOptions, Table
 from sgdone.readers.table_from_arrow import assemble, parts_of
 from sgdone.readers.text_blocks import TextBlock, row_lines, whole_rows
-from sgdone.tables.number_values import warn_of_misprints
+from sgdone.tables.cell_values import warn_of_misprints
 from sgdone.tables.string_cells import Misprints
 
 #: Arrow needs blocks of at least one line. This many bytes per column leave room for values of up to 1 kB.

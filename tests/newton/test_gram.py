@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from exact_problems import numbers, pieces_of
+from sgdone.newton.ridge_path import gram, in_units
 from sgdone.rows.rows import Scaling
-from sgdone.sums.gram import gram, in_units
 from sgdone.sums.pieces import PIECE
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])

@@ -1,1 +1,0 @@
-"""The parts of `sgdone.diagnose.shape`, one module per property of the data."""

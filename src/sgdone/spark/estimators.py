@@ -1,0 +1,476 @@
+"""Estimators and models for Spark data frames, and the directory a model is saved in."""
+
+import copy
+import tempfile
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, final
+
+from numpy.typing import NDArray
+from pyspark import Broadcast, SparkContext, keyword_only
+from pyspark.ml import Estimator, Model
+from pyspark.ml.util import (
+    DefaultParamsReadable,
+    DefaultParamsReader,
+    DefaultParamsWritable,
+    DefaultParamsWriter,
+    MLReadable,
+    MLReader,
+    MLWritable,
+    MLWriter,
+)
+from pyspark.sql import DataFrame, SparkSession
+
+from sgdone import estimators
+from sgdone.cluster import Rounds, fit_model, summarise_partitions
+from sgdone.estimators.fit_checkpoints import FitCheckpoints
+from sgdone.estimators.parameters import as_loss
+from sgdone.inference import Summary
+from sgdone.interfaces.stop_rule import StopRule
+from sgdone.losses.learning_task import Task
+from sgdone.model_file import load, save
+from sgdone.run import Trace, Verdict
+from sgdone.spark.engine import SparkEngine
+from sgdone.spark.parameters import ClassifierParameters, EstimatorParameters, LinearParameters
+from sgdone.spark.prediction import PredictionColumns, for_prediction, with_predictions
+from sgdone.spark.row_columns import RowColumns
+from sgdone.stopping import MaxPasses, MaxSeconds
+from sgdone.tables.not_fitted import not_fitted
+
+#: The model file in the directory: `sgdone.load` reads it.
+MODEL_FILE = "model.safetensors"
+
+
+@final
+class ModelWriter(MLWriter):
+    """Writes a model to any file system that Spark knows.
+
+    Parameters
+    ----------
+    model : Params
+        With a fitted estimator in ``to_sklearn()``.
+    """
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self._model = model
+
+    def saveImpl(self, path: str) -> None:  # noqa: N802  # as Spark names it
+        """Write the parameters and the model file."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / MODEL_FILE
+            save(self._model.to_sklearn(), file)
+            content = file.read_bytes()
+        DefaultParamsWriter.saveMetadata(self._model, path, self.sparkSession)
+        _write_file(self.sparkSession, f"{path}/{MODEL_FILE}", content)
+
+
+@final
+class ModelReader(MLReader[Any]):
+    """Reads a model that `ModelWriter` wrote.
+
+    Parameters
+    ----------
+    kind : type
+        Class of the model; called with the fitted estimator.
+    """
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def load(self, path: str) -> Any:
+        """Read the parameters and the model file."""
+        metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        files = self.sparkSession.read.format("binaryFile").load(f"{path}/{MODEL_FILE}")
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / MODEL_FILE
+            file.write_bytes(files.select("content").collect()[0][0])
+            model = self._kind(load(file))
+        model._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(model, metadata)
+        return model
+
+
+def _write_file(session: SparkSession, path: str, content: bytes) -> None:
+    """Write a file by Hadoop's file systems."""
+    context = session.sparkContext
+    gateway: Any = context._jvm
+    target = gateway.org.apache.hadoop.fs.Path(path)
+    stream = target.getFileSystem(context._jsc.hadoopConfiguration()).create(target)
+    try:
+        stream.write(bytearray(content))
+    finally:
+        stream.close()
+
+
+class LinearEstimator(
+    Estimator[Any],
+    EstimatorParameters,
+    DefaultParamsReadable[Any],
+    DefaultParamsWritable,
+):
+    """An estimator of Spark ML; not for users."""
+
+    _task: ClassVar[Task]
+    #: Parameters of the last call, which `pyspark.keyword_only` leaves here.
+    _input_kwargs: dict[str, Any]
+
+    @abstractmethod
+    def _plain(self, **options: Any) -> Any:
+        """The estimator without Spark that the parameters name."""
+
+    @abstractmethod
+    def _model(self, plain: Any) -> "LinearModel":
+        """A model of Spark ML with a fitted estimator."""
+
+    def _fit(self, dataset: DataFrame) -> "LinearModel":
+        plain = self._plain(
+            loss=self.getLoss(),
+            alpha=self.getAlpha(),
+            stop=self._stop() or "auto",
+            fit_intercept=self.getFitIntercept(),
+            columns=self.getColumns(),
+            random_state=self.getSeed(),
+        )
+        checkpoints = FitCheckpoints.of(self.getCheckpoint(), 60.0, self.getResume())
+        with SparkEngine(_with_context(dataset), _row_columns(self, dataset, self._task)) as engine:
+            fit_model(plain, engine, checkpoints=checkpoints)
+        made = self._model(plain)
+        made._resetUid(self.uid)
+        return self._copyValues(made)
+
+    def _stop(self) -> StopRule | None:
+        """The budgets; a round counts as a pass."""
+        seconds, rounds = self.getMaxSeconds(), self.getMaxRounds()
+        if seconds is None or rounds is None:
+            return MaxSeconds(seconds) if seconds is not None else None if rounds is None else MaxPasses(rounds)
+        return MaxSeconds(seconds) | MaxPasses(rounds)
+
+
+class LinearModel(Model, LinearParameters, MLReadable[Any], MLWritable):
+    """A model of Spark ML; not for users."""
+
+    _task: ClassVar[Task]
+
+    def __init__(self, plain: Any = None) -> None:
+        super().__init__()
+        self._plain = plain
+        self._sent: tuple[SparkContext, Broadcast[Any]] | None = None
+
+    @abstractmethod
+    def _columns(self) -> PredictionColumns:
+        """Names of the columns that ``transform`` adds."""
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        features = self.feature_columns()
+        features.check(dataset.schema)
+        context = _with_context(dataset).sparkSession.sparkContext
+        if self._sent is None or self._sent[0] is not context:
+            self._sent = context, context.broadcast(for_prediction(self._fitted()))
+        return with_predictions(dataset, self._sent[1], features, self._columns())
+
+    def summary(self, dataset: DataFrame, *, groupsCol: str | None = None, **options: Any) -> Summary:
+        """Standard errors, p-values and intervals of the coefficients, from the rows of the fit.
+
+        Parameters
+        ----------
+        dataset : DataFrame
+            The rows of the fit, with labels and weights.
+        groupsCol : str, optional
+            Column of groups of rows that are not independent, for ``cov="cluster"``.
+        **options
+            ``cov``, ``columns``, ``level``, ``reference`` and ``weights``, as in `sgdone.LinearClassifier.summary`.
+
+        Returns
+        -------
+        Summary
+            As ``to_sklearn().summary(X, y)`` gives it on one machine.
+        """
+        columns = _row_columns(self, dataset, self._task, groupsCol)
+        if (groupsCol is not None) != (options.get("cov") == "cluster"):
+            raise ValueError("cov='cluster' needs groupsCol, the column of groups, and groupsCol needs cov='cluster'")
+        with SparkEngine(_with_context(dataset), columns) as engine:
+            return summarise_partitions(Rounds(engine), self._fitted(), **options)
+
+    def to_sklearn(self) -> Any:
+        """The fitted estimator without Spark: `sgdone.save` stores it, and it predicts arrays and data frames."""
+        return copy.deepcopy(self._fitted())
+
+    def write(self) -> MLWriter:
+        """A writer: ``model.write().overwrite().save(path)``. The directory has the model file of `sgdone.save`."""
+        self._fitted()
+        return ModelWriter(self)
+
+    @classmethod
+    def read(cls) -> MLReader[Any]:
+        """A reader: ``read().load(path)``."""
+        return ModelReader(cls)
+
+    @property
+    def coef_(self) -> NDArray[Any]:
+        """Coefficients, in the units of the features."""
+        found: NDArray[Any] = self._fitted().coef_
+        return found
+
+    @property
+    def intercept_(self) -> NDArray[Any]:
+        """Intercepts."""
+        found: NDArray[Any] = self._fitted().intercept_
+        return found
+
+    @property
+    def alpha_(self) -> float:
+        """The penalty: the one given or chosen; that of the optimum if the verdict says that it was reached."""
+        return float(self._fitted().alpha_)
+
+    @property
+    def verdict_(self) -> Verdict:
+        """Why the fit ended, and what is left to gain."""
+        found: Verdict = self._fitted().verdict_
+        return found
+
+    @property
+    def trace_(self) -> Trace:
+        """One row per round, with the bytes that were sent and received."""
+        found: Trace = self._fitted().trace_
+        return found
+
+    @property
+    def numFeatures(self) -> int:  # noqa: N802  # as in Spark ML
+        """Number of features: of encoded columns, those that the encoder makes."""
+        return int(self.coef_.shape[-1])
+
+    def _fitted(self) -> Any:
+        if self._plain is None:
+            raise not_fitted(f"this {type(self).__name__} has no model: make it by fit or load")
+        return self._plain
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the broadcast variable, which belongs to a session."""
+        return self.__dict__ | {"_sent": None}
+
+
+def _row_columns(parameters: LinearParameters, dataset: DataFrame, task: Task, group: str | None = None) -> RowColumns:
+    """The columns that the parameters name."""
+    weight = parameters.getWeightCol() if parameters.isDefined("weightCol") else None
+    features = parameters.feature_columns()
+    return RowColumns.of(dataset.schema, features, parameters.getLabelCol(), weight or None, task, group)
+
+
+def _with_context(dataset: DataFrame) -> DataFrame:
+    """The data frame; raise for one of Spark Connect."""
+    if not hasattr(dataset, "_jdf"):
+        raise TypeError(
+            f"sgdone.spark needs a data frame of a Spark session in this process; got {type(dataset).__module__}."
+            f"{type(dataset).__name__}, as Spark Connect has them"
+        )
+    return dataset
+
+
+@final
+class LinearClassifier(LinearEstimator, ClassifierParameters):
+    """Linear classifier with nothing to scale, tune or guess, on data frames of Spark.
+
+    It is fitted where the data are, in rounds: partitions add up losses, gradients and curvatures, and only sums and
+    models are sent. The model is the optimum of all rows, as on one machine. It does not depend on the executors, nor
+    on tasks that Spark runs again. sgdone must be installed on the executors.
+
+    Parameters
+    ----------
+    featuresCol : str, default="features"
+        Column of vectors, dense or sparse. Sparse vectors stay sparse if fewer than half of all entries are not 0.
+    inputCols : list of str, optional
+        Instead of ``featuresCol``: columns of numbers, booleans, strings, dates and timestamps, with gaps. They are
+        encoded as `sgdone.TableEncoder` describes.
+    labelCol : str, default="label"
+        Column of labels: numbers, strings or booleans.
+    weightCol : str, optional
+        Column of non-negative weights: a weight of 2 is the same as the row twice.
+    predictionCol : str, default="prediction"
+        Column that a model adds: the class, a double for labels that are numbers. An empty name leaves a column out.
+    probabilityCol : str, default="probability"
+        Column of a vector of probabilities in the order of ``classes_``; left out if the loss has none.
+    rawPredictionCol : str, default="rawPrediction"
+        Column of a vector of scores.
+    loss : str, default="logistic"
+        A smooth convex loss: "logistic", "squared_hinge" or "squared". With the logistic loss more than two classes
+        make one multinomial model; with any other loss each class is trained against the rest.
+    alpha : float or "auto", default="auto"
+        L2 penalty, as in `sgdone.LinearClassifier`. "auto" chooses it; the choice is the ``alpha_`` of the model.
+    fitIntercept : bool, default=True
+        Whether to fit an intercept; it is not penalised.
+    classWeight : dict, "balanced" or None, default=None
+        Weights of classes, multiplied with those of rows.
+    columns : dict, optional
+        Kinds of some of the ``inputCols`` by name: "number", "category", "text", "date" or "drop".
+    maxSeconds, maxRounds : float, int, optional
+        Budgets. Otherwise a fit ends at the optimum.
+    checkpoint : str, optional
+        File of the driver that keeps the sums of the rounds, to go on from if the driver dies.
+    resume : bool, default=False
+        Whether to go on from the checkpoint, if it exists.
+    seed : int, default=0
+        Seed of the order of the rows and of the choice of validation rows.
+
+    Examples
+    --------
+    >>> from sgdone.spark import LinearClassifier
+    >>> model = LinearClassifier(inputCols=["age", "city"], labelCol="bought").fit(df)  # doctest: +SKIP
+    >>> model.transform(df).select("prediction", "probability")  # doctest: +SKIP
+    >>> print(model.verdict_)  # doctest: +SKIP
+    """
+
+    _task = "classification"
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        featuresCol: str = "features",  # as Spark names parameters
+        inputCols: list[str] | None = None,
+        labelCol: str = "label",
+        weightCol: str | None = None,
+        predictionCol: str = "prediction",
+        probabilityCol: str = "probability",
+        rawPredictionCol: str = "rawPrediction",
+        loss: str = "logistic",
+        alpha: float | str = "auto",
+        fitIntercept: bool = True,
+        classWeight: Mapping[Any, float] | str | None = None,
+        columns: Mapping[str, str] | None = None,
+        maxSeconds: float | None = None,
+        maxRounds: int | None = None,
+        checkpoint: str | None = None,
+        resume: bool = False,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self._setDefault(loss="logistic")
+        self._set(**self._input_kwargs)
+
+    def setParams(self, **params: Any) -> "LinearClassifier":  # noqa: N802
+        """Set several parameters by name."""
+        return self._set(**params)
+
+    def setClassWeight(self, value: Mapping[Any, float] | str) -> "LinearClassifier":  # noqa: N802
+        """Set the weights of classes."""
+        return self._set(classWeight=value)
+
+    def _plain(self, **options: Any) -> Any:
+        return estimators.LinearClassifier(class_weight=self.getClassWeight(), **options)
+
+    def _model(self, plain: Any) -> "LinearClassifierModel":
+        return LinearClassifierModel(plain)
+
+
+@final
+class LinearClassifierModel(LinearModel, ClassifierParameters):
+    """A fitted `LinearClassifier`: ``transform`` adds classes, probabilities and scores to a data frame.
+
+    Parameters
+    ----------
+    plain : sgdone.LinearClassifier, optional
+        Fitted; ``to_sklearn`` returns a copy of it.
+    """
+
+    _task = "classification"
+
+    def __init__(self, plain: Any = None) -> None:
+        super().__init__(plain)
+        self._setDefault(loss="logistic")
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, sorted."""
+        found: NDArray[Any] = self._fitted().classes_
+        return found
+
+    @property
+    def numClasses(self) -> int:  # noqa: N802  # as in Spark ML
+        """Number of classes."""
+        return int(self.classes_.size)
+
+    def _columns(self) -> PredictionColumns:
+        has_probabilities = as_loss(self._fitted().loss, "classification").probabilistic
+        probability = self.getProbabilityCol() if has_probabilities else ""
+        return PredictionColumns(self.getPredictionCol(), probability, self.getRawPredictionCol())
+
+
+@final
+class LinearRegressor(LinearEstimator):
+    """Linear regression with nothing to scale, tune or guess, on data frames of Spark.
+
+    Parameters
+    ----------
+    loss : str, default="squared"
+        A smooth convex loss: "squared" or "huber".
+    labelCol : str, default="label"
+        Column of targets.
+    predictionCol : str, default="prediction"
+        Column that a model adds.
+    featuresCol, inputCols, weightCol, alpha, fitIntercept, columns, maxSeconds, maxRounds, checkpoint, resume, seed
+        As in `sgdone.spark.LinearClassifier`.
+
+    Examples
+    --------
+    >>> from sgdone.spark import LinearRegressor
+    >>> model = LinearRegressor(featuresCol="features", labelCol="price").fit(df)  # doctest: +SKIP
+    >>> model.transform(df).select("prediction")  # doctest: +SKIP
+    """
+
+    _task = "regression"
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        featuresCol: str = "features",  # as Spark names parameters
+        inputCols: list[str] | None = None,
+        labelCol: str = "label",
+        weightCol: str | None = None,
+        predictionCol: str = "prediction",
+        loss: str = "squared",
+        alpha: float | str = "auto",
+        fitIntercept: bool = True,
+        columns: Mapping[str, str] | None = None,
+        maxSeconds: float | None = None,
+        maxRounds: int | None = None,
+        checkpoint: str | None = None,
+        resume: bool = False,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self._setDefault(loss="squared")
+        self._set(**self._input_kwargs)
+
+    def setParams(self, **params: Any) -> "LinearRegressor":  # noqa: N802
+        """Set several parameters by name."""
+        return self._set(**params)
+
+    def _plain(self, **options: Any) -> Any:
+        return estimators.LinearRegressor(**options)
+
+    def _model(self, plain: Any) -> "LinearRegressorModel":
+        return LinearRegressorModel(plain)
+
+
+@final
+class LinearRegressorModel(LinearModel):
+    """A fitted `LinearRegressor`: ``transform`` adds predictions to a data frame.
+
+    Parameters
+    ----------
+    plain : sgdone.LinearRegressor, optional
+        Fitted; ``to_sklearn`` returns a copy of it.
+    """
+
+    _task = "regression"
+
+    def __init__(self, plain: Any = None) -> None:
+        super().__init__(plain)
+        self._setDefault(loss="squared")
+
+    def _columns(self) -> PredictionColumns:
+        return PredictionColumns(self.getPredictionCol())
