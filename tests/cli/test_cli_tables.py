@@ -10,7 +10,7 @@ from pyarrow import parquet
 from cli.files import write_csv
 from sgdone import load
 from sgdone.estimators.estimator_cores import LinearClassifierCore
-from sgdone.estimators.parameters import parameters_of
+from sgdone.fit.options import parameters_of
 from sgdone.model_file import read_header
 
 N = 300

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 import sgdone
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.cluster import Engine, LocalEngine, Partition, fit_model, partition_work
-from sgdone.estimators.fit_checkpoints import FitCheckpoints
+from sgdone.fit.checkpoints import FitCheckpoints
 from sgdone.interfaces.stop_rule import Status
 from sgdone.losses import CustomLoss
 from sgdone.state_file.file_format import CheckpointError

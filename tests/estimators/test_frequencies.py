@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgdone.estimators.sample_weights import Frequencies
+from sgdone.fit.labels import Frequencies
 
 
 def test_no_weights_stay_none():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sgdone import LinearClassifier, files
-from sgdone.estimators.opened_input import OpenedInput
+from sgdone.fit.open_rows import OpenedInput
 
 MEMORY = 2_000_000
 

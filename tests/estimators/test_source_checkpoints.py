@@ -13,7 +13,7 @@ from source_problems import bits, fitted, from_batches, from_files, numbers, tab
 
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.bank import Bank
-from sgdone.estimators import fit_checkpoints
+from sgdone.fit import checkpoints as fit_checkpoints
 from sgdone.interfaces.stop_rule import Status
 from sgdone.newton.exact_phase import ExactFromDisk
 from sgdone.rows.stream import Stream

@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import sgdone
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, TableEncoder
-from sgdone.estimators.coefficient_frame import shares_of_rows
+from sgdone.fit.fitted_model import shares_of_rows
 from sgdone.stopping import MaxSamples
 from sgdone.tables.date_encoder import DateEncoder
 from tiers import interpreted

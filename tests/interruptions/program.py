@@ -11,7 +11,8 @@ import numpy as np
 
 from sgdone import LinearClassifier, files
 from sgdone.bank import Bank
-from sgdone.estimators import fit_checkpoints, source_fit
+from sgdone.estimators import source_fit
+from sgdone.fit import checkpoints as fit_checkpoints
 from sgdone.newton.exact_phase import ExactFromDisk
 from sgdone.rows.block_source import BlockSource
 

@@ -128,6 +128,16 @@ def test_the_result_can_be_continued_by_the_bank(n_classes):
     assert state.energy == pytest.approx(1.0 + np.average((rows**2).sum(axis=1), weights=weights))
 
 
+def test_a_run_continues_from_the_model_as_from_the_state_of_a_bank():
+    X, y = classes(2, 100)
+    result = finished(X, y, objective_of(Logistic()))
+    source = ArraySource(X, y, part_of_stream=True)
+    by_model = run(source, objective_of(Logistic()), Bank(), Gain(), resume=result)
+    by_state = run(source, objective_of(Logistic()), Bank(), Gain(), resume=replace(result, state=result.state.copy()))
+    np.testing.assert_array_equal(by_model.model.coef, by_state.model.coef)
+    assert not np.array_equal(by_model.model.coef, result.model.coef)
+
+
 def test_the_penalty_of_the_state_is_the_one_chosen():
     X, y = classes(2, 100)
     result = finished(X, y, objective_of(Logistic()), np.tile([0.5, 1.5], 50), frequency=3.0)

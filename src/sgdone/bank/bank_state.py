@@ -34,7 +34,7 @@ from sgdone.sums.units import LIFT, WINDOW, Units, roles_of
 
 @dataclass
 class Stage:
-    """Where in its passes a run is, and what is to be done before the next row.
+    """Place of a run in its passes, and the work that is due before the next row.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class RunState:
 
     @property
     def estimated_by(self) -> Estimate:
-        """How evaluations estimate the loss."""
+        """Rows by which evaluations estimate the loss."""
         return "validation" if self.validation.count else "training"
 
     @property

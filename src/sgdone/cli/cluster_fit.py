@@ -21,7 +21,7 @@ from sgdone.cli.progress import ProgressLine
 from sgdone.cli.scores import BaseRate, Model, score
 from sgdone.cluster import Preparation, Rounds, RowFacts, fit_model, held_out_rows
 from sgdone.estimators.estimator_cores import LinearClassifierCore, LinearRegressorCore
-from sgdone.estimators.fit_checkpoints import FitCheckpoints
+from sgdone.fit.checkpoints import FitCheckpoints
 from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 from sgdone.readers.file_parts import FileParts

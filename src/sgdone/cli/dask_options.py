@@ -9,7 +9,7 @@ from sgdone.cli.errors import usage
 from sgdone.cli.file_options import FileOptions
 from sgdone.cli.input_data import is_dataset
 from sgdone.cli.options import Options
-from sgdone.estimators.parameters import as_rule
+from sgdone.fit.options import as_rule
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.registry import by_name
 from sgdone.losses.loss import Loss

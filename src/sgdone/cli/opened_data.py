@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sgdone.cli.errors import usage
 from sgdone.cli.file_options import FileOptions
 from sgdone.cli.input_data import InputData, is_dataset, load, of_table
-from sgdone.estimators.opened_input import OpenedInput
+from sgdone.fit.open_rows import OpenedInput
 from sgdone.readers.byte_streams import can_be_read_again, is_compressed
 from sgdone.readers.input_files import InputFile, input_files
 from sgdone.readers.occurring_columns import names_of, occurring, select

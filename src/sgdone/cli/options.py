@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sgdone import losses, solvers, stopping
 from sgdone.cli.errors import usage
 from sgdone.cli.file_options import pairs
-from sgdone.estimators.default_fit import rule_with_gain
 from sgdone.estimators.estimator_cores import (
     EstimatorCore,
     LinearClassifierCore,
@@ -19,7 +18,8 @@ from sgdone.estimators.estimator_cores import (
     SGDClassifierCore,
     SGDRegressorCore,
 )
-from sgdone.estimators.parameters import as_alpha, as_loss, as_rule, as_solver, as_step
+from sgdone.estimators.linear_model import rule_with_gain
+from sgdone.fit.options import as_alpha, as_loss, as_rule, as_solver, as_step
 from sgdone.interfaces.registry import by_name, names
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss

@@ -18,9 +18,8 @@ from sgdone.cli.prediction_parts import PredictionRows
 from sgdone.cli.progress import ProgressLine
 from sgdone.cli.report_text import score_lines
 from sgdone.cli.scores import Model, numbers_of_classes, raw_outputs
-from sgdone.estimators.classification import Classification
-from sgdone.estimators.parameters import as_loss
-from sgdone.estimators.probabilities import probabilities
+from sgdone.estimators.classification import Classification, probabilities
+from sgdone.fit.options import as_loss
 from sgdone.model_file import load_core, read_header
 from sgdone.tables.warn_user import one_warning_a_topic
 

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from sgdone.cli.input_data import InputData
 from sgdone.cli.ranks import area_under_roc
-from sgdone.estimators.classification import Classification
+from sgdone.estimators.classification import Classification, log_probabilities
 from sgdone.estimators.estimator_cores import EstimatorCore
-from sgdone.estimators.parameters import as_loss
-from sgdone.estimators.probabilities import log_probabilities
+from sgdone.fit.options import as_loss
 
 Model = EstimatorCore
 

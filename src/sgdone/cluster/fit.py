@@ -15,7 +15,7 @@ from sgdone.cluster.phases import cluster_phases
 from sgdone.cluster.rounds import RoundLog, RoundRecord, Rounds, written_on_errors
 from sgdone.cluster.statistics import LabelSums, RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
-from sgdone.estimators.sample_weights import class_weight_values
+from sgdone.fit.labels import class_weight_values
 from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import AllOf, StopRule
 from sgdone.losses import Logistic, Squared

@@ -9,9 +9,9 @@ from sgdone.cluster.engine import Engine
 from sgdone.cluster.fit import ClusterFit, fit_partitions
 from sgdone.cluster.rounds import RoundLog
 from sgdone.estimators.estimator_cores import LinearClassifierCore, LinearRegressorCore
-from sgdone.estimators.fit_checkpoints import FitCheckpoints, custom_loss, identity_of
-from sgdone.estimators.parameters import as_alpha, as_bool, as_verbose, is_auto
 from sgdone.estimators.source_fit import features_measured
+from sgdone.fit.checkpoints import FitCheckpoints, custom_loss, identity_of
+from sgdone.fit.options import as_alpha, as_bool, as_verbose, is_auto
 from sgdone.interfaces.stop_rule import Progress
 from sgdone.run import Hook
 

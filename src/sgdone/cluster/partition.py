@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from sgdone.estimators.labels import encode_known, plain_labels, signs
+from sgdone.fit.labels import encode_known, plain_labels, signs
 from sgdone.losses.learning_task import Task
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.matrices.row_hash import row_hashes

@@ -16,7 +16,7 @@ import numpy as np
 
 from sgdone.cluster.engine import Engine
 from sgdone.cluster.messages import Answer, PartitionError, Parts, from_bytes, split_request, to_bytes
-from sgdone.estimators.fit_checkpoints import CheckpointFile, FitCheckpoints
+from sgdone.fit.checkpoints import CheckpointFile, FitCheckpoints
 from sgdone.sums.row_sum import RowSum, TreeSum, merged_pair
 
 

@@ -13,8 +13,8 @@ from sgdone.cluster.messages import PartitionError, to_bytes
 from sgdone.cluster.partition import ClassWeights, LabelCoding, Partition
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import RowStatistics, Statistics
-from sgdone.estimators.sample_weights import class_weight_values
 from sgdone.estimators.summarised import Summarised, encoder_of_levels, what_is_summarised
+from sgdone.fit.labels import class_weight_values
 from sgdone.inference import Summary
 from sgdone.inference.chosen_columns import chosen_columns
 from sgdone.inference.factors import LevelFacts, LevelMap, LevelsOfRows, divisions_of

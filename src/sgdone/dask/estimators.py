@@ -13,7 +13,7 @@ from sgdone.cluster import Rounds, fit_model, summarise_partitions
 from sgdone.dask.collections import delayed_partitions
 from sgdone.dask.engine import DaskEngine
 from sgdone.dask.prediction import predicted, score
-from sgdone.estimators.fit_checkpoints import FitCheckpoints
+from sgdone.fit.checkpoints import FitCheckpoints
 from sgdone.inference import Summary
 from sgdone.tables.not_fitted import not_fitted
 

@@ -1,4 +1,4 @@
-"""What the two classifiers share: fitting to labels of any kind, and predicting them."""
+"""Fitting to labels of any kind, and predicting them with their probabilities."""
 
 import os
 from functools import partial
@@ -6,30 +6,68 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, log_expit
 
-from sgdone.estimators.callbacks import FitTask, fit_data
-from sgdone.estimators.failed_fit import unchanged_if_it_fails
-from sgdone.estimators.fit_checkpoints import FitCheckpoints, refuse_checkpoint
-from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
-from sgdone.estimators.labels import check_classes, encode, encode_known, known_classes, signs
-from sgdone.estimators.opened_input import is_predicted_in_parts, is_row_input
-from sgdone.estimators.optimum import as_check_optimum, with_optimum_check
-from sgdone.estimators.parameters import as_bool
-from sgdone.estimators.probabilities import log_probabilities, probabilities
-from sgdone.estimators.sample_weights import (
+from sgdone.estimators.linear_model import unchanged_if_it_fails
+from sgdone.estimators.source_fit import fit_rows, partial_fit_rows, predicted_in_parts
+from sgdone.estimators.summarised import Summarised
+from sgdone.fit.checkpoints import FitCheckpoints, refuse_checkpoint
+from sgdone.fit.labels import (
     Frequencies,
+    check_classes,
     check_sample_weight,
     count_positive,
+    encode,
+    encode_known,
+    known_classes,
     refuse_balanced,
+    signs,
     with_class_weight,
 )
-from sgdone.estimators.source_fit import fit_rows
-from sgdone.estimators.source_stream import partial_fit_rows, predicted_in_parts
-from sgdone.estimators.summarised import Summarised
-from sgdone.estimators.training import Start
+from sgdone.fit.open_rows import (
+    check_rows_and_labels,
+    check_rows_to_predict,
+    is_predicted_in_parts,
+    is_row_input,
+    linear_scores,
+)
+from sgdone.fit.optimum_check import as_check_optimum, with_optimum_check
+from sgdone.fit.options import as_bool, as_loss
+from sgdone.fit.training import FitTask, Start, fit_data
 from sgdone.interfaces.objective import Model, Objective, Predicts
 from sgdone.losses.learning_task import Task
 from sgdone.machine import interruption
+
+
+def estimates_probabilities(model: Any) -> bool:
+    """Whether a classifier's loss has probabilities; an AttributeError if not, as in scikit-learn."""
+    loss = as_loss(model.loss, "classification")
+    if not loss.probabilistic:
+        raise AttributeError(
+            f"probability estimates need a loss that has them: use loss='logistic' (this one is {loss.name!r})"
+        )
+    return True
+
+
+def probabilities(scores: NDArray[Any], *, multinomial: bool = False) -> NDArray[Any]:
+    """A column a class; for more than two, the softmax, or the one-vs-rest probabilities made to sum to 1.
+
+    Examples
+    --------
+    >>> probabilities(np.array([0.0]))
+    array([[0.5, 0.5]])
+    """
+    if scores.ndim == 1:
+        return np.column_stack([expit(-scores), expit(scores)])
+    return np.asarray(np.exp(log_probabilities(scores, multinomial=multinomial)))
+
+
+def log_probabilities(scores: NDArray[Any], *, multinomial: bool = False) -> NDArray[Any]:
+    """Logarithms of the same, exact where the probabilities themselves underflow."""
+    if scores.ndim == 1:
+        return np.column_stack([log_expit(-scores), log_expit(scores)])
+    logs = scores if multinomial else log_expit(scores)
+    return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
 
 
 class Classification(Summarised):

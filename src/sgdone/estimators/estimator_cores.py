@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from sgdone.estimators.classification import Classification
-from sgdone.estimators.default_fit import DefaultFit
-from sgdone.estimators.named_method import NamedMethod
+from sgdone.estimators.linear_model import DefaultFit, NamedMethod
 from sgdone.estimators.regression import Regression
 
 

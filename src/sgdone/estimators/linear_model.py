@@ -1,23 +1,40 @@
-"""What all linear models share: parameters as objects, runs, fitted attributes."""
+"""Linear models without scikit-learn: parameters, fits and fitted attributes."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.estimators.all_columns import with_all_columns
-from sgdone.estimators.callbacks import FitTask, Snapshot
-from sgdone.estimators.coefficient_frame import centred_spreads, shares_of_rows, spreads_of_rows
-from sgdone.estimators.continuing import resumed, rule_for_rows
-from sgdone.estimators.input_validation import check_entries
-from sgdone.estimators.named_features import NamedFeatures
-from sgdone.estimators.parameters import as_bool, as_loss, as_n_jobs, as_random_state, as_verbose, is_auto
-from sgdone.estimators.read_rows import ReadRows
-from sgdone.estimators.sample_weights import Frequencies
-from sgdone.estimators.training import PassPrinter, Start, train
+from sgdone.bank import Bank
+from sgdone.fit.fitted_model import (
+    centred_spreads,
+    coefficient_frame,
+    shares_of_rows,
+    spreads_of_rows,
+    with_all_columns,
+)
+from sgdone.fit.labels import Frequencies
+from sgdone.fit.open_rows import FeatureNames, ReadRows, check_entries
+from sgdone.fit.options import (
+    as_alpha,
+    as_bool,
+    as_l1_ratio,
+    as_loss,
+    as_monitors,
+    as_n_jobs,
+    as_random_state,
+    as_rule,
+    as_solver,
+    as_step,
+    as_verbose,
+    is_auto,
+)
+from sgdone.fit.partial_fit import resumed, rule_for_rows
+from sgdone.fit.training import FitTask, PassPrinter, Snapshot, Start, train
 from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import Status, StopRule
@@ -25,13 +42,170 @@ from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
 from sgdone.machine import interruption
 from sgdone.machine.memory import FEWER_COLUMNS, memory_errors_explained, training_text
+from sgdone.newton.exact_phase import ExactFromDisk, ExactInMemory, default_phases
 from sgdone.rows import ArraySource
 from sgdone.rows.block_source import BlockSource
 from sgdone.rows.blocks import BLOCK_ROWS, ArrayBlocks, ColumnNumbers
+from sgdone.rows.rows import roles_of_features
 from sgdone.rows.source import Source
 from sgdone.run import Hook, Result, Trace, Verdict
+from sgdone.solvers import SingleModel
+from sgdone.solvers.single_model import shown_method
 from sgdone.solvers.stretch import LARGEST
+from sgdone.stopping import Gain, MaxPasses
 from sgdone.sums.units import moments_of
+from sgdone.tables import TableEncoderCore
+from sgdone.tables.frames import column_name
+from sgdone.tables.not_fitted import used_before_fit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def unchanged_if_it_fails(fit: Fit) -> Fit:
+    """Restore the attributes if ``fit`` raises: the model of an earlier fit can still be used.
+
+    Ctrl-C after training leaves the new model. scikit-learn sets ``n_features_in_`` and ``feature_names_in_`` before
+    labels and parameters are checked.
+    """
+
+    @wraps(fit)
+    def restoring(self: Any, *arguments: Any, **options: Any) -> Any:
+        before = _fitted(self)
+        try:
+            return fit(self, *arguments, **options)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and vars(self).get("_results") is not before.get("_results"):
+                self.verdict_ = self.trace_.verdict = self.verdict_.interrupted("Ctrl-C was pressed after training")
+                return self
+            for name in _fitted(self):
+                delattr(self, name)
+            vars(self).update(before)
+            raise
+
+    return restoring  # type: ignore[return-value]  # the same signature
+
+
+def _fitted(estimator: Any) -> dict[str, Any]:
+    """What ``fit`` sets; callbacks of scikit-learn keep other attributes, which are theirs."""
+    own = {"_results", "_last_stop", "_n_outputs"}
+    return {name: value for name, value in vars(estimator).items() if name.endswith("_") or name in own}
+
+
+class NamedFeatures:
+    """Features of a model that are columns of ``X``, or those of its encoder; not for users."""
+
+    #: Whether tables with categories, gaps, dates and text are encoded.
+    _encodes_tables: ClassVar[bool] = False
+    #: Names of the columns for messages, if ``X`` has none.
+    _feature_names: Sequence[str] | None = None
+
+    #: The name of the estimator in messages and files.
+    public_name: ClassVar[str]
+    #: The class of ``encoder_``.
+    _encoder_class: ClassVar[type[TableEncoderCore]] = TableEncoderCore
+
+    coef_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+    encoder_: TableEncoderCore
+    _results: Sequence[Result]
+
+    def _check_fitted(self) -> None:
+        # n_features_in_ is set before anything else is checked: it does not show that a fit succeeded.
+        if not hasattr(self, "coef_"):
+            raise used_before_fit(self.public_name)
+
+    def _kinds_of_columns(self) -> Mapping[str, str]:
+        """Kinds of columns that the user stated."""
+        return {}
+
+    def _names_of_columns(self) -> Sequence[str] | None:
+        """Names of the features of ``coef_``, if they have any."""
+        encoder = getattr(self, "encoder_", None)
+        if encoder is not None and not encoder.is_plain:
+            return FeatureNames(encoder)
+        names: Sequence[str] | None = getattr(self, "feature_names_in_", self._feature_names)
+        return names
+
+    def _names_in_encoder(self) -> Sequence[str] | None:
+        """Names of the features as the encoder has them, whether or not the table was all numbers."""
+        encoder = getattr(self, "encoder_", None)
+        return None if encoder is None else FeatureNames(encoder)
+
+    def _roles(self, n_features: int) -> NDArray[np.int32] | None:
+        """What each feature is part of, if the rows are those of an encoder."""
+        encoder = getattr(self, "encoder_", None)
+        if encoder is None or encoder.n_features_out_ != n_features:
+            return None
+        return roles_of_features(encoder.n_dense_, encoder.texts())
+
+    def get_feature_names_out(self) -> NDArray[Any]:
+        """Names of the features of ``coef_``: columns, or their encoded features."""
+        self._check_fitted()
+        names = self._names_of_columns()
+        n_features = self.coef_.shape[-1]
+        return np.array([f"x{j}" for j in range(n_features)] if names is None else list(names), dtype=object)
+
+    def coefficients(self) -> "pd.DataFrame":
+        """The coefficients with the names of their features, as a pandas data frame; the intercept comes first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``name`` as in `get_feature_names_out`; ``value``; ``value_per_std``, the value times the standard deviation
+            of the feature, which compares features in different units; ``share``, of the rows of ``fit`` that have the
+            feature (a level, a word, a non-zero entry of a sparse matrix; 1 for dense columns). With more than two
+            classes also ``class``. After ``partial_fit`` alone ``value_per_std`` and ``share`` are not known: NaN.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from sgdone import LinearRegressor
+        >>> rents = pd.DataFrame({"city": ["Rome", "Oslo"] * 50, "rooms": [1, 2, 3, 4] * 25})
+        >>> model = LinearRegressor(random_state=0).fit(rents, 500 * rents["rooms"] + 300 * (rents["city"] == "Oslo"))
+        >>> model.coefficients()[["name", "value", "share"]].round(1)
+                  name  value  share
+        0  (intercept)  150.0    1.0
+        1        rooms  500.0    1.0
+        2    city=Oslo  150.0    0.5
+        3    city=Rome -150.0    0.5
+        """
+        self._check_fitted()
+        return coefficient_frame(self)
+
+    def _append_features(self, n_features: int) -> None:
+        """Give the model the features that its encoder has learnt in ``partial_fit``: their coefficients are 0.
+
+        So are their standard deviations and shares in the rows of the last ``fit``, which had none of them.
+        """
+        if not hasattr(self, "_results"):
+            return
+        count = n_features - self.coef_.shape[-1]
+        if count > 0:
+            roles = self._roles(n_features)
+            assert roles is not None
+            # What is there stays as it is, for a call that fails later.
+            self._results = [replace(result, state=result.state.copy()) for result in self._results]
+            for result in self._results:
+                result.state.append_features(roles[-count:])
+            wider = [(0, 0)] * (self.coef_.ndim - 1) + [(0, count)]
+            self.coef_ = np.pad(self.coef_, wider)
+            for name in ("feature_std_", "feature_share_"):
+                if hasattr(self, name):
+                    setattr(self, name, np.pad(getattr(self, name), (0, count)))
+
+    def _last_coef(self, last_names: Sequence[str] | None) -> NDArray[Any]:
+        """The coefficients of the last fit; those of an encoder in the order of its features in this fit."""
+        names = self._names_in_encoder()
+        if last_names is None or names is None:
+            return self.coef_
+        places = {name: j for j, name in enumerate(last_names)}
+        known = np.array([places.get(name, -1) for name in names], dtype=np.intp)
+        return np.where(known >= 0, self.coef_[..., known], 0.0)
+
 
 #: Rows from which the spreads of columns are estimated if the method does not need them: enough for a digit or two.
 _ROWS_FOR_SPREADS = 1024
@@ -62,7 +236,7 @@ class LinearModel(ReadRows, NamedFeatures):
     trace_: Trace
     verdict_: Verdict
     #: The parameter ``stop`` of the last fit.
-    _ruled_by: Any
+    _last_stop: Any
 
     @abstractmethod
     def _method(self) -> Method:
@@ -218,7 +392,7 @@ class LinearModel(ReadRows, NamedFeatures):
     def _resumed(self, resume: bool) -> list[Start]:
         """Where ``partial_fit`` continues, with the same objective and method as before."""
         self._check_unchanged(self._results[0])
-        same_rule = getattr(self, "_ruled_by", self.stop) == self.stop
+        same_rule = getattr(self, "_last_stop", self.stop) == self.stop
         return resumed(self._results, self.stop, self._rule(), resume=resume, same_rule=same_rule)
 
     def _check_unchanged(self, last: Result) -> None:
@@ -251,7 +425,7 @@ class LinearModel(ReadRows, NamedFeatures):
             "trace_": trace,
             "verdict_": verdict,
             "_results": list(results),
-            "_ruled_by": self.stop,
+            "_last_stop": self.stop,
         }
 
     def _measured(self, result: Result, X: Any, weight: NDArray[np.float64] | None) -> dict[str, Any]:
@@ -330,3 +504,112 @@ def _initial(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float6
     if not np.all(np.isfinite(array)):
         raise ValueError(f"{name} contains NaN or infinity")
     return array.reshape(shape)
+
+
+class DefaultFit(LinearModel):
+    """A linear model that chooses step sizes and penalty, and stops by itself; not for users."""
+
+    _encodes_tables = True
+
+    tol: float | None
+    columns: Mapping[str, str] | None
+
+    def _kinds_of_columns(self) -> Mapping[str, str]:
+        if self.columns is None:
+            return {}
+        if not isinstance(self.columns, Mapping):
+            raise TypeError(
+                f"columns={self.columns!r} must map names of columns to kinds, as in columns={{'zip': 'category'}}"
+            )
+        return {column_name(name): kind for name, kind in self.columns.items()}
+
+    def _method(self) -> Bank:
+        tolerances = [leaf.tolerance for leaf in self._rule().leaves if leaf.tolerance is not None]
+        return Bank(min(tolerances)) if tolerances else Bank()
+
+    def _rule(self) -> StopRule:
+        return rule_with_gain(self.stop, self.tol)
+
+    def _phases(self, *, in_memory: bool = True) -> Sequence[Method]:
+        bank, one_pass = self._method(), self._rule().max_passes == 1
+        exact = ExactInMemory(bank.tol, one_pass=one_pass) if in_memory else ExactFromDisk()
+        return default_phases(bank, exact)
+
+    def _frequencies(self, weight: NDArray[np.float64] | None) -> Frequencies:
+        # Of rows that are read block by block the mean weight is not known before the last one.
+        by_blocks = weight is not None and self._reads_blocks(weight.size)
+        return Frequencies(weight) if by_blocks else Frequencies.of(weight)
+
+    def _objective(self, n_rows: int, n_classes: int | None) -> Objective:
+        alpha = None if is_auto(self.alpha) else as_alpha(self.alpha, n_rows)
+        loss, fit_intercept = self._loss(), as_bool("fit_intercept", self.fit_intercept)
+        if self._task == "regression":
+            return Objective(loss, alpha, fit_intercept=fit_intercept, predicts="target")
+        return Objective.of_classes(loss, n_classes or 2, alpha, fit_intercept=fit_intercept)
+
+
+def rule_with_gain(stop: Any, tol: Any) -> StopRule:
+    """The stopping rule of a default fit: `Gain`, capped by a budget or replaced by another rule.
+
+    Examples
+    --------
+    >>> from sgdone.stopping import MaxSeconds
+    >>> rule_with_gain(MaxSeconds(60), None)
+    Gain(tol=0.2) | MaxSeconds(seconds=60)
+    """
+    gain = Gain() if tol is None else Gain(tol)
+    if is_auto(stop):
+        return gain
+    rule = as_rule(stop)
+    if rule.is_budget:
+        return gain | rule
+    if tol is not None:
+        use = f"give the tolerance to Gain, as Gain(tol={tol!r})" if rule.needs.judgement else "remove tol"
+        raise ValueError(f"tol={tol!r} has no effect with stop={rule!r}: {use}")
+    return rule
+
+
+#: Budget of a method that ends by itself.
+_MOST_PASSES = 100
+
+
+class NamedMethod(LinearModel):
+    """A linear model trained by one method on the features as they are; not for users."""
+
+    solver: Any
+    step: Any
+    penalty: str
+    l1_ratio: float
+    average: Any
+
+    def _method(self) -> SingleModel:
+        method = as_solver(self.solver, self.average, as_l1_ratio(self.penalty, self.l1_ratio))
+        return method.ending_by_itself() if is_auto(self.stop) else method
+
+    def _rule(self) -> StopRule:
+        method, rule = self._method(), as_rule(self.stop)
+        if is_auto(self.stop):
+            return MaxPasses(_MOST_PASSES) if method.ends_by_itself else as_rule(method.default_rule)
+        if not method.takes_stop:
+            raise ValueError(f"{method} ends by itself, and stop={self.stop!r} would have no effect: remove stop")
+        return rule
+
+    def _objective(self, n_rows: int, n_classes: int | None) -> Objective:
+        center, fit_intercept = getattr(self, "center", False), as_bool("fit_intercept", self.fit_intercept)
+        if as_bool("center", center) and not fit_intercept:
+            raise ValueError("center=True sets the intercept, but fit_intercept=False: remove one of them")
+        return Objective(
+            self._loss(),
+            as_alpha(self.alpha, n_rows),
+            as_l1_ratio(self.penalty, self.l1_ratio),
+            fit_intercept,
+            center,
+            "target" if self._task == "regression" else "two_classes",
+        )
+
+    def _run_options(self) -> dict[str, Any]:
+        return {"step": as_step(self.step), "monitors": as_monitors(getattr(self, "monitors", None))}
+
+    def _check_unchanged(self, last: Result) -> None:
+        refuse_change("solver", shown_method(last.state.method), str(self._method()))
+        super()._check_unchanged(last)

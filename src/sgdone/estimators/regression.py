@@ -6,17 +6,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.estimators.callbacks import FitTask, fit_data
-from sgdone.estimators.failed_fit import unchanged_if_it_fails
-from sgdone.estimators.fit_checkpoints import FitCheckpoints, refuse_checkpoint
-from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
-from sgdone.estimators.opened_input import is_predicted_in_parts, is_row_input
-from sgdone.estimators.parameters import as_bool
-from sgdone.estimators.sample_weights import Frequencies, check_sample_weight, count_positive
-from sgdone.estimators.source_fit import fit_rows
-from sgdone.estimators.source_stream import partial_fit_rows, predicted_in_parts
+from sgdone.estimators.linear_model import unchanged_if_it_fails
+from sgdone.estimators.source_fit import fit_rows, partial_fit_rows, predicted_in_parts
 from sgdone.estimators.summarised import Summarised
-from sgdone.estimators.training import Start
+from sgdone.fit.checkpoints import FitCheckpoints, refuse_checkpoint
+from sgdone.fit.labels import Frequencies, check_sample_weight, count_positive
+from sgdone.fit.open_rows import (
+    check_rows_and_labels,
+    check_rows_to_predict,
+    is_predicted_in_parts,
+    is_row_input,
+    linear_scores,
+)
+from sgdone.fit.options import as_bool
+from sgdone.fit.training import FitTask, Start, fit_data
 from sgdone.interfaces.objective import Model, Objective
 from sgdone.losses.learning_task import Task
 from sgdone.machine import interruption

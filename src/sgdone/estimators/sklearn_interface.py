@@ -11,11 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_y, validate_data
 
-from sgdone.estimators.classification import Classification
+from sgdone.estimators.classification import Classification, estimates_probabilities
 from sgdone.estimators.linear_model import LinearModel
-from sgdone.estimators.probabilities import estimates_probabilities
-from sgdone.estimators.read_rows import check_lengths
 from sgdone.estimators.regression import Regression
+from sgdone.fit.open_rows import check_lengths
 from sgdone.interfaces.stop_rule import Status
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.table_encoder import TableEncoder

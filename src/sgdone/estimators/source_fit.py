@@ -1,7 +1,7 @@
-"""Fitting on rows that are read in parts: in memory if they are few, block by block otherwise."""
+"""Fits, further training and predictions on rows that are read in parts."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -11,27 +11,37 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.estimators.all_columns import give_all_columns, with_all_columns
-from sgdone.estimators.fit_checkpoints import FitCheckpoints, custom_loss, identity_of, snapshot_of
-from sgdone.estimators.kept_rows import KeptRows, folder_of, identity_of_rows, keep_rows, kept_rows, new_cache
-from sgdone.estimators.opened_input import OpenedInput, explained_memory_errors, row_input
-from sgdone.estimators.parameters import as_bool
-from sgdone.estimators.sample_weights import refuse_balanced
-from sgdone.estimators.source_labels import ClassNumbers, NewClassError, labels_of, targets
-from sgdone.estimators.table_input import FeatureNames
-from sgdone.estimators.training import Start
+from sgdone.fit.checkpoints import (
+    FitCheckpoints,
+    KeptRows,
+    custom_loss,
+    folder_of,
+    identity_of,
+    identity_of_rows,
+    keep_rows,
+    kept_rows,
+    new_cache,
+    snapshot_of,
+)
+from sgdone.fit.fitted_model import give_all_columns, with_all_columns
+from sgdone.fit.labels import ClassNumbers, NewClassError, labels_of, refuse_balanced, targets
+from sgdone.fit.open_rows import FeatureNames, OpenedInput, explained_memory_errors, row_input
+from sgdone.fit.options import as_bool
+from sgdone.fit.training import Start
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.machine import interruption
+from sgdone.machine.background import in_background
 from sgdone.matrices.csr import with_unique_entries
 from sgdone.readers.occurring_columns import occurring
 from sgdone.readers.row_input import BatchInput, RowInput, all_rows
-from sgdone.readers.table import Table, errors_located
+from sgdone.readers.table import Table, errors_located, tables_of_rows
 from sgdone.rows.block_cache import BlockCache, cache_folder, check_space
 from sgdone.rows.block_source import BlockSource, blocks_in_buffer
-from sgdone.rows.blocks import BlockMaker, ColumnNumbers, block_rows_for, bytes_of_row
+from sgdone.rows.blocks import BLOCK_ROWS, BlockMaker, ColumnNumbers, block_rows_for, bytes_of_row
 from sgdone.stopping import MaxPasses
 from sgdone.sums.units import Units
 from sgdone.tables import TableEncoderCore
+from sgdone.tables.warn_user import one_warning_a_topic
 
 #: Share of the memory that the buffer of permuted rows may take.
 _BUFFER_SHARE = 1 / 16
@@ -239,3 +249,45 @@ def _check_arguments(model: Any, given: Sequence[tuple[str, Any]]) -> None:
     if as_bool("warm_start", model.warm_start):
         raise ValueError("warm_start=True needs rows in memory: to continue from a model use partial_fit")
     refuse_balanced(getattr(model, "class_weight", None))
+
+
+#: Tables that are read ahead.
+_AHEAD = 2
+
+
+def partial_fit_rows(model: Any, X: Any, y: Any, sample_weight: Any, **options: Any) -> Any:
+    """Train on the rows in their order, a block at a time; labels and weights are those of the rows."""
+    for name, value in (("y", y), ("sample_weight", sample_weight)):
+        if value is not None:
+            raise ValueError(f"{name} is not taken with rows that are read in parts: they have their own")
+    rows = row_input(X)
+    with explained_memory_errors(rows):
+        return _trained(model, OpenedInput.of(rows), options)
+
+
+def _trained(model: Any, opened: OpenedInput, options: dict[str, Any]) -> Any:
+    first = not hasattr(model, "_results")
+    if first and "classes" in options and options["classes"] is None:
+        options["classes"] = opened.labels()
+    tables = in_background(opened.tables(), _AHEAD)
+    number = 0
+    with closing(tables):
+        for table in tables_of_rows(tables, BLOCK_ROWS):
+            with errors_located(table.place):
+                model.partial_fit(table.X, labels_of(table, number), sample_weight=table.weights, **options)
+            number += table.X.shape[0]
+    return model
+
+
+def predicted_in_parts(X: Any, predict: Callable[[Any], Any]) -> Iterator[Any]:
+    """Yield the predictions of the rows, a part at a time; labels need not be there."""
+    rows = row_input(X)
+    with (
+        explained_memory_errors(rows),
+        closing(in_background(rows.tables(labelled=False), _AHEAD)) as tables,  # a generator
+    ):
+        topics = set[str]()
+        for table in tables:
+            with errors_located(table.place), one_warning_a_topic(topics):
+                predictions = predict(table.X)
+            yield predictions

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.estimators.input_validation import check_rows_and_labels, check_rows_to_predict, linear_scores
 from sgdone.estimators.linear_model import LinearModel
-from sgdone.estimators.mapped_rows import mapped_rows
-from sgdone.estimators.opened_input import is_row_input
-from sgdone.estimators.sample_weights import Frequencies, check_sample_weight
+from sgdone.fit.labels import Frequencies, check_sample_weight
+from sgdone.fit.open_rows import check_rows_and_labels, check_rows_to_predict, is_row_input, linear_scores, mapped_rows
 from sgdone.interfaces.objective import Objective
 from sgdone.losses.loss import Loss, real_or_nan
 from sgdone.rows.labels import check_labels

@@ -22,7 +22,7 @@ Ending = Literal["used", "not finite", "not sound"]
 
 
 def ending_of(outcome: int) -> Ending:
-    """How the training on a chunk of rows ended, given the outcome of its loop."""
+    """Ending of the training on a chunk of rows, given the outcome of its loop."""
     return "not finite" if outcome == NOT_FINITE else "not sound" if outcome == NOT_SOUND else "used"
 
 

@@ -117,7 +117,7 @@ class Model(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Judgement:
-    """How good a model is on validation rows, and what further training is expected to gain.
+    """Loss of a model on validation rows, and the gain that is expected of further training.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ class Needs:
 
 
 class Status(StrEnum):
-    """How a fit ended, from best to worst; each member is the text that users read."""
+    """Statuses of a fit, from best to worst; each member is the text that users read."""
 
     CONVERGED = "converged"
     IN_PROGRESS = "in progress"
@@ -331,7 +331,7 @@ class StopRule(ABC):
         return type(self).__name__
 
     def describe(self, state: Any, progress: Progress) -> str:
-        """How far the rule is from firing, in a few words."""
+        """Distance of the rule from firing, in a few words."""
         return "has not fired"
 
     def then(self, factor: float) -> "StopRule":

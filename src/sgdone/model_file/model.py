@@ -10,7 +10,7 @@ import numpy as np
 from sgdone import estimators
 from sgdone._version import __version__
 from sgdone.estimators.estimator_cores import CORES
-from sgdone.estimators.parameters import as_bool, parameter_names, parameters_of
+from sgdone.fit.options import as_bool, parameter_names, parameters_of
 from sgdone.losses.loss import Loss
 from sgdone.model_file.attribute_checks import (
     ATTRIBUTES,

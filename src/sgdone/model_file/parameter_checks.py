@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from sgdone.estimators.classification import Classification
-from sgdone.estimators.optimum import as_check_optimum
-from sgdone.estimators.parameters import as_bool, as_random_state
-from sgdone.estimators.sample_weights import with_class_weight
+from sgdone.fit.labels import with_class_weight
+from sgdone.fit.optimum_check import as_check_optimum
+from sgdone.fit.options import as_bool, as_random_state
 from sgdone.model_file.attribute_checks import Model
 from sgdone.tables.kinds import check_choices
 

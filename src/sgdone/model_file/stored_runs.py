@@ -68,7 +68,7 @@ def decode_results(model: LinearModel, codes: list[dict[str, Any]], decoder: Dec
             )
         )
         if rule_state is None:
-            model._ruled_by = None  # by none of its rules, so that the present one starts again
+            model._last_stop = None  # by none of its rules, so that the present one starts again
     check_results(model, results)
     return results
 
@@ -94,7 +94,7 @@ def check_results(model: LinearModel, results: Sequence[Result]) -> None:
 
 def _has_same_rule(model: LinearModel) -> bool:
     """Whether the rule was not exchanged since the last call: another one starts again."""
-    return bool(getattr(model, "_ruled_by", model.stop) == model.stop)
+    return bool(getattr(model, "_last_stop", model.stop) == model.stop)
 
 
 def _encode_rule_state(model: LinearModel, result: Result, encoder: Encoder, place: str) -> dict[str, Any] | None:

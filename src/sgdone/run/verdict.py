@@ -1,4 +1,4 @@
-"""How a fit ended, and advice about what to do next, from the course of the run."""
+"""Verdict of a fit: why it ended, and advice about what to do next."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final

@@ -24,8 +24,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sgdone import estimators
 from sgdone.cluster import Rounds, fit_model, summarise_partitions
-from sgdone.estimators.fit_checkpoints import FitCheckpoints
-from sgdone.estimators.parameters import as_loss
+from sgdone.fit.checkpoints import FitCheckpoints
+from sgdone.fit.options import as_loss
 from sgdone.inference import Summary
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.learning_task import Task

@@ -16,7 +16,7 @@ from pyspark.ml.param.shared import (
     HasWeightCol,
 )
 
-from sgdone.estimators.parameters import is_auto
+from sgdone.fit.options import is_auto
 from sgdone.spark.row_columns import FeatureColumns
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentat
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.functions import arrow_udf
 
-from sgdone.estimators.probabilities import probabilities
+from sgdone.estimators.classification import probabilities
 from sgdone.machine.threads import single_thread
 from sgdone.spark.row_columns import FeatureColumns, rows_of_vectors, table_of
 

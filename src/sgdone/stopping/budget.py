@@ -48,7 +48,7 @@ class MaxPasses(StopRule):
 
     @property
     def bounded(self) -> bool:
-        """Unless endless passes are allowed."""
+        """Whether the number of passes is finite."""
         return not math.isinf(self.passes)
 
     @property
@@ -84,7 +84,7 @@ class MaxPasses(StopRule):
         return Stop("MaxPasses", Status.BUDGET_SPENT, reason, {"passes": self.passes}, advice)
 
     def describe(self, state: int | None, progress: Progress) -> str:
-        """How many passes were made."""
+        """Number of passes made, and allowed."""
         return f"has made {_passes_text(progress.passes, 3)} of {_passes_text(self.passes)} passes"
 
 
@@ -103,7 +103,7 @@ class MaxSamples(StopRule):
             raise ValueError(f"samples={self.samples!r} is not a whole number")
 
     def start(self, n_rows: int | None) -> None:
-        """Nothing to remember: the run counts."""
+        """No state: the run counts."""
 
     def next_pause(self, state: Any) -> Pause:
         """The last update that may be made."""
@@ -117,7 +117,7 @@ class MaxSamples(StopRule):
         return Stop("MaxSamples", Status.BUDGET_SPENT, reason, {"samples": self.samples})
 
     def describe(self, state: Any, progress: Progress) -> str:
-        """How many updates are allowed."""
+        """Number of updates allowed."""
         return f"allows {self.samples:,}"
 
 
@@ -138,15 +138,15 @@ class MaxSeconds(StopRule):
 
     @property
     def bounded(self) -> bool:
-        """Unless endless seconds are allowed."""
+        """Whether the number of seconds is finite."""
         return not math.isinf(self.seconds)
 
     def start(self, n_rows: int | None) -> "_Clock":
-        """Nothing used yet."""
+        """State in which no time is used."""
         return _Clock()
 
     def check(self, state: Any, n_features: int) -> None:
-        """Seconds."""
+        """Check that the seconds are finite numbers."""
         self.check_kind(state, _Clock)
         used = state.this_run, state.earlier_runs
         self.check_kind(state, _Clock, holds=all(0 <= seconds < math.inf for seconds in used))
@@ -167,7 +167,7 @@ class MaxSeconds(StopRule):
         return Stop("MaxSeconds", Status.BUDGET_SPENT, reason, {"seconds": self.seconds})
 
     def describe(self, state: "_Clock", progress: Progress) -> str:
-        """How many seconds were used."""
+        """Number of seconds used, and allowed."""
         used = progress.turn.turns * state.earlier_runs + progress.seconds
         return f"has used {used:.3g} of {self.seconds:g} seconds"
 

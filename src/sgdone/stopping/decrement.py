@@ -70,7 +70,7 @@ class Decrement(StopRule):
         return Stop("Decrement", Status.CONVERGED, reason, evidence)
 
     def describe(self, state: DecrementState, progress: Progress) -> str:
-        """How far it is."""
+        """The last decrement, and the one that it waits for."""
         now = "" if math.isnan(state.last) else f"; {_text(state.last)}"
         return f"waits for a decrement below {self.tol:g}{now}"
 

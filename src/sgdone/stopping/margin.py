@@ -90,7 +90,7 @@ class MarginTest(StopRule):
         return Stop("MarginTest", Status.CONVERGED, reason, evidence)
 
     def describe(self, state: NDArray[np.float64], progress: Progress) -> str:
-        """That no margin was large enough."""
+        """Text saying that no margin was large enough."""
         return f"saw no margin of {self.threshold:g} or more"
 
 

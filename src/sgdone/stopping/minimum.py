@@ -29,7 +29,7 @@ class MinPasses(StopRule):
 
     @property
     def bounded(self) -> bool:
-        """Unless the number of passes is infinite."""
+        """Whether the number of passes is finite."""
         return self._as_budget().bounded
 
     def start(self, n_rows: int | None) -> int | None:
@@ -37,7 +37,7 @@ class MinPasses(StopRule):
         return self._as_budget().start(n_rows)
 
     def check(self, state: Any, n_features: int) -> None:
-        """As the budget."""
+        """Check the state of the budget."""
         self._as_budget().check(state, n_features)
 
     def next_pause(self, state: int | None) -> Pause:
@@ -53,5 +53,5 @@ class MinPasses(StopRule):
         return Stop("MinPasses", stop.status, reason, stop.evidence)
 
     def describe(self, state: int | None, progress: Progress) -> str:
-        """How many passes were made."""
+        """Number of passes made."""
         return self._as_budget().describe(state, progress)

@@ -86,7 +86,7 @@ class Pflug(StopRule):
             raise ValueError(f"the last row in the state of {self!r} has an index outside of it")
 
     def start(self, n_rows: int | None) -> _Memory:
-        """Nothing seen yet."""
+        """State before the first row."""
         automatic = 1000 if n_rows is None else max(50, n_rows // 100)
         numbers = np.zeros(5)
         numbers[_BURN_IN] = automatic if self.burn_in == "auto" else int(self.burn_in)
@@ -127,7 +127,7 @@ class Pflug(StopRule):
 
 
 def _place_for_a_row(rows: Rows) -> tuple[NDArray[Any], ...]:
-    """What `RowAccess.overlap` keeps a row in."""
+    """Arrays in which `RowAccess.overlap` keeps a row."""
     if rows.is_dense:
         return (np.zeros(rows.n_features, rows.dtype),)
     return (*make_memory(rows.n_features), np.zeros(1))

@@ -72,7 +72,7 @@ class ProgressiveLoss(StopRule):
         return Stop("ProgressiveLoss", Status.STALLED, reason, evidence, advice)
 
     def describe(self, state: _Passes, progress: Progress) -> str:
-        """What it waits for."""
+        """The decrease that it waits for."""
         return f"waits for a pass that gains less than {self.tol:.2%}"
 
 

@@ -48,7 +48,7 @@ class _Answer:
     kind: str
     n_separable: int
     n_rows: int
-    runaways: Sequence[str]
+    infinite_coefficients: Sequence[str]
 
 
 def as_check_optimum(value: Any) -> CheckOptimum:
@@ -144,7 +144,7 @@ def _separation(
         shape = separation(X, labels, fit_intercept, weight, start=start)
         if shape.kind not in ("complete", "quasi-complete"):
             return None
-        return _Answer(shape.kind, int(shape.separable_rows.sum()), used, _runaways(shape, feature_names))
+        return _Answer(shape.kind, int(shape.separable_rows.sum()), used, _infinite_coefficients(shape, feature_names))
     found = fast_check(
         X,
         labels,
@@ -155,11 +155,11 @@ def _separation(
     )
     if found.separable_rows is None or found.kind not in ("complete", "quasi-complete"):
         return None
-    runaways = _names(feature_names, _entries(found.coef, X)) if found.kind == "quasi-complete" else []
-    return _Answer(found.kind, int(found.separable_rows.sum()), used, runaways)
+    infinite_coefficients = _names(feature_names, _entries(found.coef, X)) if found.kind == "quasi-complete" else []
+    return _Answer(found.kind, int(found.separable_rows.sum()), used, infinite_coefficients)
 
 
-def _runaways(shape: "Separation", feature_names: Sequence[str] | None) -> list[str]:
+def _infinite_coefficients(shape: "Separation", feature_names: Sequence[str] | None) -> list[str]:
     """Coefficients without a finite value, with their signs; empty if finding them takes too long."""
     if len(shape.feature_names) > _MOST_SIGNS:
         return []
@@ -201,7 +201,7 @@ def _with(verdict: Verdict, answer: _Answer, unpenalised: bool) -> Verdict:
         found = (
             f"quasi-complete separation: some direction classifies {count} rows without error, the others lie across it"
         )
-    whose = f" ({_listed(answer.runaways)})" if answer.runaways else ""
+    whose = f" ({_listed(answer.infinite_coefficients)})" if answer.infinite_coefficients else ""
     evidence = verdict.evidence | {"separation": answer.kind, "separable_rows": answer.n_separable}
     if unpenalised:
         fit_itself = f"the fit itself: {verdict.status}, {verdict.reason}"

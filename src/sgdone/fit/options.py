@@ -1,4 +1,4 @@
-"""Parameters of the estimators, checked and turned into objects."""
+"""Parameters of a fit, checked and turned into objects."""
 
 from collections.abc import Iterable
 from inspect import signature

@@ -1,4 +1,4 @@
-"""How ``partial_fit`` continues, and when it refuses to."""
+"""Further training on the next rows of a stream, and when it is refused."""
 
 import copy
 import math
@@ -9,8 +9,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.estimators.parameters import is_auto
-from sgdone.estimators.training import Start
+from sgdone.fit.options import is_auto
+from sgdone.fit.training import Start
 from sgdone.interfaces.stop_rule import Progress, Stop, StopRule
 from sgdone.run import Result
 
