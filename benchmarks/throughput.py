@@ -26,8 +26,8 @@ from files_process import machine
 from sgdone.kernels.jit import compiled
 from sgdone.kernels.prefetch import AHEAD
 from sgdone.kernels.rows import RowAccess
-from sgdone.rows.row_order import shuffled
 from sgdone.rows.rows import Rows
+from sgdone.rows.source import shuffled
 
 COLD = """
 import time; start = time.perf_counter()

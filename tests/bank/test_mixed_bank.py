@@ -19,8 +19,8 @@ from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
 from sgdone.newton import exact_path, exact_phase
 from sgdone.newton.exact_phase import ExactInMemory, default_phases
 from sgdone.rows import ArraySource
-from sgdone.rows.bad_rows import BadRowError
-from sgdone.rows.label_order import drift_advice
+from sgdone.rows.labels import drift_advice
+from sgdone.rows.rows import BadRowError
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.run import run
 from sgdone.solvers import asgd

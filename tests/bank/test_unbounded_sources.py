@@ -9,7 +9,7 @@ from sgdone.losses import Logistic
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows import ArraySource
 from sgdone.rows.block_source import BlockSource
-from sgdone.rows.row_block import RowBlock
+from sgdone.rows.blocks import RowBlock
 from sgdone.run import run
 from sgdone.stopping import Gain, MaxSamples
 

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from sgdone.matrices.mixed_matrix import MixedMatrix, in_one_storage, stacked, with_dense_columns
 from sgdone.rows import ArraySource, Rows, Scaling
-from sgdone.rows.row_norms import squared_norms
+from sgdone.rows.rows import squared_norms
 from storage_forms import duplicated, long_indices, unsorted
 
 

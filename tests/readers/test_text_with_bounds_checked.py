@@ -20,7 +20,7 @@ import pyarrow as pa
 from readers import test_svmlight_parts, test_vw
 from kernels.test_decimal_number import HALFWAY, HARD, read
 from sgdone.readers import numeric_lines
-from sgdone.rows.column_numbers import ColumnNumbers
+from sgdone.rows.blocks import ColumnNumbers
 from sgdone.matrices.csr import with_unique_entries
 from sgdone.readers.formats.csv.cells import NumberColumns
 from sgdone.readers.formats.csv.records import FirstRecord

@@ -4,8 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from sgdone.matrices.row_hash import row_hashes
-from sgdone.rows.array_blocks import ArrayBlocks
-from sgdone.rows.row_block import BLOCK_ROWS, PIECES
+from sgdone.rows.blocks import BLOCK_ROWS, PIECES, ArrayBlocks
 
 
 def test_rows_are_cut_by_their_number(rng):

@@ -14,7 +14,7 @@ from full_disk import files_of_at_most
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows import block_cache
 from sgdone.rows.block_cache import BlockCache, CacheError, cache_folder, check_space
-from sgdone.rows.row_block import PIECES, RowBlock
+from sgdone.rows.blocks import PIECES, RowBlock
 
 
 def block(X, first=0, weights=None, roles=None):

@@ -10,8 +10,7 @@ from scipy import sparse
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.readers.table import Table
-from sgdone.rows.block_maker import BlockMaker, block_rows_for
-from sgdone.rows.row_block import BLOCK_ROWS
+from sgdone.rows.blocks import BLOCK_ROWS, BlockMaker, block_rows_for
 from sgdone.tables import TableEncoder
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows.block_source import BlockSource
-from sgdone.rows.row_block import PIECES, RowBlock
+from sgdone.rows.blocks import PIECES, RowBlock
 from sgdone.rows.source import Block
 
 SIZE, N_ROWS = 500, 20 * 500 + 77
@@ -131,8 +131,8 @@ def test_without_shuffling_rows_stay_in_their_order(X):
 
 
 def test_evicted_validation_rows_are_trained_on_when_they_go(rng, monkeypatch):
-    monkeypatch.setattr("sgdone.rows.hashed_validation.MOST", 100)
-    monkeypatch.setattr("sgdone.rows.hashed_validation.BLOCK_ROWS", 2 * SIZE)
+    monkeypatch.setattr("sgdone.rows.validation_rows.MOST", 100)
+    monkeypatch.setattr("sgdone.rows.validation_rows.BLOCK_ROWS", 2 * SIZE)
     X = rng.standard_normal((N_ROWS, 1))
     source = source_of(X)
     trained = one_pass(source)

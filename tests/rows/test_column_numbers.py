@@ -7,7 +7,7 @@ from scipy import sparse
 from sgdone.machine import memory
 from sgdone.machine.memory import NotEnoughMemoryError
 from sgdone.matrices.reused_arrays import ReusedArrays
-from sgdone.rows.column_numbers import ColumnNumbers, numbered
+from sgdone.rows.blocks import ColumnNumbers, numbered
 
 
 def rows_of(rng, n_rows, width, density=0.05):

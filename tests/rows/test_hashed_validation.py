@@ -6,9 +6,8 @@ from scipy import sparse
 
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.row_hash import row_hashes
-from sgdone.rows.hashed_validation import HashedValidation
-from sgdone.rows.row_block import RowBlock
-from sgdone.rows.validation_rows import FEWEST, MOST
+from sgdone.rows.blocks import RowBlock
+from sgdone.rows.validation_rows import FEWEST, MOST, HashedValidation
 from tiers import fast_first
 
 

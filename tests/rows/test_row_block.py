@@ -13,7 +13,7 @@ from scipy import sparse
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.matrices.stacking import rows_together, widened
 from sgdone.readers.table import Table, tables_of_rows
-from sgdone.rows.row_block import RowBlock, joined
+from sgdone.rows.blocks import RowBlock, joined
 from tiers import examples
 
 

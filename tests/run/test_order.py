@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgdone.rows.row_order import RUN, RUNS_IN_WINDOW, in_order, shuffled
+from sgdone.rows.source import RUN, RUNS_IN_WINDOW, in_order, shuffled
 
 SIZES = [1, 2, 255, 256, 257, 4095, 4096, 4097, 16_384, 16_385, 70_001]
 

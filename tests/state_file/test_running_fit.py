@@ -15,7 +15,7 @@ from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows import ArraySource
 from sgdone.rows.block_source import BlockSource
-from sgdone.rows.row_block import RowBlock
+from sgdone.rows.blocks import RowBlock
 from sgdone.run import run
 from sgdone.run.checkpoints import Checkpoints
 from sgdone.state_file import Checkpoint, read_checkpoint, write_checkpoint

@@ -10,9 +10,8 @@ from sgdone.cluster.statistics import Statistics
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic
 from sgdone.rows import ArraySource
-from sgdone.rows.array_blocks import ArrayBlocks
 from sgdone.rows.block_source import BlockSource
-from sgdone.rows.column_numbers import ColumnNumbers
+from sgdone.rows.blocks import ArrayBlocks, ColumnNumbers
 from sgdone.rows.rows import Scaling
 from sgdone.sums.row_sum import DiskRows, MemoryRows, OfSomeRows, SeveralSums, message
 from sgdone.sums.second_order import CurvatureProduct, LossesAt, SecondOrderAt

@@ -43,11 +43,9 @@ from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.mixed_matrix import with_dense_columns
 from sgdone.newton.exact_path import training_work
 from sgdone.newton.exact_phase import ExactModel
-from sgdone.rows.bad_rows import check_rows
-from sgdone.rows.column_roles import LEVEL
-from sgdone.rows.label_order import drift_advice
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.labels import drift_advice
+from sgdone.rows.rows import LEVEL, Rows
+from sgdone.rows.source import Block, check_rows
 from sgdone.rows.stream import Stream
 from sgdone.rows.validation_rows import FEWEST, USUAL, ValidationRows
 from sgdone.steps.step_size import StepSize

@@ -22,13 +22,9 @@ from sgdone.interfaces.objective import Estimate, Model, Objective
 from sgdone.interfaces.stop_rule import NEVER
 from sgdone.kernels.bank import ALL_ROWS, CLOCK, LEAVES_OUT, NO_FOLD, PENALTY, RECORDS_LOSSES, STEP_SCALE, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
-from sgdone.rows.bad_rows import check_rows
-from sgdone.rows.column_roles import ENTRIES, LEVEL
-from sgdone.rows.label_order import GroupMeans, LabelOrder
-from sgdone.rows.preparation import InUnits
-from sgdone.rows.row_norms import squared_norms, typical
-from sgdone.rows.rows import SMALLEST_SCALE
-from sgdone.rows.source import Block
+from sgdone.rows.labels import GroupMeans, LabelOrder
+from sgdone.rows.rows import ENTRIES, LEVEL, SMALLEST_SCALE, squared_norms, typical
+from sgdone.rows.source import Block, InUnits, check_rows
 from sgdone.rows.validation_rows import FEWEST, ValidationRows
 from sgdone.run.loss_change import LossWatch
 from sgdone.solvers.stretch import LARGEST

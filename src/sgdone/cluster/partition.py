@@ -12,19 +12,17 @@ from scipy import sparse
 
 from sgdone.fit.labels import encode_known, plain_labels, signs
 from sgdone.losses.learning_task import Task
-from sgdone.matrices.masked_arrays import refuse_masked
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.matrices.stacking import widened
 from sgdone.readers.file_parts import FilePart
 from sgdone.readers.row_places import Place, places_among
 from sgdone.readers.table import DataError, errors_located, shortened
-from sgdone.rows.arrays import ArraySource
-from sgdone.rows.block_maker import rows_of
-from sgdone.rows.column_roles import roles_of_features
-from sgdone.rows.label_kinds import as_classes
-from sgdone.rows.rows import aligned
-from sgdone.rows.source import Block
+from sgdone.rows.blocks import rows_of
+from sgdone.rows.cells import refuse_masked
+from sgdone.rows.labels import as_classes
+from sgdone.rows.rows import aligned, roles_of_features
+from sgdone.rows.source import ArraySource, Block
 from sgdone.sums.row_sum import MemoryRows, message
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
 
@@ -112,7 +110,7 @@ class Partition:
     names : sequence of str, optional
         Names of the columns, which must be the same in all partitions.
     roles : array of int32, optional
-        Role of each column, as in `sgdone.rows.column_roles`.
+        Role of each column, as in `sgdone.rows.rows.ENTRIES`.
     groups : array of shape (n_rows,), optional
         The group of each row, for standard errors of rows that are not independent.
 

@@ -15,11 +15,9 @@ from sgdone.diagnose.separability.least_squares import is_sparse
 from sgdone.diagnose.separability.separation_result import texts_of_classes
 from sgdone.losses.learning_task import Task, task_of
 from sgdone.machine.threads import single_thread
-from sgdone.matrices.masked_arrays import refuse_masked
 from sgdone.message_text import counted, shown_label
 from sgdone.readers.row_input import RowInput, all_rows, read_head
-from sgdone.rows.cells import bad_cells_named
-from sgdone.rows.label_kinds import is_missing
+from sgdone.rows.cells import bad_cells_named, is_missing, refuse_masked
 from sgdone.rows.rows import Rows
 from sgdone.rows.spread import Spread
 

@@ -44,11 +44,9 @@ from sgdone.machine import interruption
 from sgdone.machine.memory import FEWER_COLUMNS, memory_errors_explained, training_text
 from sgdone.newton.exact_phase import ExactFromDisk, ExactInMemory, default_phases
 from sgdone.rows import ArraySource
-from sgdone.rows.array_blocks import ArrayBlocks
 from sgdone.rows.block_source import BlockSource
-from sgdone.rows.column_numbers import ColumnNumbers
-from sgdone.rows.column_roles import roles_of_features
-from sgdone.rows.row_block import BLOCK_ROWS
+from sgdone.rows.blocks import BLOCK_ROWS, ArrayBlocks, ColumnNumbers
+from sgdone.rows.rows import roles_of_features
 from sgdone.rows.source import Source
 from sgdone.run import Hook, Result, Trace, Verdict
 from sgdone.solvers import SingleModel

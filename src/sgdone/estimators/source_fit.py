@@ -36,10 +36,8 @@ from sgdone.readers.occurring_columns import occurring
 from sgdone.readers.row_input import BatchInput, RowInput, all_rows
 from sgdone.readers.table import Table, errors_located, tables_of_rows
 from sgdone.rows.block_cache import BlockCache, cache_folder, check_space
-from sgdone.rows.block_maker import BlockMaker, block_rows_for, bytes_of_row
 from sgdone.rows.block_source import BlockSource, blocks_in_buffer
-from sgdone.rows.column_numbers import ColumnNumbers
-from sgdone.rows.row_block import BLOCK_ROWS
+from sgdone.rows.blocks import BLOCK_ROWS, BlockMaker, ColumnNumbers, block_rows_for, bytes_of_row
 from sgdone.stopping import MaxPasses
 from sgdone.sums.units import Units
 from sgdone.tables import TableEncoderCore

@@ -15,7 +15,7 @@ from sgdone.losses.loss import real_or_nan
 from sgdone.machine.atomic import remove_partial
 from sgdone.readers.row_input import RowInput
 from sgdone.rows.block_cache import BlockCache, CacheError, Place, cache_folder
-from sgdone.rows.column_numbers import ColumnNumbers
+from sgdone.rows.blocks import ColumnNumbers
 from sgdone.run.checkpoints import Checkpoints, Snapshot
 from sgdone.state_file.checkpoint import Checkpoint, check_identity, read_checkpoint, write_checkpoint
 from sgdone.state_file.file_format import CheckpointError

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.interfaces.objective import Model
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.column_numbers import ColumnNumbers
+from sgdone.rows.blocks import ColumnNumbers
 from sgdone.run import Result
 from sgdone.sums.row_sum import merged
 from sgdone.sums.units import moments_of

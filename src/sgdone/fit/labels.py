@@ -8,11 +8,11 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.losses.loss import real_or_nan
-from sgdone.matrices.masked_arrays import refuse_masked
 from sgdone.message_text import RowError, shortened
 from sgdone.readers.table import Table, reads_as_number
 from sgdone.readers.table import shortened as shortened_text
-from sgdone.rows.label_kinds import check_labels
+from sgdone.rows.cells import refuse_masked
+from sgdone.rows.labels import check_labels
 from sgdone.rows.source import LEAST_ROWS, MOST_ROWS
 from sgdone.tables.string_cells import numpy_of
 

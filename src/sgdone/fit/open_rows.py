@@ -20,19 +20,18 @@ from sgdone.fit.labels import check_sample_weight, labels_of
 from sgdone.machine.background import in_background
 from sgdone.machine.memory import memory_errors_explained
 from sgdone.matrices.csr import check_csr
-from sgdone.matrices.masked_arrays import refuse_masked
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.message_text import RowError, listed
 from sgdone.readers.row_input import IN_MEMORY, BatchInput, RowInput, all_rows, read_head
 from sgdone.readers.table import Table, errors_located, reads_as_number, shortened
 from sgdone.rows.block_cache import CacheError, cache_folder, unnamed_file
-from sgdone.rows.block_maker import rows_of
-from sgdone.rows.cells import bad_cells_named, column_text
-from sgdone.rows.label_kinds import check_finite_labels, check_labels
+from sgdone.rows.blocks import rows_of
+from sgdone.rows.cells import bad_cells_named, column_text, refuse_masked
+from sgdone.rows.labels import check_finite_labels, check_labels
 from sgdone.rows.rows import aligned
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
-from sgdone.tables.string_cells import numpy_of
 from sgdone.tables.frames import names_of_columns
+from sgdone.tables.string_cells import numpy_of
 
 
 class ReadRows:

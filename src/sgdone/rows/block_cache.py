@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sgdone.machine.memory import size_text
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.row_block import PIECES, RowBlock, in_groups, joined
+from sgdone.rows.blocks import PIECES, RowBlock, in_groups, joined
 from sgdone.tables.warn_user import warn_user
 
 #: Free space that is left alone.

@@ -9,12 +9,10 @@ import numpy as np
 from sgdone.machine.background import in_background
 from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.matrices.stacking import widened
-from sgdone.rows.hashed_validation import HashedValidation
-from sgdone.rows.row_block import PIECES, RowBlock, in_groups, joined
-from sgdone.rows.row_order import Order, in_order, shuffled
+from sgdone.rows.blocks import PIECES, RowBlock, in_groups, joined
 from sgdone.rows.rows import Rows, frozen
-from sgdone.rows.source import Block, Source
-from sgdone.rows.validation_rows import ValidationRows
+from sgdone.rows.source import Block, Order, Source, in_order, shuffled
+from sgdone.rows.validation_rows import HashedValidation, ValidationRows
 
 #: Most blocks in the buffer whose rows are permuted.
 _MOST_BLOCKS = 8
@@ -43,8 +41,8 @@ class BlockSource(Source):
 
     The first pass reads the blocks in their order, later ones pieces of them at random. Rows are permuted within a
     buffer of several blocks, whose size is fixed by the first block. All orders are functions of the seed and the
-    number of the pass. Validation rows are chosen by a keyed hash (`sgdone.rows.hashed_validation`): the first pass
-    leaves them out.
+    number of the pass. Validation rows are chosen by a keyed hash (`sgdone.rows.validation_rows.HashedValidation`):
+    the first pass leaves them out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Cells of arrays and data frames that are not numbers, named by row and column."""
+"""Cells of arrays and data frames that are not numbers or missing, named by row and column."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 
 from sgdone.readers.table import reads_as_number, shortened
-from sgdone.rows.label_kinds import is_missing
 
 #: How the names of types for dates, times and durations begin, in pandas, Polars and Arrow.
 _DATES = ("date", "time", "duration", "period")
@@ -17,6 +16,39 @@ _DATES = ("date", "time", "duration", "period")
 
 #: scikit-learn prints an array of the wrong shape whole.
 _PRINTED_ARRAY = re.compile(r"\s*array=.*?\]\.\s*", re.DOTALL)
+
+
+def refuse_masked(name: str, values: Any) -> None:
+    """Raise for an array some of whose values are masked.
+
+    Examples
+    --------
+    >>> refuse_masked("y", np.ma.masked_values([1.0, -9.0], -9.0))
+    Traceback (most recent call last):
+        ...
+    ValueError: 1 value of y is masked: drop the masked rows, or impute the values and pass y.filled(...)
+    """
+    if np.ma.is_masked(values):
+        count = int(np.sum(np.ma.getmaskarray(values)))
+        what = "1 value of {0} is" if count == 1 else "{1:,} values of {0} are"
+        advice = f"drop the masked rows, or impute the values and pass {name}.filled(...)"
+        raise ValueError(f"{what.format(name, count)} masked: {advice}")
+
+
+def is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, NaT or ``pandas.NA``.
+
+    Examples
+    --------
+    >>> [is_missing(label) for label in (None, float("nan"), np.datetime64("NaT"), 0, "")]
+    [True, True, True, False, False]
+    """
+    if label is None or type(label).__name__ == "NAType":
+        return True
+    try:
+        return bool(label != label)
+    except (TypeError, ValueError):  # an array
+        return False
 
 
 @contextmanager

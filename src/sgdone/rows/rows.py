@@ -12,20 +12,45 @@ from scipy import sparse
 
 from sgdone.kernels import rows as access
 from sgdone.kernels.rows import RowAccess
+from sgdone.kernels.scan import make_scan
 from sgdone.matrices.csr import as_unsigned, check_csr, check_indptr, has_duplicates, without_duplicates
 from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
+from sgdone.message_text import RowError
 from sgdone.rows.cells import column_text
 
 #: Largest number of entries of a sparse row to prefetch.
 _LONGEST_REACH = 256
+
+
 #: Largest coefficient of a scaled feature that is still finite in the user's units.
 _SPARE = 1024.0
+
+
 #: Smallest unit of a feature with such coefficients.
 SMALLEST_SCALE = _SPARE / float(np.finfo(np.float64).max)
 
 
 #: How the entries of rows are stored.
 Storage = Literal["dense", "sparse", "mixed"]
+
+
+#: Roles of sparse columns, which decide the units in which they are trained on. `ENTRIES` are columns of which nothing
+#: more is known. `LEVEL` are columns that mark the rows with a level of a category, a part of a date or a missing
+#: value. Greater numbers are words of a text: the same number for the words of one column.
+ENTRIES, LEVEL = 0, 1
+
+
+def roles_of_features(n_dense: int, texts: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Roles of the features of an encoder: dense ones come first, and ``texts`` numbers those that are words.
+
+    Examples
+    --------
+    >>> roles_of_features(1, np.array([-1, -1, 0, 0, 1]))
+    array([0, 1, 2, 2, 3], dtype=int32)
+    """
+    roles = np.where(texts >= 0, texts + LEVEL + 1, LEVEL).astype(np.int32)
+    roles[:n_dense] = ENTRIES
+    return roles
 
 
 @final
@@ -90,7 +115,7 @@ class Rows:
     names: Sequence[Any] | None = None
     #: The dense and the sparse columns of mixed rows.
     mixed: tuple["Rows", "Rows"] | None = None
-    #: What each column is part of (`sgdone.rows.column_roles`); None if it is not known of any.
+    #: What each column is part of (`sgdone.rows.rows.ENTRIES`); None if it is not known of any.
     roles: NDArray[np.int32] | None = None
 
     @classmethod
@@ -312,3 +337,33 @@ def _scaled(arrays: tuple[Any, ...], dense: bool, dtype: np.dtype[Any], scaling:
         return *matrix, inverse.astype(dtype, copy=False)
     centre = scaling.shift * inverse
     return *matrix, inverse.astype(dtype), centre, float(centre @ centre)
+
+
+class BadRowError(RowError):
+    """Raised for a row with NaN, infinity or values whose squares overflow."""
+
+
+def check_row(rows: Rows, row: int) -> None:
+    """Raise for a row that cannot be used."""
+    fault = rows.find_fault(row)
+    if fault is not None:
+        raise BadRowError("", row, fault.removeprefix(f"row {row}"))
+
+
+def squared_norms(rows: Rows, some: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """‖x‖² of some rows, in the units of ``rows``."""
+    if rows.mixed is not None:
+        dense, entries = (squared_norms(part, some) for part in rows.mixed)
+        return dense + entries
+    shape = (1, rows.n_features) if rows.access.vectors_first else (rows.n_features, 1)
+    norms = np.empty(some.size)
+    make_scan(rows.access, rows.types)(rows.arrays, some, np.zeros(shape, rows.dtype), np.zeros((1, 2)), norms)
+    return norms
+
+
+def typical(values: NDArray[np.float64]) -> float:
+    """Mean of the values, each at most ten times their median."""
+    if not values.size:
+        return 0.0
+    median = float(np.median(values))
+    return float(np.mean(np.minimum(values, 10.0 * median) if median > 0 else values))

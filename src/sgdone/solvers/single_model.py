@@ -14,12 +14,9 @@ from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.registry import names
 from sgdone.interfaces.stop_rule import Needs, Pause, Status, Stop, Watch
 from sgdone.kernels.outcome import CONTINUE
-from sgdone.rows.bad_rows import check_rows
 from sgdone.rows.class_means import centre_of_classes, scale_of_classes
-from sgdone.rows.preparation import InUnits
-from sgdone.rows.row_norms import squared_norms, typical
-from sgdone.rows.rows import Rows, Scaling
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Rows, Scaling, squared_norms, typical
+from sgdone.rows.source import Block, InUnits, check_rows
 from sgdone.rows.stream import Stream
 from sgdone.solvers import loss_scale
 from sgdone.solvers.all_rows import predictions_of

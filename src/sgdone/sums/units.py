@@ -9,11 +9,9 @@ from scipy import sparse
 
 from sgdone.kernels.column_statistics import make_csr_statistics, make_dense_statistics
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.bad_rows import check_rows
-from sgdone.rows.column_roles import ENTRIES, LEVEL
-from sgdone.rows.label_order import GroupMeans
-from sgdone.rows.rows import Rows, Scaling
-from sgdone.rows.source import Block
+from sgdone.rows.labels import GroupMeans
+from sgdone.rows.rows import ENTRIES, LEVEL, Rows, Scaling
+from sgdone.rows.source import Block, check_rows
 from sgdone.sums.pieces import pieces_of
 from sgdone.sums.row_sum import merged
 
@@ -145,7 +143,7 @@ class Units:
 
     Columns of sparse rows are divided by the root mean square of their entries that are not 0, and multiplied by
     1 + log((1 + rows)/(1 + rows that have the entry)), the inverse document frequency. The columns of
-    an encoded table have roles (`sgdone.rows.column_roles`). Levels of categories are not weighted by their rarity: a
+    an encoded table have roles (`sgdone.rows.rows.ENTRIES`). Levels of categories are not weighted by their rarity: a
     rare word says more than a frequent one, a rare level does not, and is the first to be overfitted. The words of a
     text are weighted so, and have one unit in common, in which the mean squared norm of a cell is `TEXT_NORM`, so that
     text does not outweigh the other columns of the table. Everything is equivariant: a

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sgdone.diagnose.separability.least_squares import is_sparse
-from sgdone.matrices.masked_arrays import refuse_masked
 from sgdone.matrices.mixed_matrix import in_one_storage
-from sgdone.rows.cells import find_bad_cell
+from sgdone.rows.cells import find_bad_cell, refuse_masked
 from sgdone.rows.rows import aligned
 
 Array = NDArray[np.float64]
