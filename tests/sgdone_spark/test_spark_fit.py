@@ -142,7 +142,7 @@ def test_answers_merged_by_workers_are_the_same(spark, monkeypatch):
     expected = Rounds(LocalEngine([Partition(k, X[own], y[own]) for k, own in parts]))
     with engine_of_spark.SparkEngine(frame, columns, most_collected=1) as engine:
         rounds = Rounds(engine)
-        assert to_bytes(rounds.sum(request)) == to_bytes(expected.ask(request))
+        assert to_bytes(rounds.sum(request)) == to_bytes(expected.sum(request))
         assert len(engine.ask((to_bytes(request),))) == 1
     assert rounds.records[0].bytes_received == expected.records[0].bytes_received
     assert spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch") == "10000"
