@@ -24,7 +24,10 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from sgdone import LinearClassifier
-from sgdone.cluster import ClusterFit, LocalEngine, Partition, fit_partitions
+from sgdone.cluster import LocalEngine, Partition, PartitionedRows
+from sgdone.fit.fit import fit
+from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.options import FitOptions
 
 ORDERS = ("random", "by class", "by a feature")
 TEST_ROWS = 50_000
@@ -82,9 +85,10 @@ def objective(data: Data, scale: np.ndarray, alpha: float, coef: np.ndarray, int
 class Minima:
     """Minima of the objective by penalty, each found once."""
 
-    def __init__(self, data: Data, fit: ClusterFit) -> None:
+    def __init__(self, data: Data, model: FittedModel) -> None:
+        units = model.results[0].state.units
         # A column that never occurs has the coefficient 0, whatever its unit.
-        scale, shift = np.where(fit.units.scale > 0, fit.units.scale, 1.0), fit.units.shift
+        scale, shift = np.where(units.scale > 0, units.scale, 1.0), units.shift
         self._data, self.scale, self._known = data, scale, dict[float, tuple[np.ndarray, float]]()
         self._shift = np.zeros(scale.size) if sparse.issparse(data.X) else shift
         self._rows = data.X @ sparse.diags_array(1.0 / scale) if sparse.issparse(data.X) else (data.X - shift) / scale
@@ -126,23 +130,24 @@ def compare(data: Data, partitions: list[int], console: Console) -> None:
         for name in ORDERS:
             parts = [Partition(k, data.X[i], data.y[i]) for k, i in enumerate(np.array_split(data.order(name), count))]
             began = time.perf_counter()
-            fit = fit_partitions(LocalEngine(parts))
+            rows = PartitionedRows(LocalEngine(parts))
+            model = fit(rows, FitOptions.of("LinearClassifier", random_state=0))
             elapsed = time.perf_counter() - began
             del parts
-            minima = minima or Minima(data, fit)
-            alpha, own = fit.objective.penalty, (fit.model.coef[0], float(fit.model.intercept[0]))
+            minima = minima or Minima(data, model)
+            alpha, own = model.alpha_, (model.coef_[0], float(model.intercept_[0]))
             exact = minima.at(alpha)
             far = [np.abs((own[0] - other[0]) * minima.scale).max() for other in (exact, alone)]
             found = mean_loss(data.X_test, data.y_test, *own)
             gained = found - mean_loss(data.X_test, data.y_test, *exact), found - test
-            megabytes = (f"{size / 1e6:.1f}" for size in (fit.bytes_sent, fit.bytes_new, fit.bytes_received))
+            megabytes = (f"{size / 1e6:.1f}" for size in (rows.bytes_sent, rows.bytes_new, rows.bytes_received))
             table.add_row(
                 str(count),
                 name,
                 f"{minima.excess(alpha, *own):.1e}",
                 *(f"{distance:.1e}" for distance in far),
                 *(f"{loss:+.1e}" for loss in gained),
-                str(len(fit.rounds)),
+                str(len(rows.rounds)),
                 *megabytes,
                 f"{elapsed:.1f}",
             )

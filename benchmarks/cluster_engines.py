@@ -19,7 +19,9 @@ from rich.console import Console
 from rich.table import Table
 
 import sgdone
-from sgdone.cluster import LocalEngine, Partition, fit_partitions
+from sgdone.cluster import LocalEngine, Partition, PartitionedRows
+from sgdone.fit.fit import fit
+from sgdone.fit.options import FitOptions
 
 Fit = Callable[[], tuple[np.ndarray, float]]
 
@@ -139,10 +141,10 @@ def measured(fits: dict[str, Fit], repeats: int, console: Console) -> dict[str, 
     """Of each contender the seconds of the first fit, those of the best later one, and its model."""
     found: dict[str, tuple[float, float, Any]] = {}
     for turn in range(repeats + 1):
-        for name, fit in fits.items():
+        for name, made in fits.items():
             began = time.perf_counter()
             try:
-                model = fit()
+                model = made()
             except Exception as error:  # a peer that fails is a result
                 console.print(f"{name}: {type(error).__name__}: {str(error)[:200]}")
                 model = None
@@ -171,11 +173,12 @@ def main() -> None:
 
     pieces = zip(np.array_split(X, given.partitions), np.array_split(y, given.partitions), strict=True)
     engine = LocalEngine([Partition(number, *rows) for number, rows in enumerate(pieces)])
-    alpha = fit_partitions(engine).objective.penalty
+    options = FitOptions.of("LinearClassifier", random_state=0)
+    alpha = fit(PartitionedRows(engine), options).alpha_
 
     def without_engine() -> tuple[np.ndarray, float]:
-        model = fit_partitions(engine).model
-        return model.coef[0], float(model.intercept[0])
+        model = fit(PartitionedRows(engine), options)
+        return model.coef_[0], float(model.intercept_[0])
 
     here = {"one machine, plain fit": plain, "partitions here, no engine": without_engine}
     results = measured(here, given.repeats, console)

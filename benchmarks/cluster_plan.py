@@ -19,8 +19,11 @@ from rich.console import Console
 from rich.table import Table
 from scipy import sparse
 
-from sgdone.cluster import ClusterFit, LocalEngine, Partition, fit_partitions
+from sgdone.cluster import LocalEngine, Partition, PartitionedRows
 from sgdone.cluster.messages import from_bytes, to_bytes
+from sgdone.fit import fit as fits
+from sgdone.fit.options import FitOptions
+from sgdone.run import Verdict
 from sgdone.stopping import Gain, MaxPasses
 from sgdone.sums.row_sum import ArraySum
 
@@ -42,14 +45,17 @@ def partition(number: int, n_rows: int, n_features: int) -> Partition:
     return Partition(number, X, y)
 
 
-def fit(n_partitions: int, n_rows: int, n_features: int, stop: Any = None) -> tuple[ClusterFit, int]:
+def fit(n_partitions: int, n_rows: int, n_features: int, stop: Any = "auto") -> tuple[PartitionedRows, int, Verdict]:
+    """The rows after a fit, their entries, and why the fit ended."""
     parts = [partition(k, n_rows, n_features) for k in range(n_partitions)]
-    return fit_partitions(LocalEngine(parts, merges=True), stop=stop), sum(part.X.nnz for part in parts)
+    rows = PartitionedRows(LocalEngine(parts, merges=True))
+    model = fits.fit(rows, FitOptions.of("LinearClassifier", stop=stop, random_state=0))
+    return rows, sum(part.X.nnz for part in parts), model.verdict_
 
 
 def bytes_of_rounds(n_features: int, console: Console) -> None:
     """Bytes a round and a partition, beside the formula: 8 bytes a feature for each vector."""
-    found, _ = fit(100, 200, n_features, Gain() | MaxPasses(14))
+    found, _, _ = fit(100, 200, n_features, Gain() | MaxPasses(14))
     table = Table("request", "rounds", "vectors sent", "MB sent", "formula", "vectors back", "MB back", "formula")
     table.title = f"100 partitions, {n_features:,} features: megabytes a round and a partition"
     vectors = {
@@ -86,7 +92,7 @@ def rounds_of_fits(console: Console) -> Counter[str]:
         "features", "rows", "rows / feature", "evaluations", "products", "rounds", title="rounds, 100 partitions"
     )
     for n_features, n_rows in ((2_000, 2_000), (2_000, 20_000), (20_000, 20_000)):
-        found, _ = fit(100, n_rows, n_features)
+        found, _, verdict = fit(100, n_rows, n_features)
         counted = Counter(record.request for record in found.rounds)
         cells = (
             n_features,
@@ -96,14 +102,14 @@ def rounds_of_fits(console: Console) -> Counter[str]:
             counted["CurvatureProduct"],
         )
         table.add_row(*(f"{cell:,}" for cell in cells), str(len(found.rounds)))
-        console.print(f"{n_features:,} features, {100 * n_rows:,} rows: {found.verdict}", style="dim")
+        console.print(f"{n_features:,} features, {100 * n_rows:,} rows: {verdict}", style="dim")
     console.print(table)
     return counted
 
 
 def speeds(console: Console) -> dict[str, float]:
     """Entries a second of each kind of round, and bytes a second of packing and merging."""
-    found, entries = fit(4, 100_000, 100_000)
+    found, entries, _ = fit(4, 100_000, 100_000)
     seconds = {
         name: [r.seconds for r in found.rounds if r.request == name] for name in {r.request for r in found.rounds}
     }

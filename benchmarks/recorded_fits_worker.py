@@ -84,11 +84,14 @@ def partitions(given: Problem, groups: Any = None) -> Any:
 
 def cluster(given: Problem) -> Any:
     """Fit partitions."""
-    from sgdone.cluster.model_fit import fit_model
+    from sgdone.cluster import PartitionedRows
+    from sgdone.estimators import estimator_of
+    from sgdone.fit.fit import fit
+    from sgdone.fit.options import FitOptions
 
     model = default(given)
-    fit_model(model, partitions(given))
-    return model
+    options = FitOptions.of(type(model).__name__, **model.get_params())
+    return estimator_of(fit(PartitionedRows(partitions(given)), options))
 
 
 def summary(cov: str = "robust", columns: Any = None) -> Callable[[Problem], Any]:
@@ -108,8 +111,9 @@ def cluster_summary(cov: Any = "robust") -> Callable[[Problem], Any]:
     def summarise(given: Problem) -> Any:
         from sgdone.cluster.rounds import Rounds
         from sgdone.cluster.summary import summarise_partitions
+        from sgdone.estimators import fitted_model
 
-        return summarise_partitions(Rounds(partitions(given, _groups(given))), in_memory(given), cov=cov)
+        return summarise_partitions(Rounds(partitions(given, _groups(given))), fitted_model(in_memory(given)), cov=cov)
 
     return summarise
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+import model_container as container
 import sgdone
-from sgdone.model_file import ModelFileError, container
+from sgdone.model_file import ModelFileError
 
 
 def refused(path, content, tensors, match=r"holds no model that sgdone .* can use"):

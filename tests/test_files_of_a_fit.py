@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import sgdone
+from cluster_fits import fit_model
 from sgdone import LinearClassifier
 from sgdone.cluster import LocalEngine, Partition
-from sgdone.cluster.model_fit import fit_model
 from sgdone.stopping import MaxPasses
 
 PACKAGE = Path(sgdone.__file__).parent

@@ -8,10 +8,11 @@ from sklearn.metrics import confusion_matrix, log_loss, roc_auc_score
 
 from cli.files import write_csv
 from sgdone import LinearClassifier, load
+from sgdone.cli import memory_fit
 from sgdone.cli.held_out import HeldOutInput, held_out_rows
 from sgdone.cli.input_data import open_data
 from sgdone.cli.options import FileOptions
-from sgdone.estimators.estimator_cores import LinearClassifierCore
+from sgdone.fit.loaded_rows import LoadedRows
 
 
 @pytest.fixture
@@ -56,13 +57,13 @@ def test_which_of_the_two_fits_has_which_scores(sgdone, file, rows, tmp_path):
 
 
 def test_fits_that_differ_by_more_than_noise_are_warned_of(sgdone, file, tmp_path, monkeypatch):
-    fit = LinearClassifierCore.fit
+    to_fit = LoadedRows.to_fit
 
-    def without_features(model, X, y, **options):
-        model.alpha = 1e6 if len(y) < 200 else "auto"
-        return fit(model, X, y, **options)
+    def without_features(X, y, weights, options, **others):
+        options.parameters["alpha"] = 1e6 if len(y) < 200 else "auto"
+        return to_fit(X, y, weights, options, **others)
 
-    monkeypatch.setattr(LinearClassifierCore, "fit", without_features)
+    monkeypatch.setattr(LoadedRows, "to_fit", without_features)
     result = sgdone("fit", file, "--model", tmp_path / "m")
     report = sgdone("fit", file, "--model", tmp_path / "m", "--json").report
     ours, saved = report["scored_fit"]["train"]["loss"], report["train"]["loss"]
@@ -189,20 +190,22 @@ def test_confusion_of_few_classes_only(sgdone, rng, tmp_path):
 @pytest.mark.parametrize("when", ["running", "encoding"])
 def test_ctrl_c_in_the_second_fit(when, sgdone, file, tmp_path, monkeypatch):
     """The model so far is saved; before there is one, that of the first fit."""
-    fit, calls = LinearClassifierCore.fit, []
+    to_fit, fit, calls = LoadedRows.to_fit, memory_fit.fit, []
 
-    def pressed(model, X, y, **options):
+    def encoded(X, y, *others, **options):
         calls.append(len(y))
         if len(calls) == 2 and when == "encoding":
             raise KeyboardInterrupt
-        if len(calls) == 2:
-            model._progress_hook = lambda number: press
-        return fit(model, X, y, **options)
+        return to_fit(X, y, *others, **options)
+
+    def fitted(rows, options, hook):
+        return fit(rows, options, hook=hook if len(calls) < 2 else lambda number: press)
 
     def press(progress):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(LinearClassifierCore, "fit", pressed)
+    monkeypatch.setattr(LoadedRows, "to_fit", encoded)
+    monkeypatch.setattr(memory_fit, "fit", fitted)
     result = sgdone("fit", file, "--model", tmp_path / "m", "--stop", 3, code=130)
     assert calls[0] < calls[1] == 200
     assert "held-out rows" in result.stdout

@@ -9,8 +9,7 @@ from pyarrow import parquet
 
 from cli.files import write_csv
 from sgdone import load
-from sgdone.estimators.estimator_cores import LinearClassifierCore
-from sgdone.fit.options import parameters_of
+from sgdone.fit.loaded_rows import LoadedRows
 from sgdone.model_file import read_header
 
 N = 300
@@ -100,13 +99,13 @@ def test_codes_stay_codes_in_files_that_have_only_numbers(sgdone, people, rng, t
 def test_the_command_fits_as_the_library(sgdone, file, people, monkeypatch):
     """Weights of rows and classes, and kinds of columns."""
     made = []
-    fit = LinearClassifierCore.fit
+    to_fit = LoadedRows.to_fit
 
-    def recorded(model, X, y, **options):
-        made.append((parameters_of(model), X.column_names, options["sample_weight"]))
-        return fit(model, X, y, **options)
+    def recorded(X, y, weights, options, **others):
+        made.append((options.parameters, X.column_names, weights))
+        return to_fit(X, y, weights, options, **others)
 
-    monkeypatch.setattr(LinearClassifierCore, "fit", recorded)
+    monkeypatch.setattr(LoadedRows, "to_fit", recorded)
     sgdone("fit", file, "--label", "income", "--drop", "id", "--weight", "w", "--types", "zip=category",
            "--class-weight", "<=50K=2,>50K=1", "--no-holdout", "--quiet")  # fmt: skip
     ((parameters, names, weights),) = made

@@ -7,7 +7,7 @@ from pyarrow import parquet
 
 from cli.files import write_csv, write_svmlight
 from inference.summaries import summary_of
-from sgdone.estimators.estimator_cores import LinearClassifierCore, LinearRegressorCore
+from sgdone.fit import summaries
 from sgdone.inference import Refusal
 
 INFINITE = Refusal("infinite", 'It tends to +∞. Use loss="huber".', 1)
@@ -21,12 +21,11 @@ def calls(monkeypatch):
         made=[], result=summary_of(["(intercept)", "a", "b"], [1, 2, 0], [1, 0.5, 1], refused={2: INFINITE})
     )
 
-    def summary(model, X, y, **options):
-        recorded.made.append({"X": X, "y": y, **options})
+    def summary(model, X, y, sample_weight, options, checks):
+        recorded.made.append({"X": X, "y": y, "sample_weight": sample_weight, **vars(options)})
         return recorded.result
 
-    for estimator in (LinearClassifierCore, LinearRegressorCore):
-        monkeypatch.setattr(estimator, "summary", summary, raising=False)
+    monkeypatch.setattr(summaries, "summary", summary)
     return recorded
 
 
@@ -43,6 +42,7 @@ def test_text(sgdone, model, train, columns, calls):
         "columns": None,
         "level": 0.95,
         "reference": None,
+        "weights": "frequency",
     }
 
 

@@ -9,8 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 import sgdone
+from cluster_fits import fit_model
 from sgdone import LinearClassifier, LinearRegressor
-from sgdone.cluster import Engine, LocalEngine, Partition, fit_model, partition_work
+from sgdone.cluster import Engine, LocalEngine, Partition, partition_work
 from sgdone.fit.checkpoints import FitCheckpoints
 from sgdone.interfaces.stop_rule import Status
 from sgdone.losses import CustomLoss

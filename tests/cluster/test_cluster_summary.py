@@ -7,9 +7,10 @@ import pytest
 from scipy import sparse
 from scipy.special import expit
 
+from cluster_fits import fit_model, summarise_partitions
 from inference.summary_problems import assert_within, groups_of, kinds, several_classes, targets, two_classes
 from sgdone import LinearClassifier, LinearRegressor
-from sgdone.cluster import LocalEngine, Partition, PartitionError, Rounds, fit_model, summarise_partitions
+from sgdone.cluster import LocalEngine, Partition, PartitionError, Rounds
 from sgdone.cluster.summary import LevelSums, PartitionRows, SummaryProblem
 from sgdone.inference import estimate, sample, separated, sums_at_model
 from sgdone.inference.factors import LevelsOfRows
@@ -287,7 +288,7 @@ def test_separation_with_many_coefficients():
 
 def sample_of(rounds, model, n_features):
     """The sample of a model of two classes."""
-    objective, names = model._summary_objective(), [f"x{j}" for j in range(n_features)]
+    objective, names = model._fitted.objective(), [f"x{j}" for j in range(n_features)]
     problem = SummaryProblem(objective, model.classes_, None, None, names, grouped=False)
     return Sample.of(objective, PartitionRows(rounds, problem))
 
@@ -312,7 +313,7 @@ class WrongRows(RowSum):
 def test_a_new_statistic_is_one_sum():
     X, y = two_classes(300)
     model = LinearClassifier().fit(X, y)
-    whole = Sample.of(model._summary_objective(), SampleRows.of(X, np.where(y, 1.0, -1.0)))
+    whole = Sample.of(model._fitted.objective(), SampleRows.of(X, np.where(y, 1.0, -1.0)))
     request = WrongRows(whole.system, whole.model_in_units(model.coef_, model.intercept_))
     expected = [np.sum((model.predict(X) != y) & (y == label)) for label in (0, 1)]
     assert whole.sum(request).values.tolist() == expected
@@ -498,7 +499,7 @@ def test_the_largest_change_is_that_of_all_rows():
     model = LinearClassifier().fit(X, y)
     X = X[np.argsort(X[:, 0])]
     parts = sample_of(rounds_of(X, y), model, 3)
-    whole = Sample.of(model._summary_objective(), SampleRows.of(X, np.where(y, 1.0, -1.0)))
+    whole = Sample.of(model._fitted.objective(), SampleRows.of(X, np.where(y, 1.0, -1.0)))
     for step in np.vstack([np.eye(4), -np.eye(4)])[:, :, None] + np.eye(4)[3][:, None]:
         change = LargestChange(whole.system, step)
         assert parts.sum(change).value == pytest.approx(whole.sum(change).value)

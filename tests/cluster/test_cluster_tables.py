@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sgdone.cluster import Engine, LocalEngine, Partition, PartitionError, fit_partitions, partition_work
+from cluster_fits import fit_partitions
+from sgdone.cluster import Engine, LocalEngine, Partition, PartitionError, partition_work
 from sgdone.cluster.partition import Preparation, read_partition
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.tables import KindsOfColumns, LearnColumns, agreed_kinds, learnt_encoder, merge_encoders

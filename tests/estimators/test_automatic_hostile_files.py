@@ -8,9 +8,9 @@ import pytest
 from automatic_problems import fitted, problem
 from scipy import sparse
 
+import model_container as container
 import sgdone
 from hostile_files import refused as is_refused
-from sgdone.model_file import container
 
 pytestmark = pytest.mark.slow
 

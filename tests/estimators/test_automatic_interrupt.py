@@ -84,7 +84,7 @@ def test_in_a_stopping_rule(task, same_model):
     same_model(model, model_of(task, tol=0.0, stop=3).fit(X, y))
     assert model.verdict_.status is Status.INTERRUPTED
     assert (model.verdict_.step, model.n_iter_) == (1800, 3)
-    assert isinstance(model._results[0].state, BankState)
+    assert isinstance(model._fitted.results[0].state, BankState)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.special import expit
 
 from sgdone import CustomLoss, LinearClassifier, LinearRegressor, losses
+from sgdone.fit.options import FitOptions
 from tiers import fast_first
 
 UNITS = pytest.mark.parametrize("unit", fast_first(1, [1.0, 1e-6, 1e6]))
@@ -114,7 +115,7 @@ def test_probabilistic_losses_of_several_classes_are_trained_one_vs_rest(several
     X, y = several
     model = LinearClassifier(ProbabilisticLoss(), random_state=0).fit(X, y)
     assert model.multinomial_ is False
-    assert model._results[0].objective.predicts == "one_vs_rest"
+    assert model._fitted.results[0].objective.predicts == "one_vs_rest"
     scores = model.decision_function(X)
     one_vs_rest = expit(scores) / expit(scores).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(X), one_vs_rest, rtol=1e-9)
@@ -134,9 +135,9 @@ def test_probabilistic_losses_of_several_classes_are_trained_one_vs_rest(several
     ],
 )
 def test_only_the_logistic_loss_has_a_softmax(loss, expected):
-    objective = LinearClassifier(loss)._objective(10, 3)
+    objective = FitOptions.of("LinearClassifier", loss=loss).objective(10, 3)
     assert (objective.predicts, objective.n_outputs) == (expected, 3)
-    assert LinearClassifier(loss)._objective(10, 2).predicts == "two_classes"
+    assert FitOptions.of("LinearClassifier", loss=loss).objective(10, 2).predicts == "two_classes"
 
 
 @pytest.mark.slow

@@ -266,7 +266,7 @@ def test_rows_of_weight_zero_after_a_comparison(rng):
     weights = np.r_[np.ones(1024), np.zeros(76)]
     at_once = LinearClassifier(shuffle=False, random_state=0)
     at_once.partial_fit(X, y, classes=[False, True], sample_weight=weights)
-    lead = at_once._results[0].state.lead
+    lead = at_once._fitted.results[0].state.lead
     without = LinearClassifier(shuffle=False, random_state=0).partial_fit(X[:1024], y[:1024], classes=[False, True])
-    assert lead == without._results[0].state.lead
+    assert lead == without._fitted.results[0].state.lead
     np.testing.assert_allclose(at_once.coef_, without.coef_, rtol=1e-9)

@@ -131,7 +131,7 @@ def test_a_distance_is_not_taken_from_nowhere(binary):
     learner.partial_fit(X[20:100], y[20:100], resume=True)
     learner.partial_fit(X[100:], y[100:])
     assert learner.verdict_.step == 300
-    way = learner._results[0].rule_state
+    way = learner._fitted.results[0].rule_state
     assert way.origin.shape == (6,)
     assert way.distance == pytest.approx(np.sum(learner.coef_**2) + learner.intercept_[0] ** 2, rel=0.5)
 
@@ -181,7 +181,7 @@ def test_halving_goes_on_in_partial_fit(solver, binary):
     learner.partial_fit(X, y)
     after = learner.verdict_.evidence["halvings"]
     assert before == after[: len(before)]
-    assert learner._results[0].state.step.gamma == 0.5 ** (1 + len(after))
+    assert learner._fitted.results[0].state.step.gamma == 0.5 ** (1 + len(after))
 
 
 MODELS = [

@@ -58,7 +58,7 @@ def test_an_automatic_penalty_is_fixed_by_the_first_call(binary):
     model = SGDClassifier(solver="asgd")
     model.partial_fit(X[:50], y[:50], classes=[0, 1], sample_weight=np.r_[0.0, np.ones(49)])
     model.partial_fit(X, y)
-    assert model._results[0].state.objective.alpha == 1 / 49
+    assert model._fitted.results[0].state.objective.alpha == 1 / 49
 
 
 def test_the_default_rule_never_ends_a_stream(binary):

@@ -203,7 +203,7 @@ def test_joblib(binary, tmp_path, same_model):
     for mode in (None, "r"):
         again = joblib.load(tmp_path / "model.joblib", mmap_mode=mode)
         same_model(again, model)
-        assert again.partial_fit(*binary).verdict_.step == model._results[0].state.steps + 300
+        assert again.partial_fit(*binary).verdict_.step == model._fitted.results[0].state.steps + 300
 
 
 def cubed(z, y):

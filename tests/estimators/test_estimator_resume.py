@@ -45,7 +45,7 @@ def test_resume_goes_on_all_the_same(rule, binary):
     X, y = binary
     model = LinearClassifier(**RULES[rule], random_state=0).fit(X, y)
     for _ in range(3):
-        steps, before = model._results[0].state.steps, model.coef_.copy()
+        steps, before = model._fitted.results[0].state.steps, model.coef_.copy()
         model.partial_fit(X, y, resume=True)
         assert model.verdict_.step == steps + 300
         assert not np.array_equal(model.coef_, before)

@@ -29,7 +29,7 @@ def test_a_row_of_weight_zero_is_as_if_absent(stop, solver, form, rng, same_mode
     same_model(zeros, absent)
     assert zeros.verdict_.step == absent.verdict_.step
     assert zeros.verdict_.passes == absent.verdict_.passes
-    assert zeros._results[0].state.objective.alpha == 1 / used.sum()
+    assert zeros._fitted.results[0].state.objective.alpha == 1 / used.sum()
 
 
 def test_a_row_of_weight_zero_may_hold_anything(binary, same_model):

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from exact_problems import logistic
 from sgdone import LinearClassifier, LinearRegressor, diagnose, load, save
 from sgdone.bank import BankState
+from sgdone.fit import loaded_rows
 from sgdone.interfaces.stop_rule import Status
 from sgdone.newton.exact_phase import ExactInMemory
 from sgdone.stopping import MaxPasses, MaxSeconds
@@ -241,7 +242,7 @@ def test_partial_fit_stays_near_the_optimum(chunk, rows, task):
     for first in range(0, rows, chunk):
         model.partial_fit(X[first : first + chunk], y[first : first + chunk])
     assert model.score(X[200:], y[200:]) > before - 0.08
-    assert isinstance(model._results[0].state, BankState)
+    assert isinstance(model._fitted.results[0].state, BankState)
 
 
 @TASKS
@@ -376,7 +377,7 @@ def test_a_real_signal_after_the_first_phase(place, monkeypatch):
     elif place == "check":
         monkeypatch.setattr(diagnose, "separation", sending(diagnose.separation))
     else:
-        monkeypatch.setattr(LinearClassifier, "_measured", sending(LinearClassifier._measured))
+        monkeypatch.setattr(loaded_rows, "shares_of_rows", sending(loaded_rows.shares_of_rows))
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         model = LinearClassifier(check_optimum="thorough", random_state=0).fit(X, y)

@@ -75,7 +75,7 @@ def test_alpha_is_a_float():
 def test_the_penalty_of_a_state_is_the_one_chosen():
     X, y = problem("numbers", 200)
     model = LinearRegressor(loss=Huber(0.5)).fit(X, y)
-    assert model._results[0].state.alpha == pytest.approx(model.alpha_)
+    assert model._fitted.results[0].state.alpha == pytest.approx(model.alpha_)
 
 
 def test_noise_in_more_columns_than_rows_gets_a_large_penalty(rng):

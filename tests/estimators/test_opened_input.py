@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sgdone import LinearClassifier, files
-from sgdone.fit.open_rows import OpenedInput
+from sgdone.fit.streamed_rows import OpenedInput
 
 MEMORY = 2_000_000
 

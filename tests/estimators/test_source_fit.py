@@ -181,7 +181,7 @@ def test_one_pass_keeps_nothing_on_disk(rows, tmp_path, monkeypatch):
     def no_cache(*arguments):
         raise AssertionError("a cache was made")
 
-    monkeypatch.setattr("sgdone.estimators.source_fit.new_cache", no_cache)
+    monkeypatch.setattr("sgdone.fit.streamed_rows.new_cache", no_cache)
     model = fitted(from_files(write(table_of(*rows), tmp_path / "rows.parquet")), stop=MaxPasses(1))
     assert model.verdict_.passes == 1.0
 
@@ -356,7 +356,7 @@ def test_columns_that_never_appear_have_coefficients_of_0(hashed):
     assert model.coef_.shape == (1, 1 << 18)
     assert np.flatnonzero(model.coef_[0]).tolist() == columns.tolist()
     assert model.n_features_in_ == model.feature_std_.size == 1 << 18
-    state = model._results[0].state  # what partial_fit goes on from
+    state = model._fitted.results[0].state  # what partial_fit goes on from
     np.testing.assert_allclose(state.solution().coef, model.coef_, rtol=1e-9)
     assert np.flatnonzero(state.units.scale).tolist() == columns.tolist()
     shares = np.diff(sparse.csc_array(X).indptr) / X.shape[0]

@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import sgdone
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, TableEncoder
-from sgdone.fit.fitted_model import shares_of_rows
+from sgdone.fit.loaded_rows import shares_of_rows
 from sgdone.stopping import MaxSamples
 from sgdone.tables.date_encoder import DateEncoder
 from tiers import interpreted
@@ -345,7 +345,7 @@ class TestStreams:
         for _ in range(2):
             names = model.get_feature_names_out().tolist()
             expected = [0 if name == "x" else 2 if name.startswith("t:") else 1 for name in names]
-            assert model._results[0].state.units.roles.tolist() == expected
+            assert model._fitted.results[0].state.units.roles.tolist() == expected
             model.partial_fit(frame.assign(c="e", t="another word", x=[None] + [1.0] * 39), y)
         assert {"x missing", "c=e", "t:another word"} <= set(model.get_feature_names_out())
 

@@ -88,7 +88,7 @@ class _Exact:
     """The exact optimum with the units and the penalty of a fit, by scikit-learn."""
 
     def __init__(self, model: Any, problem: Problem) -> None:
-        scaling = model._results[0].state.units.scaling
+        scaling = model._fitted.results[0].state.units.scaling
         self.problem, self.scale, self.shift, self.alpha = problem, scaling.scale, scaling.shift, model.alpha_
         strength = model.alpha_ * len(problem.y)
         self.model: Any = Ridge(strength)

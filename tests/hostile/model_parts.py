@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from safetensors import numpy as safetensors
 
-from sgdone.model_file.container import MODEL_FILE
+from sgdone.model_file.model import MODEL_FILE
 from sgdone.state_file.container import digest
 from sgdone.state_file.file_format import FileFormat
 from sgdone.state_file.plain_forms import from_stream, to_stream

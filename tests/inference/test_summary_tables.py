@@ -9,10 +9,10 @@ import statsmodels.formula.api as smf
 from inference.summary_problems import assert_within, classifier_summary, kinds, regressor_summary
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.cli.summary import _columns
-from sgdone.fit.open_rows import rows_of
 from sgdone.inference import estimate
 from sgdone.inference.layout import FittedModel
 from sgdone.inference.reference_coding import reference_coding
+from sgdone.rows.blocks import rows_of
 from sgdone.tables import TableEncoder
 
 RELATIVE = 1e-6

@@ -11,8 +11,8 @@ import numpy as np
 
 from sgdone import LinearClassifier, files
 from sgdone.bank import Bank
-from sgdone.estimators import source_fit
 from sgdone.fit import checkpoints as fit_checkpoints
+from sgdone.fit.streamed_rows import StreamedRows
 from sgdone.newton.exact_phase import ExactFromDisk
 from sgdone.rows.block_source import BlockSource
 
@@ -39,7 +39,7 @@ def main() -> None:
     """Fit, with a line for each phase and one at the end."""
     arguments = json.loads(sys.argv[1])
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in jobs in the background
-    _announce(source_fit, "_fitted", "reading")
+    _announce(StreamedRows, "problem", "reading")
     _announce(Bank, "start", "first pass")
     _announce(BlockSource, "_again", "later pass")
     _announce(fit_checkpoints, "write_checkpoint", "checkpoint", back=True)

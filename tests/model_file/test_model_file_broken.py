@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import numpy as safetensors
 
+import model_container as container
 import sgdone
 from sgdone import LinearClassifier
-from sgdone.model_file import ModelFileError, container, read_header
+from sgdone.model_file import ModelFileError, read_header
 from sgdone.state_file.container import header_of
 from tiers import examples
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from safetensors import numpy as safetensors
 
+import model_container as container
 import sgdone
 from hostile.model_parts import with_metadata
 from hostile_files import refused
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, stopping
-from sgdone.model_file import ModelFileError, container
+from sgdone.model_file import ModelFileError
 
 GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import model_container as container
 import sgdone
 from hostile_files import refused
 from model_file.table_rows import FIRST, labels
 from sgdone import LinearClassifier, SGDClassifier
-from sgdone.model_file import container
 from sgdone.state_file.plain_forms import from_stream, to_stream
 
 

@@ -8,7 +8,7 @@ import pytest
 import sgdone
 from model_file.golden.write import HERE, rows, table
 from sgdone.model_file import ModelFileError, read_header
-from sgdone.model_file.container import MODEL_FILE
+from sgdone.model_file.model import MODEL_FILE
 
 
 @pytest.mark.parametrize("name", ["format-5", "format-5-sgd"])
@@ -44,7 +44,7 @@ def test_a_named_method_continues_as_it_did():
 def test_a_rule_that_had_fired_in_part_was_stored():
     model = sgdone.load(HERE / "format-5-sgd.safetensors")
     assert repr(model.stop) == "MarginTest(threshold=0.2, fresh=False) & MaxSamples(samples=60)"
-    (stop,) = model._results[0].rule_state.fired.values()
+    (stop,) = model._fitted.results[0].rule_state.fired.values()
     assert stop.rule == "MarginTest"
 
 

@@ -8,11 +8,12 @@ import pytest
 from safetensors import numpy as safetensors
 from scipy import sparse
 
+import model_container as container
 import sgdone
 from hostile_files import refused
 from sgdone import SGDClassifier, solvers, stopping
-from sgdone.model_file import ModelFileError, container
-from sgdone.model_file.container import MODEL_FILE
+from sgdone.model_file import ModelFileError
+from sgdone.model_file.model import MODEL_FILE
 from sgdone.state_file.container import digest
 
 

@@ -26,10 +26,10 @@ MODELS = {
 
 def bits(model):
     arrays = [model.coef_, model.intercept_]
-    for result in model._results:
+    for result in model._fitted.results:
         arrays += [result.state.weights, result.state.offsets, result.state.numbers, result.model.coef]
-    numbers = [(r.state.step, r.state.phase, r.state.average_start, r.rows_read) for r in model._results]
-    return [array.tobytes() for array in arrays], numbers, repr([r.rule_state for r in model._results])
+    numbers = [(r.state.step, r.state.phase, r.state.average_start, r.rows_read) for r in model._fitted.results]
+    return [array.tobytes() for array in arrays], numbers, repr([r.rule_state for r in model._fitted.results])
 
 
 @pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
@@ -79,10 +79,10 @@ def test_a_rule_that_has_fired_still_refuses(rows, stored):
 def test_seconds_used_are_kept(rows, tmp_path):
     X, y = rows
     model = SGDClassifier(stop=stopping.MaxSeconds(100) | stopping.MaxSamples(10**6)).partial_fit(X, y, ["no", "yes"])
-    model._results[0].rule_state.states[0].earlier_runs = 200.0
+    model._fitted.results[0].rule_state.states[0].earlier_runs = 200.0
     sgdone.save(model, tmp_path / "m")
     loaded = sgdone.load(tmp_path / "m")
-    assert loaded._results[0].rule_state == model._results[0].rule_state
+    assert loaded._fitted.results[0].rule_state == model._fitted.results[0].rule_state
     with pytest.raises(ValueError, match="100 seconds allowed and used"):
         loaded.partial_fit(X, y)
 
@@ -90,7 +90,7 @@ def test_seconds_used_are_kept(rows, tmp_path):
 def test_what_a_rule_remembers_and_cannot_be_stored_is_not_dropped(rows, tmp_path):
     X, y = rows
     model = SGDClassifier(stop="progressive", random_state=0).partial_fit(X, y, ["no", "yes"])
-    model._results = [replace(result, rule_state=object()) for result in model._results]
+    model._fitted.results = [replace(result, rule_state=object()) for result in model._fitted.results]
     with pytest.raises(ValueError, match=r"cannot be stored .the state of ProgressiveLoss.* is not valid"):
         sgdone.save(model, tmp_path / "m")
     assert list(tmp_path.iterdir()) == []

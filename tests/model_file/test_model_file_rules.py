@@ -93,7 +93,7 @@ def test_three_classes(name, rows, stored):
     X, y = rows[0], np.digitize(rows[0][:, 0], [-0.5, 0.5])
     first = SGDClassifier(**MODELS[name].get_params()).partial_fit(X[:150], y[:150], classes=[0, 1, 2])
     second = stored(first)
-    resume = any(result.verdict.rule for result in first._results)
+    resume = any(result.verdict.rule for result in first._fitted.results)
     first.partial_fit(X[150:], y[150:], resume=resume)
     second.partial_fit(X[150:], y[150:], resume=resume)
     assert second.coef_.tobytes() == first.coef_.tobytes()
@@ -151,7 +151,7 @@ def test_what_is_held_out_stays_held_out(rows, stored):
     first = model(SmallValidationSet(8, 10**6)).partial_fit(X[:60], y[:60], classes=[0, 1])
     second = stored(first).partial_fit(X[60:], y[60:])
     assert second.verdict_.step == 300 - 8
-    (held,) = (result.rule_state for result in second._results)
+    (held,) = (result.rule_state for result in second._fitted.results)
     assert np.array_equal(held.matrix(5), X[:8])
     assert np.array_equal(held.labels, 2.0 * y[:8] - 1.0)
 
@@ -162,4 +162,4 @@ def test_halvings_in_the_verdict(rows, stored):
     fitted = SGDRegressor(solver=Halving(detector=MaxSamples(50)), step=0.3, stop=2, random_state=0).fit(X, y)
     assert len(fitted.verdict_.evidence["halvings"]) == 12
     assert stored(fitted).verdict_.evidence == fitted.verdict_.evidence
-    assert stored(fitted)._results[0].state.extra.done == fitted._results[0].state.extra.done
+    assert stored(fitted)._fitted.results[0].state.extra.done == fitted._fitted.results[0].state.extra.done

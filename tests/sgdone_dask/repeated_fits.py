@@ -17,7 +17,8 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 import sgdone
-from sgdone.cluster import LocalEngine, Partition, fit_model
+from cluster_fits import fit_model
+from sgdone.cluster import LocalEngine, Partition
 from sgdone.dask import LinearClassifier
 from sgdone.dask.engine import DaskEngine
 

@@ -18,7 +18,8 @@ from distributed import Client, LocalCluster
 from repeated_fits import digest, fitted_here, fitted_on_workers
 
 import sgdone
-from sgdone.cluster import LocalEngine, Partition, PartitionError, fit_model
+from cluster_fits import fit_model
+from sgdone.cluster import LocalEngine, Partition, PartitionError
 from sgdone.dask import LinearClassifier, LinearRegressor, engine
 
 pytestmark = pytest.mark.slow

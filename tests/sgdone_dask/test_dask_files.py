@@ -12,8 +12,9 @@ import pytest
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 
+from cluster_fits import fit_model
 from sgdone import LinearClassifier
-from sgdone.cluster import LocalEngine, PartitionError, Preparation, Rounds, facts_of_rows, fit_model, held_out_rows
+from sgdone.cluster import LocalEngine, PartitionError, Preparation, Rounds, facts_of_rows, held_out_rows
 from sgdone.cluster.partition import read_partition
 from sgdone.dask.engine import DaskEngine, delayed_files
 from sgdone.readers.file_parts import file_parts

@@ -18,7 +18,8 @@ import dask.array as da
 import dask.dataframe as dd
 
 import sgdone
-from sgdone.cluster import LocalEngine, Partition, PartitionError, fit_model
+from cluster_fits import fit_model
+from sgdone.cluster import LocalEngine, Partition, PartitionError
 from sgdone.dask import LinearClassifier, LinearRegressor
 from sgdone.stopping import MaxPasses
 

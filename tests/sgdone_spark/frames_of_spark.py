@@ -10,7 +10,8 @@ pytest.importorskip("pyspark", reason="pyspark is not installed")
 
 from pyspark.sql import types as T  # noqa: N812  # as in Spark's documentation
 
-from sgdone.cluster import LocalEngine, fit_model
+from cluster_fits import fit_model
+from sgdone.cluster import LocalEngine
 
 #: What PySpark says of itself: of pandas 3, and of sockets that it leaves to the garbage collector.
 spark_warnings = [

@@ -241,8 +241,8 @@ def test_a_model_file_holds_the_state_and_the_scale_that_was_found(tmp_path):
     model = SGDClassifier(losses.MarginPursuit(scale="auto"), solver="gd", stop=5).fit(X, X[:, 0] > 0)
     save(model, tmp_path / "model")
     again = load(tmp_path / "model")
-    loss = again._results[0].state.objective.loss
-    assert loss == model._results[0].state.objective.loss
+    loss = again._fitted.results[0].state.objective.loss
+    assert loss == model._fitted.results[0].state.objective.loss
     assert loss.parameters[1] == model.verdict_.evidence["scale"] > 0
     assert np.array_equal(again.coef_, model.coef_)
 

@@ -29,7 +29,7 @@ def fitted(X, y, **options):
 def objective_of(model, X, y):
     """Mean loss and penalty, with labels ±1."""
     scores = model.decision_function(X)
-    loss = np.mean(model._loss().value(scores, np.where(y == 1, 1.0, -1.0)))
+    loss = np.mean(model._fitted.options.loss.value(scores, np.where(y == 1, 1.0, -1.0)))
     return loss + 0.5 * ALPHA * (model.coef_**2).sum()
 
 

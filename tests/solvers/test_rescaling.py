@@ -218,7 +218,7 @@ def test_partial_fit_and_model_files_go_on_with_the_scale_that_was_found(scale, 
     for one in (model, again):
         one.partial_fit(problem.X[30:], problem.y[30:])
     assert np.array_equal(again.coef_, model.coef_)
-    loss, stored = (one._results[0].state.objective.loss for one in (model, again))
+    loss, stored = (one._fitted.results[0].state.objective.loss for one in (model, again))
     assert loss == stored
     assert loss.parameters[1] != 1.0
 

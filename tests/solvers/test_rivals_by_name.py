@@ -10,8 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+import model_container as container
 from sgdone import SGDClassifier, load, losses, save
-from sgdone.model_file import ModelFileError, container
+from sgdone.model_file import ModelFileError
 from sgdone.rows.rows import BadRowError
 from sgdone.solvers import OLBFGS, Liblinear, Pegasos
 from tiers import grid

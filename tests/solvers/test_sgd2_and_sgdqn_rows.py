@@ -138,7 +138,7 @@ def test_partial_fit_after_save_and_load(name, form, tmp_path):
         loaded.partial_fit(form(X[part]), y[part])
     assert loaded.coef_.tobytes() == model.coef_.tobytes()
     assert loaded.intercept_.tobytes() == model.intercept_.tobytes()
-    assert model._results[0].state.steps == 400
+    assert model._fitted.results[0].state.steps == 400
     assert model.verdict_.evidence["t0"] > 1
 
 

@@ -101,9 +101,9 @@ def test_centred_sparse_rows_are_refused():
 def test_a_memory_of_another_size_is_refused():
     X, y = two_classes()
     model = SGDClassifier(solver="sgdqn", random_state=0).partial_fit(X, y, classes=[-1, 1])
-    model._results[0].state.extra.kept = np.zeros(3)
+    model._fitted.results[0].state.extra.kept = np.zeros(3)
     with pytest.raises(ValueError, match="a memory of 3 weights does not fit 5 features"):
-        model._method().check_memory(model._results[0].state)
+        model._fitted.options.method.check_memory(model._fitted.results[0].state)
 
 
 @pytest.mark.slow

@@ -159,7 +159,7 @@ def test_a_last_row_of_another_storage_is_left_out(problem):
     g = gradients(X, y, v, 0.3, 0.01)
     products = np.sum(g[1:] * g[:-1], axis=1)
     products[59] = 0.0
-    assert model._results[0].rule_state.numbers[2] == pytest.approx(products.sum(), rel=1e-9)
+    assert model._fitted.results[0].rule_state.numbers[2] == pytest.approx(products.sum(), rel=1e-9)
 
 
 @interpreted

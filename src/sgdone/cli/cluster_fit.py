@@ -19,21 +19,22 @@ from sgdone.cli.held_out import FEWEST_ROWS, held_out_key, held_out_share
 from sgdone.cli.input_data import InputData, OpenedData, as_classes, features_of_model, file_input, named
 from sgdone.cli.options import Options
 from sgdone.cli.report import report_of
-from sgdone.cli.scores import BaseRate, Model, score, score_opened
+from sgdone.cli.scores import BaseRate, score, score_opened
 from sgdone.cluster import (
     Engine,
+    PartitionedRows,
     PartitionError,
     Preparation,
     Rounds,
     RowFacts,
     facts_of_rows,
-    fit_model,
     held_out_rows,
 )
 from sgdone.cluster.tables import KindsOfColumns, KindVotes
 from sgdone.dask.engine import LOCAL, DaskEngine, connected, delayed_files
-from sgdone.estimators.estimator_cores import LinearClassifierCore, LinearRegressorCore
 from sgdone.fit.checkpoints import FitCheckpoints
+from sgdone.fit.fit import fit
+from sgdone.fit.fitted_model import FittedModel
 from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 from sgdone.readers.file_parts import FilePart, FileParts, file_parts
@@ -242,9 +243,8 @@ class _Fit:
         ending = arguments.checkpoints.how_to_resume() if interrupted else ""
         return FitOutcome(model, report, self._seconds, interrupted, [], announcements, ending)
 
-    def _fit(self, line: ProgressLine) -> Model:
-        model = self._options.estimator(self._task, self._train.labels)
-        assert isinstance(model, LinearClassifierCore | LinearRegressorCore)
+    def _fit(self, line: ProgressLine) -> FittedModel:
+        options = self._options.of_fit(self._task, self._train.labels)
         given, opened = self._arguments.checkpoints, self._opened
         checkpoints = FitCheckpoints.of(given.checkpoint, given.every, given.resume)
         sparse_columns = None if self._train.feature_names is not None else opened.facts.n_columns
@@ -252,17 +252,17 @@ class _Fit:
         began = time.perf_counter()
         opened.rounds.encode(Preparation(self._task, sparse_columns, self._share, held_out_key(self._options.seed)))
         with table_errors_named(self._train.name):
-            fit_model(model, opened.engine, checkpoints=checkpoints, hooks=[line.hook(0)])
+            model = fit(PartitionedRows(opened.engine, checkpoints), options, hook=line.hook)
         self._seconds = time.perf_counter() - began
         return model
 
-    def _test_scores(self, model: Model) -> dict[str, Any] | None:
+    def _test_scores(self, model: FittedModel) -> dict[str, Any] | None:
         """Scores of the test rows, which are read in this process."""
         tested = opened_test_rows(OpenedData(self._train), self._arguments, self._task, features_of_model(model))
         assert tested is not None
         return score_opened(model, tested, self._task, _base_rate(self._opened.facts, self._task))
 
-    def _report(self, model: Model, rounds: Rounds) -> dict[str, Any]:
+    def _report(self, model: FittedModel, rounds: Rounds) -> dict[str, Any]:
         """As that of rows in memory, but for the gaps, which are not counted."""
         facts = self._opened.facts
         report = report_of(model, self._train, self._train, self._task)
@@ -287,7 +287,7 @@ class _Fit:
         }
 
 
-def _scored(model: Model, rounds: Rounds, task: Task) -> dict[str, Any] | None:
+def _scored(model: FittedModel, rounds: Rounds, task: Task) -> dict[str, Any] | None:
     """Scores of the rows that partitions hold out: their predictions are computed where they are."""
     found = held_out_rows(rounds, model.coef_, model.intercept_)
     if found is None:

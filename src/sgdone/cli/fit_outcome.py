@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
-from sgdone.cli.scores import Model
+from sgdone.fit.fitted_model import FittedModel
 
 if TYPE_CHECKING:
     from sgdone.cli.leakage import Leak
@@ -34,7 +34,7 @@ class FitOutcome:
         Seconds of reading before training, if the fit reads the rows itself.
     """
 
-    model: Model
+    model: FittedModel
     report: dict[str, Any]
     seconds: float
     interrupted: bool

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sgdone.cli.input_data import InputData, for_task, of_table
-from sgdone.fit.open_rows import OpenedInput
+from sgdone.fit.streamed_rows import OpenedInput
 from sgdone.losses.learning_task import Task
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.matrices.stacking import widened

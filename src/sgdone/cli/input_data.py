@@ -16,7 +16,8 @@ from sgdone.cli.errors import usage
 from sgdone.cli.options import FileOptions
 from sgdone.datasets import DatasetNotFound
 from sgdone.datasets.lookup import parse
-from sgdone.fit.open_rows import OpenedInput
+from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.streamed_rows import OpenedInput
 from sgdone.losses.learning_task import Task, task_of
 from sgdone.message_text import counted
 from sgdone.readers.byte_streams import can_be_read_again, is_compressed
@@ -185,9 +186,9 @@ def load_like_training_data(
     return load(data, options.like_training_data(notes), require_label=require_label, **features_of_model(model))
 
 
-def features_of_model(model: Any) -> dict[str, Any]:
+def features_of_model(model: FittedModel) -> dict[str, Any]:
     """Options for reading the features of a model."""
-    names, encoder = getattr(model, "feature_names_in_", None), getattr(model, "encoder_", None)
+    names, encoder = model.feature_names_in_, model.encoder_
     left_out = {} if encoder is None else encoder.left_out_
     features = None if names is None else [name for name in names.tolist() if name not in left_out]
     return {

@@ -8,9 +8,8 @@ import numpy as np
 
 from sgdone.cli import console
 from sgdone.cli.report import MOST_CLASSES, classes_text, solver_text, verdict_as_json, verdict_text
-from sgdone.cli.scores import Model
-from sgdone.estimators.classification import Classification
-from sgdone.model_file import load_core, read_header
+from sgdone.fit.fitted_model import FittedModel
+from sgdone.model_file import load_fitted, read_header
 
 #: Columns of a data frame that are printed; a terminal has fewer lines.
 _MOST_COLUMNS = 40
@@ -18,19 +17,19 @@ _MOST_COLUMNS = 40
 
 def inspect_and_report(path: Path, top: int, json: bool) -> None:
     """Load a model and print its report."""
-    model = load_core(path)
-    header = read_header(path)
+    model = load_fitted(path)
+    header, parameters = read_header(path), model.options.parameters
     report = {
         "file": str(path),
         "estimator": header["estimator"],
-        "loss": _shown(model.loss),
-        "solver": _shown(getattr(model, "solver", "auto")),
-        "stop": _shown(model.stop),
-        "alpha": getattr(model, "alpha_", model.alpha),
+        "loss": _shown(parameters["loss"]),
+        "solver": _shown(parameters.get("solver", "auto")),
+        "stop": _shown(parameters["stop"]),
+        "alpha": model.alpha_,
         "dtype": str(model.coef_.dtype),
         "features": model.coef_.shape[-1],
         "columns": _columns(model),
-        "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
+        "classes": None if model.classes_ is None else model.classes_.tolist(),
         "intercept": model.intercept_.tolist(),
         "nonzero": int(np.count_nonzero(model.coef_)),
         "coefficients": _largest(model, top),
@@ -52,22 +51,22 @@ def _shown(parameter: Any) -> str:
     return parameter if isinstance(parameter, str) else repr(parameter)
 
 
-def _columns(model: Model) -> list[dict[str, str]] | None:
+def _columns(model: FittedModel) -> list[dict[str, str]] | None:
     """How the columns of a data frame were encoded; None if they are the features."""
-    encoder = getattr(model, "encoder_", None)
+    encoder = model.encoder_
     if encoder is None or encoder.is_plain:
         return None
     return [column._asdict() for column in encoder.describe_columns()]
 
 
-def _largest(model: Model, top: int) -> list[dict[str, Any]]:
+def _largest(model: FittedModel, top: int) -> list[dict[str, Any]]:
     """The coefficients that change the prediction most per standard deviation of the feature.
 
     The standard deviations are unknown in models of ``partial_fit``; then coefficients are ranked by absolute value.
     """
     coef = np.atleast_2d(model.coef_)
-    names = model._names_of_columns()
-    std = getattr(model, "feature_std_", None)
+    names = model.feature_names
+    std = model.feature_std_
     effect = coef if std is None else coef * std
     order = np.argsort(-np.abs(effect), axis=None, kind="stable")[:top]
     entries = []
@@ -75,13 +74,13 @@ def _largest(model: Model, top: int) -> list[dict[str, Any]]:
         name = f"feature {column + 1}" if names is None else names[column]
         entry = {"feature": name, "column": int(column), "coefficient": float(coef[row, column])}
         entry["per_std"] = None if std is None else float(effect[row, column])
-        if isinstance(model, Classification) and len(coef) > 1:
+        if model.classes_ is not None and len(coef) > 1:
             entry["class"] = model.classes_[row]
         entries.append(entry)
     return entries
 
 
-def _show(report: dict[str, Any], model: Model) -> None:
+def _show(report: dict[str, Any], model: FittedModel) -> None:
     notes = report["extra"]
     names = json_format.loads(notes["class_names"]) if "class_names" in notes else None
     columns = report["columns"]
@@ -128,10 +127,10 @@ def _show_columns(columns: list[dict[str, str]]) -> None:
         console.say(f"… and {len(columns) - _MOST_COLUMNS:,} more: --json prints all.")
 
 
-def _alpha_text(report: dict[str, Any], model: Model) -> str:
+def _alpha_text(report: dict[str, Any], model: FittedModel) -> str:
     """The penalty; of a default fit that was not ended by `Decrement`, that it is not the penalty of an optimum."""
     number = console.number(report["alpha"])
-    if model.verdict_.is_minimum or hasattr(model, "solver"):
+    if model.verdict_.is_minimum or "solver" in model.options.parameters:
         return number
     return f"{number}, used in training; the training objective was not minimised"
 

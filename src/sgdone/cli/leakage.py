@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from sgdone.cli.console import printable
 from sgdone.cli.input_data import InputData
-from sgdone.cli.scores import Model, area_under_roc, average_ranks
+from sgdone.cli.scores import area_under_roc, average_ranks
+from sgdone.fit.fitted_model import FittedModel
 from sgdone.losses.learning_task import Task
 from sgdone.tables.cell_values import LevelValues
 from sgdone.tables.date_values import DateValues
@@ -74,9 +75,9 @@ class Leak:
         return asdict(self) | {"sentence": self.sentence()}
 
 
-def possible_leaks(model: Model, rows: InputData, task: Task, seed: int, r2: float = 0.0) -> list[Leak]:
+def possible_leaks(model: FittedModel, rows: InputData, task: Task, seed: int, r2: float = 0.0) -> list[Leak]:
     """Columns of a table that predict the label almost alone; ``r2`` is that of the whole model."""
-    encoder = getattr(model, "encoder_", None)
+    encoder = model.encoder_
     if encoder is None or not isinstance(rows.X, pa.Table) or len(encoder.plans_) < 2:
         return []
     plans = encoder.plans_[:MOST_COLUMNS]

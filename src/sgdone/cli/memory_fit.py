@@ -15,8 +15,10 @@ from sgdone.cli.held_out import FEWEST_ROWS, held_out_rows
 from sgdone.cli.input_data import InputData, OpenedData
 from sgdone.cli.options import Options
 from sgdone.cli.report import report_of, scored_fit
-from sgdone.cli.scores import BaseRate, Model, score, score_opened
-from sgdone.estimators.classification import Classification
+from sgdone.cli.scores import BaseRate, score, score_opened
+from sgdone.fit.fit import fit
+from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.loaded_rows import LoadedRows
 from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 
@@ -79,9 +81,9 @@ class _Fits:
         Seconds of both fits.
     """
 
-    model: Model
+    model: FittedModel
     rows: InputData
-    scored: Model
+    scored: FittedModel
     scored_rows: InputData
 
     def __init__(
@@ -116,24 +118,15 @@ class _Fits:
 
     def _fit(self, rows: InputData, doing: str) -> None:
         """Train, and give the features their names; nothing changes if it fails."""
-        model = self._options.estimator(self._task, self._train.labels)
-        n_classes = len(np.unique(rows.labels)) if isinstance(model, Classification) else 2
-        method = model._method()
-        one_model = n_classes == 2 or method.offers.several_outputs
-        self._line.now(doing, models=1 if one_model else n_classes, counts=method.counts)
-        is_table = isinstance(rows.X, pa.Table)
-        model._progress_hook = self._line.hook
-        if not is_table:
-            model._feature_names = rows.feature_names
+        options = self._options.of_fit(self._task, self._train.labels)
+        names = None if isinstance(rows.X, pa.Table) else rows.feature_names
         start = time.perf_counter()
         with table_errors_named(rows.name, rows.place):
-            model.fit(rows.X, rows.labels, sample_weight=rows.weights)
+            loaded = LoadedRows.to_fit(rows.X, rows.labels, rows.weights, options, names=names)
+            one_model = options.method.offers.several_outputs
+            self._line.now(doing, models=1 if one_model else loaded.n_outputs, counts=options.method.counts)
+            model = fit(loaded, options, hook=self._line.hook)
         self.seconds += time.perf_counter() - start
-        del model._progress_hook
-        if not is_table:
-            del model._feature_names
-            if rows.feature_names is not None:
-                model.feature_names_in_ = np.array(rows.feature_names, dtype=object)
         self.model, self.rows = model, rows
 
 

@@ -13,15 +13,7 @@ from numpy.typing import NDArray
 
 from sgdone import losses, solvers, stopping
 from sgdone.cli.errors import usage
-from sgdone.estimators.estimator_cores import (
-    EstimatorCore,
-    LinearClassifierCore,
-    LinearRegressorCore,
-    SGDClassifierCore,
-    SGDRegressorCore,
-)
-from sgdone.estimators.linear_model import rule_with_gain
-from sgdone.fit.options import as_alpha, as_loss, as_rule, as_solver, as_step
+from sgdone.fit.options import FitOptions, as_alpha, as_loss, as_rule, as_solver, as_step, rule_with_gain
 from sgdone.interfaces.registry import by_name, names
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
@@ -269,8 +261,8 @@ class Options:
             task = by_name(self.loss, Loss, losses, "loss").task
         return None if task == "both" else task
 
-    def estimator(self, task: Task, labels: NDArray[Any], *, one_pass: bool = False) -> EstimatorCore:
-        """The estimator, not yet fitted; rows that can be read once allow one pass."""
+    def of_fit(self, task: Task, labels: NDArray[Any], *, one_pass: bool = False) -> FitOptions:
+        """Options of the fit; rows that can be read once allow one pass."""
         parameters = self.parameters()
         if one_pass:
             rule, limit = as_rule(parameters["stop"]), stopping.MaxPasses(1)
@@ -286,14 +278,14 @@ class Options:
             with usage("--loss"):
                 as_loss(self.loss, task)
             parameters["loss"] = self.loss
+        kind = "Linear" if self.is_default_fit else "SGD"
         if task == "classification":
-            if self.is_default_fit:
-                return LinearClassifierCore(n_jobs=-1, **parameters)
-            return SGDClassifierCore(n_jobs=-1, center=self.center, **parameters)
+            center = {} if self.is_default_fit else {"center": self.center}
+            return FitOptions.of(f"{kind}Classifier", n_jobs=-1, **center, **parameters)
         with usage("--center"):
             if self.center:
                 raise ValueError("it puts the origin between two classes, and this is a regression: remove it")
-        return LinearRegressorCore(**parameters) if self.is_default_fit else SGDRegressorCore(**parameters)
+        return FitOptions.of(f"{kind}Regressor", **parameters)
 
 
 def _class_weight(text: str, labels: NDArray[Any]) -> str | dict[Any, float]:

@@ -31,12 +31,11 @@ from sgdone.cli.input_data import (
 from sgdone.cli.options import FileOptions
 from sgdone.cli.output_files import check_not_input
 from sgdone.cli.report import score_lines
-from sgdone.cli.scores import Model, PartScores, numbers_of_classes, raw_outputs
-from sgdone.estimators.classification import Classification, probabilities
-from sgdone.fit.options import as_loss
+from sgdone.cli.scores import PartScores
+from sgdone.fit.fitted_model import FittedModel, most_likely, probabilities
 from sgdone.machine.atomic import write_atomically
 from sgdone.machine.background import in_background
-from sgdone.model_file import load_core, read_header
+from sgdone.model_file import load_fitted, read_header
 from sgdone.readers.reading import read_as_written, read_parts, written_parts
 from sgdone.readers.row_input import FileInput
 from sgdone.readers.table import reads_as_number
@@ -180,7 +179,7 @@ class PredictionRows:
     """
 
     def __init__(
-        self, data: Sequence[str], model: Model, notes: dict[str, str], given: FileOptions, ids: Sequence[str]
+        self, data: Sequence[str], model: FittedModel, notes: dict[str, str], given: FileOptions, ids: Sequence[str]
     ) -> None:
         self._data, self._model, self._notes, self._given, self._ids = data, model, notes, given, ids
         self._file = given.like_training_data(notes)
@@ -289,7 +288,7 @@ def predict_and_report(options: PredictOptions) -> None:
     """Load the model, read, predict and write part by part, and print the scores."""
     path, out = options.model, options.out
     check_not_input("--out", out, [path, *options.data])
-    model = load_core(path)
+    model = load_fitted(path)
     with usage("--proba"):
         if options.proba and not _has_probabilities(model):
             raise ValueError(f"the model {path} does not predict probabilities: train it with --loss logistic")
@@ -319,14 +318,14 @@ def predict_and_report(options: PredictOptions) -> None:
         }
         console.print_json(report | (_columns(kept) if out is None else {}))
     else:
-        _print_scores(scores, model.loss, run.rows_text(scores), out)
+        _print_scores(scores, model.options.loss.name, run.rows_text(scores), out)
 
 
 @final
 class _Run:
     """Predictions part by part, and what they add up to."""
 
-    def __init__(self, model: Model, rows: PredictionRows, max_memory: int) -> None:
+    def __init__(self, model: FittedModel, rows: PredictionRows, max_memory: int) -> None:
         self._model, self.rows = model, rows
         self.scores, self.n_rows = PartScores(model, max_memory), 0
         self.subset: str | None = None
@@ -337,12 +336,12 @@ class _Run:
         topics = set[str]()
         for rows, ids in self.rows.parts():
             with table_errors_named(self.rows.name, rows.place), one_warning_a_topic(topics):
-                outputs = raw_outputs(model, rows.X)
+                outputs = model.scores(rows.X)
             predictions, shares = outputs, None
             if classes is not None:
-                predictions = classes[numbers_of_classes(outputs)]
+                predictions = classes[most_likely(outputs)]
                 if with_shares and _has_probabilities(model):
-                    shares = probabilities(outputs, multinomial=getattr(model, "multinomial_", False))
+                    shares = probabilities(outputs, multinomial=bool(model.multinomial_))
             self.scores.add(rows.y, rows.weights, outputs)
             self.n_rows, self.subset = self.n_rows + rows.n_rows, rows.subset
             yield PredictedPart(ids, predictions, shares, classes)
@@ -355,8 +354,8 @@ class _Run:
         return f"{self.n_rows:,} rows" + (f" (scores of the first {scores['rows']:,})" if some and scores else "")
 
 
-def _has_probabilities(model: Model) -> bool:
-    return isinstance(model, Classification) and as_loss(model.loss, "classification").probabilistic
+def _has_probabilities(model: FittedModel) -> bool:
+    return model.is_classifier and model.options.loss.probabilistic
 
 
 def _columns(parts: list[PredictedPart]) -> dict[str, Any]:

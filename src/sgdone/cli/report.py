@@ -14,7 +14,7 @@ from sgdone.cli import console
 from sgdone.cli.console import number
 from sgdone.cli.errors import as_options
 from sgdone.cli.input_data import InputData
-from sgdone.cli.scores import Model
+from sgdone.fit.fitted_model import FittedModel
 from sgdone.interfaces.objective import measured
 from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
@@ -105,10 +105,10 @@ _PLURALS = {"category": "categories"}
 _NOISE = 3.0
 
 
-def report_of(model: Model, train: InputData, fitted: InputData, task: Task) -> dict[str, Any]:
+def report_of(model: FittedModel, train: InputData, fitted: InputData, task: Task) -> dict[str, Any]:
     """Everything about a fit but its scores, for machines; ``scored_fit`` is None if the scores are its own."""
     verdict = model.verdict_
-    classes = getattr(model, "classes_", None)
+    classes = model.classes_
     return {
         "data": train.name,
         "task": task,
@@ -121,10 +121,10 @@ def report_of(model: Model, train: InputData, fitted: InputData, task: Task) -> 
         "dropped": list(train.dropped),
         "classes": None if classes is None else classes.tolist(),
         "class_names": train.class_names,
-        "loss": model._results[0].objective.loss.name,
-        "solver": str(getattr(model, "solver", "auto")),
+        "loss": model.objective().loss.name,
+        "solver": str(model.options.parameters.get("solver", "auto")),
         "alpha": model.alpha_,
-        "seed": model.random_state,
+        "seed": model.options.parameters["random_state"],
         "passes": verdict.passes,
         "samples": verdict.step,
         "verdict": verdict_as_json(verdict),
@@ -135,7 +135,7 @@ def report_of(model: Model, train: InputData, fitted: InputData, task: Task) -> 
     }
 
 
-def scored_fit(model: Model, rows: InputData, train: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+def scored_fit(model: FittedModel, rows: InputData, train: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
     """The fit whose scores are reported beside those of another one, for machines.
 
     The fits ``differ`` if their losses on the rows that they were fitted on differ by more than the held-out loss is
@@ -168,9 +168,9 @@ def scores_warning(report: dict[str, Any]) -> str:
     )
 
 
-def _columns(model: Model, rows: InputData) -> list[dict[str, Any]] | None:
+def _columns(model: FittedModel, rows: InputData) -> list[dict[str, Any]] | None:
     """How each column was encoded of a table, and its gaps; None for arrays."""
-    encoder = getattr(model, "encoder_", None)
+    encoder = model.encoder_
     return None if encoder is None or not isinstance(rows.X, pa.Table) else columns_of(encoder, rows.X)
 
 

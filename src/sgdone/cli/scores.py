@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from sgdone.cli.errors import table_errors_named
 from sgdone.cli.input_data import InputData, OpenedData, as_classes, for_task, of_table
-from sgdone.estimators.classification import Classification, log_probabilities
-from sgdone.estimators.estimator_cores import EstimatorCore
-from sgdone.fit.options import as_loss
+from sgdone.fit.fitted_model import FittedModel, log_probabilities, most_likely
 from sgdone.losses.learning_task import Task
 
 
@@ -47,8 +45,6 @@ def area_under_roc(
     return float(above @ (np.cumsum(below) - below / 2)) / pairs if pairs > 0 else math.nan
 
 
-Model = EstimatorCore
-
 #: Most classes of a confusion table.
 MOST_CONFUSED = 10
 
@@ -72,29 +68,19 @@ class BaseRate:
         return cls(classes, counts / counts.sum(), math.nan)
 
 
-def raw_outputs(model: Model, X: Any) -> NDArray[Any]:
-    """The scores of the classes, or the predictions of a regression: all else follows from them."""
-    return np.asarray(model.decision_function(X) if isinstance(model, Classification) else model.predict(X))
-
-
-def numbers_of_classes(scores: NDArray[Any]) -> NDArray[np.intp]:
-    """The number of the most likely class of each row."""
-    return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-
-
 def score(
-    model: Model, rows: InputData, base_rate: BaseRate | None = None, outputs: NDArray[Any] | None = None
+    model: FittedModel, rows: InputData, base_rate: BaseRate | None = None, outputs: NDArray[Any] | None = None
 ) -> dict[str, Any]:
     """Number of rows, mean loss with its standard error, and error, AUC and confusion, or R² and RMSE.
 
     A row whose class the model does not know is predicted wrong and has no loss. ``base`` are the scores of the base
-    rate on the same rows. ``outputs`` are those of :func:`raw_outputs`, if they are known.
+    rate on the same rows. ``outputs`` are those of `FittedModel.scores`, if they are known.
     """
-    predictions = raw_outputs(model, rows.X) if outputs is None else outputs
-    if isinstance(model, Classification):
+    predictions = model.scores(rows.X) if outputs is None else outputs
+    if model.is_classifier:
         return _class_scores(model, predictions, rows, base_rate)
     y, weights = rows.labels.astype(np.float64), rows.weights_of_scores
-    losses = as_loss(model.loss, "regression").value(predictions, y)
+    losses = model.options.loss.value(predictions, y)
     found: dict[str, Any] = {
         "rows": rows.n_rows,
         **_mean_and_error(losses, weights),
@@ -110,7 +96,7 @@ def _class_scores(model: Any, scores: NDArray[Any], rows: InputData, base_rate: 
     known = np.isin(y, model.classes_)
     numbers = np.searchsorted(model.classes_, y[known])
     of_known = None if weights is None else weights[known]
-    guesses = numbers_of_classes(scores)
+    guesses = most_likely(scores)
     accuracy = float(np.average(model.classes_[guesses] == y, weights=weights))
     losses = _class_losses(model, scores[known], numbers)
     found: dict[str, Any] = {"rows": rows.n_rows, **_mean_and_error(losses, of_known)}
@@ -135,7 +121,7 @@ def _base_scores(model: Any, rows: InputData, base_rate: BaseRate, found: dict[s
     with np.errstate(divide="ignore"):
         logs = -np.log(base_rate.shares[np.searchsorted(classes, y[known])])
     weights = None if rows.weights_of_scores is None else rows.weights_of_scores[known]
-    probabilistic = as_loss(model.loss, "classification").probabilistic
+    probabilistic = model.options.loss.probabilistic
     loss = float(np.average(logs, weights=weights)) if probabilistic and known.any() else math.nan
     return {"loss": loss, "error": float(wrong), **({"auc": 0.5} if "auc" in found else {})}
 
@@ -167,9 +153,9 @@ def _class_losses(model: Any, scores: NDArray[Any], classes: NDArray[np.integer]
     With probabilities it is the log loss, as `sklearn.metrics.log_loss`; otherwise, for more than two classes, the mean
     over the one-vs-rest problems.
     """
-    loss = as_loss(model.loss, "classification")
+    loss = model.options.loss
     if loss.probabilistic:
-        logs = log_probabilities(scores, multinomial=getattr(model, "multinomial_", False))
+        logs = log_probabilities(scores, multinomial=bool(model.multinomial_))
         return np.asarray(-logs[np.arange(classes.size), classes])
     scores = scores.reshape(classes.size, -1)
     columns = [1] if scores.shape[1] == 1 else range(scores.shape[1])
@@ -188,7 +174,7 @@ _SHARE_KEPT, _LEAST_KEPT = 1 / 32, 1 << 24
 class PartScores:
     """Outputs and labels of rows that come in parts; of the first ones only, if they would take too much memory."""
 
-    def __init__(self, model: Model, max_memory: int) -> None:
+    def __init__(self, model: FittedModel, max_memory: int) -> None:
         self._model, self._bytes, self._most_bytes = model, 0, max(_LEAST_KEPT, _SHARE_KEPT * max_memory)
         self._outputs, self._labels = list[NDArray[Any]](), list[NDArray[Any]]()
         self._weights = list[NDArray[np.float64]]()
@@ -212,7 +198,7 @@ class PartScores:
         y, outputs = np.concatenate(self._labels), np.concatenate(self._outputs)
         weights = np.concatenate(self._weights) if self._weights else None
         rows = InputData("", np.empty((y.size, 0)), y, None, weights=weights)
-        if isinstance(self._model, Classification):
+        if self._model.classes_ is not None:
             rows = replace(rows, y=as_classes(y))
             known = bool(np.isin(rows.labels, self._model.classes_).any())
         else:
@@ -220,7 +206,7 @@ class PartScores:
         return score(self._model, rows, base_rate, outputs) if known else None
 
 
-def score_opened(model: Model, tested: OpenedData, task: Task, base_rate: BaseRate) -> dict[str, Any] | None:
+def score_opened(model: FittedModel, tested: OpenedData, task: Task, base_rate: BaseRate) -> dict[str, Any] | None:
     """Scores of test rows, in memory or not."""
     if tested.others is None:
         with table_errors_named(tested.rows.name, tested.rows.place):
@@ -228,7 +214,7 @@ def score_opened(model: Model, tested: OpenedData, task: Task, base_rate: BaseRa
     found = PartScores(model, tested.others.rows.max_memory)
     for part in _parts(tested, task):
         with table_errors_named(part.name, part.place):
-            found.add(part.y, part.weights, raw_outputs(model, part.X))
+            found.add(part.y, part.weights, model.scores(part.X))
     return found.scores(base_rate)
 
 

@@ -15,7 +15,13 @@ from sgdone.cli.held_out import HeldOutInput
 from sgdone.cli.input_data import InputData, OpenedData, features_of_model, for_task
 from sgdone.cli.options import Options
 from sgdone.cli.report import report_of
-from sgdone.cli.scores import BaseRate, Model, score, score_opened
+from sgdone.cli.scores import BaseRate, score, score_opened
+from sgdone.fit.checkpoints import FitCheckpoints
+from sgdone.fit.columns import FILE_CHECKS
+from sgdone.fit.fit import fit
+from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.options import FitOptions
+from sgdone.fit.streamed_rows import StreamedRows
 from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 
@@ -36,8 +42,10 @@ def fit_streamed(
     rows = HeldOutInput(opened.others, first.name, task, options.seed, holds_out=holds_out)
     one_pass = not rows.rereadable and rows.cache is None
     announcements = _before(arguments, one_pass=one_pass)
-    model = options.estimator(task, first.labels, one_pass=one_pass)
-    seconds = _fit(model, rows, arguments, is_table=isinstance(first.X, pa.Table), line=line)
+    fit_options = options.of_fit(task, first.labels, one_pass=one_pass)
+    began = time.perf_counter()
+    model = _fit(fit_options, rows, arguments, is_table=isinstance(first.X, pa.Table), line=line)
+    seconds = time.perf_counter() - began
     ended_early = interrupted = model.verdict_.status is Status.INTERRUPTED
     interrupted |= save_model(model, arguments.model, notes_of(opened.rows, task, arguments.file))
     line.now("scoring")
@@ -68,31 +76,30 @@ def fit_streamed(
     return FitOutcome(model, report, seconds, interrupted, leaks or [], announcements, ending)
 
 
-def _fit(model: Model, rows: HeldOutInput, arguments: FitArguments, *, is_table: bool, line: ProgressLine) -> float:
-    """Train, and give the features of files without a header their names; returns the seconds."""
+def _fit(
+    options: FitOptions, rows: HeldOutInput, arguments: FitArguments, *, is_table: bool, line: ProgressLine
+) -> FittedModel:
+    """Train, and give the features of files without a header their names."""
     line.now("training")
     line.follow(rows)
-    model._progress_hook = line.hook
-    checkpoints = arguments.checkpoints
-    start = time.perf_counter()
+    given = arguments.checkpoints
     with table_errors_named(rows.name):
-        model.fit(rows, checkpoint=checkpoints.checkpoint, every=checkpoints.every, resume=checkpoints.resume)
-    seconds = time.perf_counter() - start
-    del model._progress_hook
+        checkpoints = FitCheckpoints.of(given.checkpoint, given.every, given.resume)
+        model = fit(StreamedRows(rows, checkpoints, FILE_CHECKS), options, hook=line.hook)
     names = rows.reading.feature_names
     if not is_table and names is not None:
         # Names of rows that were read ahead may follow.
-        model.feature_names_in_ = np.array(names[: model.n_features_in_], dtype=object)
-    return seconds
+        model.columns.names = np.array(names[: model.n_features_in_], dtype=object)
+    return model
 
 
-def _leaks(model: Model, held_out: InputData, task: Task, seed: int, scores: dict[str, Any]) -> Any:
+def _leaks(model: FittedModel, held_out: InputData, task: Task, seed: int, scores: dict[str, Any]) -> Any:
     from sgdone.cli.leakage import possible_leaks
 
     return possible_leaks(model, held_out, task, seed, scores.get("r2", 0.0))
 
 
-def _report(model: Model, first: InputData, rows: HeldOutInput, task: Task) -> dict[str, Any]:
+def _report(model: FittedModel, first: InputData, rows: HeldOutInput, task: Task) -> dict[str, Any]:
     """As that of rows in memory, but for the gaps, which are not counted, and the scores of the training rows."""
     reading = rows.reading
     report = report_of(model, first, first, task)

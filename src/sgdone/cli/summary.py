@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, final
 
+import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
@@ -14,12 +15,14 @@ from sgdone.cli.errors import as_options, complain, table_errors_named, usage
 from sgdone.cli.input_data import InputData, as_classes, for_task, is_dataset, load, load_like_training_data
 from sgdone.cli.options import FileOptions
 from sgdone.cli.output_files import check_plot, save_plot
-from sgdone.estimators.classification import Classification
+from sgdone.fit import summaries
+from sgdone.fit.columns import FILE_CHECKS
+from sgdone.fit.fitted_model import FittedModel
 from sgdone.inference import Summary
 from sgdone.inference.column_tests import ColumnTest
 from sgdone.inference.summary import INTERCEPT
 from sgdone.message_text import did_you_mean
-from sgdone.model_file import load_core, read_header
+from sgdone.model_file import load_fitted, read_header
 from sgdone.readers.table import listed
 
 
@@ -59,30 +62,22 @@ class SummaryOptions:
 def summarise_and_report(options: SummaryOptions) -> None:
     """Load the model and the data, and print the coefficients with their standard errors."""
     options.check()
-    model = load_core(options.model)
-    if not hasattr(model, "feature_names_in_"):
+    model = load_fitted(options.model)
+    if model.columns.names is None:
         # Numbered as in `inspect`.
-        model._feature_names = [f"feature {column + 1}" for column in range(model.n_features_in_)]
+        model.columns.names = np.array([f"feature {k + 1}" for k in range(model.n_features_in_)], dtype=object)
     columns, reference = _columns(options.columns, model), _reference(options.reference, model)
     notes = read_header(options.model)["extra"]
     with ProgressLine() as line:
         line.now(f"reading {options.data}")
         rows = load_like_training_data(options.data, model, notes, options.file, require_label=True)
-        y = as_classes(rows.labels) if isinstance(model, Classification) else for_task(rows, "regression").labels
+        y = as_classes(rows.labels) if model.is_classifier else for_task(rows, "regression").labels
         file = options.file.like_training_data(notes)
         groups = None if options.groups is None else _groups(options.groups, rows, file)
         line.now("computing standard errors")
         with table_errors_named(options.data, rows.place):
-            found: Summary = model.summary(
-                rows.X,
-                y,
-                sample_weight=rows.weights,
-                cov=options.cov,
-                groups=groups,
-                columns=columns,
-                level=options.level,
-                reference=reference,
-            )
+            chosen = summaries.SummaryOptions(options.cov, groups, columns, options.level, reference)
+            found = summaries.summary(model, rows.X, y, rows.weights, chosen, FILE_CHECKS)
         found = _with_options(found)
         problem = None if options.plot is None else _draw(found, columns, options.plot)
     plot = None if problem else options.plot
@@ -95,12 +90,12 @@ def summarise_and_report(options: SummaryOptions) -> None:
         complain(f"no plot was drawn: {problem}", "warning", "yellow")
 
 
-def _columns(given: list[str], model: Any) -> list[str] | None:
+def _columns(given: list[str], model: FittedModel) -> list[str] | None:
     """Names of features or columns, separated by commas or not; a name may itself contain commas."""
-    encoder = getattr(model, "encoder_", None)
+    encoder = model.encoder_
     columns = [] if encoder is None or encoder.is_plain else encoder.column_features()
     groups = [group.name for column in columns for group in column.groups]
-    known = [*map(str, model._names_of_columns()), *(column.name for column in columns), *groups, INTERCEPT]
+    known = [*map(str, model.get_feature_names_out()), *(column.name for column in columns), *groups, INTERCEPT]
     names: dict[str, None] = {}
     for text in given:
         parts = [text] if text in known else [part.strip() for part in text.split(",")]
@@ -114,12 +109,12 @@ def _columns(given: list[str], model: Any) -> list[str] | None:
     return list(names) or None
 
 
-def _reference(text: str | None, model: Any) -> Any:
+def _reference(text: str | None, model: FittedModel) -> Any:
     """The class of the model that is written as ``text``."""
     if text is None:
         return None
     with usage("--reference"):
-        if not isinstance(model, Classification):
+        if model.classes_ is None:
             raise ValueError("the model is a regression: it has no classes")
         classes = {str(label): label for label in model.classes_.tolist()}
         if text not in classes:

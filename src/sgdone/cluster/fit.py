@@ -1,8 +1,8 @@
 """A fit over partitions: statistics, a pass of the bank, and Newton's method, in rounds."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, final
 
 import numpy as np
@@ -13,70 +13,102 @@ from sgdone.cluster.partition import ClassWeights, LabelCoding
 from sgdone.cluster.partition_source import FirstRounds, PartitionSource
 from sgdone.cluster.phases import cluster_phases
 from sgdone.cluster.rounds import RoundLog, RoundRecord, Rounds, written_on_errors
-from sgdone.cluster.statistics import LabelSums, RowStatistics, Statistics
+from sgdone.cluster.statistics import RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
+from sgdone.fit.checkpoints import FitCheckpoints, custom_loss, identity_of
+from sgdone.fit.columns import InputColumns
+from sgdone.fit.fit import Finished, Problem, ProgressHook, TrainingRows
 from sgdone.fit.labels import class_weight_values
+from sgdone.fit.options import FitOptions
+from sgdone.fit.streamed_rows import features_measured
 from sgdone.interfaces.objective import Model, Objective
-from sgdone.interfaces.stop_rule import AllOf, StopRule
-from sgdone.losses import Logistic, Squared
+from sgdone.interfaces.stop_rule import AllOf, Progress, StopRule
 from sgdone.losses.learning_task import Task
-from sgdone.losses.loss import Loss
 from sgdone.machine.threads import single_thread
 from sgdone.newton.exact_phase import can_be_exact
 from sgdone.rows.source import LEAST_ROWS, MOST_ROWS
-from sgdone.run import Clock, Hook, Result, Trace, Verdict, run
+from sgdone.run import Clock
 from sgdone.stopping import Gain, MaxPasses, MaxSeconds
-from sgdone.sums.units import ColumnMoments, Units
-from sgdone.tables import TableEncoderCore
+from sgdone.sums.units import ColumnMoments
+
+#: Smallest size of targets whose squares have all their digits.
+_SMALLEST = 1e-145
 
 
 @final
-@dataclass(frozen=True)
-class ClusterFit:
-    """A model that was fitted to partitions.
+class PartitionedRows(TrainingRows):
+    """Rows in partitions: requests and models are sent to them, and sums come back.
+
+    Sums are merged in the order of the partitions, in a fixed tree, so that the result does not depend on which is
+    first.
 
     Parameters
     ----------
-    result : Result
-        Model, trace and verdict, as of a fit on one machine.
-    classes : ndarray or None
-        The labels, sorted; None in regression.
-    encoder : TableEncoderCore or None
-        How tables were encoded; None for arrays.
-    units : Units
-        Units in which the penalty acts on the coefficients.
+    engine : Engine
+        Keeps the partitions, and sends requests to them.
+    checkpoints : FitCheckpoints, optional
+        File that keeps the sums of all rounds, to go on from after the driver has died.
+    began : float, optional
+        When the fit began, by ``time.perf_counter``: reading the partitions may be part of it. Now by default.
+
+    Attributes
+    ----------
     rounds : tuple of RoundRecord
-        Each round, with the bytes that it sent and received.
-    names : list of str or None
-        Names of the columns of arrays, if they have any.
+        Each round of the last fit, with the bytes that it sent and received.
+
+    Examples
+    --------
+    >>> from sgdone.cluster import LocalEngine, Partition
+    >>> from sgdone.fit.fit import fit
+    >>> X = np.random.default_rng(0).standard_normal((300, 2))
+    >>> y = X @ [1.0, -2.0] + 3.0
+    >>> rows = PartitionedRows(LocalEngine([Partition(k, X[k::4], y[k::4]) for k in range(4)]))
+    >>> model = fit(rows, FitOptions.of("LinearRegressor", alpha=0))
+    >>> model.coef_.round(6), model.intercept_.round(6)
+    (array([ 1., -2.]), array([3.]))
     """
 
-    result: Result
-    classes: NDArray[Any] | None
-    encoder: TableEncoderCore | None
-    units: Units
-    rounds: tuple[RoundRecord, ...]
-    names: list[str] | None
+    def __init__(self, engine: Engine, checkpoints: FitCheckpoints | None = None, began: float | None = None) -> None:
+        self._engine, self._checkpoints = engine, checkpoints
+        self._began = time.perf_counter() if began is None else began
+        self.rounds: tuple[RoundRecord, ...] = ()
 
-    @property
-    def model(self) -> Model:
-        """The model in the user's units."""
-        return self.result.model
-
-    @property
-    def objective(self) -> Objective:
-        """The objective, with the penalty that was given or chosen."""
-        return self.result.objective
-
-    @property
-    def trace(self) -> Trace:
-        """One row per round."""
-        return self.result.trace
-
-    @property
-    def verdict(self) -> Verdict:
-        """Why the fit ended, and what is left to gain."""
-        return self.result.verdict
+    @contextmanager
+    def problem(self, options: FitOptions, start: Model | None, hook: ProgressHook | None) -> Iterator[Problem]:
+        """What a fit trains, once the columns and the labels of all partitions are known."""
+        _check_options(options)
+        task: Task = "classification" if options.is_classifier else "regression"
+        log = None if self._checkpoints is None else RoundLog(self._checkpoints, _identity(options))
+        hooks = [*([] if hook is None else [hook(0)]), *([_print_round] if options.verbose else [])]
+        first = FirstRounds(hooks, self._began)
+        rounds = Rounds(self._engine, first.after_round, log)
+        columns = InputColumns.of(options)
+        with single_thread(), np.errstate(over="ignore", invalid="ignore"), written_on_errors(log):
+            encoder = learnt_encoder(rounds, options.kinds_of_columns)
+            statistics, class_weights = _statistics(rounds, task, options.class_weight, digest=log is not None)
+            classes = statistics.labels.classes
+            if classes is not None:
+                _check_classes(classes)
+            units = statistics.units(fit_intercept=options.fit_intercept)
+            source = PartitionSource(rounds, LabelCoding(classes, class_weights), statistics, log)
+            rounds.after_round = None
+            if encoder is None:
+                columns.count = source.n_features
+                columns.names = None if statistics.names is None else np.array(statistics.names, dtype=object)
+            else:
+                columns.take_from(encoder)
+            yield Problem(
+                sources=[lambda: source],
+                objective=options.objective(1, None if classes is None else classes.size),
+                phases=cluster_phases(source, units, options.seed),
+                stop=options.stop,
+                columns=columns,
+                classes=classes,
+                finished=lambda results: Finished(results, *features_measured(units)),
+                hooks=first.later_hooks,
+                clock=Clock(self._began, trace=tuple(first.trace)),
+            )
+            self.rounds = tuple(rounds.records)
 
     @property
     def bytes_sent(self) -> int:
@@ -94,85 +126,26 @@ class ClusterFit:
         return sum(record.bytes_received for record in self.rounds)
 
 
-#: Smallest size of targets whose squares have all their digits.
-_SMALLEST = 1e-145
+def _identity(options: FitOptions) -> dict[str, Any]:
+    """Options of a fit that change its rounds; budgets only end them."""
+    return {name: value for name, value in identity_of(options).items() if name != "stop"}
 
 
-def fit_partitions(
-    engine: Engine,
-    *,
-    task: Task = "classification",
-    loss: Loss | None = None,
-    alpha: float | None = None,
-    stop: StopRule | None = None,
-    fit_intercept: bool = True,
-    class_weight: Any = None,
-    columns: Mapping[str, str] | None = None,
-    random_state: int = 0,
-    hooks: Sequence[Hook] = (),
-    log: RoundLog | None = None,
-    began: float | None = None,
-) -> ClusterFit:
-    """Fit a linear model to rows that are in several partitions.
+def _print_round(progress: Progress) -> None:
+    loss = f"loss {progress.loss:.6g}, " if np.isfinite(progress.loss) else ""
+    print(f"round {progress.pass_number}: {loss}{progress.seconds:.2f} s")
 
-    The partitions stay where they are: requests and models are sent to them, sums come back. Sums are merged in the
-    order of the partitions, in a fixed tree, so that the result does not depend on which is first.
 
-    Parameters
-    ----------
-    engine : Engine
-        Keeps the partitions, and sends requests to them.
-    task : {"classification", "regression"}, default="classification"
-        Whether labels are classes or numbers.
-    loss : Loss, optional
-        Smooth and convex. Logistic loss by default, squared loss in regression.
-    alpha : float, optional
-        Penalty; chosen if it is not given.
-    stop : StopRule, optional
-        Budgets, as in ``Gain() | MaxSeconds(60)``: a round is a pass. Otherwise a fit ends at the optimum.
-    fit_intercept : bool, default=True
-        Whether to fit an intercept.
-    class_weight : dict, "balanced" or None
-        Weights of classes.
-    columns : dict, optional
-        Kinds of columns of tables that the user states.
-    random_state : int, default=0
-        Seed of the order of the rows and of the choice of validation rows.
-    hooks : sequence of callables
-        Called after each round; a returned text ends the fit.
-    log : RoundLog, optional
-        Keeps the sums of all rounds, to go on from after the driver has died.
-    began : float, optional
-        When the fit began, by ``time.perf_counter``: reading the partitions may be part of it. Now by default.
-
-    Examples
-    --------
-    >>> from sgdone.cluster import LocalEngine, Partition
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.standard_normal((300, 2))
-    >>> y = X @ [1.0, -2.0] + 3.0
-    >>> parts = [Partition(k, X[k::4], y[k::4]) for k in range(4)]
-    >>> fit = fit_partitions(LocalEngine(parts), task="regression", alpha=0.0)
-    >>> fit.model.coef.round(6), fit.model.intercept.round(6)
-    (array([[ 1., -2.]]), array([3.]))
-    """
-    stop = Gain() if stop is None else stop
-    _check_rule(stop)
-    _check_loss(task, loss)
-    began = time.perf_counter() if began is None else began
-    first = FirstRounds(hooks, began)
-    rounds = Rounds(engine, first.after_round, log)
-    with single_thread(), np.errstate(over="ignore", invalid="ignore"), written_on_errors(log):
-        encoder = learnt_encoder(rounds, columns)
-        statistics, class_weights = _statistics(rounds, task, class_weight, digest=log is not None)
-        objective = _objective(task, loss, alpha, statistics.labels, fit_intercept=fit_intercept)
-        units = statistics.units(fit_intercept=fit_intercept)
-        coding = LabelCoding(statistics.labels.classes, class_weights)
-        source = PartitionSource(rounds, coding, statistics, log)
-        rounds.after_round = None
-        phases, clock = cluster_phases(source, units, random_state), Clock(began, trace=tuple(first.trace))
-        result = run(source, objective, phases, stop, hooks=first.later_hooks, clock=clock)
-    return ClusterFit(result, coding.classes, encoder, units, tuple(rounds.records), statistics.names)
+def _check_options(options: FitOptions) -> None:
+    """Raise for options that a fit on a cluster cannot have, before any partition is asked."""
+    if options.warm_start:
+        raise ValueError("warm_start=True has no effect on a cluster: a fit ends at the optimum wherever it starts")
+    if custom_loss(options) is not None:
+        raise ValueError("a loss of your own cannot be sent to the workers of a cluster: use a loss of sgdone.losses")
+    _check_rule(options.stop)
+    if not can_be_exact(Objective(options.loss, None), Gain()):
+        known = "logistic or squared_hinge" if options.is_classifier else "squared or huber"
+        raise ValueError(f"a fit on a cluster needs a smooth convex loss, as {known}; got {options.loss.name}")
 
 
 def _check_rule(stop: StopRule) -> None:
@@ -222,26 +195,6 @@ def _check_targets(targets: ColumnMoments) -> None:
     largest = abs(float(targets.means[0])) + float(np.sqrt(targets.squares[0] / targets.rows))
     if 0 < largest < _SMALLEST:
         raise ValueError(f"the targets are of size {largest:.2g}, and their squares underflow: multiply y by a number")
-
-
-def _objective(
-    task: Task, loss: Loss | None, alpha: float | None, labels: LabelSums, *, fit_intercept: bool
-) -> Objective:
-    """The objective of a fit; raise for losses and labels that it cannot have."""
-    if task == "regression":
-        objective = Objective(loss or Squared(), alpha, fit_intercept=fit_intercept, predicts="target")
-    else:
-        assert labels.classes is not None
-        _check_classes(labels.classes)
-        objective = Objective.of_classes(loss or Logistic(), labels.classes.size, alpha, fit_intercept=fit_intercept)
-    return objective
-
-
-def _check_loss(task: Task, loss: Loss | None) -> None:
-    """Raise for losses that have no curvature, before any partition is asked."""
-    known = "squared or huber" if task == "regression" else "logistic or squared_hinge"
-    if loss is not None and not can_be_exact(Objective(loss, None), Gain()):
-        raise ValueError(f"a fit on a cluster needs a smooth convex loss, as {known}; got {loss.name}")
 
 
 def _check_classes(classes: NDArray[Any]) -> None:

@@ -13,12 +13,13 @@ from sgdone.cluster.messages import PartitionError, to_bytes
 from sgdone.cluster.partition import ClassWeights, LabelCoding, Partition
 from sgdone.cluster.rounds import Rounds
 from sgdone.cluster.statistics import RowStatistics, Statistics
-from sgdone.estimators.summarised import Summarised, encoder_of_levels, what_is_summarised
+from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.labels import class_weight_values
+from sgdone.fit.summaries import SummaryOptions, encoder_of_levels, what_is_summarised
 from sgdone.inference import Summary
 from sgdone.inference.chosen_columns import chosen_columns
 from sgdone.inference.factors import LevelFacts, LevelMap, LevelsOfRows, divisions_of
-from sgdone.inference.layout import FittedModel
+from sgdone.inference.layout import FittedModel as SummarisedModel
 from sgdone.inference.reference_coding import FeatureChoice, ReferenceCoding, coding_of
 from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SamplePreparation, SampleRows
@@ -357,12 +358,12 @@ class AskFormOfRows(RowSum):
         return FormOfRows(partition.number, int(partition.X.shape[1]), partition.is_table)
 
 
-def encode_tables(rounds: Rounds, model: Summarised, n_features: int) -> None:
+def encode_tables(rounds: Rounds, model: FittedModel, n_features: int) -> None:
     """Encode tables by the encoder of the model; raise for rows that are not those of the model."""
     form: FormOfRows | None = rounds.sum(AskFormOfRows())
     if form is None:
         raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
-    encoder = getattr(model, "encoder_", None)
+    encoder = model.encoder_
     if form.is_table and encoder is None:
         raise ValueError(
             "the partitions hold data frames, but the model was fitted to arrays: give the rows of the fit"
@@ -375,7 +376,7 @@ def encode_tables(rounds: Rounds, model: Summarised, n_features: int) -> None:
 
 def summarise_partitions(
     rounds: Rounds,
-    model: Summarised,
+    model: FittedModel,
     *,
     cov: Literal["robust", "classical", "cluster"] = "robust",
     columns: Sequence[Any] | None = None,
@@ -392,7 +393,7 @@ def summarise_partitions(
     ----------
     rounds : Rounds
         Sends requests to the partitions of the fit; tables are encoded by the encoder of the model.
-    model : Summarised
+    model : FittedModel
         The fitted model, from which Newton's method starts.
     cov : {"robust", "classical", "cluster"}, default="robust"
         As in ``summary``; "cluster" needs the ``groups`` of each partition.
@@ -407,21 +408,23 @@ def summarise_partitions(
     --------
     >>> from sgdone import LinearRegressor
     >>> from sgdone.cluster import LocalEngine, Partition
+    >>> from sgdone.estimators import fitted_model
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((300, 2))
     >>> y = X @ [1.0, -2.0] + rng.standard_normal(300)
     >>> model = LinearRegressor().fit(X, y)
-    >>> found = summarise_partitions(Rounds(LocalEngine([Partition(k, X[k::4], y[k::4]) for k in range(4)])), model)
+    >>> parts = [Partition(k, X[k::4], y[k::4]) for k in range(4)]
+    >>> found = summarise_partitions(Rounds(LocalEngine(parts)), fitted_model(model))
     >>> bool(np.allclose(found.std_err, model.summary(X, y).std_err))
     True
     """
-    model._check_fitted()
-    groups = True if cov == "cluster" else None
-    objective, fitted = what_is_summarised(model, cov, weights, groups, level, reference)
+    groups: list[Any] | None = [] if cov == "cluster" else None  # each partition has its own
+    options = SummaryOptions(cov, groups, columns, level, reference, weights)
+    objective, fitted = what_is_summarised(model, options)
     with single_thread(), np.errstate(over="ignore", invalid="ignore"):
         encode_tables(rounds, model, len(fitted.feature_names))
-        classes = getattr(model, "classes_", None)
-        class_weights = _class_weights(rounds, getattr(model, "class_weight", None))
+        classes = model.classes_
+        class_weights = _class_weights(rounds, model.options.class_weight)
         coding = _coding(rounds, model, objective, classes, class_weights, fitted)
         chosen = chosen_columns(columns, fitted.feature_names, coding)
         if coding is not None:
@@ -449,11 +452,11 @@ def _class_weights(rounds: Rounds, class_weight: Any) -> ClassWeights | None:
 
 def _coding(
     rounds: Rounds,
-    model: Summarised,
+    model: FittedModel,
     objective: Objective,
     classes: Any,
     class_weights: ClassWeights | None,
-    fitted: FittedModel,
+    fitted: SummarisedModel,
 ) -> ReferenceCoding | None:
     """The features of a summary of tables; None if the columns were numbers."""
     encoder = encoder_of_levels(model)

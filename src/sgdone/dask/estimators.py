@@ -9,19 +9,26 @@ from typing import Any, Literal, Self, final
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from sgdone import estimators
-from sgdone.cluster import Rounds, fit_model, summarise_partitions
+from sgdone.cluster import PartitionedRows, Rounds, summarise_partitions
 from sgdone.dask.collections import delayed_partitions
 from sgdone.dask.engine import DaskEngine
 from sgdone.dask.prediction import predicted, score
 from sgdone.fit.checkpoints import FitCheckpoints
+from sgdone.fit.fit import fit
+from sgdone.fit.options import FitOptions
 from sgdone.inference import Summary
 from sgdone.tables.not_fitted import not_fitted
+
+#: Attributes of a fitted estimator.
+_FITTED = (
+    *("coef_", "intercept_", "classes_", "multinomial_", "alpha_", "n_iter_", "verdict_", "trace_", "encoder_"),
+    *("n_features_in_", "feature_names_in_", "feature_std_", "feature_share_"),
+)
 
 
 class DaskModel:
     """What both estimators share; not for users."""
 
-    _plain_class: Any
     #: The fitted estimator without Dask.
     _plain: Any
     get_params: Any
@@ -61,13 +68,13 @@ class DaskModel:
         """
         began = time.perf_counter()
         checkpoints = FitCheckpoints.of(checkpoint, every, resume)
-        plain = self._plain_class(**self.get_params())
+        options = FitOptions.of(type(self).__name__, **self.get_params())
         engine = DaskEngine(delayed_partitions(X, y, sample_weight))
         try:
-            fit_model(plain, engine, checkpoints=checkpoints, began=began)
+            model = fit(PartitionedRows(engine, checkpoints, began), options)
         finally:
             engine.close()
-        return self._adopt(plain)
+        return self._adopt(estimators.estimator_of(model))
 
     def predict(self, X: Any) -> Any:
         """Predict each row.
@@ -112,7 +119,7 @@ class DaskModel:
         engine = DaskEngine(delayed_partitions(X, y, sample_weight, groups))
         options = {"cov": cov, "columns": columns, "level": level, "reference": reference, "weights": weights}
         try:
-            return summarise_partitions(Rounds(engine), plain, **options)
+            return summarise_partitions(Rounds(engine), estimators.fitted_model(plain), **options)
         finally:
             engine.close()
 
@@ -127,10 +134,9 @@ class DaskModel:
 
     def _adopt(self, plain: Any) -> Self:
         """Take over the fitted attributes of an estimator without Dask."""
-        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
-            delattr(self, name)
-        fitted = {name: value for name, value in vars(plain).items() if name.endswith("_") and not name.startswith("_")}
-        vars(self).update(fitted)
+        for name in _FITTED:
+            vars(self).pop(name, None)
+        vars(self).update({name: getattr(plain, name) for name in _FITTED if hasattr(plain, name)})
         self._plain = plain
         return self
 
@@ -184,8 +190,6 @@ class LinearClassifier(DaskModel, ClassifierMixin, BaseEstimator):  # type: igno
     >>> float((model.predict(X) == (X[:, 0] > 0.5)).mean().compute()) > 0.98
     True
     """
-
-    _plain_class = estimators.LinearClassifier
 
     def __init__(
         self,
@@ -245,8 +249,6 @@ class LinearRegressor(DaskModel, RegressorMixin, BaseEstimator):  # type: ignore
     >>> LinearRegressor(random_state=0).fit(X, 3 * X[:, 0] + 1).coef_.round(2)
     array([3., 0.])
     """
-
-    _plain_class = estimators.LinearRegressor
 
     def __init__(
         self,

@@ -1,19 +1,21 @@
-"""The estimators: a scikit-learn interface to `sgdone.run.run`."""
+"""The estimators: a scikit-learn interface to `sgdone.fit.fit`."""
 
 import importlib
+import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sgdone.fit.fitted_model import FittedModel
+
 if TYPE_CHECKING:
-    from sgdone.estimators.linear_classifier import LinearClassifier
-    from sgdone.estimators.linear_regressor import LinearRegressor
-    from sgdone.estimators.sgd_classifier import SGDClassifier
-    from sgdone.estimators.sgd_regressor import SGDRegressor
+    from sgdone.estimators.linear import LinearClassifier, LinearRegressor
+    from sgdone.estimators.sgd import SGDClassifier, SGDRegressor
 else:
     _HOMES = {
-        "LinearClassifier": "linear_classifier",
-        "LinearRegressor": "linear_regressor",
-        "SGDClassifier": "sgd_classifier",
-        "SGDRegressor": "sgd_regressor",
+        "LinearClassifier": "linear",
+        "LinearRegressor": "linear",
+        "SGDClassifier": "sgd",
+        "SGDRegressor": "sgd",
     }
 
     def __getattr__(name: str) -> Any:
@@ -23,4 +25,16 @@ else:
         return getattr(importlib.import_module(f"sgdone.estimators.{_HOMES[name]}"), name)
 
 
-__all__ = ["LinearClassifier", "LinearRegressor", "SGDClassifier", "SGDRegressor"]
+def estimator_of(model: FittedModel) -> "LinearClassifier | LinearRegressor | SGDClassifier | SGDRegressor":
+    """The estimator of a fitted model, with the parameters of its fit."""
+    kind = getattr(sys.modules[__name__], model.options.estimator)
+    return kind(**model.options.parameters)._adopt(model)  # type: ignore[no-any-return]
+
+
+def fitted_model(estimator: Any) -> FittedModel:
+    """The fitted model of an estimator, with its present parameters; raise if it is not fitted."""
+    model: FittedModel = replace(estimator._model(), options=estimator._options())
+    return model
+
+
+__all__ = ["LinearClassifier", "LinearRegressor", "SGDClassifier", "SGDRegressor", "estimator_of", "fitted_model"]

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.fit.options import parameters_of
+from sgdone.fit.options import FitOptions
 from sgdone.losses import CustomLoss
 from sgdone.losses.loss import real_or_nan
 from sgdone.machine.atomic import remove_partial
@@ -117,10 +117,11 @@ def snapshot_of(parts: dict[str, Any]) -> Snapshot:
     return Snapshot(**{name: parts[name] for name in _SNAPSHOT})
 
 
-def identity_of(model: Any, rows: RowInput | None = None) -> dict[str, Any]:
+def identity_of(options: FitOptions, rows: RowInput | None = None) -> dict[str, Any]:
     """Which data and options a fit has: what must be the same to go on."""
-    parameters = {name: _text(value) for name, value in parameters_of(model).items() if name not in _WITHOUT_EFFECT}
-    return {"estimator": model.public_name, **parameters, **({} if rows is None else rows.identity())}
+    given = sorted(options.parameters.items())
+    parameters = {name: _text(value) for name, value in given if name not in _WITHOUT_EFFECT}
+    return {"estimator": options.estimator, **parameters, **({} if rows is None else rows.identity())}
 
 
 def _text(value: Any) -> Any:
@@ -129,10 +130,9 @@ def _text(value: Any) -> Any:
     return type(value).__name__ if isinstance(value, np.random.RandomState) else repr(value)
 
 
-def custom_loss(model: Any) -> CustomLoss | None:
+def custom_loss(options: FitOptions) -> CustomLoss | None:
     """The user's own loss, which a file cannot hold."""
-    loss = model._loss()
-    return loss if isinstance(loss, CustomLoss) else None
+    return options.loss if isinstance(options.loss, CustomLoss) else None
 
 
 def refuse_checkpoint(checkpoint: Any, resume: bool) -> None:
@@ -213,9 +213,9 @@ def new_cache(rows: RowInput) -> BlockCache:
     return BlockCache(cache_folder(rows.cache), None if folder_of(rows) is None else _ROWS)
 
 
-def identity_of_rows(model: Any, rows: RowInput) -> dict[str, Any]:
+def identity_of_rows(options: FitOptions, rows: RowInput) -> dict[str, Any]:
     """What the encoded rows depend on."""
-    kinds = {str(name): str(kind) for name, kind in model._kinds_of_columns().items()}
-    weight = getattr(model, "class_weight", None)
-    own = {"columns": kinds, "class_weight": None if weight is None else repr(weight), "task": model._task}
+    kinds = {str(name): str(kind) for name, kind in options.kinds_of_columns.items()}
+    weight = options.class_weight
+    own = {"columns": kinds, "class_weight": None if weight is None else repr(weight), "task": options.task}
     return {**rows.identity(), **own}

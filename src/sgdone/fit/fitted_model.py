@@ -1,134 +1,266 @@
-"""Fitted models: measurements of their features, and results for all columns."""
+"""A fitted model: its coefficients, predictions, and what is known of its features."""
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, log_expit
 
-from sgdone.interfaces.objective import Model
-from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.blocks import ColumnNumbers
-from sgdone.run import Result
-from sgdone.sums.row_sum import merged
-from sgdone.sums.units import moments_of
+from sgdone.fit.columns import FILE_CHECKS, InputChecks, InputColumns, linear_scores, rows_to_predict
+from sgdone.fit.options import FitOptions
+from sgdone.interfaces.objective import Objective, Predicts
+from sgdone.interfaces.stop_rule import Status
+from sgdone.machine import interruption
+from sgdone.run import Result, Trace, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-def give_all_columns(model: Any, numbers: ColumnNumbers) -> Any:
-    """A model that was fitted on the columns that have entries, as one of all columns."""
-    for name in ("coef_", "feature_std_", "feature_share_"):
-        found = getattr(model, name)
-        values = np.zeros((*found.shape[:-1], numbers.n_features), dtype=found.dtype)
-        values[..., numbers.columns] = found
-        setattr(model, name, values)
-    model._results = [with_all_columns(result, numbers) for result in model._results]
-    model.n_features_in_ = numbers.n_features
-    return model
-
-
-def with_all_columns(result: Result, numbers: ColumnNumbers) -> Result:
-    """The result for all columns of the rows; the coefficients of those that never appeared are 0."""
-    columns, width = numbers.columns, numbers.n_features
-    if not width:  # the rows are dense, or encoded
-        return result
-    coef = np.zeros((len(result.model.coef), width), dtype=result.model.coef.dtype)
-    coef[:, columns] = result.model.coef[:, : columns.size]
-    model, state = Model(coef, result.model.intercept), result.state.at_columns(columns, width)
-    return replace(result, model=model, state=state)
-
-
 Array = NDArray[np.float64]
 
-#: A variance below this share of the mean square is rounding.
-_ROUNDING = 64 * np.finfo(np.float64).eps
-#: Rows that are measured at a time.
-_PIECE_ROWS = 2**14
 
+def probabilities(scores: NDArray[Any], *, multinomial: bool = False) -> NDArray[Any]:
+    """Probabilities with a column for each class.
 
-def coefficient_frame(model: Any) -> "pd.DataFrame":
-    """The coefficients of a fitted model, the intercept first; `LinearClassifier.coefficients` describes them."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise ImportError("coefficients() needs pandas: pip install 'sgdone[pandas]'") from error
-    coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
-    unknown = np.full(coef.shape[1], np.nan)
-    spread = getattr(model, "feature_std_", unknown)
-    share = getattr(model, "feature_share_", unknown)
-    from sgdone.inference.summary import INTERCEPT
-
-    names = [INTERCEPT, *model.get_feature_names_out().tolist()]
-    parts = []
-    for k, own in enumerate(coef):
-        columns: dict[str, Any] = {
-            "name": names,
-            "value": np.append(intercept[k], own),
-            "value_per_std": np.append(np.nan, own * spread),
-            "share": np.append(1.0, share),
-        }
-        if len(coef) > 1:
-            columns["class"] = [model.classes_[k]] * len(names)
-        parts.append(pd.DataFrame(columns))
-    return pd.concat(parts, ignore_index=True)
-
-
-def shares_of_rows(X: Any, weight: Array | None) -> Array:
-    """Share of the rows that have each feature: of sparse columns those that are not 0, of dense columns all.
+    With more than two classes, the softmax, or the one-vs-rest probabilities normalised to sum to 1.
 
     Examples
     --------
-    >>> from scipy import sparse
-    >>> shares_of_rows(sparse.csr_array([[1.0, 0.0], [2.0, 3.0]]), None)
-    array([1. , 0.5])
+    >>> probabilities(np.array([0.0]))
+    array([[0.5, 0.5]])
     """
-    if isinstance(X, MixedMatrix):
-        return np.append(np.ones(X.n_dense), shares_of_rows(X.sparse, weight))
-    if isinstance(X, np.ndarray):
-        return np.ones(X.shape[1])
-    entries = X.indices if X.data.all() else X.indices[X.data != 0]
-    if weight is None:
-        return np.asarray(np.bincount(entries, minlength=X.shape[1]) / X.shape[0])
-    of_entry = np.repeat(weight, np.diff(X.indptr))[X.data != 0]
-    return np.asarray(np.bincount(entries, of_entry, minlength=X.shape[1]) / weight.sum())
+    if scores.ndim == 1:
+        return np.column_stack([expit(-scores), expit(scores)])
+    return np.asarray(np.exp(log_probabilities(scores, multinomial=multinomial)))
 
 
-def spreads_of_rows(X: Any, used: NDArray[np.intp], weight: Array | None) -> Array:
-    """Standard deviations of features over the rows ``used``, in pieces of rows.
+def log_probabilities(scores: NDArray[Any], *, multinomial: bool = False) -> NDArray[Any]:
+    """Logarithms of the same, exact where the probabilities themselves underflow."""
+    if scores.ndim == 1:
+        return np.column_stack([log_expit(-scores), log_expit(scores)])
+    logs = scores if multinomial else log_expit(scores)
+    return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
 
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> spreads_of_rows(sparse.csr_array([[1.0, 0.0], [1.0, 2.0], [1.0, 9.0]]), np.array([0, 1]), np.array([3, 1, 0]))
-    array([0.       , 0.8660254])
+
+@final
+@dataclass
+class FittedModel:
+    """Model that a fit leaves: an estimator without its scikit-learn interface.
+
+    Attributes whose names end with an underscore are those of the estimators, which describe them.
+
+    Parameters
+    ----------
+    options : FitOptions
+        Options of the last fit.
+    columns : InputColumns
+        Columns of X.
+    coef_, intercept_ : ndarray
+        Coefficients, in the units of X, and intercepts.
+    classes_ : ndarray or None
+        The labels, sorted; None in regression.
+    multinomial_ : bool or None
+        Whether probabilities are the softmax of the scores; None in regression.
+    alpha_, n_iter_, verdict_, trace_
+        Penalty, passes, why the fit stopped, and measurements.
+    feature_std_, feature_share_ : ndarray or None
+        Standard deviations of the features, and the shares of rows that have them; None if they are not known.
+    results : sequence of Result
+        The run of each model, to continue from.
+    last_stop : Any
+        Parameter ``stop`` with which the states of the rules were made; None if they are not known.
     """
-    pieces: list[Any] = [used[first : first + _PIECE_ROWS] for first in range(0, used.size, _PIECE_ROWS)]
-    if used.size == X.shape[0]:
-        pieces = [slice(rows[0], rows[-1] + 1) for rows in pieces]
-    with np.errstate(over="ignore", invalid="ignore"):
-        moments = merged(moments_of(X[rows], None if weight is None else weight[rows]) for rows in pieces)
-        roots = np.sqrt(moments.squares / moments.rows + moments.means**2)
-        n_dense = _dense_columns(X)
-        roots[:n_dense] = moments.spreads[:n_dense]
-    spreads = centred_spreads(roots, X, weight)
-    return np.where(np.isfinite(spreads), spreads, 0.0)
+
+    options: FitOptions
+    columns: InputColumns
+    coef_: NDArray[Any]
+    intercept_: NDArray[Any]
+    classes_: NDArray[Any] | None = None
+    multinomial_: bool | None = None
+    alpha_: Any = None
+    n_iter_: Any = None
+    verdict_: Any = None
+    trace_: Any = None
+    feature_std_: Array | None = None
+    feature_share_: Array | None = None
+    results: Sequence[Result] | None = field(default=None, repr=False)
+    last_stop: Any = None
+
+    @classmethod
+    def of(
+        cls,
+        options: FitOptions,
+        columns: InputColumns,
+        classes: NDArray[Any] | None,
+        objective: Objective,
+        results: Sequence[Result],
+    ) -> "FittedModel":
+        """The model of some runs: one, or one for each class.
+
+        Parameters
+        ----------
+        options : FitOptions
+        columns : InputColumns
+        classes : ndarray or None
+        objective : Objective
+            What was minimised.
+        results : sequence of Result
+        """
+        labels = [None] if len(results) == 1 else _of(classes).tolist()
+        traces = [_with_label(result.trace, label) for result, label in zip(results, labels, strict=True)]
+        verdicts = [result.verdict for result in results]
+        verdict = verdicts[0] if len(results) == 1 else Verdict.of_classes(dict(zip(labels, verdicts, strict=True)))
+        name = interruption.received()
+        if name and verdict.status is not Status.INTERRUPTED:
+            verdict = verdict.interrupted(f"{name} was received after training")
+        coef = np.concatenate([result.model.coef for result in results])
+        intercept = np.concatenate([result.model.intercept for result in results])
+        return cls(
+            options=options,
+            columns=columns,
+            coef_=coef if classes is not None else coef.reshape(-1),
+            intercept_=intercept.reshape(-1),
+            classes_=classes,
+            multinomial_=None if classes is None else objective.predicts == "softmax",
+            alpha_=results[0].objective.penalty,
+            n_iter_=max(1, *(int(np.ceil(verdict.passes)) for verdict in verdicts)),
+            verdict_=verdict,
+            trace_=Trace([row for part in traces for row in part], verdict, options.task),
+            results=list(results),
+            last_stop=options.parameters["stop"],
+        )
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of X."""
+        return self.columns.count
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any] | None:
+        """Names of the columns of X, if they have any."""
+        return self.columns.names
+
+    @property
+    def encoder_(self) -> Any:
+        """How tables are encoded; None for arrays."""
+        return self.columns.encoder
+
+    @property
+    def feature_names(self) -> Sequence[str] | None:
+        """Names of the features of ``coef_``, if they have any."""
+        return self.columns.feature_names
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether it predicts classes."""
+        return self.classes_ is not None
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of ``coef_``."""
+        return int(self.coef_.shape[-1])
+
+    def objective(self) -> Objective:
+        """The objective of the fit without its penalty, with a loss whose parameters were found from the rows."""
+        loss = self.results[0].objective.loss if self.results else self.options.loss
+        intercept = self.options.fit_intercept
+        if self.classes_ is None:
+            return Objective(loss, 0.0, fit_intercept=intercept, predicts="target")
+        several = self.classes_.size > 2
+        predicts: Predicts = "two_classes" if not several else "softmax" if self.multinomial_ else "one_vs_rest"
+        n_outputs = self.classes_.size if several else 1
+        return Objective(loss, 0.0, fit_intercept=intercept, predicts=predicts, n_outputs=n_outputs)
+
+    def get_feature_names_out(self) -> NDArray[Any]:
+        """Names of the features of ``coef_``: columns, or their encoded features; x0, x1, … if they have none."""
+        names = self.feature_names
+        return np.array([f"x{j}" for j in range(self.n_features)] if names is None else list(names), dtype=object)
+
+    def scores(self, X: Any, checks: InputChecks = FILE_CHECKS) -> NDArray[Any]:
+        """Scores of the classes, or predictions of a regression: one for each row, or a column for each class."""
+        rows = rows_to_predict(self.columns, checks, X)
+        intercept = self.intercept_ if self.is_classifier else self.intercept_[0]
+        scores = linear_scores(rows, self.coef_, intercept, self.feature_names)
+        return scores.ravel() if self.is_classifier and scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any, checks: InputChecks = FILE_CHECKS) -> NDArray[Any]:
+        """The most likely label of each row, or its predicted number."""
+        scores = self.scores(X, checks)
+        return scores if self.classes_ is None else self.classes_[most_likely(scores)]
+
+    def predict_proba(self, X: Any, checks: InputChecks = FILE_CHECKS) -> NDArray[Any]:
+        """Probabilities of the classes."""
+        return probabilities(self.scores(X, checks), multinomial=bool(self.multinomial_))
+
+    def predict_log_proba(self, X: Any, checks: InputChecks = FILE_CHECKS) -> NDArray[Any]:
+        """Logarithms of the probabilities, exact where the probabilities themselves underflow."""
+        return log_probabilities(self.scores(X, checks), multinomial=bool(self.multinomial_))
+
+    def coefficients(self) -> "pd.DataFrame":
+        """The coefficients, the intercept first; `LinearClassifier.coefficients` describes them."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("coefficients() needs pandas: pip install 'sgdone[pandas]'") from error
+        from sgdone.inference.summary import INTERCEPT
+
+        coef, intercept = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+        unknown = np.full(coef.shape[1], np.nan)
+        spread = unknown if self.feature_std_ is None else self.feature_std_
+        share = unknown if self.feature_share_ is None else self.feature_share_
+        names = [INTERCEPT, *self.get_feature_names_out().tolist()]
+        parts = []
+        for k, own in enumerate(coef):
+            columns: dict[str, Any] = {
+                "name": names,
+                "value": np.append(intercept[k], own),
+                "value_per_std": np.append(np.nan, own * spread),
+                "share": np.append(1.0, share),
+            }
+            if len(coef) > 1:
+                columns["class"] = [_of(self.classes_)[k]] * len(names)
+            parts.append(pd.DataFrame(columns))
+        return pd.concat(parts, ignore_index=True)
+
+    def with_new_features(self, columns: InputColumns, n_features: int) -> "FittedModel":
+        """The model with the features that its encoder has learnt since: their coefficients are 0.
+
+        So are their standard deviations and shares in the rows of the last ``fit``, which had none of them.
+        """
+        count = n_features - self.n_features
+        if count <= 0:
+            return replace(self, columns=columns)
+        roles = columns.roles(n_features)
+        assert roles is not None
+        assert self.results is not None
+        results = [replace(result, state=result.state.copy()) for result in self.results]
+        for result in results:
+            result.state.append_features(roles[-count:])
+        coef = np.pad(self.coef_, [(0, 0)] * (self.coef_.ndim - 1) + [(0, count)])
+        std, share = (None if known is None else np.pad(known, (0, count)) for known in self._measured)
+        return replace(self, columns=columns, coef_=coef, results=results, feature_std_=std, feature_share_=share)
+
+    @property
+    def _measured(self) -> tuple[Array | None, Array | None]:
+        return self.feature_std_, self.feature_share_
+
+    def for_prediction(self) -> "FittedModel":
+        """The model without what predictions do not need."""
+        return replace(self, results=None, trace_=None, verdict_=None)
 
 
-def _dense_columns(X: Any) -> int:
-    return X.n_dense if isinstance(X, MixedMatrix) else X.shape[1] if isinstance(X, np.ndarray) else 0
+def most_likely(scores: NDArray[Any]) -> NDArray[np.intp]:
+    """The number of the most likely class of each row."""
+    return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
-def centred_spreads(roots: Array, X: Any, weight: Array | None) -> Array:
-    """Standard deviations of features, given those of dense columns and the root mean squares of sparse ones."""
-    n_dense = _dense_columns(X)
-    if n_dense == X.shape[1]:
-        return roots
-    weights = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
-    with np.errstate(over="ignore", invalid="ignore"):
-        means = (X.sparse if isinstance(X, MixedMatrix) else X).T @ weights
-        squares = roots[n_dense:] ** 2
-        variances = squares - means**2
-        spreads = np.where(variances > _ROUNDING * squares, np.sqrt(np.maximum(variances, 0.0)), 0.0)
-    return np.append(roots[:n_dense], spreads)
+def _of(classes: NDArray[Any] | None) -> NDArray[Any]:
+    assert classes is not None
+    return classes
+
+
+def _with_label(trace: Trace, label: Any) -> Trace:
+    """The trace with its class in each row."""
+    return trace if label is None else Trace([replace(row, label=label) for row in trace], trace.verdict, trace.task)

@@ -1,21 +1,30 @@
-"""Parameters of a fit, checked and turned into objects."""
+"""Parameters of an estimator, checked and made into the objects that a fit needs."""
 
-from collections.abc import Iterable
-from inspect import signature
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sgdone import losses, solvers, steps, stopping
+from sgdone.bank import Bank
+from sgdone.fit.labels import Frequencies
+from sgdone.interfaces.method import Method
+from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.registry import by_name, names
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss, real_or_nan
 from sgdone.message_text import did_you_mean, shortened
-from sgdone.run import Monitor
-from sgdone.solvers.single_model import SingleModel
+from sgdone.newton.exact_phase import ExactFromDisk, ExactInMemory, default_phases
+from sgdone.rows.blocks import BLOCK_ROWS
+from sgdone.run import Monitor, Result
+from sgdone.solvers.single_model import SingleModel, shown_method
 from sgdone.steps.step_size import StepSize
+from sgdone.tables.frames import column_name
 
 
 def as_loss(loss: Any, task: Task) -> Loss:
@@ -149,16 +158,6 @@ def as_random_state(random_state: Any) -> np.random.RandomState:
     return found
 
 
-def parameters_of(estimator: Any) -> dict[str, Any]:
-    """The parameters of an estimator by name, in alphabetical order."""
-    return {name: getattr(estimator, name) for name in parameter_names(type(estimator))}
-
-
-def parameter_names(kind: type) -> list[str]:
-    """Names of the parameters of a class of estimators, in alphabetical order."""
-    return sorted(name for name in signature(kind.__init__).parameters if name != "self")  # type: ignore[misc]
-
-
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
 
@@ -173,3 +172,312 @@ def as_bool(name: str, value: Any) -> bool:
 def is_auto(value: Any) -> bool:
     """Whether a parameter is left to the estimator."""
     return isinstance(value, str) and value == "auto"
+
+
+_ALL = {
+    "alpha": "auto",
+    "stop": "auto",
+    "fit_intercept": True,
+    "shuffle": True,
+    "warm_start": False,
+    "n_jobs": None,
+    "random_state": None,
+    "verbose": 0,
+}
+_CLASSIFIERS = {"loss": "logistic", "class_weight": None, "check_optimum": "fast"}
+_REGRESSORS = {"loss": "squared"}
+_DEFAULT = {"tol": None, "columns": None}
+_NAMED = {"solver": "asgd", "step": "auto", "penalty": "l2", "l1_ratio": 0.15, "average": None}
+#: Parameters of the estimators, with their defaults.
+PARAMETERS: Mapping[str, Mapping[str, Any]] = {
+    "LinearClassifier": _ALL | _CLASSIFIERS | _DEFAULT,
+    "LinearRegressor": _ALL | _REGRESSORS | _DEFAULT,
+    "SGDClassifier": _ALL | _CLASSIFIERS | _NAMED | {"center": False, "monitors": None},
+    "SGDRegressor": _ALL | _REGRESSORS | _NAMED,
+}
+
+
+class FitOptions(ABC):
+    """Parameters of an estimator, checked when they are first used, and the objects that they ask for.
+
+    A fit makes its options once: each object is made once, and the seed is drawn once.
+
+    Parameters
+    ----------
+    estimator : str
+        Name of the estimator.
+    parameters : mapping of str to Any
+        All of its parameters.
+    """
+
+    #: Whether tables with categories, missing values, dates and text are encoded.
+    encodes_tables: ClassVar[bool]
+
+    def __init__(self, estimator: str, parameters: Mapping[str, Any]) -> None:
+        self.estimator = estimator
+        self.parameters = dict(parameters)
+
+    @staticmethod
+    def of(estimator: str, **parameters: Any) -> "FitOptions":
+        """Options of an estimator; parameters that are not given have their defaults.
+
+        Examples
+        --------
+        >>> FitOptions.of("LinearClassifier", stop=5).stop
+        Gain(tol=0.2) | MaxPasses(passes=5)
+        """
+        defaults = PARAMETERS[estimator]
+        for name in parameters:
+            if name not in defaults:
+                raise TypeError(f"{estimator}.__init__() got an unexpected keyword argument {name!r}")
+        kind = NamedMethodOptions if "solver" in defaults else DefaultFitOptions
+        return kind(estimator, {**defaults, **parameters})
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.estimator, self.parameters)
+
+    def with_parameters(self, **parameters: Any) -> Self:
+        """The same options but for some parameters."""
+        return type(self)(self.estimator, self.parameters | parameters)
+
+    @property
+    def task(self) -> Task:
+        """Whether labels are classes or numbers."""
+        return "classification" if self.is_classifier else "regression"
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether labels are classes."""
+        return self.estimator.endswith("Classifier")
+
+    @cached_property
+    def loss(self) -> Loss:
+        """The loss."""
+        return as_loss(self.parameters["loss"], self.task)
+
+    @property
+    @abstractmethod
+    def method(self) -> Method:
+        """The stochastic method, or the named one."""
+
+    @property
+    @abstractmethod
+    def stop(self) -> StopRule:
+        """The stopping rule."""
+
+    @abstractmethod
+    def phases(self, *, in_memory: bool = True) -> Sequence[Method]:
+        """Phases of a fit to rows in memory, or to rows that are read block by block."""
+
+    @abstractmethod
+    def objective(self, n_rows: int, n_classes: int | None) -> Objective:
+        """The objective over ``n_rows`` rows of positive weight."""
+
+    @abstractmethod
+    def frequencies(self, weight: NDArray[np.float64] | None) -> Frequencies:
+        """Sample weights as a fit uses them."""
+
+    def run_options(self) -> dict[str, Any]:
+        """Further options of `sgdone.run.run`."""
+        return {}
+
+    @property
+    def kinds_of_columns(self) -> Mapping[str, str]:
+        """Kinds of columns that the user states."""
+        return {}
+
+    @cached_property
+    def fit_intercept(self) -> bool:
+        """Whether there is an intercept."""
+        return as_bool("fit_intercept", self.parameters["fit_intercept"])
+
+    @cached_property
+    def shuffle(self) -> bool:
+        """Whether every pass has a random order."""
+        return as_bool("shuffle", self.parameters["shuffle"])
+
+    @cached_property
+    def warm_start(self) -> bool:
+        """Whether a fit starts from the last solution."""
+        return as_bool("warm_start", self.parameters["warm_start"])
+
+    @cached_property
+    def center(self) -> bool:
+        """Whether the intercept comes from the means of the two classes."""
+        return as_bool("center", self.parameters.get("center", False))
+
+    @property
+    def class_weight(self) -> Any:
+        """Weights of the classes, as they were given."""
+        return self.parameters.get("class_weight")
+
+    @cached_property
+    def n_jobs(self) -> int | None:
+        """Number of threads."""
+        return as_n_jobs(self.parameters["n_jobs"])
+
+    @cached_property
+    def verbose(self) -> bool:
+        """Whether to print a line per pass."""
+        return as_verbose(self.parameters["verbose"])
+
+    @cached_property
+    def seed(self) -> int:
+        """Seed of all randomness, drawn from ``random_state``."""
+        return int(as_random_state(self.parameters["random_state"]).randint(2**31))
+
+    def reads_blocks(self, n_rows: int) -> bool:
+        """Whether rows in memory are read as those of files are: a default fit on many rows in their own order."""
+        return self.encodes_tables and n_rows > BLOCK_ROWS and not self.shuffle
+
+    def check_unchanged(self, last: Result) -> None:
+        """Raise if parameters that define the objective have changed since a run that is to be continued."""
+        before, now = last.objective, self.objective(1, None)
+        alpha = last.state.objective.alpha if is_auto(self.parameters["alpha"]) else now.alpha
+        if now.alpha is None and last.state.objective.alpha is not None:
+            alpha = None
+        for what, old, new in (
+            ("loss", repr(before.loss), repr(now.loss)),
+            ("l1_ratio", before.l1_ratio, now.l1_ratio),
+            ("alpha", last.state.objective.alpha, alpha),
+            ("center", before.center, now.center),
+            ("fit_intercept", before.fit_intercept or before.center, now.fit_intercept),
+        ):
+            _refuse_change(what, old, new)
+
+
+def _refuse_change(what: str, before: Any, now: Any) -> None:
+    """Raise if a parameter differs from the call that ``partial_fit`` continues."""
+    if before != now:
+        raise ValueError(f"{what} was {before} and is {now} now: partial_fit cannot continue, call fit again")
+
+
+@final
+class DefaultFitOptions(FitOptions):
+    """Options of a fit that chooses step sizes and penalty, and stops by itself."""
+
+    encodes_tables = True
+
+    @cached_property
+    def method(self) -> Bank:
+        """Many models side by side."""
+        tolerances = [leaf.tolerance for leaf in self.stop.leaves if leaf.tolerance is not None]
+        return Bank(min(tolerances)) if tolerances else Bank()
+
+    @cached_property
+    def stop(self) -> StopRule:
+        """`Gain`, capped by a budget or replaced by another rule."""
+        return rule_with_gain(self.parameters["stop"], self.parameters["tol"])
+
+    def phases(self, *, in_memory: bool = True) -> Sequence[Method]:
+        """Newton's method, the bank, or the bank and then Newton's method."""
+        one_pass = self.stop.max_passes == 1
+        exact = ExactInMemory(self.method.tol, one_pass=one_pass) if in_memory else ExactFromDisk()
+        return default_phases(self.method, exact)
+
+    def frequencies(self, weight: NDArray[np.float64] | None) -> Frequencies:
+        """Weights divided by their mean; of rows read block by block that is not known before the last one."""
+        by_blocks = weight is not None and self.reads_blocks(weight.size)
+        return Frequencies(weight) if by_blocks else Frequencies.of(weight)
+
+    def objective(self, n_rows: int, n_classes: int | None) -> Objective:
+        """The mean loss with a penalty, which is chosen unless it is given."""
+        given = self.parameters["alpha"]
+        alpha = None if is_auto(given) else as_alpha(given, n_rows)
+        if not self.is_classifier:
+            return Objective(self.loss, alpha, fit_intercept=self.fit_intercept, predicts="target")
+        return Objective.of_classes(self.loss, n_classes or 2, alpha, fit_intercept=self.fit_intercept)
+
+    @property
+    def kinds_of_columns(self) -> Mapping[str, str]:
+        """Kinds of columns that the user states."""
+        columns = self.parameters["columns"]
+        if columns is None:
+            return {}
+        if not isinstance(columns, Mapping):
+            raise TypeError(
+                f"columns={columns!r} must map names of columns to kinds, as in columns={{'zip': 'category'}}"
+            )
+        return {column_name(name): kind for name, kind in columns.items()}
+
+
+def rule_with_gain(stop: Any, tol: Any) -> StopRule:
+    """The stopping rule of a default fit: `Gain`, capped by a budget or replaced by another rule.
+
+    Examples
+    --------
+    >>> from sgdone.stopping import MaxSeconds
+    >>> rule_with_gain(MaxSeconds(60), None)
+    Gain(tol=0.2) | MaxSeconds(seconds=60)
+    """
+    gain = stopping.Gain() if tol is None else stopping.Gain(tol)
+    if is_auto(stop):
+        return gain
+    rule = as_rule(stop)
+    if rule.is_budget:
+        return gain | rule
+    if tol is not None:
+        use = f"give the tolerance to Gain, as Gain(tol={tol!r})" if rule.needs.judgement else "remove tol"
+        raise ValueError(f"tol={tol!r} has no effect with stop={rule!r}: {use}")
+    return rule
+
+
+#: Budget of a method that ends by itself.
+_MOST_PASSES = 100
+
+
+@final
+class NamedMethodOptions(FitOptions):
+    """Options of a fit by one named method, on the features as they are."""
+
+    encodes_tables = False
+
+    @cached_property
+    def method(self) -> SingleModel:
+        """The method that ``solver`` names."""
+        parameters = self.parameters
+        l1_ratio = as_l1_ratio(parameters["penalty"], parameters["l1_ratio"])
+        method = as_solver(parameters["solver"], parameters["average"], l1_ratio)
+        return method.ending_by_itself() if is_auto(parameters["stop"]) else method
+
+    @cached_property
+    def stop(self) -> StopRule:
+        """The rule that was given, or that of the method."""
+        given = self.parameters["stop"]
+        if is_auto(given):
+            return stopping.MaxPasses(_MOST_PASSES) if self.method.ends_by_itself else as_rule(self.method.default_rule)
+        method, rule = self.method, as_rule(given)
+        if not method.takes_stop:
+            raise ValueError(f"{method} ends by itself, and stop={given!r} would have no effect: remove stop")
+        return rule
+
+    def phases(self, *, in_memory: bool = True) -> Sequence[Method]:
+        """The method alone."""
+        return (self.method,)
+
+    def frequencies(self, weight: NDArray[np.float64] | None) -> Frequencies:
+        """Weights as they are."""
+        return Frequencies(weight)
+
+    def objective(self, n_rows: int, n_classes: int | None) -> Objective:
+        """The mean loss with the penalty that was given, by default 1/rows; of two classes, or of numbers."""
+        if self.center and not self.fit_intercept:
+            raise ValueError("center=True sets the intercept, but fit_intercept=False: remove one of them")
+        parameters = self.parameters
+        return Objective(
+            self.loss,
+            as_alpha(parameters["alpha"], n_rows),
+            as_l1_ratio(parameters["penalty"], parameters["l1_ratio"]),
+            self.fit_intercept,
+            self.center,
+            "two_classes" if self.is_classifier else "target",
+        )
+
+    def run_options(self) -> dict[str, Any]:
+        """Step sizes, and measurements for the trace."""
+        return {"step": as_step(self.parameters["step"]), "monitors": as_monitors(self.parameters.get("monitors"))}
+
+    def check_unchanged(self, last: Result) -> None:
+        """Raise if the method or the objective has changed."""
+        _refuse_change("solver", shown_method(last.state.method), str(self.method))
+        super().check_unchanged(last)

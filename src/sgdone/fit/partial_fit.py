@@ -2,14 +2,14 @@
 
 import copy
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.fit.options import is_auto
+from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.options import FitOptions, is_auto
 from sgdone.fit.training import Start
 from sgdone.interfaces.stop_rule import Progress, Stop, StopRule
 from sgdone.run import Result
@@ -53,13 +53,18 @@ def rule_for_rows(stop: Any, rule: StopRule, resume: bool) -> StopRule:
     return Silenced(rule) if resume or is_auto(stop) else rule
 
 
-def resumed(results: Sequence[Result], stop: Any, rule: StopRule, *, resume: bool, same_rule: bool) -> list[Start]:
+def resumed(last: FittedModel, options: FitOptions, *, resume: bool) -> list[Start]:
     """Copies of runs to continue; a run that the user's own rule has ended stays as it is.
 
-    Raises if all runs have ended. A rule that is not the one of the last call starts again.
+    Raises if the objective has changed, or if all runs have ended. A rule that is not the one of the last call starts
+    again.
     """
+    assert last.results is not None
+    options.check_unchanged(last.results[0])
+    stop, rule = options.parameters["stop"], options.stop
+    same_rule = bool(last.last_stop == stop)
     starts, reasons = [], []
-    for result in results:
+    for result in last.results:
         rule_state = copy.deepcopy(result.rule_state) if same_rule else None
         reason = None
         if not (resume or is_auto(stop)):

@@ -8,26 +8,50 @@ from typing import Any, final
 
 import numpy as np
 
+from sgdone.fit.fitted_model import FittedModel
 from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import Progress, Status, StopRule
 from sgdone.rows.source import Source
 from sgdone.run import Clock, Hook, Result, run
 
-#: The fitted attributes at this moment, from the number of a model and the model, for callbacks that predict.
-Snapshot = Callable[[int, Model], dict[str, Any]]
+#: The fitted model at this moment, from the number of a model and the model, for callbacks that predict.
+Snapshot = Callable[[int, Model], FittedModel]
 
 
-def fit_data(X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
-    """The data as callbacks see them: the user's own X, whose columns may have names."""
-    return {"X": X, "y": y, "metadata": None if sample_weight is None else {"sample_weight": sample_weight}}
+@final
+@dataclass(frozen=True)
+class Callbacks:
+    """Callbacks of scikit-learn for a fit.
+
+    Parameters
+    ----------
+    estimator : object
+        The estimator that is fitted.
+    attributes : callable
+        The attributes that make an estimator of a fitted model.
+    """
+
+    estimator: Any
+    attributes: Callable[[FittedModel], dict[str, Any]]
+
+    def begin(self, n_models: int, max_passes: int | None, data: dict[str, Any]) -> "FitTask":
+        """Begin a fit to the data, which are the user's own X, whose columns may have names."""
+        return FitTask(self.estimator, self.attributes, n_models, max_passes, data)
 
 
 class FitTask:
     """The tasks of one fit, as callbacks see them."""
 
-    def __init__(self, estimator: Any, n_models: int, max_passes: int | None, data: dict[str, Any]) -> None:
-        self._estimator, self._data = estimator, data
+    def __init__(
+        self,
+        estimator: Any,
+        attributes: Callable[[FittedModel], dict[str, Any]],
+        n_models: int,
+        max_passes: int | None,
+        data: dict[str, Any],
+    ) -> None:
+        self._estimator, self._attributes, self._data = estimator, attributes, data
         self._n_models = n_models
         self._max_passes = max_passes
         self.active = bool(getattr(estimator, "_skl_callbacks", []))
@@ -57,16 +81,20 @@ class FitTask:
             return None
         return self.open(task_name=name, task_id=model, max_subtasks=self._max_passes)
 
-    def close(self, context: Any, attributes: Any) -> bool:
+    def close(self, context: Any, model: Callable[[], FittedModel]) -> bool:
         """End a task; returns whether a callback requests a stop."""
+
+        def attributes() -> dict[str, Any]:
+            return self._attributes(model())
+
         return bool(
             context.call_on_fit_task_end(estimator=self._estimator, reconstruction_attributes=attributes, **self._data)
         )
 
-    def end(self, attributes: dict[str, Any]) -> None:
+    def end(self, model: FittedModel) -> None:
         """The fit is over."""
         if hasattr(self, "_root"):
-            self.close(self._root, attributes)
+            self.close(self._root, lambda: model)
 
 
 class ModelTask:
@@ -124,6 +152,7 @@ def train(
     n_jobs: int | None = None,
     hooks: Sequence[Sequence[Hook]] = (),
     tasks: Sequence[ModelTask | None] = (),
+    clock: Clock | None = None,
     **options: Any,
 ) -> list[Result]:
     """Train one model for each source, in ``n_jobs`` threads; Ctrl-C ends all of them with what they have.
@@ -133,7 +162,7 @@ def train(
     interrupted = threading.Event()
     # Callbacks are called in the order in which classes are trained: one after the other.
     workers = 1 if any(task is not None for task in tasks) else _n_workers(n_jobs, len(sources))
-    clock = Clock(turns=-(-len(sources) // workers))
+    clock = replace(clock or Clock(), turns=-(-len(sources) // workers))
 
     def end_with_the_others(progress: Progress) -> None:
         if interrupted.is_set():

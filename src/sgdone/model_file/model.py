@@ -9,35 +9,41 @@ import numpy as np
 
 from sgdone import estimators
 from sgdone._version import __version__
-from sgdone.estimators.estimator_cores import CORES
-from sgdone.fit.options import as_bool, parameter_names, parameters_of
+from sgdone.fit.columns import InputColumns
+from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.options import PARAMETERS, FitOptions, as_bool
 from sgdone.losses.loss import Loss
-from sgdone.model_file.attribute_checks import (
-    ATTRIBUTES,
-    Model,
-    attributes_of,
-    check_attributes,
-    check_notes,
-)
-from sgdone.model_file.container import MODEL_FILE, read, write
 from sgdone.model_file.errors import ModelFileError
-from sgdone.model_file.parameter_checks import check_parameters
+from sgdone.model_file.model_checks import ATTRIBUTES, attributes_of, check_attributes, check_notes, check_parameters
 from sgdone.model_file.stored_encoder import decode_encoder, encode_encoder, without_words
 from sgdone.model_file.stored_runs import decode_results, encode_results
 from sgdone.readers.table import shortened
+from sgdone.state_file import container
 from sgdone.state_file.codec import Decoder, Encoder, NotStorable
-from sgdone.state_file.file_format import UNUSABLE, check_loss, name_and_task
+from sgdone.state_file.file_format import UNUSABLE, FileFormat, check_loss, name_and_task
 from sgdone.tables.not_fitted import not_fitted
 
 if TYPE_CHECKING:
     from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
 
+MODEL_FILE = FileFormat(
+    name="sgdone-model",
+    version=5,
+    what="model file",
+    holds="model",
+    made_by="that sgdone.save wrote",
+    again="copy it again, or save the model again",
+    error=ModelFileError,
+    refused={
+        str(version): f"has the format of a version before the first release, {version}: fit the model again"
+        for version in (1, 2, 3, 4)
+    },
+)
+
 _PARTS = ("estimator", "sgdone", "created", "extra", "params", "attributes", "encoder", "results", "custom_loss")
 
 
-def save(
-    model: Model, path: str | os.PathLike[str], *, words: bool = True, extra: dict[str, str] | None = None
-) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, words: bool = True, extra: dict[str, str] | None = None) -> None:
     """Write a fitted model to a file, whole or not at all, without pickle.
 
     The file is safetensors with a JSON header. It holds the parameters, all fitted attributes and what
@@ -78,31 +84,45 @@ def save(
     >>> sgdone.load(file).predict([[3.0]])
     array(['yes'], dtype='<U3')
     """
-    if hasattr(model, "to_sklearn"):  # fitted on a cluster
-        model = model.to_sklearn()
-    name = _name_of(model)
-    if not hasattr(model, "coef_"):
-        raise not_fitted(f"this {name} is not fitted: call fit before saving it")
+    found = _fitted_model_of(model)
     check_notes({} if extra is None else extra)
     words = as_bool("words", words)
-    check_attributes(model)
+    check_attributes(found)
     encoder = Encoder()
+    known = {name: getattr(found, name) for name in ATTRIBUTES}
     content: dict[str, Any] = {
-        "estimator": name,
+        "estimator": found.options.estimator,
         "sgdone": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "extra": dict(extra or {}),
-        "params": _encode_params(model, encoder),
-        "attributes": {name: encoder.encode(getattr(model, name), name) for name in ATTRIBUTES if hasattr(model, name)},
-        "encoder": encode_encoder(model, encoder, words),
-        "results": encode_results(model, encoder),
+        "params": _encode_params(found.options.parameters, encoder),
+        "attributes": {name: encoder.encode(value, name) for name, value in known.items() if value is not None},
+        "encoder": encode_encoder(found, encoder, words),
+        "results": encode_results(found, encoder),
     }
     if content["encoder"] is not None and not words:
         for part in ("attributes", "results"):
-            content[part] = without_words(content[part], model.encoder_)
-    check_parameters(model)
+            content[part] = without_words(content[part], found.encoder_)
+    check_parameters(found)
     content["custom_loss"] = name_and_task(encoder.custom_loss)
-    write(path, content, encoder.tensors)
+    container.write(path, MODEL_FILE, content, encoder.tensors)
+
+
+def _fitted_model_of(model: Any) -> FittedModel:
+    """The fitted model of an estimator, also of one that was fitted on a cluster."""
+    if isinstance(model, FittedModel):
+        return model
+    if hasattr(model, "to_sklearn"):
+        model = model.to_sklearn()
+    name = type(model).__name__
+    if name not in PARAMETERS or type(model) is not getattr(estimators, name):
+        raise TypeError(
+            f"a model file holds one of {', '.join(PARAMETERS)}, not a {name}: of a pipeline, save the last step "
+            "(pipeline[-1])"
+        )
+    if not hasattr(model, "coef_"):
+        raise not_fitted(f"this {name} is not fitted: call fit before saving it")
+    return estimators.fitted_model(model)
 
 
 def load(
@@ -127,31 +147,24 @@ def load(
     ModelFileError
         If the file is cut short, altered, of a newer version or no model at all.
     """
-    return _loaded(path, {name: getattr(estimators, name) for name in CORES}, loss)  # type: ignore[return-value]
+    return estimators.estimator_of(load_fitted(path, loss=loss))
 
 
-def load_core(path: str | os.PathLike[str]) -> Model:
-    """Read a model as `load` does, but without the base classes of scikit-learn: the command starts sooner."""
-    return _loaded(path, CORES, None)
-
-
-def _loaded(path: str | os.PathLike[str], kinds: Mapping[str, type[Model]], loss: Loss | None) -> Model:
-    """Read a model as one of ``kinds``."""
-    content, tensors = read(path)
+def load_fitted(path: str | os.PathLike[str], *, loss: Loss | None = None) -> FittedModel:
+    """Read a model as `load` does, without its scikit-learn interface: the command starts sooner."""
+    content, tensors = container.read(path, MODEL_FILE)
     try:
         if sorted(content) != sorted(_PARTS):
             raise ValueError(f"its parts are {', '.join(content)}")
         check_notes(content["extra"])
         check_loss(path, content["custom_loss"], loss, MODEL_FILE, "load(path, loss=...)")
         decoder = Decoder(tensors, loss)
-        model = _decode_model(content, kinds, decoder)
-        if content["encoder"] is not None:
-            model.encoder_ = decode_encoder(model, content["encoder"], decoder)
+        model = _decode_model(content, decoder)
         check_attributes(model)
         check_parameters(model)
         model.trace_.verdict = model.verdict_
         if content["results"] is not None:
-            model._results = decode_results(model, content["results"], decoder)
+            model.results = decode_results(model, content["results"], decoder)
         decoder.check_all_used()
     except ModelFileError:
         raise
@@ -165,45 +178,37 @@ def _loaded(path: str | os.PathLike[str], kinds: Mapping[str, type[Model]], loss
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a model file says of itself: "estimator", "sgdone" (the version), "created", "extra" and more."""
-    content, _ = read(path)
+    """Header of a model file: "estimator", "sgdone" (the version), "created", "extra" and more."""
+    content, _ = container.read(path, MODEL_FILE)
     return content
 
 
-def _name_of(model: Any) -> str:
-    """The name of the estimator in the file."""
-    kind = type(model)
-    for name, core in CORES.items():
-        if kind is core or (issubclass(kind, core) and kind is getattr(estimators, name)):
-            return name
-    raise TypeError(
-        f"a model file holds one of {', '.join(CORES)}, not a {kind.__name__.removesuffix('Core')}: "
-        "of a pipeline, save the last step (pipeline[-1])"
-    )
-
-
-def _decode_model(content: dict[str, Any], kinds: Mapping[str, type[Model]], decoder: Decoder) -> Model:
-    """The estimator with its parameters and attributes, not checked yet."""
-    kind = kinds[content["estimator"]]
-    codes = content["params"]
-    if sorted(codes) != parameter_names(kind):
-        raise ValueError(f"a {kind.public_name} has the parameters {', '.join(codes)}")
-    model = kind(**{name: decoder.decode(code) for name, code in codes.items()})
-    required, possible = attributes_of(kind)
+def _decode_model(content: dict[str, Any], decoder: Decoder) -> FittedModel:
+    """The model with its parameters and attributes, not checked yet."""
+    name, codes = content["estimator"], content["params"]
+    if sorted(codes) != sorted(PARAMETERS[name]):
+        raise ValueError(f"a {name} has the parameters {', '.join(codes)}")
+    options = FitOptions.of(name, **{key: decoder.decode(code) for key, code in codes.items()})
+    required, possible = attributes_of(options)
     given = content["attributes"]
-    for name in (*required, *given):
-        if name not in given:
-            raise ValueError(f"it has no {name}")
-        if name not in (*required, *possible):
-            raise ValueError(f"no attribute of a {kind.public_name} is called {name!r}")
-    for name, code in given.items():
-        setattr(model, name, decoder.decode(code))
-    return model
+    for key in (*required, *given):
+        if key not in given:
+            raise ValueError(f"it has no {key}")
+        if key not in (*required, *possible):
+            raise ValueError(f"no attribute of a {name} is called {key!r}")
+    found = {key: decoder.decode(code) for key, code in given.items()}
+    columns = InputColumns.of(options)
+    columns.count, columns.names = found.pop("n_features_in_"), found.pop("feature_names_in_", None)
+    if content["encoder"] is not None:
+        if columns.names is None:
+            raise ValueError("it has an encoder, and no feature_names_in_")
+        columns.encoder = decode_encoder(columns.names, content["encoder"], decoder)
+    return FittedModel(options, columns, **found, last_stop=options.parameters["stop"])
 
 
-def _encode_params(model: Model, encoder: Encoder) -> dict[str, Any]:
+def _encode_params(parameters: Mapping[str, Any], encoder: Encoder) -> dict[str, Any]:
     codes = {}
-    for name, value in parameters_of(model).items():
+    for name, value in sorted(parameters.items()):
         try:
             plain = None if value is np.random else dict(value) if isinstance(value, Mapping) else value
             codes[name] = encoder.encode(plain, name)

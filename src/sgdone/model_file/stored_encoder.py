@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.model_file.attribute_checks import Model
+from sgdone.fit.fitted_model import FittedModel
 from sgdone.state_file.codec import Decoder, Encoder
 from sgdone.state_file.plain_forms import from_stream, to_stream
 from sgdone.tables import EncoderState, TableEncoderCore
@@ -19,9 +19,9 @@ _SENTENCES = ("reason", "advice")
 _PARTS = ("header", "arrays", "levels")
 
 
-def encode_encoder(model: Model, encoder: Encoder, words: bool) -> dict[str, Any] | None:
+def encode_encoder(model: FittedModel, encoder: Encoder, words: bool) -> dict[str, Any] | None:
     """The encoder of a model without the names of its columns, which the model has; None if there is none."""
-    columns: TableEncoderCore | None = getattr(model, "encoder_", None)
+    columns = model.columns.encoder
     if columns is None:
         return None
     state = columns.state(words=_named_features(model, columns) if words else [])
@@ -34,16 +34,14 @@ def encode_encoder(model: Model, encoder: Encoder, words: bool) -> dict[str, Any
     }
 
 
-def decode_encoder(model: Model, code: dict[str, Any], decoder: Decoder) -> TableEncoderCore:
+def decode_encoder(names: NDArray[Any], code: dict[str, Any], decoder: Decoder) -> TableEncoderCore:
     """The encoder that was stored; what none can be is a ValueError or the like."""
     if sorted(code) != sorted(_PARTS):
         raise ValueError(f"an encoder has the parts {', '.join(code)}")
-    header = {**decoder.decode(code["header"]), "names": model.feature_names_in_.tolist()}
+    header = {**decoder.decode(code["header"]), "names": names.tolist()}
     arrays = {name: decoder.decode(array) for name, array in code["arrays"].items()}
     stream = decoder.decode(code["levels"])
-    return model._encoder_class.from_state(
-        EncoderState(header, arrays, None if stream is None else from_stream(stream))
-    )
+    return TableEncoderCore.from_state(EncoderState(header, arrays, None if stream is None else from_stream(stream)))
 
 
 def without_words(code: Any, columns: TableEncoderCore) -> Any:
@@ -76,11 +74,11 @@ def without_words(code: Any, columns: TableEncoderCore) -> Any:
     return walk(code, "")
 
 
-def _named_features(model: Model, columns: TableEncoderCore) -> NDArray[np.int64]:
+def _named_features(model: FittedModel, columns: TableEncoderCore) -> NDArray[np.int64]:
     """The buckets of words with the largest coefficients, in units of standard deviations as far as they are known."""
     own = columns.word_features()
     size = np.abs(np.atleast_2d(model.coef_)[:, own]).max(axis=0)
-    effect = size * model.feature_std_[own] if hasattr(model, "feature_std_") else size
+    effect = size if model.feature_std_ is None else size * model.feature_std_[own]
     order = np.lexsort((-size, -effect))[:MOST_WORDS]
     named: NDArray[np.int64] = own[order]
     return named

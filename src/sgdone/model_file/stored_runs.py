@@ -1,4 +1,4 @@
-"""What it takes to continue training: states of runs and of stopping rules."""
+"""States of runs and of stopping rules in a model file, to continue training from."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sgdone.estimators.linear_model import LinearModel
+from sgdone.fit.fitted_model import FittedModel
 from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import NEVER
 from sgdone.run import Result, Trace
@@ -15,12 +15,12 @@ from sgdone.state_file.codec import Decoder, Encoder
 _PARTS = ("state", "objective", "rule_state", "rows_read", "passes_begun")
 
 
-def encode_results(model: LinearModel, encoder: Encoder) -> list[dict[str, Any]] | None:
+def encode_results(model: FittedModel, encoder: Encoder) -> list[dict[str, Any]] | None:
     """The runs behind a model, without what its attributes already say."""
-    if not hasattr(model, "_results"):
+    if model.results is None:
         return None
-    method = model._method()
-    results = [replace(result, state=method.full_state(result.state)) for result in model._results]
+    method = model.options.method
+    results = [replace(result, state=method.full_state(result.state)) for result in model.results]
     try:
         check_results(model, results)
     except ValueError as error:
@@ -40,7 +40,7 @@ def encode_results(model: LinearModel, encoder: Encoder) -> list[dict[str, Any]]
     ]
 
 
-def decode_results(model: LinearModel, codes: list[dict[str, Any]], decoder: Decoder) -> list[Result]:
+def decode_results(model: FittedModel, codes: list[dict[str, Any]], decoder: Decoder) -> list[Result]:
     """The runs, with the weights, traces and verdicts that the model's attributes hold."""
     keys = list(model.verdict_.per_class) or [None]
     verdicts = model.verdict_.per_class or {None: model.verdict_}
@@ -68,17 +68,18 @@ def decode_results(model: LinearModel, codes: list[dict[str, Any]], decoder: Dec
             )
         )
         if rule_state is None:
-            model._last_stop = None  # by none of its rules, so that the present one starts again
+            model.last_stop = None  # by none of its rules, so that the present one starts again
     check_results(model, results)
     return results
 
 
-def check_results(model: LinearModel, results: Sequence[Result]) -> None:
+def check_results(model: FittedModel, results: Sequence[Result]) -> None:
     """Raise a ValueError for runs with which ``partial_fit`` could not continue."""
-    method, rule, loss, n_features = model._method(), model._rule(), model._loss(), model.coef_.shape[-1]
+    options, n_features = model.options, model.n_features
+    method, rule, loss = options.method, options.stop, options.loss
     for result in results:
         objective, state = result.objective, result.state
-        if not isinstance(objective, Objective) or objective.task != model._task:
+        if not isinstance(objective, Objective) or objective.task != options.task:
             raise ValueError(f"a run has the objective {objective!r}")
         if objective.n_outputs != len(result.model.coef) or type(objective.loss) is not type(loss):
             raise ValueError(f"a run has the objective {objective!r}, with {len(result.model.coef)} outputs")
@@ -92,12 +93,12 @@ def check_results(model: LinearModel, results: Sequence[Result]) -> None:
             rule.check(result.rule_state, n_features)
 
 
-def _has_same_rule(model: LinearModel) -> bool:
+def _has_same_rule(model: FittedModel) -> bool:
     """Whether the rule was not exchanged since the last call: another one starts again."""
-    return bool(getattr(model, "_last_stop", model.stop) == model.stop)
+    return bool(model.last_stop == model.options.parameters["stop"])
 
 
-def _encode_rule_state(model: LinearModel, result: Result, encoder: Encoder, place: str) -> dict[str, Any] | None:
+def _encode_rule_state(model: FittedModel, result: Result, encoder: Encoder, place: str) -> dict[str, Any] | None:
     return {"known": encoder.encode(result.rule_state, place)} if _has_same_rule(model) else None
 
 

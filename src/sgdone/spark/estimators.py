@@ -23,9 +23,10 @@ from pyspark.ml.util import (
 from pyspark.sql import DataFrame, SparkSession
 
 from sgdone import estimators
-from sgdone.cluster import Rounds, fit_model, summarise_partitions
+from sgdone.cluster import PartitionedRows, Rounds, summarise_partitions
 from sgdone.fit.checkpoints import FitCheckpoints
-from sgdone.fit.options import as_loss
+from sgdone.fit.fit import fit
+from sgdone.fit.options import FitOptions, as_loss
 from sgdone.inference import Summary
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.learning_task import Task
@@ -33,7 +34,7 @@ from sgdone.model_file import load, save
 from sgdone.run import Trace, Verdict
 from sgdone.spark.engine import SparkEngine
 from sgdone.spark.parameters import ClassifierParameters, EstimatorParameters, LinearParameters
-from sgdone.spark.prediction import PredictionColumns, for_prediction, with_predictions
+from sgdone.spark.prediction import PredictionColumns, with_predictions
 from sgdone.spark.row_columns import RowColumns
 from sgdone.stopping import MaxPasses, MaxSeconds
 from sgdone.tables.not_fitted import not_fitted
@@ -118,15 +119,15 @@ class LinearEstimator(
     _input_kwargs: dict[str, Any]
 
     @abstractmethod
-    def _plain(self, **options: Any) -> Any:
-        """The estimator without Spark that the parameters name."""
+    def _options(self, **parameters: Any) -> FitOptions:
+        """Options of the fit that the parameters ask for."""
 
     @abstractmethod
     def _model(self, plain: Any) -> "LinearModel":
         """A model of Spark ML with a fitted estimator."""
 
     def _fit(self, dataset: DataFrame) -> "LinearModel":
-        plain = self._plain(
+        options = self._options(
             loss=self.getLoss(),
             alpha=self.getAlpha(),
             stop=self._stop() or "auto",
@@ -136,8 +137,8 @@ class LinearEstimator(
         )
         checkpoints = FitCheckpoints.of(self.getCheckpoint(), 60.0, self.getResume())
         with SparkEngine(_with_context(dataset), _row_columns(self, dataset, self._task)) as engine:
-            fit_model(plain, engine, checkpoints=checkpoints)
-        made = self._model(plain)
+            model = fit(PartitionedRows(engine, checkpoints), options)
+        made = self._model(estimators.estimator_of(model))
         made._resetUid(self.uid)
         return self._copyValues(made)
 
@@ -168,7 +169,7 @@ class LinearModel(Model, LinearParameters, MLReadable[Any], MLWritable):
         features.check(dataset.schema)
         context = _with_context(dataset).sparkSession.sparkContext
         if self._sent is None or self._sent[0] is not context:
-            self._sent = context, context.broadcast(for_prediction(self._fitted()))
+            self._sent = context, context.broadcast(estimators.fitted_model(self._fitted()).for_prediction())
         return with_predictions(dataset, self._sent[1], features, self._columns())
 
     def summary(self, dataset: DataFrame, *, groupsCol: str | None = None, **options: Any) -> Summary:
@@ -192,7 +193,7 @@ class LinearModel(Model, LinearParameters, MLReadable[Any], MLWritable):
         if (groupsCol is not None) != (options.get("cov") == "cluster"):
             raise ValueError("cov='cluster' needs groupsCol, the column of groups, and groupsCol needs cov='cluster'")
         with SparkEngine(_with_context(dataset), columns) as engine:
-            return summarise_partitions(Rounds(engine), self._fitted(), **options)
+            return summarise_partitions(Rounds(engine), estimators.fitted_model(self._fitted()), **options)
 
     def to_sklearn(self) -> Any:
         """The fitted estimator without Spark: `sgdone.save` stores it, and it predicts arrays and data frames."""
@@ -358,8 +359,8 @@ class LinearClassifier(LinearEstimator, ClassifierParameters):
         """Set the weights of classes."""
         return self._set(classWeight=value)
 
-    def _plain(self, **options: Any) -> Any:
-        return estimators.LinearClassifier(class_weight=self.getClassWeight(), **options)
+    def _options(self, **parameters: Any) -> FitOptions:
+        return FitOptions.of("LinearClassifier", class_weight=self.getClassWeight(), **parameters)
 
     def _model(self, plain: Any) -> "LinearClassifierModel":
         return LinearClassifierModel(plain)
@@ -449,8 +450,8 @@ class LinearRegressor(LinearEstimator):
         """Set several parameters by name."""
         return self._set(**params)
 
-    def _plain(self, **options: Any) -> Any:
-        return estimators.LinearRegressor(**options)
+    def _options(self, **parameters: Any) -> FitOptions:
+        return FitOptions.of("LinearRegressor", **parameters)
 
     def _model(self, plain: Any) -> "LinearRegressorModel":
         return LinearRegressorModel(plain)

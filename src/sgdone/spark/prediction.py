@@ -1,7 +1,5 @@
 """Predictions as columns: one Arrow function that computes all of them, with the model broadcast."""
 
-import copy
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, final
@@ -16,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812  # as in Spark's documentat
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.functions import arrow_udf
 
-from sgdone.estimators.classification import probabilities
+from sgdone.fit.fitted_model import FittedModel, most_likely, probabilities
 from sgdone.machine.threads import single_thread
 from sgdone.spark.row_columns import FeatureColumns, rows_of_vectors, table_of
 
@@ -64,7 +62,7 @@ def with_predictions(
     wanted = columns.names()
     if not wanted:
         return frame
-    label = _type_of_labels(getattr(model.value, "classes_", None))
+    label = _type_of_labels(model.value.classes_)
     kinds = {what: label if what == "prediction" else T.ArrayType(T.DoubleType()) for what in wanted}
     struct = T.StructType([T.StructField(what, kind) for what, kind in kinds.items()])
     make: Any = arrow_udf  # its types know no structs
@@ -72,14 +70,6 @@ def with_predictions(
     found = frame.select("*", predict(features.selected()).alias(_ALL))
     made = [_as_column(what).alias(name) for what, name in wanted.items()]
     return found.select("*", *made).drop(_ALL)
-
-
-def for_prediction(model: Any) -> Any:
-    """The model without what predictions do not need: it is sent to all workers."""
-    made = copy.copy(model)
-    for name in ("_results", "trace_", "verdict_"):
-        made.__dict__.pop(name, None)
-    return made
 
 
 def _as_column(what: str) -> Column:
@@ -110,20 +100,17 @@ def _predicting(
     return predict
 
 
-def _predictions(model: Any, rows: Any) -> dict[str, NDArray[Any]]:
-    """All that a model can say about rows."""
-    with single_thread(), warnings.catch_warnings():
-        # Vectors have no names of their entries here; the model may have them.
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        if not hasattr(model, "classes_"):
-            return {"prediction": np.asarray(model.predict(rows), dtype=np.float64)}
-        scores = model.decision_function(rows)
-    two = scores.ndim == 1
-    labels = model.classes_[(scores > 0).astype(np.intp) if two else scores.argmax(axis=1)]
+def _predictions(model: FittedModel, rows: Any) -> dict[str, NDArray[Any]]:
+    """All predictions of a model for rows."""
+    with single_thread():
+        scores = model.scores(rows)
+    if model.classes_ is None:
+        return {"prediction": np.asarray(scores, dtype=np.float64)}
+    labels = model.classes_[most_likely(scores)]
     return {
         "prediction": labels if labels.dtype.kind in "UOb" else labels.astype(np.float64),
-        "probability": probabilities(scores, multinomial=model.multinomial_),
-        "scores": np.column_stack([-scores, scores]) if two else scores,
+        "probability": probabilities(scores, multinomial=bool(model.multinomial_)),
+        "scores": np.column_stack([-scores, scores]) if scores.ndim == 1 else scores,
     }
 
 

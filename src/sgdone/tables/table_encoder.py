@@ -60,6 +60,13 @@ class TableEncoder(TransformerMixin, TableEncoderCore, BaseEstimator):  # type: 
       one  left out  constant
     """
 
+    @classmethod
+    def of(cls, core: TableEncoderCore) -> Self:
+        """The transformer of an encoder that has learnt; they share what was learnt."""
+        made = cls()
+        made.__dict__.update(core.__dict__)
+        return made
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn kinds, levels, words and means from a table. Labels are ignored.
 

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 _TOPICS: ContextVar[set[str] | None] = ContextVar("topics", default=None)
 
 
-def warn_user(message: str, topic: str = "") -> None:
+def warn_user(message: str, topic: str = "", category: type[Warning] = UserWarning) -> None:
     """Warn at the first caller that is neither in this package nor in scikit-learn, nor a decorator of the library.
 
     Parameters
@@ -18,6 +18,7 @@ def warn_user(message: str, topic: str = "") -> None:
     message : str
     topic : str
         What the warning is about, if a call that reads rows in parts is to have one warning only of it.
+    category : type, default=UserWarning
     """
     topics = _TOPICS.get()
     if topic and topics is not None:
@@ -28,7 +29,7 @@ def warn_user(message: str, topic: str = "") -> None:
     own = ("sgdone.", "sklearn.", "contextlib")
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(own):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, stacklevel=level)
+    warnings.warn(message, category, stacklevel=level)
 
 
 @contextmanager

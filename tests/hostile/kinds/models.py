@@ -13,12 +13,13 @@ import pyarrow as pa
 from scipy import sparse
 from sklearn.base import clone
 
+import model_container as container
 import sgdone
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
 from sgdone.interfaces.registry import names
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.loss import Loss
-from sgdone.model_file import ModelFileError, container, read_header
+from sgdone.model_file import ModelFileError, read_header
 from sgdone.solvers.single_model import SingleModel
 from sgdone.steps.step_size import StepSize
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples, Pflug, SmallValidationSet
@@ -143,7 +144,11 @@ def _rows_for(model: Any) -> Any:
 
 def _fitted(model: Any, X: Any, y: Any) -> None:
     """A fit; of rules that do not let ``partial_fit`` continue after it, the rows as a part of a stream."""
-    if model.get_params()["stop"] == "auto" or not isinstance(model, SGDClassifier) or model._method().needs.all_rows:
+    if (
+        model.get_params()["stop"] == "auto"
+        or not isinstance(model, SGDClassifier)
+        or model._options().method.needs.all_rows
+    ):
         model.fit(X, y)
     else:
         model.partial_fit(X, y, classes=np.unique(y))

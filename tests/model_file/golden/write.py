@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 import sgdone
-from sgdone.model_file.container import MODEL_FILE
+from sgdone.model_file.model import MODEL_FILE
 from sgdone.stopping import MarginTest, MaxSamples
 
 HERE = Path(__file__).parent

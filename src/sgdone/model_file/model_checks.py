@@ -1,4 +1,4 @@
-"""What must hold of a model before it is written, and after it is read."""
+"""Checks of a fitted model before it is written, and after it is read."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.estimators.classification import Classification
-from sgdone.estimators.estimator_cores import EstimatorCore
+from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.labels import with_class_weight
+from sgdone.fit.optimum_check import as_check_optimum
+from sgdone.fit.options import FitOptions, as_random_state
+from sgdone.losses.loss import real_or_nan
 from sgdone.run.trace import Trace
 from sgdone.run.verdict import Verdict
-from sgdone.tables import TableEncoderCore
+from sgdone.tables.kinds import check_choices
 
-Model = EstimatorCore
-
-#: What ``fit`` leaves in every model, in every classifier, and in some models.
+#: Attributes that ``fit`` leaves in every model, in every classifier, and in some models.
 _ALWAYS = ("coef_", "intercept_", "n_iter_", "n_features_in_", "verdict_", "trace_", "alpha_")
 _OF_CLASSIFIERS = ("classes_", "multinomial_")
 _SOMETIMES = ("feature_names_in_", "feature_std_", "feature_share_")
@@ -29,47 +30,48 @@ def check_notes(extra: dict[str, str]) -> None:
         raise TypeError(f"extra={extra!r}: give a dict of texts")
 
 
-def attributes_of(kind: type[Model]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The attributes that a fitted estimator has, and those that it may have."""
-    return (*_ALWAYS, *(_OF_CLASSIFIERS if kind._task == "classification" else ())), _SOMETIMES
+def attributes_of(options: FitOptions) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The attributes that a fitted model has, and those that it may have."""
+    return (*_ALWAYS, *(_OF_CLASSIFIERS if options.is_classifier else ())), _SOMETIMES
 
 
-def check_attributes(model: Model) -> None:
+def check_attributes(model: FittedModel) -> None:
     """Raise for attributes that no fit leaves."""
     _check_number("n_features_in_", model.n_features_in_, whole=True, least=1)
     _check_number("n_iter_", model.n_iter_, whole=True, least=1)
     _check_number("alpha_", model.alpha_, whole=False, least=0)
-    if hasattr(model, "feature_names_in_"):
+    if model.feature_names_in_ is not None:
         _check_names(model.feature_names_in_, model.n_features_in_)
     n_features = _n_features(model)
     shape: tuple[int, ...] = (n_features,)
     n_models, labels = 1, list[Any]()
-    if isinstance(model, Classification):
+    if model.options.is_classifier:
         _check_classes(model.classes_)
+        assert model.classes_ is not None
         n_models, labels = 1 if model.classes_.size == 2 else model.classes_.size, model.classes_.tolist()
         if not isinstance(model.multinomial_, (bool, np.bool_)) or (model.multinomial_ and n_models == 1):
             raise ValueError(f"multinomial_ is {model.multinomial_!r}, with {len(labels)} classes")
-        model._n_outputs = n_models
         shape = (n_models, *shape)
     _check_array("coef_", model.coef_, shape)
     _check_array("intercept_", model.intercept_, (n_models,))
-    if hasattr(model, "feature_std_"):
+    if model.feature_std_ is not None:
         _check_array("feature_std_", model.feature_std_, (n_features,))
-    if hasattr(model, "feature_share_"):
+    if model.feature_share_ is not None:
         _check_shares(model.feature_share_, n_features)
     _check_verdict(model.verdict_, labels)
-    _check_trace(model.trace_, model._task, labels)
+    _check_trace(model.trace_, model.options.task, labels)
 
 
-def _n_features(model: Model) -> int:
+def _n_features(model: FittedModel) -> int:
     """Number of features of the coefficients: the input columns, or what their encoder makes of them."""
-    encoder: TableEncoderCore | None = getattr(model, "encoder_", None)
+    encoder = model.columns.encoder
     if encoder is None:
         return int(model.n_features_in_)
-    if encoder.feature_names_in_.tolist() != getattr(model, "feature_names_in_", np.array([])).tolist():
+    names = model.feature_names_in_
+    if encoder.feature_names_in_.tolist() != ([] if names is None else names.tolist()):
         raise ValueError("the encoder is one of other columns than feature_names_in_")
-    if not model._encodes_tables:
-        raise ValueError(f"a {model.public_name} has no encoder")
+    if not model.options.encodes_tables:
+        raise ValueError(f"a {model.options.estimator} has no encoder")
     n_features, found = encoder.n_features_out_, np.shape(model.coef_)[-1:]
     if found != (n_features,):
         count = found[0] if found else 0
@@ -129,3 +131,25 @@ def _check_names(names: NDArray[Any], n_features: int) -> None:
     fits = isinstance(names, np.ndarray) and names.shape == (n_features,)
     if not fits or not all(isinstance(name, str) for name in names.tolist()):
         raise ValueError(f"feature_names_in_ are not {n_features} names")
+
+
+def check_parameters(model: FittedModel) -> None:
+    """Raise a ValueError or a TypeError for parameters with which ``fit`` or ``partial_fit`` would fail."""
+    options, classes = model.options, model.classes_
+    options.objective(1, None if classes is None else classes.size)
+    options.run_options()
+    options.phases()
+    for used in (options.method, options.stop, options.shuffle, options.warm_start):
+        assert used is not None
+    given = options.parameters
+    as_random_state(given["random_state"])
+    if classes is not None:
+        as_check_optimum(given["check_optimum"])
+        with_class_weight(options.class_weight, None, classes, np.arange(classes.size))
+    kinds = options.kinds_of_columns
+    check_choices(kinds, list(kinds))
+    n_jobs, verbose = given["n_jobs"], given["verbose"]
+    if not (n_jobs is None or (isinstance(n_jobs, Integral) and n_jobs != 0)):
+        raise ValueError(f"n_jobs={n_jobs!r} is not valid")
+    if not abs(real_or_nan(verbose)) < np.inf:
+        raise ValueError(f"verbose={verbose!r} is not valid")

@@ -1,13 +1,13 @@
-"""Linear classification without knobs."""
+"""Linear models without knobs."""
 
-from typing import final
+from collections.abc import Mapping
+from typing import Any, final
 
-from sgdone.estimators.estimator_cores import LinearClassifierCore
-from sgdone.estimators.sklearn_interface import SklearnClassifier
+from sgdone.estimators.linear_model import Classifier, Regressor
 
 
 @final
-class LinearClassifier(SklearnClassifier, LinearClassifierCore):
+class LinearClassifier(Classifier):
     """Linear classifier with nothing to scale, tune or guess.
 
     Features can have any units: they are scaled inside the fit, and ``coef_`` is in the units of ``X``. Data frames may
@@ -99,3 +99,102 @@ class LinearClassifier(SklearnClassifier, LinearClassifierCore):
     >>> model.verdict_.status
     <Status.CONVERGED: 'converged'>
     """
+
+    _name = "LinearClassifier"
+
+    def __init__(
+        self,
+        loss: Any = "logistic",
+        *,
+        alpha: Any = "auto",
+        tol: float | None = None,
+        stop: Any = "auto",
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        shuffle: bool = True,
+        check_optimum: Any = "fast",
+        columns: Mapping[str, str] | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.tol = tol
+        self.stop = stop
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.shuffle = shuffle
+        self.check_optimum = check_optimum
+        self.columns = columns
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+@final
+class LinearRegressor(Regressor):
+    """Linear regression with nothing to scale, tune or guess.
+
+    Neither features nor targets need scaling, and ``coef_`` is in the user's units. The fit stops by itself and says
+    why in ``verdict_``. For one named method with all its parameters use `SGDRegressor`.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="squared"
+        "squared", "huber", "epsilon_insensitive", "quantile", another convex loss of `sgdone.losses`, or your own
+        `sgdone.CustomLoss`. The default estimates the mean.
+    alpha : float or "auto", default="auto"
+        As in `LinearClassifier`. The penalties tried are in units of the curvature of the loss, so that they do not
+        depend on the units of the targets.
+    tol, stop, fit_intercept, shuffle, columns, warm_start, n_jobs, random_state, verbose
+        As in `LinearClassifier`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients, in the units of ``X``.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    alpha_, n_iter_, trace_, verdict_, n_features_in_, feature_names_in_, encoder_, feature_std_, feature_share_
+        As in `LinearClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((500, 2))
+    >>> model = LinearRegressor(random_state=0).fit(X, X @ [1.0, -2.0] + 3.0)
+    >>> model.coef_.round(1), model.intercept_.round(1)
+    (array([ 1., -2.]), array([3.]))
+    """
+
+    _name = "LinearRegressor"
+
+    def __init__(
+        self,
+        loss: Any = "squared",
+        *,
+        alpha: Any = "auto",
+        tol: float | None = None,
+        stop: Any = "auto",
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        columns: Mapping[str, str] | None = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.alpha = alpha
+        self.tol = tol
+        self.stop = stop
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.columns = columns
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

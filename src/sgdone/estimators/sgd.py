@@ -1,13 +1,12 @@
-"""Linear classification by one named method."""
+"""Linear models trained by one named method."""
 
-from typing import final
+from typing import Any, final
 
-from sgdone.estimators.estimator_cores import SGDClassifierCore
-from sgdone.estimators.sklearn_interface import SklearnClassifier
+from sgdone.estimators.linear_model import Classifier, Regressor
 
 
 @final
-class SGDClassifier(SklearnClassifier, SGDClassifierCore):
+class SGDClassifier(Classifier):
     """Linear classifier trained by one named method, with all its parameters.
 
     The method runs on the features as they are: scale them first, or use `LinearClassifier`, which needs no parameters.
@@ -88,3 +87,117 @@ class SGDClassifier(SklearnClassifier, SGDClassifierCore):
     >>> model.score(scale(X), y) > 0.97
     True
     """
+
+    _name = "SGDClassifier"
+
+    def __init__(
+        self,
+        loss: Any = "logistic",
+        *,
+        solver: Any = "asgd",
+        step: Any = "auto",
+        stop: Any = "auto",
+        alpha: Any = "auto",
+        penalty: str = "l2",
+        l1_ratio: float = 0.15,
+        average: Any = None,
+        fit_intercept: bool = True,
+        center: bool = False,
+        shuffle: bool = True,
+        class_weight: Any = None,
+        check_optimum: Any = "fast",
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        monitors: Any = None,
+    ) -> None:
+        self.loss = loss
+        self.solver = solver
+        self.step = step
+        self.stop = stop
+        self.alpha = alpha
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.center = center
+        self.shuffle = shuffle
+        self.class_weight = class_weight
+        self.check_optimum = check_optimum
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.monitors = monitors
+
+
+@final
+class SGDRegressor(Regressor):
+    """Linear regression trained by one named method, with all its parameters.
+
+    The method runs on features and targets as they are: scale them first, or use `LinearRegressor`, which needs no
+    parameters.
+
+    Parameters
+    ----------
+    loss : str or Loss, default="squared"
+        "squared", "huber", "epsilon_insensitive", "quantile", another loss of `sgdone.losses`, or your own
+        `sgdone.CustomLoss`.
+    solver, step, stop, alpha, penalty, l1_ratio, average, fit_intercept, shuffle, warm_start, random_state, verbose
+        As in `SGDClassifier`; the solver "liblinear" is for classes only.
+    n_jobs : int or None, default=None
+        Not used: there is one model.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients.
+    intercept_ : ndarray of shape (1,)
+        Intercept.
+    alpha_, n_iter_, trace_, verdict_, n_features_in_, feature_names_in_, feature_std_, feature_share_
+        As in `SGDClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((500, 2))
+    >>> model = SGDRegressor(solver="asgd", random_state=0).fit(X, X @ [1.0, -2.0] + 3.0)
+    >>> model.coef_.round(1), model.intercept_.round(1)
+    (array([ 1., -2.]), array([3.]))
+    """
+
+    _name = "SGDRegressor"
+
+    def __init__(
+        self,
+        loss: Any = "squared",
+        *,
+        solver: Any = "asgd",
+        step: Any = "auto",
+        stop: Any = "auto",
+        alpha: Any = "auto",
+        penalty: str = "l2",
+        l1_ratio: float = 0.15,
+        average: Any = None,
+        fit_intercept: bool = True,
+        shuffle: bool = True,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.loss = loss
+        self.solver = solver
+        self.step = step
+        self.stop = stop
+        self.alpha = alpha
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

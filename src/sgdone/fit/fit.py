@@ -1,0 +1,227 @@
+"""The only way to a fitted model: estimators, command, Dask and Spark call `fit`."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgdone.fit.columns import InputColumns
+from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.labels import NewClassError
+from sgdone.fit.options import FitOptions
+from sgdone.fit.training import Callbacks, FitTask, PassPrinter, Snapshot, Start, train
+from sgdone.interfaces.method import Method
+from sgdone.interfaces.objective import Model, Objective
+from sgdone.interfaces.stop_rule import StopRule
+from sgdone.machine import interruption
+from sgdone.rows.blocks import ColumnNumbers
+from sgdone.rows.source import Source
+from sgdone.run import Clock, Hook, Result
+
+#: Makes a hook for a model, given its number: the progress line of the command.
+ProgressHook = Callable[[int], Hook]
+
+
+@final
+@dataclass(frozen=True)
+class Problem:
+    """Rows with numbers as labels, and what is minimised over them: for one model, or for one of each class.
+
+    Parameters
+    ----------
+    sources : sequence of callables
+        Make the source of each model.
+    objective : Objective
+    phases : sequence of Method
+    stop : StopRule
+    columns : InputColumns
+        Columns of X; complete once the rows have been read.
+    classes : ndarray or None
+        The labels, sorted; None in regression.
+    starts : sequence of Start
+        Where each run starts.
+    hooks : sequence of Hook, optional
+        Hooks of the only model, instead of those that the options ask for.
+    run_options : dict
+        Further options of the runs.
+    clock : Clock, optional
+        The clock of the fit, if it began before.
+    data : dict, optional
+        X, y and weights as callbacks of scikit-learn see them; by default there are no callbacks.
+    finished : callable
+        What is known once the models are trained: the results, and ``feature_std_`` and ``feature_share_``.
+    """
+
+    sources: Sequence[Callable[[], Source]]
+    objective: Objective
+    phases: Sequence[Method]
+    stop: StopRule
+    columns: InputColumns
+    classes: NDArray[Any] | None
+    finished: Callable[[list[Result]], "Finished"]
+    starts: Sequence[Start] = (Start(),)
+    hooks: Sequence[Hook] | None = None
+    run_options: Mapping[str, Any] = field(default_factory=dict)
+    clock: Clock | None = None
+    data: dict[str, Any] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """What messages call the models."""
+        if len(self.sources) == 1 or self.classes is None:
+            return [""]
+        return [f"class {label!r} " for label in self.classes.tolist()]
+
+
+@final
+@dataclass(frozen=True)
+class Finished:
+    """Results of trained models, and what was measured of the features."""
+
+    results: list[Result]
+    feature_std: NDArray[np.float64] | None = None
+    feature_share: NDArray[np.float64] | None = None
+
+
+class TrainingRows(ABC):
+    """Rows with labels and weights to fit: in memory, read in parts, or in the partitions of a cluster."""
+
+    @abstractmethod
+    def problem(
+        self, options: FitOptions, start: Model | None, hook: ProgressHook | None
+    ) -> AbstractContextManager[Problem]:
+        """What is trained, while the rows are open."""
+
+    def with_all_classes(self, error: NewClassError) -> "TrainingRows":
+        """The same rows, whose classes are those of all rows; raise ``error`` if these cannot be read again."""
+        raise error
+
+
+def fit(
+    rows: TrainingRows,
+    options: FitOptions,
+    *,
+    start: Model | None = None,
+    hook: ProgressHook | None = None,
+    callbacks: Callbacks | None = None,
+) -> FittedModel:
+    """Fit a linear model.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+        Rows with labels and weights.
+    options : FitOptions
+        What the parameters of an estimator ask for.
+    start : Model, optional
+        The model to start from; zero by default.
+    hook : callable, optional
+        Makes a hook for each model, which is called after each chunk of rows.
+    callbacks : Callbacks, optional
+        Callbacks of scikit-learn.
+
+    Examples
+    --------
+    >>> from sgdone.fit.loaded_rows import LoadedRows
+    >>> options = FitOptions.of("LinearRegressor", alpha=0)
+    >>> rows = LoadedRows.to_fit(np.arange(20.0)[:, None], 2 * np.arange(20.0) + 1, None, options)
+    >>> model = fit(rows, options)
+    >>> model.coef_.round(6), model.predict(np.array([[30.0]])).round(6)
+    (array([2.]), array([61.]))
+    """
+    try:
+        return _fit(rows, options, start, hook, callbacks)
+    except NewClassError as error:
+        return _fit(rows.with_all_classes(error), options, start, hook, callbacks)
+
+
+def _fit(
+    rows: TrainingRows,
+    options: FitOptions,
+    start: Model | None,
+    hook: ProgressHook | None,
+    callbacks: Callbacks | None,
+) -> FittedModel:
+    with rows.problem(options, start, hook) as problem, interruption.remembered():
+        task = None
+        if callbacks is not None and problem.data is not None:
+            task = callbacks.begin(len(problem.sources), options.stop.max_passes, problem.data)
+        found = problem.finished(trained(problem, options, hook, task))
+        model = FittedModel.of(options, problem.columns, problem.classes, problem.objective, found.results)
+        model.feature_std_, model.feature_share_ = found.feature_std, found.feature_share
+        if task is not None:
+            task.end(model)
+        return model
+
+
+def trained(
+    problem: Problem, options: FitOptions, hook: ProgressHook | None = None, task: FitTask | None = None
+) -> list[Result]:
+    """The results of the runs, with the hooks that the options ask for."""
+    names = problem.names
+    printers = [PassPrinter(name) for name in names] if options.verbose and problem.hooks is None else []
+    hooks: list[list[Hook]] = [[printer] for printer in printers] or [[] for _ in names]
+    for k, own in enumerate(hooks):
+        own.extend([] if hook is None else [hook(k)])
+    tasks = []
+    if task is not None and task.active:
+        snapshot = _snapshots(problem, options)
+        tasks = [task.hook(k, name.strip(), snapshot) for k, name in enumerate(names)]
+    results = train(
+        problem.sources,
+        problem.objective,
+        problem.phases,
+        problem.stop,
+        problem.starts,
+        seed=options.seed,
+        n_jobs=options.n_jobs,
+        hooks=hooks if problem.hooks is None else [problem.hooks],
+        tasks=tasks,
+        clock=problem.clock,
+        **options.run_options(),
+        **problem.run_options,
+    )
+    for printer in printers:
+        printer.end()
+    return results
+
+
+def _snapshots(problem: Problem, options: FitOptions) -> Snapshot:
+    """The models trained so far as a fitted model, which callbacks may predict with."""
+    starts = [start.model for start in problem.starts]
+    found: dict[int, Model] = {k: model for k, model in enumerate(starts) if model is not None and len(starts) > 1}
+
+    def snapshot(number: int, model: Model) -> FittedModel:
+        found[number] = model
+        unknown = Model(np.zeros_like(model.coef), np.zeros_like(model.intercept))
+        models = [found.get(k, unknown) for k in range(len(problem.sources))]
+        coef = np.concatenate([one.coef for one in models])
+        intercept = np.concatenate([one.intercept for one in models]).reshape(-1)
+        if problem.classes is None:
+            return FittedModel(options, problem.columns, coef[0], intercept)
+        multinomial = problem.objective.predicts == "softmax"
+        return FittedModel(options, problem.columns, coef, intercept, problem.classes, multinomial)
+
+    return snapshot
+
+
+def with_note(result: Result, note: str) -> Result:
+    """The result with a remark in its verdict; an empty one changes nothing."""
+    if not note:
+        return result
+    return replace(result, verdict=replace(result.verdict, reason=f"{result.verdict.reason}; {note}"))
+
+
+def with_all_columns(result: Result, numbers: ColumnNumbers) -> Result:
+    """The result for all columns of the rows; the coefficients of those that never appeared are 0."""
+    columns, width = numbers.columns, numbers.n_features
+    if not width:  # the rows are dense, or encoded
+        return result
+    coef = np.zeros((len(result.model.coef), width), dtype=result.model.coef.dtype)
+    coef[:, columns] = result.model.coef[:, : columns.size]
+    model, state = Model(coef, result.model.intercept), result.state.at_columns(columns, width)
+    return replace(result, model=model, state=state)

@@ -1,0 +1,421 @@
+"""Rows in memory: labels and weights checked, the problem to train on, and measurements of the features."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sgdone.fit.columns import FILE_CHECKS, InputChecks, InputColumns, check_entries, rows_and_labels
+from sgdone.fit.fit import Finished, Problem, ProgressHook, TrainingRows, trained, with_all_columns, with_note
+from sgdone.fit.fitted_model import FittedModel
+from sgdone.fit.labels import (
+    Frequencies,
+    check_classes,
+    check_sample_weight,
+    count_positive,
+    encode,
+    encode_known,
+    known_classes,
+    refuse_balanced,
+    signs,
+    with_class_weight,
+)
+from sgdone.fit.optimum_check import as_check_optimum, with_optimum_check
+from sgdone.fit.options import FitOptions
+from sgdone.fit.partial_fit import resumed, rule_for_rows
+from sgdone.fit.training import Start
+from sgdone.interfaces.objective import Model
+from sgdone.interfaces.stop_rule import StopRule
+from sgdone.machine import interruption
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.rows import ArraySource
+from sgdone.rows.block_source import BlockSource
+from sgdone.rows.blocks import ArrayBlocks, ColumnNumbers
+from sgdone.rows.source import Source
+from sgdone.run import Result
+from sgdone.solvers.stretch import LARGEST
+from sgdone.sums.row_sum import merged
+from sgdone.sums.units import moments_of
+
+Array = NDArray[np.float64]
+
+#: Targets whose squares have all their digits.
+_SMALLEST = 1e-145
+#: Rows from which the spreads of columns are estimated if the method does not need them: enough for a digit or two.
+_ROWS_FOR_SPREADS = 1024
+#: A variance below this share of the mean square is rounding.
+_ROUNDING = 64 * np.finfo(np.float64).eps
+#: Rows that are measured at a time.
+_PIECE_ROWS = 2**14
+
+
+@final
+@dataclass(frozen=True)
+class LoadedRows(TrainingRows):
+    """Rows in memory.
+
+    Parameters
+    ----------
+    X : ndarray, csr_array or MixedMatrix of shape (n_rows, n_features)
+        Features: columns, or encoded features.
+    labels : ndarray of shape (n_rows,)
+        Numbers of classes, or targets.
+    frequencies : Frequencies
+        Weights of rows times those of their classes.
+    classes : ndarray or None
+        The labels, sorted; None in regression.
+    columns : InputColumns
+    data : dict or None
+        What callbacks see.
+    """
+
+    X: Any
+    labels: NDArray[Any]
+    frequencies: Frequencies
+    classes: NDArray[Any] | None
+    columns: InputColumns
+    data: dict[str, Any] | None = None
+
+    @classmethod
+    def to_fit(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        options: FitOptions,
+        checks: InputChecks = FILE_CHECKS,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> "LoadedRows":
+        """Rows of a fit.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame
+        y : array
+        sample_weight : array or None
+        options : FitOptions
+        checks : InputChecks, optional
+            scikit-learn's, for users' own data.
+        names : sequence of str, optional
+            Names of the columns of an array.
+        """
+        columns = InputColumns.of(options)
+        columns.names = None if names is None else np.array(names, dtype=object)
+        given = rows_and_labels(
+            columns, checks, X, y, numeric=not options.is_classifier, purpose="fit", sample_weight=sample_weight
+        )
+        rows, labels = given
+        weight = check_sample_weight(sample_weight, rows.shape[0])
+        metadata = None if weight is None else {"sample_weight": weight}
+        data = {"X": X, "y": y, "metadata": metadata}
+        if not options.is_classifier:
+            return cls(rows, _targets(labels), options.frequencies(weight), None, columns, data)
+        classes, numbers = encode(labels)
+        frequencies = options.frequencies(with_class_weight(options.class_weight, weight, classes, numbers))
+        check_classes(classes, numbers, frequencies.weights)
+        return cls(rows, numbers, frequencies, classes, columns, data)
+
+    @classmethod
+    def to_continue(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        options: FitOptions,
+        checks: InputChecks = FILE_CHECKS,
+        *,
+        last: FittedModel | None = None,
+        classes: ArrayLike | None = None,
+    ) -> "LoadedRows":
+        """The next rows of a stream; ``last`` is the model so far, and ``classes`` are all that can occur."""
+        columns = InputColumns.of(options) if last is None else last.columns.copied(options.kinds_of_columns)
+        how: dict[str, Any] = {"purpose": "partial_fit", "dtype": None if last is None else last.coef_.dtype}
+        how |= {"numeric": not options.is_classifier, "sample_weight": sample_weight}
+        if not options.is_classifier:
+            rows, labels = rows_and_labels(columns, checks, X, y, **how)
+            weight = check_sample_weight(sample_weight, rows.shape[0])
+            return cls(rows, _targets(labels), Frequencies(weight), None, columns)
+        known = known_classes(classes, None if last is None else last.classes_)
+        refuse_balanced(options.class_weight)
+        rows, labels = rows_and_labels(columns, checks, X, y, **how)
+        numbers = encode_known(labels, known)
+        weight = check_sample_weight(sample_weight, rows.shape[0])
+        check_classes(known, numbers, None)
+        weight = with_class_weight(options.class_weight, weight, known, numbers)
+        return cls(rows, numbers, Frequencies(weight), known, columns)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of rows of ``coef_``."""
+        return 1 if self.classes is None or self.classes.size == 2 else self.classes.size
+
+    @contextmanager
+    def problem(self, options: FitOptions, start: Model | None, hook: ProgressHook | None) -> Iterator[Problem]:
+        """What a fit trains."""
+        yield self._problem(options, self._starts(options, start), options.stop)
+
+    @contextmanager
+    def next_problem(self, options: FitOptions, starts: list[Start] | None, stop: StopRule) -> Iterator[Problem]:
+        """What ``partial_fit`` trains; ``starts`` are the runs that it continues."""
+        starts = self._starts(options, None) if starts is None else starts
+        yield self._problem(options, starts, stop, part_of_stream=True)
+
+    def _starts(self, options: FitOptions, start: Model | None) -> list[Start]:
+        """One start for all classes if the method trains them together, else one per class."""
+        options.method.check_fits_in_memory(self.X.shape[1], self.n_outputs)
+        single = options.method.offers.several_outputs or self.n_outputs == 1
+        if start is None or single:
+            return [Start(start)] * (1 if single else self.n_outputs)
+        return [Start(Model(start.coef[k : k + 1], start.intercept[k : k + 1])) for k in range(self.n_outputs)]
+
+    def _problem(
+        self, options: FitOptions, starts: list[Start], stop: StopRule, *, part_of_stream: bool = False
+    ) -> Problem:
+        n_rows, weights, classes = self.X.shape[0], self.frequencies.weights, self.classes
+        objective = options.objective(count_positive(weights, n_rows), None if classes is None else classes.size)
+        labels = self._labels(len(starts))
+        by_blocks = options.reads_blocks(n_rows) and not part_of_stream
+        numbers = [ColumnNumbers() for _ in labels]
+        make = partial(self._source, options, by_blocks=by_blocks, part_of_stream=part_of_stream)
+
+        def finished(results: list[Result]) -> Finished:
+            results = [with_all_columns(result, own) for result, own in zip(results, numbers, strict=True)]
+            results = [with_note(result, self.frequencies.note) for result in results]
+            if part_of_stream:
+                return Finished(results)
+            if options.is_classifier:
+                check = as_check_optimum(options.parameters["check_optimum"])
+                cost, names = options.method.cost_per_pass, self.columns.feature_names
+                results = with_optimum_check(check, results, self.X, labels, weights, names, cost)
+            spreads = _spreads(options, results[0], self.X, weights)
+            return Finished(results, spreads, shares_of_rows(self.X, weights))
+
+        return Problem(
+            sources=[partial(make, own, own_numbers) for own, own_numbers in zip(labels, numbers, strict=True)],
+            objective=objective,
+            phases=options.phases(in_memory=not by_blocks),
+            stop=stop,
+            columns=self.columns,
+            classes=classes,
+            finished=finished,
+            starts=starts,
+            data=self.data,
+        )
+
+    def _labels(self, n_models: int) -> list[Callable[[], Array]]:
+        """Labels as the loss needs them, for each model."""
+        if self.classes is None:
+            return [lambda: self.labels]
+        if n_models == 1 and self.classes.size > 2:
+            return [partial(np.asarray, self.labels, dtype=np.float64)]
+        return [partial(signs, self.labels, k) for k in ([1] if n_models == 1 else range(n_models))]
+
+    def _source(
+        self,
+        options: FitOptions,
+        labels: Callable[[], Array],
+        numbers: ColumnNumbers,
+        *,
+        by_blocks: bool,
+        part_of_stream: bool,
+    ) -> Source:
+        names, roles = self.columns.feature_names, self.columns.roles(self.X.shape[1])
+        if by_blocks:
+            blocks = ArrayBlocks(self.X, labels(), self.frequencies.weights, roles, numbers)
+            known = numbers if names is None else names
+            return BlockSource(blocks.in_order, blocks, seed=options.seed, shuffle=False, feature_names=known)
+        return ArraySource(
+            self.X,
+            labels(),
+            sample_weight=self.frequencies.weights,
+            frequency=self.frequencies.mean,
+            shuffle=options.shuffle,
+            part_of_stream=part_of_stream,
+            feature_names=names,
+            roles=roles,
+        )
+
+
+def partial_fit(
+    rows: LoadedRows,
+    options: FitOptions,
+    last: FittedModel | None = None,
+    *,
+    resume: bool = False,
+    hook: ProgressHook | None = None,
+) -> FittedModel:
+    """Train on the next rows of a stream in one pass.
+
+    Parameters
+    ----------
+    rows : LoadedRows
+        Rows, read by `LoadedRows.to_continue`.
+    options : FitOptions
+        Of this call; what defines the objective must not have changed.
+    last : FittedModel, optional
+        The model to continue; it does not change.
+    resume : bool, default=False
+        Whether to continue although a stopping rule of the user has ended the model.
+    hook : callable, optional
+        As in `fit`.
+    """
+    stop = rule_for_rows(options.parameters["stop"], options.stop, resume)
+    starts = None
+    if last is not None:
+        last = last.with_new_features(rows.columns, rows.X.shape[1])
+        starts = resumed(last, options, resume=resume)
+    with rows.next_problem(options, starts, stop) as problem, interruption.remembered():
+        results = problem.finished(trained(problem, options, hook)).results
+        model = FittedModel.of(options, problem.columns, problem.classes, problem.objective, results)
+    if last is not None:
+        model.feature_std_, model.feature_share_ = last.feature_std_, last.feature_share_
+    return model
+
+
+def start_model(
+    rows: LoadedRows, options: FitOptions, coef_init: Any, intercept_init: Any, last: FittedModel | None
+) -> Model | None:
+    """The model that ``fit`` starts from: the one given, or that of the last fit if ``warm_start``; None for zero."""
+    n_outputs, n_features = rows.n_outputs, rows.X.shape[1]
+    shape = (n_outputs, n_features) if options.is_classifier else (n_features,)
+    names = ["coef_init", "intercept_init"]
+    if intercept_init is not None and options.center:
+        raise ValueError("center=True sets the intercept from the means of the classes: remove intercept_init")
+    if options.warm_start and last is not None:
+        if coef_init is None:
+            coef_init, names[0] = _last_coef(last, rows.columns), "warm_start=True: coef_ of the last fit"
+        if intercept_init is None:
+            intercept_init, names[1] = last.intercept_, "warm_start=True: intercept_ of the last fit"
+    coef = _initial(names[0], coef_init, shape).reshape(n_outputs, n_features)
+    intercept = _initial(names[1], intercept_init, (n_outputs,))
+    if not (coef.any() or intercept.any()):
+        return None
+    _check_start(" and ".join(names), coef, intercept, rows.X, rows.frequencies.weights)
+    return Model(coef, intercept)
+
+
+def _last_coef(last: FittedModel, columns: InputColumns) -> NDArray[Any]:
+    """The coefficients of the last fit; those of an encoder in the order of its features in this fit."""
+    last_names, names = last.columns.encoded_names, columns.encoded_names
+    if last_names is None or names is None:
+        return last.coef_
+    places = {name: j for j, name in enumerate(last_names)}
+    known = np.array([places.get(name, -1) for name in names], dtype=np.intp)
+    return np.where(known >= 0, last.coef_[..., known], 0.0)
+
+
+def _initial(name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """Initial weights of a shape; an axis of length one may be missing."""
+    if value is None:
+        return np.zeros(shape)
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} cannot be read as numbers: {error}") from error
+    if array.shape not in (shape, shape[1:] if shape[0] == 1 else shape):
+        raise ValueError(f"{name} has shape {array.shape}, but this problem needs {shape}")
+    if not np.all(np.isfinite(array)):
+        raise ValueError(f"{name} contains NaN or infinity")
+    return array.reshape(shape)
+
+
+def _check_start(name: str, coef: Array, intercept: Array, X: Any, weight: Array | None) -> None:
+    """Raise if the start predicts numbers that the loops cannot compute with; they find NaN in X themselves."""
+    check_entries(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = np.asarray(X @ coef.T + intercept)
+    largest = np.abs(scores).max(axis=1)
+    beyond = ~(largest <= LARGEST[X.dtype])
+    for row in np.flatnonzero(beyond if weight is None else beyond & (weight > 0)).tolist():
+        values = X[[row]].toarray() if hasattr(X, "toarray") else X[row]
+        if np.all(np.isfinite(values)):
+            raise ValueError(
+                f"{name}: the start predicts {largest[row]:.3g} for row {row} of X, beyond {LARGEST[X.dtype]:g}, the "
+                f"most that can be trained from with {X.dtype}. Start from smaller numbers, or from none"
+            )
+
+
+def _targets(labels: NDArray[Any]) -> Array:
+    """Targets; raise if they are so small that their squares underflow: every model would have the loss 0."""
+    targets = np.ascontiguousarray(labels, dtype=np.float64)
+    largest = float(np.abs(targets).max(initial=0.0))
+    if 0 < largest < _SMALLEST:
+        raise ValueError(f"y has no value above {largest:.2g}: its squares underflow. Multiply y by a large number")
+    return targets
+
+
+def _spreads(options: FitOptions, result: Result, X: Any, weight: Array | None) -> Array:
+    """Standard deviations of the columns of ``X``, as the method measured them or from some of the rows."""
+    known = options.method.spreads(result.state)
+    if known is not None and weight is None and options.fit_intercept and result.rows_read >= X.shape[0]:
+        return centred_spreads(known, X, weight)
+    used = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
+    if known is not None:
+        return spreads_of_rows(X, used, weight)
+    with np.errstate(over="ignore", invalid="ignore"):
+        spreads = moments_of(X[used[:: -(-used.size // _ROWS_FOR_SPREADS)]]).spreads
+    return np.where(np.isfinite(spreads), spreads, 0.0)
+
+
+def shares_of_rows(X: Any, weight: Array | None) -> Array:
+    """Share of the rows that have each feature: of sparse columns those that are not 0, of dense columns all.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> shares_of_rows(sparse.csr_array([[1.0, 0.0], [2.0, 3.0]]), None)
+    array([1. , 0.5])
+    """
+    if isinstance(X, MixedMatrix):
+        return np.append(np.ones(X.n_dense), shares_of_rows(X.sparse, weight))
+    if isinstance(X, np.ndarray):
+        return np.ones(X.shape[1])
+    entries = X.indices if X.data.all() else X.indices[X.data != 0]
+    if weight is None:
+        return np.asarray(np.bincount(entries, minlength=X.shape[1]) / X.shape[0])
+    of_entry = np.repeat(weight, np.diff(X.indptr))[X.data != 0]
+    return np.asarray(np.bincount(entries, of_entry, minlength=X.shape[1]) / weight.sum())
+
+
+def spreads_of_rows(X: Any, used: NDArray[np.intp], weight: Array | None) -> Array:
+    """Standard deviations of features over the rows ``used``, in pieces of rows.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> spreads_of_rows(sparse.csr_array([[1.0, 0.0], [1.0, 2.0], [1.0, 9.0]]), np.array([0, 1]), np.array([3, 1, 0]))
+    array([0.       , 0.8660254])
+    """
+    pieces: list[Any] = [used[first : first + _PIECE_ROWS] for first in range(0, used.size, _PIECE_ROWS)]
+    if used.size == X.shape[0]:
+        pieces = [slice(rows[0], rows[-1] + 1) for rows in pieces]
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments = merged(moments_of(X[rows], None if weight is None else weight[rows]) for rows in pieces)
+        roots = np.sqrt(moments.squares / moments.rows + moments.means**2)
+        n_dense = _dense_columns(X)
+        roots[:n_dense] = moments.spreads[:n_dense]
+    spreads = centred_spreads(roots, X, weight)
+    return np.where(np.isfinite(spreads), spreads, 0.0)
+
+
+def _dense_columns(X: Any) -> int:
+    return X.n_dense if isinstance(X, MixedMatrix) else X.shape[1] if isinstance(X, np.ndarray) else 0
+
+
+def centred_spreads(roots: Array, X: Any, weight: Array | None) -> Array:
+    """Standard deviations of features, given those of dense columns and the root mean squares of sparse ones."""
+    n_dense = _dense_columns(X)
+    if n_dense == X.shape[1]:
+        return roots
+    weights = np.full(X.shape[0], 1.0 / X.shape[0]) if weight is None else weight / weight.sum()
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = (X.sparse if isinstance(X, MixedMatrix) else X).T @ weights
+        squares = roots[n_dense:] ** 2
+        variances = squares - means**2
+        spreads = np.where(variances > _ROUNDING * squares, np.sqrt(np.maximum(variances, 0.0)), 0.0)
+    return np.append(roots[:n_dense], spreads)

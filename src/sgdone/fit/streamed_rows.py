@@ -1,0 +1,486 @@
+"""Rows that are read in parts, from files or iterators: fits, further training, predictions, and rows for summaries."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from sgdone.fit.checkpoints import (
+    FitCheckpoints,
+    KeptRows,
+    custom_loss,
+    folder_of,
+    identity_of,
+    identity_of_rows,
+    keep_rows,
+    kept_rows,
+    new_cache,
+    snapshot_of,
+)
+from sgdone.fit.columns import FeatureNames, InputChecks, InputColumns, rows_to_predict
+from sgdone.fit.fit import Finished, Problem, ProgressHook, TrainingRows, with_all_columns
+from sgdone.fit.labels import ClassNumbers, NewClassError, labels_of, refuse_balanced, targets
+from sgdone.fit.loaded_rows import LoadedRows
+from sgdone.fit.options import FitOptions
+from sgdone.interfaces.objective import Model
+from sgdone.interfaces.stop_rule import StopRule
+from sgdone.machine import interruption
+from sgdone.machine.background import in_background
+from sgdone.machine.memory import memory_errors_explained
+from sgdone.matrices.csr import with_unique_entries
+from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.readers.occurring_columns import occurring
+from sgdone.readers.row_input import IN_MEMORY, BatchInput, RowInput, all_rows, read_head
+from sgdone.readers.table import Table, errors_located, tables_of_rows
+from sgdone.rows.block_cache import BlockCache, CacheError, cache_folder, check_space, unnamed_file
+from sgdone.rows.block_source import BlockSource, blocks_in_buffer
+from sgdone.rows.blocks import BLOCK_ROWS, BlockMaker, ColumnNumbers, block_rows_for, bytes_of_row
+from sgdone.run import Result
+from sgdone.stopping import MaxPasses
+from sgdone.sums.units import Units
+from sgdone.tables import TableEncoderCore, is_frame
+from sgdone.tables.warn_user import one_warning_a_topic
+
+#: Share of the memory that the buffer of permuted rows may take.
+_BUFFER_SHARE = 1 / 16
+#: Bytes of a row beside its features: label, weight and hash.
+_ROW_BYTES = 24
+#: Tables that are read ahead.
+_AHEAD = 2
+#: Entries from which positions in sparse rows need 64 bits.
+_MANY_ENTRIES = 2**31 - 1
+#: Files are large if they are this many times the size of the rows that are kept in memory: text may be longer than the
+#: numbers that it stands for, but not by that much.
+_LARGE = 4
+#: Share of the memory that the first rows of large files take.
+_FEW = 1 / 32
+
+
+def is_row_input(X: Any, y: Any = None) -> bool:
+    """Whether rows are read in parts, with their labels: from files, or from an iterator of batches."""
+    if isinstance(X, RowInput):
+        return True
+    return y is None and ((hasattr(X, "__next__") and not is_frame(X)) or isinstance(X, pa.RecordBatchReader))
+
+
+def is_predicted_in_parts(X: Any) -> bool:
+    """Whether predictions are made part by part; an Arrow reader is a table that is read whole."""
+    return is_row_input(X) and not isinstance(X, pa.RecordBatchReader)
+
+
+def row_input(X: Any) -> RowInput:
+    """The rows, as something to read from."""
+    return X if isinstance(X, RowInput) else BatchInput(X)
+
+
+def explained_memory_errors(rows: RowInput) -> AbstractContextManager[None]:
+    """Let a MemoryError say what to reduce."""
+    advice = (
+        f"reduce max_memory, which is {rows.max_memory:,} bytes; coefficients and levels of categories come on top of "
+        "it, so use fewer columns if these are many"
+    )
+    return memory_errors_explained("reading the rows in parts", advice)
+
+
+@final
+@dataclass
+class OpenedInput:
+    """Rows whose first part has been read."""
+
+    rows: RowInput
+    head: list[Table]
+    rest: Iterator[Table]
+    complete: bool
+
+    @classmethod
+    def of(cls, rows: RowInput, *, quickly: bool = False) -> "OpenedInput":
+        """Read the first part: as many rows as are kept in memory or, ``quickly``, few of files that are large."""
+        tables = rows.tables()
+        large = (rows.total_bytes or 0) > _LARGE * IN_MEMORY * rows.max_memory
+        head, complete = read_head(tables, rows.max_memory, _FEW if quickly and large else None)
+        all_rows(head[:1])
+        return cls(rows, head, tables, complete)
+
+    def tables(self) -> Iterator[Table]:
+        """All rows, once more if they have been read."""
+        if not self.head:
+            yield from self.rows.tables()
+            return
+        head, rest = self.head[::-1], self.rest
+        self.head, self.rest = [], iter(())
+        while head:  # so that they are not kept
+            yield head.pop()
+        yield from rest
+
+    def labels(self) -> NDArray[Any]:
+        """The distinct labels of all rows; reads them once if they can be read again."""
+        found = self._first_labels()
+        if found.size != 2:  # of many classes, some may be rare
+            self.head += read_head(self.rest, self.rows.max_memory)[0]
+            found = self._first_labels()
+        return found if found.size > 1 else self.all_labels()
+
+    def _first_labels(self) -> NDArray[Any]:
+        found = [np.unique(labels_of(table, 0)) for table in self.head]
+        return np.unique(np.concatenate(found))
+
+    def all_labels(self) -> NDArray[Any]:
+        """The distinct labels of all rows, which are read for that."""
+        if not self.rows.rereadable:
+            raise ValueError(
+                "the first rows have one class only, and the rows can be read once: shuffle them, or write them to "
+                "files"
+            )
+        return np.unique(np.concatenate([np.unique(labels_of(table, 0)) for table in self.rows.tables()]))
+
+
+@final
+@dataclass(frozen=True)
+class StreamedRows(TrainingRows):
+    """Rows that are read in parts; if all of them fit into the memory allowed, they are fitted in memory.
+
+    Parameters
+    ----------
+    rows : RowInput
+        Where they are read from.
+    checkpoints : FitCheckpoints, optional
+        Where a fit that reads them block by block writes checkpoints, and whether it goes on from the last one.
+    checks : InputChecks
+        Checks of rows in memory.
+    classes : ndarray, optional
+        The labels of all rows, if the first ones lack some.
+    """
+
+    rows: RowInput
+    checkpoints: FitCheckpoints | None
+    checks: InputChecks
+    classes: NDArray[Any] | None = None
+
+    @contextmanager
+    def problem(self, options: FitOptions, start: Model | None, hook: ProgressHook | None) -> Iterator[Problem]:
+        """What a fit trains: a signal ends the reading of the first rows, and later the training."""
+        check_options_of_stream(options)
+        ended_by_sigterm = nullcontext() if self.checkpoints is None else interruption.sigterm_raises()
+        with ended_by_sigterm, explained_memory_errors(self.rows), self._opened(options) as problem:
+            yield problem
+
+    def with_all_classes(self, error: NewClassError) -> "StreamedRows":
+        """The rows, whose labels have been read to the last one."""
+        if not self.rows.rereadable:
+            raise NewClassError(f"{error}. Rows that are read once must show all classes at first") from None
+        with explained_memory_errors(self.rows):
+            return replace(self, classes=OpenedInput.of(self.rows).all_labels())
+
+    def _opened(self, options: FitOptions) -> AbstractContextManager[Problem]:
+        """Rows that an earlier fit has kept, or rows in memory, or blocks of rows that are read now."""
+        identity = identity_of(options, self.rows)
+        stored = None
+        if self.checkpoints is not None and self.classes is None:
+            stored = self.checkpoints.read(identity, custom_loss(options))
+        fit = _BlockFit(self.rows, options, identity, self.checkpoints, stored)
+        kept = kept_rows(self.rows, identity_of_rows(options, self.rows)) if options.encodes_tables else None
+        if kept is not None and self.classes is None:
+            return fit.on_kept(kept)
+        opened = OpenedInput.of(self.rows, quickly=options.encodes_tables and self.classes is None)
+        if opened.complete:
+            return self._in_memory(options, all_rows(opened.head))
+        if not options.encodes_tables:
+            name = options.estimator
+            raise ValueError(
+                f"{name} trains on rows in memory, and these do not fit into max_memory="
+                f"{self.rows.max_memory:,} bytes: use {name.replace('SGD', 'Linear')}, or partial_fit"
+            )
+        if not options.is_classifier:
+            return fit.on_new(opened, None)
+        classes = self.classes if self.classes is not None else opened.labels() if stored is None else stored["classes"]
+        return fit.on_new(opened, classes)
+
+    @contextmanager
+    def _in_memory(self, options: FitOptions, table: Table) -> Iterator[Problem]:
+        """All rows at once; columns of sparse files that never appear are left out of training if they are most."""
+        with errors_located(table.place):
+            labels, X = labels_of(table, 0), table.X
+            columns = occurring(X) if sparse.issparse(X) and options.encodes_tables else None
+            numbers = ColumnNumbers() if columns is None or not columns.size else ColumnNumbers(columns, X.shape[1])
+            X = numbers.of(with_unique_entries(X)) if numbers.n_features else X
+            rows = LoadedRows.to_fit(X, labels, table.weights, options, self.checks)
+            with rows.problem(options, None, None) as problem:
+                yield replace(problem, finished=partial(_of_all_columns, problem, numbers))
+
+
+def _of_all_columns(problem: Problem, numbers: ColumnNumbers, results: list[Result]) -> Finished:
+    """Results of rows without the columns that never appear, as those of all columns."""
+    found = problem.finished(results)
+    if not numbers.n_features:
+        return found
+
+    def widened(values: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        assert values is not None
+        wide = np.zeros(numbers.n_features)
+        wide[numbers.columns] = values
+        return wide
+
+    problem.columns.count = numbers.n_features
+    wide_results = [with_all_columns(result, numbers) for result in found.results]
+    return Finished(wide_results, widened(found.feature_std), widened(found.feature_share))
+
+
+def check_options_of_stream(options: FitOptions) -> None:
+    """Raise for options that a fit to rows read in parts cannot have."""
+    if options.warm_start:
+        raise ValueError("warm_start=True needs rows in memory: to continue from a model use partial_fit")
+    refuse_balanced(options.class_weight)
+
+
+def refuse_given(given: Sequence[tuple[str, Any]]) -> None:
+    """Raise for arguments that only rows in memory have."""
+    for name, value in given:
+        if value is not None:
+            raise ValueError(f"{name} is not taken with rows that are read in parts: they have their own")
+
+
+@final
+@dataclass(frozen=True)
+class _BlockFit:
+    """A fit block by block; ``stored`` are the parts of a checkpoint to go on from."""
+
+    rows: RowInput
+    options: FitOptions
+    identity: dict[str, Any]
+    checkpoints: FitCheckpoints | None
+    stored: dict[str, Any] | None
+
+    def on_kept(self, kept: KeptRows) -> AbstractContextManager[Problem]:
+        """Fit on rows that an earlier fit has kept."""
+        cache = _ReadOnly(kept.blocks)
+        source = self._source(kept.blocks.in_order, cache, kept.encoder, kept.numbers)
+        return self._problem(source, kept.classes, kept.encoder, kept.numbers)
+
+    def on_new(self, opened: OpenedInput, classes: NDArray[Any] | None) -> AbstractContextManager[Problem]:
+        """Fit on rows whose first part has been read."""
+        options, rows = self.options, self.rows
+        if classes is not None and classes.size < 2:
+            raise ValueError(f"the rows have one class only ({classes.tolist()[0]!r}): a classifier needs two or more")
+        target = targets if classes is None else ClassNumbers(classes, options.class_weight)
+        is_table = isinstance(opened.head[0].X, pa.Table)
+        encoder = TableEncoderCore(options.kinds_of_columns or None)
+        block_rows, together = block_rows_for(opened.head, rows.max_memory), 1
+        if not is_table and options.shuffle:
+            block_bytes = block_rows * bytes_of_row(opened.head, rows.max_memory)
+            together = blocks_in_buffer(block_bytes, _BUFFER_SHARE * rows.max_memory)
+        maker = BlockMaker(encoder, target, block_rows, together)
+        cache = None
+        if rows.cache is not None or (rows.rereadable and options.stop.max_passes != 1):
+            _check_space(cache_folder(rows.cache), opened)
+            cache = new_cache(rows)
+
+        def complete() -> None:
+            if cache is not None and folder_of(rows) is not None:
+                keep_rows(cache, identity_of_rows(options, rows), encoder if is_table else None, maker.numbers, classes)
+
+        own, numbers = encoder if is_table else None, maker.numbers
+        source = self._source(lambda: maker.blocks(opened.tables()), cache, own, numbers, complete)
+        return self._problem(source, classes, own, numbers)
+
+    def _source(
+        self,
+        first_pass: Any,
+        cache: Any,
+        encoder: TableEncoderCore | None,
+        numbers: ColumnNumbers,
+        on_complete: Any = None,
+    ) -> BlockSource:
+        return BlockSource(
+            first_pass,
+            cache,
+            on_complete=on_complete,
+            seed=self.options.seed if self.stored is None else int(self.stored["seed"]),
+            shuffle=self.options.shuffle,
+            endless=isinstance(self.rows, BatchInput) and cache is None,
+            buffer_bytes=int(_BUFFER_SHARE * self.rows.max_memory),
+            feature_names=numbers if encoder is None else FeatureNames(encoder),
+        )
+
+    @contextmanager
+    def _problem(
+        self,
+        source: BlockSource,
+        classes: NDArray[Any] | None,
+        encoder: TableEncoderCore | None,
+        numbers: ColumnNumbers,
+    ) -> Iterator[Problem]:
+        """What is trained on the blocks of a source."""
+        options, run_options = self.options, dict[str, Any]()
+        if self.checkpoints is not None:
+            run_options["checkpoints"] = self.checkpoints.writer(self.identity, source.seed, classes)
+        if self.stored is not None:
+            run_options["snapshot"] = snapshot_of(self.stored)
+        columns = InputColumns.of(options)
+
+        def finished(results: list[Result]) -> Finished:
+            if encoder is None:
+                columns.count = numbers.n_features or source.n_features
+            else:
+                columns.take_from(encoder)
+            results = [with_all_columns(result, numbers) for result in results]
+            return Finished(results, *features_measured(results[0].state.units))
+
+        try:
+            yield Problem(
+                sources=[lambda: source],
+                objective=options.objective(1, None if classes is None else classes.size),
+                phases=options.phases(in_memory=False),
+                stop=_rule(options, source),
+                columns=columns,
+                classes=classes,
+                finished=finished,
+                run_options=run_options,
+            )
+        finally:
+            source.close()
+
+
+def _rule(options: FitOptions, source: BlockSource) -> StopRule:
+    """The rule of the fit; rows that can be read once have one pass."""
+    rule = options.stop
+    return rule if source.can_be_read_again or rule.max_passes == 1 else rule | MaxPasses(1)
+
+
+@final
+class _ReadOnly:
+    """Blocks of a complete cache: what is read from it is not written again."""
+
+    def __init__(self, blocks: BlockCache) -> None:
+        self._blocks = blocks
+        self.read, self.close = blocks.read, blocks.close
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def write(self, block: Any) -> None:
+        """Nothing: it is there."""
+
+
+def _check_space(folder: Path, opened: OpenedInput) -> None:
+    """Raise if the rows, as far as the first part tells, do not fit on the disk."""
+    total, read = opened.rows.total_bytes, opened.rows.bytes_read
+    if total is None or not read:
+        return
+    head = sum(table.X.nbytes if isinstance(table.X, pa.Table) else 12 * table.X.nnz for table in opened.head)
+    head += _ROW_BYTES * sum(table.X.shape[0] for table in opened.head)
+    check_space(folder, int(head * total / read))
+
+
+def features_measured(units: Units) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Standard deviations of the features and the shares of rows that have them, as the units were estimated."""
+    own = slice(units.n_dense, None)
+    shares, spreads = np.ones(units.n_features), units.spreads.copy()
+    shares[own] = units.firsts[own] / max(1, units.rows)
+    # Levels and missing values are 0 or 1; of other entries the mean is not known, and the root mean square stands.
+    ones = np.isclose(spreads[own] ** 2, shares[own])
+    spreads[own] = np.where(ones, np.sqrt(np.maximum(shares[own] * (1.0 - shares[own]), 0.0)), spreads[own])
+    return spreads, shares
+
+
+def labelled_parts(X: Any, *, with_classes: bool) -> Iterator[tuple[Table, NDArray[Any], NDArray[Any] | None]]:
+    """Yield the rows in their order, a block at a time: a table, its labels and, if asked for, all classes."""
+    rows = row_input(X)
+    with explained_memory_errors(rows):
+        opened = OpenedInput.of(rows)
+        classes = opened.labels() if with_classes else None
+        number = 0
+        with closing(in_background(opened.tables(), _AHEAD)) as tables:
+            for table in tables_of_rows(tables, BLOCK_ROWS):
+                with errors_located(table.place):
+                    yield table, labels_of(table, number), classes
+                number += table.X.shape[0]
+
+
+def predicted_in_parts(X: Any, predict: Callable[[Any], Any]) -> Iterator[Any]:
+    """Yield the predictions of the rows, a part at a time; labels need not be there."""
+    rows = row_input(X)
+    with (
+        explained_memory_errors(rows),
+        closing(in_background(rows.tables(labelled=False), _AHEAD)) as tables,  # a generator
+    ):
+        topics = set[str]()
+        for table in tables:
+            with errors_located(table.place), one_warning_a_topic(topics):
+                predictions = predict(table.X)
+            yield predictions
+
+
+def mapped_rows(columns: InputColumns, checks: InputChecks, source: Any) -> Table:
+    """The rows of a source, encoded as those of a fit.
+
+    The arrays are views of files without names, which vanish when nothing refers to the arrays: pages are read as they
+    are needed. Labels, weights and the lengths of sparse rows are in memory.
+    """
+    rows = row_input(source)
+    folder = cache_folder(rows.cache)
+    with ExitStack() as stack:
+        files = {name: stack.enter_context(unnamed_file(folder)) for name in ("dense", "indices", "values")}
+        labels, weights, lengths, n_rows = [], [], [np.zeros(1, dtype=np.int64)], 0
+        n_dense = n_sparse = 0
+        tables: Any = stack.enter_context(closing(in_background(rows.tables(), _AHEAD)))
+        for table in tables:
+            with errors_located(table.place):
+                X = rows_to_predict(columns, checks, table.X)
+            dense, entries = _parts(X)
+            n_dense, n_sparse = dense.shape[1], entries.shape[1]
+            _append(files["dense"], dense)
+            _append(files["indices"], entries.indices.astype(np.int32, copy=False))
+            _append(files["values"], entries.data.astype(np.float64, copy=False))
+            lengths.append(np.diff(entries.indptr).astype(np.int64))
+            labels.append(labels_of(table, n_rows))
+            if table.weights is not None:
+                weights.append(table.weights)
+            n_rows += X.shape[0]
+        if not n_rows:
+            raise ValueError("the source has no rows")
+        dense = _mapped(files["dense"], np.float64).reshape(n_rows, n_dense)
+        indptr = np.cumsum(np.concatenate(lengths))
+        index = np.int32 if indptr[-1] <= _MANY_ENTRIES else np.int64
+        entries = _csr(files, indptr.astype(index), (n_rows, n_sparse))
+    X = dense if not n_sparse else entries if not n_dense else MixedMatrix(dense, entries)
+    y, own = np.concatenate(labels), np.concatenate(weights) if weights else None
+    return Table(X, y, None, None, Path(), weights=own)
+
+
+def _parts(X: Any) -> tuple[NDArray[np.float64], Any]:
+    if isinstance(X, MixedMatrix):
+        return np.ascontiguousarray(X.dense, dtype=np.float64), X.sparse
+    if isinstance(X, np.ndarray):
+        return np.ascontiguousarray(X, dtype=np.float64), sparse.csr_array((X.shape[0], 0))
+    return np.empty((X.shape[0], 0)), X
+
+
+def _csr(files: dict[str, Any], indptr: NDArray[Any], shape: tuple[int, int]) -> Any:
+    indices = _mapped(files["indices"], np.int32)
+    return sparse.csr_array(
+        (_mapped(files["values"], np.float64), indices.astype(indptr.dtype, copy=False), indptr), shape
+    )
+
+
+def _append(file: Any, array: NDArray[Any]) -> None:
+    try:
+        file.write(array.reshape(-1).view(np.uint8).data)
+    except OSError as error:
+        raise CacheError(
+            f"the rows cannot be kept on disk ({error.strerror}): free some space, or give another folder with cache="
+        ) from error
+
+
+def _mapped(file: Any, dtype: Any) -> NDArray[Any]:
+    """The array that a file holds; the map keeps it once the file is closed."""
+    if not os.fstat(file.fileno()).st_size:
+        return np.empty(0, dtype=dtype)
+    return np.asarray(np.memmap(file, dtype=dtype, mode="r"))
