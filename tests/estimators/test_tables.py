@@ -18,7 +18,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 import sgdone
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, TableEncoder
-from sgdone.fit.loaded_rows import shares_of_rows
+from sgdone.fit.loaded_rows import _last_coef, shares_of_rows
 from sgdone.stopping import MaxSamples
 from sgdone.tables.date_encoder import DateEncoder
 from tiers import interpreted
@@ -459,10 +459,10 @@ class TestEdges:
 
     def test_a_failed_fit_changes_nothing(self):
         model = self.fit(c=["a", "b"] * 20)
-        encoder, coef = model.encoder_, model.coef_
+        before, coef = model._fitted, model.coef_
         with pytest.raises(ValueError, match="one class only"):
             model.fit(pd.DataFrame({"d": ["x", "y"] * 20}), [0] * 40)
-        assert model.encoder_ is encoder
+        assert model._fitted is before
         assert model.coef_ is coef
         assert model.feature_names_in_.tolist() == ["c"]
 
@@ -527,11 +527,10 @@ class TestContract:
         some = (frame["job"] != "clerk").to_numpy()
         model = LinearClassifier(random_state=0, warm_start=True).fit(frame[some], labels[some])
         names, coef = model.get_feature_names_out().tolist(), model.coef_[0]
-        own, model.encoder_ = model.encoder_, TableEncoder().fit(frame)
-        expected = dict.fromkeys(model.get_feature_names_out(), 0.0) | dict(zip(names, coef, strict=True))
-        assert dict(zip(model.get_feature_names_out(), model._last_coef(names)[0], strict=True)) == expected
+        columns = LinearClassifier(random_state=0).fit(frame, labels)._fitted.columns
+        expected = dict.fromkeys(columns.feature_names, 0.0) | dict(zip(names, coef, strict=True))
+        assert dict(zip(columns.feature_names, _last_coef(model._fitted, columns)[0], strict=True)) == expected
         assert len(expected) == coef.size + 1
-        model.encoder_ = own
         assert model.fit(frame, labels).score(frame, labels) > 0.7
 
     @pytest.mark.parametrize("seed", range(2))
@@ -543,12 +542,10 @@ class TestContract:
         y = (whole["a"] > 0.5 * rng.normal(size=200)).astype(int)
         for first, second in ((whole, gaps), (gaps, whole), (whole, whole[["c", "b", "a"]])):
             model = LinearClassifier(random_state=0, warm_start=True).fit(first, y)
-            before = dict(zip(model._names_in_encoder(), model.coef_[0], strict=True))
-            own, names = model.encoder_, model._names_in_encoder()
-            model.encoder_ = LinearClassifier(random_state=0).fit(second, y).encoder_
-            start = dict(zip(model._names_in_encoder(), model._last_coef(names)[0], strict=True))
+            before = dict(zip(model._fitted.columns.encoded_names, model.coef_[0], strict=True))
+            columns = LinearClassifier(random_state=0).fit(second, y)._fitted.columns
+            start = dict(zip(columns.encoded_names, _last_coef(model._fitted, columns)[0], strict=True))
             assert start == {name: before.get(name, 0.0) for name in start}
-            model.encoder_ = own
             assert model.fit(second, y).score(second, y) > 0.8
 
     def test_top_level_name(self):

@@ -138,7 +138,7 @@ def test_a_diverged_fit(rng, stored):
 def test_every_fitted_attribute_is_known(rows):
     pandas = pytest.importorskip("pandas")
     model = LinearClassifier().fit(pandas.DataFrame(rows[0]).rename(columns=str), rows[1])
-    fitted = {name for name in dir(model) if name.endswith("_") and not name.endswith("__") and hasattr(model, name)}
+    fitted = {name for name in dir(model) if name.endswith("_") and not name.startswith("_") and hasattr(model, name)}
     assert fitted <= {*ATTRIBUTES, "encoder_"}, "tell sgdone.model_file.model.ATTRIBUTES of it"
 
 

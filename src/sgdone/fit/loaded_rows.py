@@ -1,7 +1,7 @@
 """Rows in memory: labels and weights checked, the problem to train on, and measurements of the features."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -31,6 +31,7 @@ from sgdone.fit.training import Start
 from sgdone.interfaces.objective import Model
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.machine import interruption
+from sgdone.machine.memory import FEWER_COLUMNS, memory_errors_explained, training_text
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows import ArraySource
 from sgdone.rows.block_source import BlockSource
@@ -157,17 +158,26 @@ class LoadedRows(TrainingRows):
     @contextmanager
     def problem(self, options: FitOptions, start: Model | None, hook: ProgressHook | None) -> Iterator[Problem]:
         """What a fit trains."""
-        yield self._problem(options, self._starts(options, start), options.stop)
+        with self._memory_errors_explained():
+            yield self._problem(options, self._starts(options, start), options.stop)
 
     @contextmanager
     def next_problem(self, options: FitOptions, starts: list[Start] | None, stop: StopRule) -> Iterator[Problem]:
         """What ``partial_fit`` trains; ``starts`` are the runs that it continues."""
-        starts = self._starts(options, None) if starts is None else starts
-        yield self._problem(options, starts, stop, part_of_stream=True)
+        with self._memory_errors_explained():
+            starts = self._starts(options, None) if starts is None else starts
+            yield self._problem(options, starts, stop, part_of_stream=True)
+
+    def check_memory(self, options: FitOptions) -> None:
+        """Raise if the models do not fit into memory."""
+        options.method.check_fits_in_memory(self.X.shape[1], self.n_outputs)
+
+    def _memory_errors_explained(self) -> AbstractContextManager[None]:
+        return memory_errors_explained(training_text(self.X.shape[1], self.n_outputs), FEWER_COLUMNS)
 
     def _starts(self, options: FitOptions, start: Model | None) -> list[Start]:
         """One start for all classes if the method trains them together, else one per class."""
-        options.method.check_fits_in_memory(self.X.shape[1], self.n_outputs)
+        self.check_memory(options)
         single = options.method.offers.several_outputs or self.n_outputs == 1
         if start is None or single:
             return [Start(start)] * (1 if single else self.n_outputs)
@@ -281,6 +291,7 @@ def start_model(
     rows: LoadedRows, options: FitOptions, coef_init: Any, intercept_init: Any, last: FittedModel | None
 ) -> Model | None:
     """The model that ``fit`` starts from: the one given, or that of the last fit if ``warm_start``; None for zero."""
+    rows.check_memory(options)
     n_outputs, n_features = rows.n_outputs, rows.X.shape[1]
     shape = (n_outputs, n_features) if options.is_classifier else (n_features,)
     names = ["coef_init", "intercept_init"]
