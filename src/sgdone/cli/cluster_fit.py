@@ -16,7 +16,7 @@ from sgdone.cli.errors import table_errors_named, usage
 from sgdone.cli.fit_arguments import FitArguments, notes_of, opened_test_rows, save_model, task_of_labels, with_names
 from sgdone.cli.fit_outcome import FitOutcome
 from sgdone.cli.held_out import FEWEST_ROWS, held_out_key, held_out_share
-from sgdone.cli.input_data import InputData, OpenedData, as_classes, features_of_model, file_input, named
+from sgdone.cli.input_data import OpenedData, as_classes, features_of_model, file_input, named
 from sgdone.cli.options import Options
 from sgdone.cli.report import report_of
 from sgdone.cli.scores import BaseRate, Model, score, score_opened
@@ -38,6 +38,7 @@ from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 from sgdone.readers.file_parts import FilePart, FileParts, file_parts
 from sgdone.readers.reading import format_of
+from sgdone.readers.table import Table
 from sgdone.tables.kinds import Kind
 
 #: Most columns of svmlight files: each is a coefficient, and several vectors of them are sent and kept.
@@ -66,16 +67,14 @@ def listed_parts(arguments: FitArguments) -> FileParts:
     return parts
 
 
-def no_rows(arguments: FitArguments, parts: FileParts) -> InputData:
+def no_rows(arguments: FitArguments, parts: FileParts) -> Table:
     """The columns of the files, without rows."""
     columns, name = parts.columns, named(arguments.data)
     if columns is None:
-        return InputData(name, sparse.csr_array((0, 1)), None, None, zero_based=arguments.file.zero_based)
+        return Table(sparse.csr_array((0, 1)), None, name=name, zero_based=arguments.file.zero_based)
     X = pa.table({name: pa.nulls(0) for name in columns.features})
     weights = None if columns.weight is None else np.empty(0)
-    return InputData(
-        name, X, None, columns.features, columns.label_name, weights=weights, dropped=tuple(columns.dropped)
-    )
+    return Table(X, None, columns.features, columns.label_name, name=name, weights=weights, dropped=columns.dropped)
 
 
 @final
@@ -206,7 +205,7 @@ class _Fit:
     """A fit, and what is said of it."""
 
     def __init__(
-        self, arguments: FitArguments, options: Options, task: Task, opened: OpenedPartitions, columns: InputData
+        self, arguments: FitArguments, options: Options, task: Task, opened: OpenedPartitions, columns: Table
     ) -> None:
         self._arguments, self._options, self._task, self._opened = arguments, options, task, opened
         facts = opened.facts
@@ -292,7 +291,7 @@ def _scored(model: Model, rounds: Rounds, task: Task) -> dict[str, Any] | None:
     found = held_out_rows(rounds, model.coef_, model.intercept_)
     if found is None:
         return None
-    rows = InputData("", np.empty((found.labels.size, 0)), found.labels, None, weights=found.weights)
+    rows = Table(np.empty((found.labels.size, 0)), found.labels, weights=found.weights)
     if task == "regression":
         rows = replace(rows, y=found.labels.astype(np.float64))
     outputs = found.scores.ravel() if found.scores.shape[1] == 1 else found.scores

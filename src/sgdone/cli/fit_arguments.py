@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sgdone import losses
 from sgdone.cli.errors import usage
-from sgdone.cli.input_data import InputData, OpenedData, for_task, is_dataset, load_test_part, open_data
+from sgdone.cli.input_data import OpenedData, for_task, is_dataset, load_test_part, open_data
 from sgdone.cli.option_groups import CheckpointOptions
 from sgdone.cli.options import FileOptions, Options
 from sgdone.cli.output_files import check_not_input
@@ -29,7 +29,7 @@ from sgdone.machine import interruption
 from sgdone.message_text import did_you_mean
 from sgdone.newton.exact_phase import can_be_exact
 from sgdone.readers.row_input import MAX_MEMORY
-from sgdone.readers.table import DataError, listed
+from sgdone.readers.table import DataError, Table, listed
 from sgdone.stopping import Gain
 
 _ADDRESS = re.compile(r"[a-z]+://\S+")
@@ -120,7 +120,7 @@ class FitArguments:
             check_not_input(option, path, [*self.data, *self.test])
 
 
-def with_names(options: Options, train: InputData) -> Options:
+def with_names(options: Options, train: Table) -> Options:
     """The options, with the names of the columns in ``--types`` checked; without a header, numbers are names."""
     if not options.types:
         return options
@@ -174,7 +174,7 @@ def opened_test_rows(
         found = load_test_part(name) if len(arguments.data) == 1 and is_dataset(name) else None
         opened = None if found is None else OpenedData(found)
     else:
-        how = replace(arguments.file, label=rows.label_name, drop=(), zero_based=rows.zero_based)
+        how = replace(arguments.file, label=rows.label_name, drop=(), zero_based=bool(rows.zero_based))
         opened = open_data(arguments.test, how, subset="test", **(features or _features_of_rows(rows)))
     if opened is None:
         return None
@@ -188,7 +188,7 @@ def opened_test_rows(
     return opened
 
 
-def _features_of_rows(rows: InputData) -> dict[str, Any]:
+def _features_of_rows(rows: Table) -> dict[str, Any]:
     is_table = isinstance(rows.X, pa.Table)
     return {
         "features": rows.feature_names,
@@ -208,9 +208,9 @@ def save_model(model: Any, path: Path | None, notes: dict[str, str]) -> bool:
         return bool(interruption.received())
 
 
-def notes_of(train: InputData, task: Task, file: FileOptions) -> dict[str, str]:
+def notes_of(train: Table, task: Task, file: FileOptions) -> dict[str, str]:
     """What ``predict`` must know to read rows as these were read, and ``inspect`` shows."""
-    notes = {"data": train.name, **replace(file, zero_based=train.zero_based).notes()}
+    notes = {"data": train.name, **replace(file, zero_based=bool(train.zero_based)).notes()}
     if train.label_name is not None:
         notes["label"] = train.label_name
     if train.weights is not None and file.weight is not None:

@@ -25,15 +25,12 @@ from sgdone.readers.locations import Location
 from sgdone.readers.occurring_columns import names_of, occurring, select
 from sgdone.readers.reading import format_of, read
 from sgdone.readers.row_input import FileInput, all_rows
-from sgdone.readers.row_places import Place, places_among
 from sgdone.readers.table import DataError, ReadOptions, Table, reads_as_number, shortened
 from sgdone.rows.labels import as_classes
-from sgdone.tables.string_cells import arrow_of
 
 _WILDCARD = re.compile(r"[*?\[]")
 
 __all__ = [
-    "InputData",
     "as_classes",
     "features_of_model",
     "for_task",
@@ -41,63 +38,8 @@ __all__ = [
     "load",
     "load_like_training_data",
     "load_test_part",
-    "of_table",
     "task_of",
 ]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class InputData:
-    """Features and labels from a file or a data set."""
-
-    name: str
-    X: Any
-    y: NDArray[Any] | None
-    feature_names: list[str] | None
-    label_name: str | None = None
-    zero_based: bool = False
-    #: For data sets only: the names of the classes, the task, and which rows these are.
-    class_names: list[str] | None = None
-    task: Task | None = None
-    subset: Literal["train", "test"] | None = None
-    #: For files only: the weights of the rows, and the columns that were left out on request.
-    weights: NDArray[np.float64] | None = None
-    dropped: Sequence[str] = ()
-    #: The rows of the file that have a label, if there are others, which were skipped.
-    labelled: NDArray[np.int64] | None = None
-    unlabelled: int = 0
-    #: Maps a row to its place in the files.
-    place: Place | None = None
-    #: False if these are the first rows of a file that does not fit into memory.
-    complete: bool = True
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.X.shape[0])
-
-    @property
-    def weights_of_scores(self) -> NDArray[np.float64] | None:
-        """The weights, unless all are 0."""
-        return self.weights if self.weights is not None and self.weights.any() else None
-
-    def at(self, rows: NDArray[np.int64]) -> "InputData":
-        """Some of the rows."""
-        X = self.X.take(arrow_of(rows)) if isinstance(self.X, pa.Table) else self.X[rows]
-        weights = None if self.weights is None else self.weights[rows]
-        place = None if self.place is None else places_among(self.place, rows)
-        return replace(self, X=X, y=self.labels[rows], weights=weights, place=place)
-
-    def place_of(self, row: int) -> str:
-        """A row in messages: its place in a file, or the name of the data."""
-        return self.name if self.place is None else self.place(row)
-
-    @property
-    def labels(self) -> NDArray[Any]:
-        """The labels, which must be present."""
-        assert self.y is not None
-        return self.y
 
 
 def is_dataset(data: str) -> bool:
@@ -129,7 +71,7 @@ def load(
     allow_missing: bool = False,
     skip_unlabelled: bool = True,
     path: Location | None = None,
-) -> InputData:
+) -> Table:
     """Load a file or a data set; raise if it does not have the requested features.
 
     Rows without a label are skipped where labels are needed. ``path`` is the file, if it has another name than DATA.
@@ -144,43 +86,26 @@ def load(
             allow_missing=allow_missing,
             **options.reading(as_strings),
         )
-        return of_table(data, table)
+        return replace(table, name=data)
     found = datasets.load(data, subset=subset)
     if n_features is not None and found.X.shape[1] != n_features:
         raise DataError(f"{data}: has {counted(found.X.shape[1], 'feature')}, expected {n_features:,}")
     if features is not None and found.feature_names not in (None, features):
         raise DataError(f"{data}: the features differ from those of the training data")
-    return InputData(
-        data,
+    return Table(
         found.X,
         found.y,
         found.feature_names,
+        name=data,
         class_names=found.target_names,
         task=found.task,
         subset=subset,
     )
 
 
-def of_table(name: str, table: Table) -> InputData:
-    """The rows of a table that was read from files."""
-    return InputData(
-        name,
-        table.X,
-        table.y,
-        table.feature_names,
-        table.label_name,
-        bool(table.zero_based),
-        weights=table.weights,
-        dropped=table.dropped,
-        labelled=table.labelled,
-        unlabelled=table.unlabelled,
-        place=table.place,
-    )
-
-
 def load_like_training_data(
     data: str, model: Any, notes: dict[str, str], options: FileOptions, *, require_label: bool
-) -> InputData:
+) -> Table:
     """Load data in the same way as the training data of the model; ``notes`` are those of its file."""
     return load(data, options.like_training_data(notes), require_label=require_label, **features_of_model(model))
 
@@ -197,7 +122,7 @@ def features_of_model(model: Any) -> dict[str, Any]:
     }
 
 
-def load_test_part(data: str) -> InputData | None:
+def load_test_part(data: str) -> Table | None:
     """Test rows of a data set; None if it has none."""
     try:
         return load(data, FileOptions(), subset="test")
@@ -205,7 +130,7 @@ def load_test_part(data: str) -> InputData | None:
         return None
 
 
-def for_task(rows: InputData, task: Task) -> InputData:
+def for_task(rows: Table, task: Task) -> Table:
     """Convert the labels to classes or to numbers."""
     if task == "classification":
         classes = as_classes(rows.labels)
@@ -244,17 +169,17 @@ _MOST_NAMES = 3
 @final
 @dataclass
 class OpenedData:
-    """Rows of DATA.
+    """Rows of DATA: a `Table` of those in memory and, if others do not fit, the source of all.
 
     Parameters
     ----------
-    rows : InputData
+    rows : Table
         All rows, or those of the first part.
     others : OpenedInput or None
         All rows, to be read in parts; None if they are in memory.
     """
 
-    rows: InputData
+    rows: Table
     others: OpenedInput | None = None
 
     def first_labels(self) -> NDArray[Any]:
@@ -263,12 +188,12 @@ class OpenedData:
             return self.rows.labels
         return np.concatenate([table.y for table in self.others.head if table.y is not None])
 
-    def first_rows(self) -> InputData:
-        """All rows, or the first ones that fit into memory."""
+    def first_rows(self) -> tuple[Table, bool]:
+        """All rows, or the first ones that fit into memory; whether these are all."""
         if self.others is None:
-            return self.rows
+            return self.rows, True
         complete = next(self.others.rest, None) is None
-        return replace(of_table(self.rows.name, _narrowed(all_rows(self.others.head))), complete=complete)
+        return replace(_narrowed(all_rows(self.others.head)), name=self.rows.name), complete
 
 
 def open_data(
@@ -298,8 +223,8 @@ def open_data(
         return OpenedData(load(data[0], options, path=single.path, allow_missing=allow_missing, **how))
     _check_bits(options, opened.head[0])
     if opened.complete:
-        return OpenedData(of_table(name, _narrowed(all_rows(opened.head))))
-    return OpenedData(of_table(name, opened.head[0]), opened)
+        return OpenedData(replace(_narrowed(all_rows(opened.head)), name=name))
+    return OpenedData(replace(opened.head[0], name=name), opened)
 
 
 def file_input(

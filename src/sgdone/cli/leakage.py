@@ -24,9 +24,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sgdone.cli.console import printable
-from sgdone.cli.input_data import InputData
 from sgdone.cli.scores import Model, area_under_roc, average_ranks
 from sgdone.losses.learning_task import Task
+from sgdone.readers.table import Table
 from sgdone.tables.cell_values import LevelValues
 from sgdone.tables.date_values import DateValues
 from sgdone.tables.string_cells import arrow_of
@@ -74,7 +74,7 @@ class Leak:
         return asdict(self) | {"sentence": self.sentence()}
 
 
-def possible_leaks(model: Model, rows: InputData, task: Task, seed: int, r2: float = 0.0) -> list[Leak]:
+def possible_leaks(model: Model, rows: Table, task: Task, seed: int, r2: float = 0.0) -> list[Leak]:
     """Columns of a table that predict the label almost alone; ``r2`` is that of the whole model."""
     encoder = getattr(model, "encoder_", None)
     if encoder is None or not isinstance(rows.X, pa.Table) or len(encoder.plans_) < 2:

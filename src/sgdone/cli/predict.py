@@ -18,7 +18,6 @@ from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import table_errors_named, usage
 from sgdone.cli.input_data import (
-    InputData,
     features_of_model,
     file_input,
     is_dataset,
@@ -26,7 +25,6 @@ from sgdone.cli.input_data import (
     load,
     load_test_part,
     named,
-    of_table,
 )
 from sgdone.cli.options import FileOptions
 from sgdone.cli.output_files import check_not_input
@@ -39,7 +37,7 @@ from sgdone.machine.background import in_background
 from sgdone.model_file import load_core, read_header
 from sgdone.readers.reading import read_as_written, read_parts, written_parts
 from sgdone.readers.row_input import FileInput
-from sgdone.readers.table import reads_as_number
+from sgdone.readers.table import Table, reads_as_number
 from sgdone.tables.warn_user import one_warning_a_topic
 
 #: How texts begin that spreadsheets compute when they open a CSV file.
@@ -200,7 +198,7 @@ class PredictionRows:
         """Size of the files, if known."""
         return None if self._source is None else self._source.total_bytes
 
-    def parts(self) -> Iterator[tuple[InputData, Ids]]:
+    def parts(self) -> Iterator[tuple[Table, Ids]]:
         """The rows, and the columns to copy."""
         source = self._source
         if source is None:
@@ -217,13 +215,12 @@ class PredictionRows:
         else:
             yield from self._in_parts(source)
 
-    def _in_parts(self, source: FileInput) -> Iterator[tuple[InputData, Ids]]:
+    def _in_parts(self, source: FileInput) -> Iterator[tuple[Table, Ids]]:
         labelled = self._given.label is not None
         how = replace(source.options, require_label=labelled, skip_unlabelled=labelled, on_bytes=self._count)
         take = self._aligned_ids(source)
         with closing(in_background(read_parts(source.found, how), _AHEAD)) as tables:
-            for table in tables:
-                rows = of_table(self.name, table)
+            for rows in tables:
                 self._check_ids(rows)
                 ids = take(rows.n_rows + rows.unlabelled)
                 if rows.n_rows:
@@ -232,12 +229,12 @@ class PredictionRows:
     def _count(self, n_bytes: int) -> None:
         self._bytes_read += n_bytes
 
-    def _check_ids(self, rows: InputData) -> None:
+    def _check_ids(self, rows: Table) -> None:
         with usage("--id"):
             if self._ids and (self._source is None or not isinstance(rows.X, pa.Table)):
                 raise ValueError(f"{self.name} has no names of columns: use a CSV or Parquet file")
 
-    def _whole_ids(self, path: Any, rows: InputData) -> Ids:
+    def _whole_ids(self, path: Any, rows: Table) -> Ids:
         if not self._ids:
             return {}
         found = read_as_written(path, self._ids, separator=self._file.separator, header=self._file.header)
@@ -263,7 +260,7 @@ class PredictionRows:
         return take
 
 
-def _labelled(ids: Ids, rows: InputData) -> Ids:
+def _labelled(ids: Ids, rows: Table) -> Ids:
     """The columns of the rows that have a label, if others were skipped."""
     if rows.labelled is None:
         return ids

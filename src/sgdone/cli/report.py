@@ -13,12 +13,12 @@ from sgdone import __version__
 from sgdone.cli import console
 from sgdone.cli.console import number
 from sgdone.cli.errors import as_options
-from sgdone.cli.input_data import InputData
 from sgdone.cli.scores import Model
 from sgdone.interfaces.objective import measured
 from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted
+from sgdone.readers.table import Table
 from sgdone.run.verdict import Verdict
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.date_values import DateValues
@@ -105,7 +105,7 @@ _PLURALS = {"category": "categories"}
 _NOISE = 3.0
 
 
-def report_of(model: Model, train: InputData, fitted: InputData, task: Task) -> dict[str, Any]:
+def report_of(model: Model, train: Table, fitted: Table, task: Task) -> dict[str, Any]:
     """Everything about a fit but its scores, for machines; ``scored_fit`` is None if the scores are its own."""
     verdict = model.verdict_
     classes = getattr(model, "classes_", None)
@@ -135,7 +135,7 @@ def report_of(model: Model, train: InputData, fitted: InputData, task: Task) -> 
     }
 
 
-def scored_fit(model: Model, rows: InputData, train: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+def scored_fit(model: Model, rows: Table, train: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
     """The fit whose scores are reported beside those of another one, for machines.
 
     The fits ``differ`` if their losses on the rows that they were fitted on differ by more than the held-out loss is
@@ -168,7 +168,7 @@ def scores_warning(report: dict[str, Any]) -> str:
     )
 
 
-def _columns(model: Model, rows: InputData) -> list[dict[str, Any]] | None:
+def _columns(model: Model, rows: Table) -> list[dict[str, Any]] | None:
     """How each column was encoded of a table, and its gaps; None for arrays."""
     encoder = getattr(model, "encoder_", None)
     return None if encoder is None or not isinstance(rows.X, pa.Table) else columns_of(encoder, rows.X)

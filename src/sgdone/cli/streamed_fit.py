@@ -12,12 +12,13 @@ from sgdone.cli.errors import table_errors_named
 from sgdone.cli.fit_arguments import TRAINED, FitArguments, notes_of, opened_test_rows, save_model
 from sgdone.cli.fit_outcome import FitOutcome
 from sgdone.cli.held_out import HeldOutInput
-from sgdone.cli.input_data import InputData, OpenedData, features_of_model, for_task
+from sgdone.cli.input_data import OpenedData, features_of_model, for_task
 from sgdone.cli.options import Options
 from sgdone.cli.report import report_of
 from sgdone.cli.scores import BaseRate, Model, score, score_opened
 from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
+from sgdone.readers.table import Table
 
 
 def fit_streamed(
@@ -86,13 +87,13 @@ def _fit(model: Model, rows: HeldOutInput, arguments: FitArguments, *, is_table:
     return seconds
 
 
-def _leaks(model: Model, held_out: InputData, task: Task, seed: int, scores: dict[str, Any]) -> Any:
+def _leaks(model: Model, held_out: Table, task: Task, seed: int, scores: dict[str, Any]) -> Any:
     from sgdone.cli.leakage import possible_leaks
 
     return possible_leaks(model, held_out, task, seed, scores.get("r2", 0.0))
 
 
-def _report(model: Model, first: InputData, rows: HeldOutInput, task: Task) -> dict[str, Any]:
+def _report(model: Model, first: Table, rows: HeldOutInput, task: Task) -> dict[str, Any]:
     """As that of rows in memory, but for the gaps, which are not counted, and the scores of the training rows."""
     reading = rows.reading
     report = report_of(model, first, first, task)

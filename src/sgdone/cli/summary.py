@@ -11,7 +11,7 @@ import sgdone
 from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import as_options, complain, table_errors_named, usage
-from sgdone.cli.input_data import InputData, as_classes, for_task, is_dataset, load, load_like_training_data
+from sgdone.cli.input_data import as_classes, for_task, is_dataset, load, load_like_training_data
 from sgdone.cli.options import FileOptions
 from sgdone.cli.output_files import check_plot, save_plot
 from sgdone.estimators.classification import Classification
@@ -20,7 +20,7 @@ from sgdone.inference.column_tests import ColumnTest
 from sgdone.inference.summary import INTERCEPT
 from sgdone.message_text import did_you_mean
 from sgdone.model_file import load_core, read_header
-from sgdone.readers.table import listed
+from sgdone.readers.table import Table, listed
 
 
 @final
@@ -127,7 +127,7 @@ def _reference(text: str | None, model: Any) -> Any:
         return classes[text]
 
 
-def _groups(column: str, rows: InputData, file: FileOptions) -> NDArray[Any]:
+def _groups(column: str, rows: Table, file: FileOptions) -> NDArray[Any]:
     """The column of groups, which may also be a feature."""
     with usage("--groups"):
         if rows.label_name is None or rows.feature_names is None:

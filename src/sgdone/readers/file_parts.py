@@ -213,4 +213,4 @@ def _empty(options: ReadOptions) -> Table:
     X: Any = sparse.csr_array((0, 1))
     if options.features is not None:
         X = pa.table({name: pa.nulls(0) for name in options.features})
-    return Table(X, np.empty(0), None, None, options.path)
+    return Table(X, np.empty(0), name=shown(options.path))

@@ -16,6 +16,7 @@ from sgdone.kernels.svmlight_text import AT, DOUBTFUL, ENTRIES, FULL, LINES, ROW
 from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.message_text import counted
 from sgdone.readers.byte_streams import opened
+from sgdone.readers.locations import shown
 from sgdone.readers.row_places import Numbers, Place, in_file, numbered
 from sgdone.readers.table import ReadOptions, Table
 
@@ -325,7 +326,7 @@ def joined(options: ReadOptions, parts: Iterator[Table]) -> Table:
         y=_joined([table.y for table in tables]),
         feature_names=last.feature_names,
         label_name=None,
-        path=options.path,
+        name=shown(options.path),
         zero_based=last.zero_based,
         weights=_joined([table.weights for table in tables]),
     )

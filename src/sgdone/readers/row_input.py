@@ -266,7 +266,7 @@ def _of_arrays(batch: tuple[Any, ...], number: int) -> Table:
         own = weights
         wrong = ~(own >= 0) | np.isinf(own)
         _refuse(wrong, number, lambda row: f": the weight is {own[row]:g}: weights must be 0 or more")
-    return Table(X=X, y=y, feature_names=None, label_name=None, path=Path("batch"), weights=weights)
+    return Table(X, y, name=f"batch {number}", weights=weights)
 
 
 def _matrix(X: Any, number: int) -> Any:

@@ -3,18 +3,20 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sgdone.losses.learning_task import Task
 from sgdone.machine.memory import MemoryBudget
 from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.matrices.stacking import rows_together
 from sgdone.message_text import RowError, rows_from
 from sgdone.readers.locations import Location, shown
 from sgdone.readers.row_places import Place, joined_places, places_among
+from sgdone.tables.string_cells import arrow_of
 
 
 class DataError(ValueError):
@@ -24,21 +26,21 @@ class DataError(ValueError):
 @final
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Features and labels read from a file.
+    """Rows with labels and weights, and where they are from: a file, a part of one, a batch or a data set.
 
     Attributes
     ----------
-    X : pyarrow.Table or scipy.sparse.csr_array
-        The feature columns of a CSV or Parquet file, each of one type, with nulls for gaps; or the features of a
-        svmlight file. Values are finite, unless others are allowed.
+    X : pyarrow.Table, ndarray, scipy.sparse.csr_array or MixedMatrix
+        Columns of CSV or Parquet files, each of one type, with nulls for missing values; or numbers. Those of files are
+        finite, unless others are allowed.
     y : ndarray of shape (n_rows,) or None
         Labels: numbers, booleans or strings, as in the file. None for a file without labels.
     feature_names, label_name
         Names of the columns; None if the format has none. A svmlight file whose largest index is far beyond the number
         of indices that occur has columns for these only: ``feature 7``, ``feature 2000000000``. Read its test file with
         ``features=table.feature_names``.
-    path : Path or RemoteFile
-        The file.
+    name : str
+        Name of the file or data set in messages.
     zero_based : bool or None
         For svmlight, whether indices start at 0. A test file must be read like its training file.
     weights : ndarray of shape (n_rows,) or None
@@ -51,19 +53,71 @@ class Table:
         Number of rows that were skipped.
     place : callable or None
         Maps a row of the table to its place: "clicks.csv, line 18".
+    class_names, task, subset
+        For data sets by name: the names of the classes, the task, and which rows these are.
     """
 
     X: Any
     y: NDArray[Any] | None
-    feature_names: list[str] | None
-    label_name: str | None
-    path: Location
+    feature_names: list[str] | None = None
+    label_name: str | None = None
+    name: str = ""
     zero_based: bool | None = None
     weights: NDArray[np.float64] | None = None
     dropped: list[str] = field(default_factory=list)
     labelled: NDArray[np.int64] | None = None
     unlabelled: int = 0
     place: Place | None = None
+    class_names: list[str] | None = None
+    task: Task | None = None
+    subset: Literal["train", "test"] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The labels, which must be present."""
+        assert self.y is not None
+        return self.y
+
+    @property
+    def weights_of_scores(self) -> NDArray[np.float64] | None:
+        """The weights, unless all are 0."""
+        return self.weights if self.weights is not None and self.weights.any() else None
+
+    def place_of(self, row: int) -> str:
+        """A row in messages: its place in a file, or the name of the data."""
+        return self.name if self.place is None else self.place(row)
+
+    def at(self, rows: NDArray[Any] | slice) -> "Table":
+        """Some of the rows: by their numbers, a mask, or a slice without a step.
+
+        Examples
+        --------
+        >>> rows = Table(np.eye(3), np.arange(3))
+        >>> rows.at(np.array([2, 0])).y, rows.at(np.array([True, False, True])).y, rows.at(slice(1, 3)).y
+        (array([2, 0]), array([0, 2]), array([1, 2]))
+        """
+        if isinstance(rows, slice):
+            numbers: Any = range(self.n_rows)[rows]
+            X = self.X.slice(numbers.start, len(numbers)) if isinstance(self.X, pa.Table) else self.X[rows]
+        else:
+            is_mask = rows.dtype == np.bool_
+            numbers = np.flatnonzero(rows) if is_mask else rows
+            if isinstance(self.X, pa.Table):
+                X = self.X.filter(pa.array(rows)) if is_mask else self.X.take(arrow_of(rows))
+            else:
+                X = self.X[numbers]
+        return replace(
+            self,
+            X=X,
+            y=None if self.y is None else self.y[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            place=None if self.place is None else places_among(self.place, numbers),
+        )
 
 
 @final
@@ -167,7 +221,7 @@ def tables_of_rows(tables: Iterable[Table], size: int, arrays: ReusedArrays | No
         first, n_rows = 0, table.X.shape[0]
         while n_rows - first > 0:
             taken = min(size - count, n_rows - first)
-            waiting.append(_slice(table, first, taken))
+            waiting.append(table if taken == n_rows else _part(table, first, taken))
             first, count = first + taken, count + taken
             if count == size:
                 yield concatenated(waiting, arrays)
@@ -200,16 +254,6 @@ def concatenated(tables: Sequence[Table], arrays: ReusedArrays | None = None) ->
     )
 
 
-def _slice(table: Table, first: int, count: int) -> Table:
-    if first == 0 and count == table.X.shape[0]:
-        return table
-    rows = slice(first, first + count)
-    X = table.X.slice(first, count) if isinstance(table.X, pa.Table) else table.X[rows]
-    return replace(
-        table,
-        X=X,
-        y=None if table.y is None else table.y[rows],
-        weights=None if table.weights is None else table.weights[rows],
-        unlabelled=table.unlabelled if first == 0 else 0,
-        place=None if table.place is None else places_among(table.place, range(first, first + count)),
-    )
+def _part(table: Table, first: int, count: int) -> Table:
+    """Consecutive rows; those without a label count as skipped before the first row."""
+    return replace(table.at(slice(first, first + count)), unlabelled=table.unlabelled if first == 0 else 0)

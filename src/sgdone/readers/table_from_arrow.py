@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sgdone.readers.column_choice import Columns
+from sgdone.readers.locations import shown
 from sgdone.readers.row_places import Place, in_file, numbered, places_among
 from sgdone.readers.table import DataError, ReadOptions, Table, all_finite, shortened
 from sgdone.tables import arrow_table
@@ -47,7 +48,7 @@ def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place, *
         y=labels,
         feature_names=columns.features,
         label_name=columns.label_name,
-        path=options.path,
+        name=shown(options.path),
         weights=weights,
         dropped=columns.dropped,
         labelled=labelled,

@@ -13,6 +13,7 @@ from sgdone.kernels.svmlight_text import make_read_lines
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.message_text import counted
+from sgdone.readers.locations import shown
 from sgdone.readers.numeric_lines import LineBlock, RowArrays, joined, parsed_blocks
 from sgdone.readers.occurring_columns import columns_of, names_of, occurring, select
 from sgdone.readers.reader import Reader
@@ -176,7 +177,7 @@ def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
             y=rows.rows["labels"][:n_rows].view(np.float64),
             feature_names=names,
             label_name=None,
-            path=block.options.path,
+            name=shown(block.options.path),
             zero_based=options.zero_based,
             place=place,
         )
