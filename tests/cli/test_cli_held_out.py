@@ -10,8 +10,8 @@ from cli.files import write_csv
 from sgdone import LinearClassifier, load
 from sgdone.cli.held_out import HeldOutInput, held_out_rows
 from sgdone.cli.input_data import open_data
-from sgdone.cli.options import FileOptions
 from sgdone.estimators.estimator_cores import LinearClassifierCore
+from sgdone.readers.table import ReadOptions
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_rows_whose_number_is_not_known(rng, tmp_path, monkeypatch):
     """The share falls as rows are read; in the end those are scored that are held out if the number is known."""
     monkeypatch.setattr("sgdone.cli.held_out._MOST", 100)
     path = write_csv(tmp_path / "t.csv", {"a": rng.standard_normal(60_000), "y": rng.standard_normal(60_000)})
-    opened = open_data([str(path)], FileOptions(max_memory=10**6), n_features=None)
+    opened = open_data([str(path)], ReadOptions(skip_unlabelled=True, max_memory=10**6))
     assert opened.others is not None
     rows = HeldOutInput(opened.others, "t", "regression", 0)
     fitted = sum(table.X.shape[0] for table in rows.tables())

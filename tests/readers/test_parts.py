@@ -76,7 +76,7 @@ def write(folder, table, form, n_files=1, compression=""):
 
 def parts(given, form=None, **options):
     files = input_files(given)
-    return list(read_parts(files, ReadOptions(files[0].path, **options), form))
+    return list(read_parts(files, ReadOptions(files[0].path, format=form, **options)))
 
 
 def assert_same(tables, whole):

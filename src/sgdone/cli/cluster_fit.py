@@ -16,7 +16,7 @@ from sgdone.cli.errors import table_errors_named, usage
 from sgdone.cli.fit_arguments import FitArguments, notes_of, opened_test_rows, save_model, task_of_labels, with_names
 from sgdone.cli.fit_outcome import FitOutcome
 from sgdone.cli.held_out import FEWEST_ROWS, held_out_key, held_out_share
-from sgdone.cli.input_data import OpenedData, as_classes, features_of_model, file_input, named
+from sgdone.cli.input_data import OpenedData, as_classes, check_bits, file_input, named
 from sgdone.cli.options import Options
 from sgdone.cli.report import report_of
 from sgdone.cli.scores import BaseRate, Model, score, score_opened
@@ -52,13 +52,12 @@ EngineOf = Callable[[Sequence[FilePart]], Engine]
 
 def listed_parts(arguments: FitArguments) -> FileParts:
     """The parts of the files that DATA names; raise for columns and options that do not fit."""
-    source = file_input(arguments.data, arguments.file, n_features=arguments.file.n_features)
+    source = file_input(arguments.data, arguments.file)
     if arguments.test:
         format_of(file_input(arguments.test, arguments.file).options)  # an error for a file that cannot be opened
     parts = file_parts(source.found, source.options)
+    check_bits(arguments.file, is_table=parts.columns is not None)
     with usage("--bits"):
-        if arguments.file.bits is not None and parts.columns is not None:
-            raise ValueError("it hashes features of svmlight and Vowpal Wabbit files, and these are tables: remove it")
         if arguments.file.bits is None and parts.format == "vw":
             raise ValueError(
                 "with --dask the names of Vowpal Wabbit files must be hashed, so that all workers have the same "
@@ -257,7 +256,7 @@ class _Fit:
 
     def _test_scores(self, model: Model) -> dict[str, Any] | None:
         """Scores of the test rows, which are read in this process."""
-        tested = opened_test_rows(OpenedData(self._train), self._arguments, self._task, features_of_model(model))
+        tested = opened_test_rows(OpenedData(self._train), self._arguments, self._task, model)
         assert tested is not None
         return score_opened(model, tested, self._task, _base_rate(self._opened.facts, self._task))
 

@@ -1,7 +1,7 @@
 """``sgdone diagnose``."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, final
 
@@ -14,14 +14,13 @@ from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import complain, table_errors_named, usage
 from sgdone.cli.input_data import as_classes, named, open_data, task_of
-from sgdone.cli.options import FileOptions
 from sgdone.cli.output_files import check_plot, save_plot
 from sgdone.cli.report import columns_of, columns_text
 from sgdone.diagnose import Check, Separation, Shape, shape
 from sgdone.diagnose.shape import NO_PROBLEMS
 from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted, shown_label
-from sgdone.readers.table import Table
+from sgdone.readers.table import ReadOptions, Table
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.cell_values import as_floats
 from sgdone.tables.string_cells import numpy_of
@@ -36,7 +35,7 @@ class DiagnoseOptions:
     """Options of ``sgdone diagnose``."""
 
     data: list[str]
-    file: FileOptions
+    file: ReadOptions
     task: Task | Literal["auto"]
     fit_intercept: bool
     with_separation: bool
@@ -59,7 +58,7 @@ def diagnose_and_report(options: DiagnoseOptions) -> None:
     with ProgressLine() as line:
         name = named(options.data)
         line.now(f"reading {name}")
-        rows, complete = open_data(options.data, options.file, allow_missing=True).first_rows()
+        rows, complete = open_data(options.data, replace(options.file, allow_missing=True)).first_rows()
         task = options.task if options.task != "auto" else rows.task or task_of(rows.labels)
         labels = as_classes(rows.labels) if task == "classification" else rows.labels
         line.now("encoding the columns")

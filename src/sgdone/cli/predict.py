@@ -18,15 +18,15 @@ from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import table_errors_named, usage
 from sgdone.cli.input_data import (
-    features_of_model,
     file_input,
+    for_model,
     is_dataset,
     is_small,
+    like_training_data,
     load,
     load_test_part,
     named,
 )
-from sgdone.cli.options import FileOptions
 from sgdone.cli.output_files import check_not_input
 from sgdone.cli.report import score_lines
 from sgdone.cli.scores import Model, PartScores, numbers_of_classes, raw_outputs
@@ -37,7 +37,7 @@ from sgdone.machine.background import in_background
 from sgdone.model_file import load_core, read_header
 from sgdone.readers.reading import read_as_written, read_parts, written_parts
 from sgdone.readers.row_input import FileInput
-from sgdone.readers.table import Table, reads_as_number
+from sgdone.readers.table import ReadOptions, Table, reads_as_number
 from sgdone.tables.warn_user import one_warning_a_topic
 
 #: How texts begin that spreadsheets compute when they open a CSV file.
@@ -171,21 +171,21 @@ class PredictionRows:
         Files, or the name of a data set.
     model, notes
         The model, and the notes in its file.
-    given : FileOptions
+    given : ReadOptions
         Options of the command.
     ids : sequence of str
         Columns to copy.
     """
 
     def __init__(
-        self, data: Sequence[str], model: Model, notes: dict[str, str], given: FileOptions, ids: Sequence[str]
+        self, data: Sequence[str], model: Model, notes: dict[str, str], given: ReadOptions, ids: Sequence[str]
     ) -> None:
         self._data, self._model, self._notes, self._given, self._ids = data, model, notes, given, ids
-        self._file = given.like_training_data(notes)
+        self._file = like_training_data(given, notes)
         self.name = named(data)
         self._source: FileInput | None = None
         if not (len(data) == 1 and is_dataset(data[0])):
-            self._source = file_input(data, self._file, **features_of_model(model))
+            self._source = file_input(data, for_model(self._file, model))
         self._bytes_read = 0
 
     @property
@@ -208,8 +208,8 @@ class PredictionRows:
         elif is_small(source):
             path = source.found[0].path
             labelled = self._given.label is not None
-            how = features_of_model(self._model)
-            rows = load(self._data[0], self._file, require_label=labelled, path=path, **how)
+            how = replace(source.options, require_label=labelled, skip_unlabelled=labelled)
+            rows = load(self._data[0], how, path=path)
             self._check_ids(rows)
             yield rows, self._whole_ids(path, rows)
         else:
@@ -278,7 +278,7 @@ class PredictOptions:
     ids: list[str]
     #: None writes probabilities if the model has them.
     proba: bool | None
-    file: FileOptions
+    file: ReadOptions
     json: bool
 
 

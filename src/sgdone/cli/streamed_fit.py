@@ -12,7 +12,7 @@ from sgdone.cli.errors import table_errors_named
 from sgdone.cli.fit_arguments import TRAINED, FitArguments, notes_of, opened_test_rows, save_model
 from sgdone.cli.fit_outcome import FitOutcome
 from sgdone.cli.held_out import HeldOutInput
-from sgdone.cli.input_data import OpenedData, features_of_model, for_task
+from sgdone.cli.input_data import OpenedData, for_task
 from sgdone.cli.options import Options
 from sgdone.cli.report import report_of
 from sgdone.cli.scores import BaseRate, Model, score, score_opened
@@ -55,7 +55,7 @@ def fit_streamed(
             scores = score(model, held_out, BaseRate.of(held_out, classification=task != "regression"))
             leaks = None if interrupted else _leaks(model, held_out, task, options.seed, scores)
         elif arguments.test and not interrupted:
-            tested = tested or opened_test_rows(known, arguments, task, features_of_model(model))
+            tested = tested or opened_test_rows(known, arguments, task, model)
             assert tested is not None
             base_rate = BaseRate.of(replace(first, weights=None), classification=task != "regression")
             scores = score_opened(model, tested, task, base_rate)

@@ -134,7 +134,7 @@ class FileParts:
         return replace(self, parts=parts)
 
 
-def file_parts(files: Sequence[InputFile], options: ReadOptions, format: str | None = None) -> FileParts:
+def file_parts(files: Sequence[InputFile], options: ReadOptions) -> FileParts:
     r"""List the parts of files. Only names of columns are read, and of Parquet and Arrow files the index.
 
     Parquet files are divided at their row groups, and Arrow files at their record batches, unless they are compressed
@@ -146,8 +146,6 @@ def file_parts(files: Sequence[InputFile], options: ReadOptions, format: str | N
         From :func:`sgdone.readers.input_files.input_files`. All have one format, and the same columns in any order.
     options : ReadOptions
         How to read them; ``path`` is ignored.
-    format : str, optional
-        By default inferred from the extension or the content of the first file.
 
     Examples
     --------
@@ -164,7 +162,7 @@ def file_parts(files: Sequence[InputFile], options: ReadOptions, format: str | N
     for own in each:
         if not can_be_read_again(own.path):
             raise own.error("is a pipe or device, which several processes cannot read: give regular files")
-    name = same_format(each, format)
+    name = same_format(each)
     reader = readers()[name]
     if reader.layout is None:
         for own in each[1:]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
@@ -14,7 +15,7 @@ from sgdone.machine.memory import MemoryBudget
 from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.matrices.stacking import rows_together
 from sgdone.message_text import RowError, rows_from
-from sgdone.readers.locations import Location, shown
+from sgdone.readers.locations import STANDARD_INPUT, Location, shown
 from sgdone.readers.row_places import Place, joined_places, places_among
 from sgdone.tables.string_cells import arrow_of
 
@@ -120,12 +121,73 @@ class Table:
         )
 
 
+#: Bytes that the buffers of a fit may take.
+MAX_MEMORY = 1_000_000_000
+#: A megabyte is a million bytes to people, and a little more to the buffers.
+_LEAST_MEMORY = 1 << 20
+#: Bits of a hash of features at most.
+_MOST_BITS = 31
+
+
 @final
 @dataclass(frozen=True)
 class ReadOptions:
-    """Parameters of :func:`sgdone.readers.reading.read`."""
+    """How files are read. All readers and the command take these options; defaults and checks are here.
 
-    path: Location
+    Attributes
+    ----------
+    path : Path or RemoteFile
+        The file; of several, the one that is read at present.
+    label : str, optional
+        Name of the label column, or a condition on a column of numbers, such as ``"delay > 15"``, whose labels are True
+        and False. By default the column named label, target, y or class.
+    require_label : bool, default=True
+        Whether to raise an error for a file without labels. If False, ``y`` of a file in which labels are missing is
+        None.
+    skip_unlabelled : bool, default=False
+        Whether rows without a label are skipped, if others have one; ``labelled`` of the table then has the numbers of
+        the others. If False, a missing label raises an error.
+    features : sequence of str, optional
+        The feature columns to read, in this order; others are ignored. By default all but the label. For svmlight,
+        ``feature 7`` is the column of index 7; for Vowpal Wabbit, ``f^age`` is the feature ``age`` of the namespace
+        ``f``.
+    n_features : int, optional
+        Expected number of features. For svmlight, the largest number of features allowed and the number of
+        columns of ``X``.
+    zero_based : bool, default=False
+        Whether the indices of a svmlight file start at 0. This is not inferred, because a training file and
+        its test file must agree.
+    allow_missing : bool, default=False
+        Whether features may be infinite, and those of a svmlight file NaN. If False, such a value raises an error.
+        Missing values in the columns of CSV and Parquet files are always allowed.
+    drop : sequence of str, optional
+        Columns to leave out. Each is a name, or several names with commas between them.
+    weight : str, optional
+        Name of the column with the weights of the rows, which is not a feature. It may be absent from a file that
+        needs no labels.
+    as_strings : collection of str, optional
+        Columns of a CSV file that stay strings, whatever their cells are.
+    separator : str, optional
+        Separator of the cells of a CSV file. By default a comma, tab or semicolon, whichever is in the first line.
+    header : bool, default=True
+        Whether the first line of a CSV file names the columns. If not, they are named x1, x2, …, and their numbers
+        are names too.
+    bits : int, optional
+        For Vowpal Wabbit, features are hashed to 2**bits columns, as Vowpal Wabbit does; for svmlight, columns are
+        taken modulo 2**bits. By default each feature has a column.
+    format : {"arrow", "csv", "jsonl", "parquet", "svmlight", "vw"}, optional
+        By default inferred from the file extension or, failing that, from the first lines.
+    max_memory : int, default=1_000_000_000
+        Bytes that the buffers of a fit may take: rows that need more than a quarter are read in parts.
+    cache : Path, optional
+        Folder for the encoded rows of a fit that reads them several times. By default the user's cache folder.
+    part_of_table : bool, default=False
+        Whether further rows of the same table are elsewhere: a file may have no rows, no labels, and none of the keys.
+    on_bytes : callable, optional
+        Called with the number of bytes of the file (compressed, if it is) read since the last call.
+    """
+
+    path: Location = STANDARD_INPUT
     label: str | None = None
     require_label: bool = True
     skip_unlabelled: bool = False
@@ -138,12 +200,19 @@ class ReadOptions:
     as_strings: Collection[str] = ()
     separator: str | None = None
     header: bool = True
-    #: Features of svmlight and Vowpal Wabbit files are hashed to 2**bits columns; None keeps one column a feature.
     bits: int | None = None
-    #: Whether further rows of the same table are elsewhere: a file may have no rows, no labels, and none of the keys.
+    format: str | None = None
+    max_memory: int = MAX_MEMORY
+    cache: Path | None = None
     part_of_table: bool = False
-    #: Called with the number of bytes of the file (compressed, if it is) read since the last call.
     on_bytes: Callable[[int], None] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.features, str):
+            raise TypeError(f"the columns are given as a string, {self.features!r}: give a list of names")
+        if self.bits is not None and not 1 <= self.bits <= _MOST_BITS:
+            raise ValueError(f"bits must be between 1 and {_MOST_BITS}; got {self.bits}")
+        object.__setattr__(self, "max_memory", checked_memory(self.max_memory))
 
     @property
     def width(self) -> int | None:
@@ -162,6 +231,14 @@ class ReadOptions:
     def error(self, problem: str, *, place: str = "") -> DataError:
         """Build an error that names the file, and the place in it, before the problem."""
         return DataError(f"{shown(self.path)}{', ' if place else ''}{place}: {problem}")
+
+
+def checked_memory(max_memory: Any) -> int:
+    """A number of bytes."""
+    number = isinstance(max_memory, (int, float, np.integer, np.floating)) and not isinstance(max_memory, bool)
+    if not number or not 1_000_000 <= max_memory < float("inf"):
+        raise ValueError(f"max_memory must be a number of bytes, a million or more; got {max_memory!r}")
+    return max(int(max_memory), _LEAST_MEMORY)
 
 
 @contextmanager
