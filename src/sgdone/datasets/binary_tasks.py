@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.datasets.dataset import LabelledRows, Split
+from sgdone.datasets.dataset import Split
+from sgdone.readers.table import Table
 
 
 def choose_classes(split: Split, positive: str, negative: str | None) -> Split:
@@ -15,16 +16,16 @@ def choose_classes(split: Split, positive: str, negative: str | None) -> Split:
     A class is given by its code or its name, in upper or lower case.
     """
     names = split.target_names or []
-    codes = np.unique(split.train.y)
+    codes = np.unique(split.train.labels)
     ours = find_class(positive, codes, names)
     theirs = None if negative is None else find_class(negative, codes, names)
     if ours == theirs:
         raise ValueError(f"{positive!r} and {negative!r} are the same class: give two classes, or 'rest'")
 
-    def relabelled(rows: LabelledRows) -> LabelledRows:
+    def relabelled(rows: Table) -> Table:
         if theirs is not None:
-            rows = rows[(rows.y == codes[ours]) | (rows.y == codes[theirs])]
-        return LabelledRows(rows.X, np.where(rows.y == codes[ours], 1, -1))
+            rows = rows.at((rows.y == codes[ours]) | (rows.y == codes[theirs]))
+        return Table(rows.X, np.where(rows.y == codes[ours], 1, -1))
 
     return replace(
         split,

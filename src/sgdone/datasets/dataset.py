@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.losses.learning_task import Task
+from sgdone.readers.table import Table
 
 
 class DatasetNotFound(LookupError):  # noqa: N818 - a state, not a fault of the program
@@ -18,7 +19,7 @@ class DatasetNotFound(LookupError):  # noqa: N818 - a state, not a fault of the 
 @final
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set, as returned by :func:`sgdone.datasets.load`.
+    """A data set, as returned by :func:`sgdone.datasets.load`: rows with labels, their names, and a description.
 
     Attributes
     ----------
@@ -46,23 +47,15 @@ class Dataset:
 
 @final
 @dataclass(frozen=True, eq=False)
-class LabelledRows:
-    """Features (numbers, or texts to be vectorised later) and labels."""
-
-    X: Any
-    y: Any
-
-    def __getitem__(self, which: Any) -> "LabelledRows":
-        return LabelledRows(self.X[which], self.y[which])
-
-
-@final
-@dataclass(frozen=True, eq=False)
 class Split:
-    """Training and test rows of a data set. ``test`` is None if the papers use all rows."""
+    """Training and test rows, as a recipe reads them: two tables and the names that they share.
 
-    train: LabelledRows
-    test: LabelledRows | None
+    ``X`` of a table is an array of numbers, or of texts to be vectorised later. ``test`` is None if the papers use all
+    rows.
+    """
+
+    train: Table
+    test: Table | None
     feature_names: list[str] | None = None
     target_names: list[str] | None = None
 
@@ -98,12 +91,12 @@ class Recipe:
     files: tuple[str, ...] = ()
     read: Callable[[Path], Split] | None = None
     fetch: Callable[[], Split] | None = None
-    featurize: Callable[[LabelledRows, LabelledRows], tuple[Any, list[str]]] | None = None
+    featurize: Callable[[Table, Table], tuple[Any, list[str]]] | None = None
     choose: Callable[[Split, str, str | None], Split] | None = None
     positive: str | None = None
 
 
-def split_at_random(X: Any, y: NDArray[Any]) -> tuple[LabelledRows, LabelledRows]:
+def split_at_random(X: Any, y: NDArray[Any]) -> tuple[Table, Table]:
     """Split the rows at random: 80% for training and 20% for testing, shuffled with ``default_rng(0)``.
 
     Examples
@@ -114,5 +107,5 @@ def split_at_random(X: Any, y: NDArray[Any]) -> tuple[LabelledRows, LabelledRows
     """
     order = np.random.default_rng(0).permutation(len(y))
     n_test = len(y) // 5
-    rows = LabelledRows(X, y)
-    return rows[order[: len(y) - n_test]], rows[order[len(y) - n_test :]]
+    rows = Table(X, y)
+    return rows.at(order[: len(y) - n_test]), rows.at(order[len(y) - n_test :])

@@ -7,8 +7,9 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from sgdone.datasets.binary_tasks import choose_classes
-from sgdone.datasets.dataset import Dataset, LabelledRows, Recipe, Split
+from sgdone.datasets.dataset import Dataset, Recipe, Split
 from sgdone.datasets.lookup import find, parse, recipes
+from sgdone.readers.table import Table
 
 
 def names() -> list[str]:
@@ -94,7 +95,7 @@ def load(
     )
 
 
-def _rows(split: Split, subset: str, recipe: Recipe) -> LabelledRows:
+def _rows(split: Split, subset: str, recipe: Recipe) -> Table:
     if subset == "train" or (subset == "all" and split.test is None):
         return split.train
     if split.test is None:
@@ -103,7 +104,7 @@ def _rows(split: Split, subset: str, recipe: Recipe) -> LabelledRows:
         return split.test
     together = sparse.vstack if sparse.issparse(split.train.X) else np.concatenate
     X = together([split.train.X, split.test.X])
-    return LabelledRows(X, np.concatenate([split.train.y, split.test.y]))
+    return Table(X, np.concatenate([split.train.y, split.test.y]))
 
 
 def _numbers(X: Any, dtype: DTypeLike) -> Any:

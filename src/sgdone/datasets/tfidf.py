@@ -4,10 +4,10 @@ from typing import Any
 
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from sgdone.datasets.dataset import LabelledRows
+from sgdone.readers.table import Table
 
 
-def tfidf(train: LabelledRows, rows: LabelledRows) -> tuple[Any, list[str]]:
+def tfidf(train: Table, rows: Table) -> tuple[Any, list[str]]:
     """scikit-learn's TF-IDF of ``rows`` with its defaults, fitted on the training texts, and the words."""
     vectorizer = TfidfVectorizer()
     X = vectorizer.fit_transform(train.X)
