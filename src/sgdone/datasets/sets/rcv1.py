@@ -31,7 +31,8 @@ def _choose(split: Split, positive: str, negative: str | None) -> Split:
     topic = find_class(positive, np.arange(len(names)), names)
 
     def relabelled(rows: Table) -> Table:
-        member: Any = rows.y[:, [topic]].toarray().ravel()
+        topics: Any = rows.y  # a sparse matrix with a column for each topic
+        member = topics[:, [topic]].toarray().ravel()
         return Table(rows.X, np.where(member > 0, 1, -1))
 
     test = None if split.test is None else relabelled(split.test)
