@@ -261,7 +261,7 @@ def test_a_small_file_of_many_rows_stops_in_time(tmp_path, monkeypatch, rows):
 
 
 def test_a_header_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("sgdone.readers.formats.csv.records._LONGEST_HEADER", 1000)
+    monkeypatch.setattr("sgdone.readers.formats.csv.cells._LONGEST_HEADER", 1000)
     (tmp_path / "t.csv").write_text("a" * 1001)
     with pytest.raises(DataError, match="line 1: is longer than 0"):
         read(tmp_path / "t.csv")

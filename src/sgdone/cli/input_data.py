@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from sgdone import datasets
 from sgdone.cli.errors import usage
 from sgdone.datasets import DatasetNotFound
-from sgdone.datasets.lookup import parse
+from sgdone.datasets.loading import parse
 from sgdone.fit.open_rows import OpenedInput
 from sgdone.losses.learning_task import Task, task_of
 from sgdone.message_text import counted
 from sgdone.readers.byte_streams import can_be_read_again, is_compressed
+from sgdone.readers.formats.svmlight import names_of, occurring, select
 from sgdone.readers.input_files import InputFile, input_files
 from sgdone.readers.locations import Location
-from sgdone.readers.occurring_columns import names_of, occurring, select
 from sgdone.readers.reading import format_of, read
 from sgdone.readers.row_input import FileInput, all_rows
 from sgdone.readers.table import DataError, ReadOptions, Table, reads_as_number, shortened

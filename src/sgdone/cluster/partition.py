@@ -16,7 +16,7 @@ from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.matrices.stacking import widened
 from sgdone.readers.file_parts import FilePart
-from sgdone.readers.row_places import Place
+from sgdone.readers.locations import Place
 from sgdone.readers.table import DataError, Table, errors_located, shortened
 from sgdone.rows.blocks import rows_of
 from sgdone.rows.cells import refuse_masked

@@ -32,7 +32,7 @@ from sgdone.interfaces.stop_rule import StopRule
 from sgdone.machine import interruption
 from sgdone.machine.background import in_background
 from sgdone.matrices.csr import with_unique_entries
-from sgdone.readers.occurring_columns import occurring
+from sgdone.readers.formats.svmlight import occurring
 from sgdone.readers.row_input import BatchInput, RowInput, all_rows
 from sgdone.readers.table import Table, errors_located, tables_of_rows
 from sgdone.rows.block_cache import BlockCache, cache_folder, check_space

@@ -15,8 +15,7 @@ from sgdone.machine.memory import MemoryBudget
 from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.matrices.stacking import rows_together
 from sgdone.message_text import RowError, rows_from
-from sgdone.readers.locations import STANDARD_INPUT, Location, shown
-from sgdone.readers.row_places import Place, joined_places, places_among
+from sgdone.readers.locations import STANDARD_INPUT, Location, Place, joined_places, places_among, shown
 from sgdone.tables.string_cells import arrow_of
 
 

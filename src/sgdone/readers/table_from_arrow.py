@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sgdone.readers.column_choice import Columns
-from sgdone.readers.locations import shown
-from sgdone.readers.row_places import Place, in_file, numbered, places_among
+from sgdone.readers.locations import Place, in_file, numbered, places_among, shown
 from sgdone.readers.table import DataError, ReadOptions, Table, all_finite, shortened
 from sgdone.tables import arrow_table
 from sgdone.tables.kinds import family_of

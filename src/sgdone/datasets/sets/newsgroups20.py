@@ -7,8 +7,7 @@ from typing import Any, cast
 import numpy as np
 from sklearn.datasets import fetch_20newsgroups
 
-from sgdone.datasets.dataset import Recipe, Split
-from sgdone.datasets.tfidf import tfidf
+from sgdone.datasets.dataset import Recipe, Split, tfidf
 from sgdone.readers.table import Table
 
 _FILES = ("newsgroups20/20news-bydate.tar.xz",)

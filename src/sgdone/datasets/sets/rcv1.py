@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import fetch_rcv1
 
-from sgdone.datasets.binary_tasks import find_class
-from sgdone.datasets.dataset import Recipe, Split
+from sgdone.datasets.dataset import Recipe, Split, find_class
 from sgdone.readers.table import Table
 
 #: LYRL2004: the stories of the first twelve days.
