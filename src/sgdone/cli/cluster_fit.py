@@ -261,7 +261,7 @@ class _Fit:
         return score_opened(model, tested, self._task, _base_rate(self._opened.facts, self._task))
 
     def _report(self, model: Model, rounds: Rounds) -> dict[str, Any]:
-        """As that of rows in memory, but for the gaps, which are not counted."""
+        """Report like that of rows in memory, without numbers of missing values."""
         facts = self._opened.facts
         report = report_of(model, self._train, self._train, self._task)
         columns = report["columns"]
@@ -273,7 +273,7 @@ class _Fit:
         )
         return report | {
             "rows": facts.rows,
-            "columns": None if columns is None else [column | {"gaps": None} for column in columns],
+            "columns": None if columns is None else [column | {"missing": None} for column in columns],
             "streamed": False,
             "cluster": {
                 "dask": self._arguments.dask,

@@ -94,8 +94,8 @@ def diagnose_and_report(options: DiagnoseOptions) -> None:
 def _features(rows: Table) -> tuple[Any, list[str], str, list[dict[str, Any]] | None]:
     """A matrix, the names of its columns; if columns of a table had to be encoded, how, and how each was.
 
-    Numbers and booleans stay as they are, gaps included. A category is encoded without its most frequent level, because
-    with all of them the columns would add up to the intercept.
+    Numbers and booleans stay as they are, missing values included. A category is encoded without its most frequent
+    level, because with all of them the columns would add up to the intercept.
     """
     if not isinstance(rows.X, pa.Table):
         return rows.X, _names(rows), "", None
@@ -136,7 +136,7 @@ def _show(found: Shape, report: dict[str, Any], class_names: list[str] | None) -
     facts = found.facts({label: name for label, name in names.items() if name != str(label)})
     if report["encoding"]:
         about = columns_text(report["columns"])
-        # Gaps of a table are filled: the features have none.
+        # Missing values of a table are replaced: the features have none.
         facts = [("table", report["encoding"]), *about, *(fact for fact in facts if fact != ("missing", "none"))]
     console.show(facts)
     sentences, kinds = found.sentences(), [answer.kind for answer in found.answers.values()]

@@ -81,7 +81,7 @@ def _hashes_of_numbers(first: int, count: int, key: int) -> Hashes:
 @final
 @dataclass
 class Reading:
-    """What was read since `HeldOutInput.tables` was called last."""
+    """Counts and held-out rows since the last call of `HeldOutInput.tables`."""
 
     n_rows: int = 0
     unlabelled: int = 0

@@ -139,7 +139,7 @@ class _Fits:
 
 
 def _announcements(arguments: FitArguments, tested: OpenedData | None, held_out: NDArray[np.bool_]) -> list[str]:
-    """What the scores are of, if they are not of test rows, and that there is no checkpoint."""
+    """Announcements about held-out rows and the checkpoint."""
     n_rows, count = held_out.size, int(held_out.sum())
     found = []
     if arguments.checkpoints.checkpoint is not None:

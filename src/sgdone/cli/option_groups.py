@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # imported when a command is called
 
 
 class Task(StrEnum):
-    """What the labels are; "auto" decides by their values."""
+    """Task by the labels; "auto" decides by their values."""
 
     AUTO = "auto"
     CLASSIFICATION = "classification"
@@ -33,7 +33,7 @@ class Task(StrEnum):
 @final
 @dataclass(frozen=True)
 class FileGroup:
-    """How files are read, as the user wrote it."""
+    """Options of `ReadOptions` and kinds of columns, as the user wrote them."""
 
     label: Annotated[
         str | None,
@@ -131,7 +131,7 @@ class FileGroup:
 @final
 @dataclass(frozen=True)
 class MethodGroup:
-    """What is fitted and how, as the user wrote it."""
+    """Options of the fitting method, as the user wrote them."""
 
     class_weight: Annotated[
         str | None, typer.Option(metavar="WEIGHTS", help="Weights of classes: balanced, or as in no=1,yes=5.")

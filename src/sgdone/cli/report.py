@@ -155,7 +155,7 @@ def scored_fit(model: Model, rows: Table, train: dict[str, Any], report: dict[st
 
 
 def scores_warning(report: dict[str, Any]) -> str:
-    """That the scores are not those of the model; empty if they are, or if there is no difference beyond noise."""
+    """Warning that the scored fit differs from the saved model by more than noise; empty if it does not."""
     scored = report["scored_fit"]
     if scored is None or not scored["differs"]:
         return ""
@@ -169,23 +169,27 @@ def scores_warning(report: dict[str, Any]) -> str:
 
 
 def _columns(model: Model, rows: Table) -> list[dict[str, Any]] | None:
-    """How each column was encoded of a table, and its gaps; None for arrays."""
+    """Encoding of each column of a table, with the number of its missing values; None for arrays."""
     encoder = getattr(model, "encoder_", None)
     return None if encoder is None or not isinstance(rows.X, pa.Table) else columns_of(encoder, rows.X)
 
 
 def columns_of(encoder: TableEncoderCore, table: Any) -> list[dict[str, Any]]:
-    """How each column was encoded of a table, and its gaps."""
+    """Encoding of each column of a table, with the number of its missing values."""
     plans = {} if encoder.is_plain else {plan.encoder.name: plan for plan in encoder.plans_}
     return [
         column._asdict()
-        | {"gaps": _gaps(plans[column.name].read(table.column(column.name)).values) if column.name in plans else 0}
+        | {
+            "missing": _n_missing(plans[column.name].read(table.column(column.name)).values)
+            if column.name in plans
+            else 0
+        }
         for column in encoder.describe_columns()
     ]
 
 
-def _gaps(values: Any) -> int:
-    """Gaps among numbers and dates; those of categories are a level, and those of text nothing."""
+def _n_missing(values: Any) -> int:
+    """Number of missing numbers and dates; missing categories are a level, and missing texts have no words."""
     if isinstance(values, DateValues):
         return int(values.missing.sum())
     return int(np.isnan(values).sum()) if isinstance(values, np.ndarray) else 0
@@ -221,19 +225,19 @@ def show(report: dict[str, Any], verdict: Verdict) -> None:
 
 
 def columns_text(columns: list[dict[str, Any]] | None) -> list[tuple[str, str]]:
-    """Kinds of columns, which are left out, and which have gaps: names and values for a table of two columns."""
+    """Kinds of columns, columns that are left out, and missing values, as lines of a table."""
     if columns is None:
         return []
     kinds = Counter(column["kind"] for column in columns)
     parts = [counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items() if kind != "left out"]
     named = [(console.printable(column["name"], 30), column) for column in columns]
     left_out = [f"{name} ({column['reason']})" for name, column in named if column["kind"] == "left out"]
-    gaps = [f"{name} {column['gaps']:,}" for name, column in named if column["gaps"]]
+    missing = [f"{name} {column['missing']:,}" for name, column in named if column["missing"]]
     lines = [("columns", f"{len(columns):,}: {', '.join(parts)}")]
     if left_out:
         lines.append(("left out", _some(left_out)))
-    if gaps:
-        lines.append(("gaps", f"{_some(gaps)}; filled by the mean and marked"))
+    if missing:
+        lines.append(("missing", f"{_some(missing)}; replaced by the mean, with an indicator"))
     return lines
 
 

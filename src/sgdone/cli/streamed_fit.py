@@ -94,7 +94,7 @@ def _leaks(model: Model, held_out: Table, task: Task, seed: int, scores: dict[st
 
 
 def _report(model: Model, first: Table, rows: HeldOutInput, task: Task) -> dict[str, Any]:
-    """As that of rows in memory, but for the gaps, which are not counted, and the scores of the training rows."""
+    """Report like that of rows in memory, without numbers of missing values and scores of the training rows."""
     reading = rows.reading
     report = report_of(model, first, first, task)
     columns = report["columns"]
@@ -102,14 +102,14 @@ def _report(model: Model, first: Table, rows: HeldOutInput, task: Task) -> dict[
         "rows": reading.n_rows,
         "rows_without_label": reading.unlabelled,
         "fitted_rows": reading.n_rows - reading.n_held_out,
-        "columns": None if columns is None else [column | {"gaps": None} for column in columns],
+        "columns": None if columns is None else [column | {"missing": None} for column in columns],
         "streamed": True,
         "train": None,
     }
 
 
 def _before(arguments: FitArguments, *, one_pass: bool) -> list[str]:
-    """What is said of the passes and the checkpoint."""
+    """Announcements about passes and the checkpoint."""
     found = []
     if one_pass:
         found.append("the rows can be read once only: one pass at most, unless --cache keeps them on a disk")

@@ -187,7 +187,7 @@ def _no_column(name: str, names: list[str], problem: str, options: ReadOptions) 
 @final
 @dataclass(frozen=True)
 class FileSetColumns:
-    """What the columns are for, which the first file decides; others have the same ones, in any order."""
+    """Uses of the columns of several files: the first file decides, and others have the same columns in any order."""
 
     columns: Columns
     names: frozenset[str]

@@ -17,7 +17,7 @@ from sgdone.readers.locations import shown
 from sgdone.readers.reader import readers
 from sgdone.readers.reading import same_format
 from sgdone.readers.table import ReadOptions, Table, concatenated
-from sgdone.tables.string_cells import without_gap_words
+from sgdone.tables.string_cells import without_missing_words
 
 #: Row groups of a file are parts of their own up to this many in all; of more, neighbours are one part.
 MOST_PARTS = 1024
@@ -199,11 +199,11 @@ def _absolute(path: Any) -> Any:
 
 
 def _is_blank(column: Any) -> bool:
-    """Whether all cells of a column of strings are blank or words for gaps: its type is that of other parts."""
+    """Whether a column of strings has blanks and words for missing values only: its type is that of other parts."""
     if not pa.types.is_large_string(column.type):
         return False
-    head = without_gap_words(column.slice(0, 1000))
-    return bool(head.null_count == len(head) and without_gap_words(column).null_count == len(column))
+    head = without_missing_words(column.slice(0, 1000))
+    return bool(head.null_count == len(head) and without_missing_words(column).null_count == len(column))
 
 
 def _empty(options: ReadOptions) -> Table:

@@ -146,7 +146,7 @@ _ROW_BYTES, _ENTRY_BYTES = 64, 10
 
 
 class LineError(Exception):
-    """What is wrong with a line, and its number in its block."""
+    """Problem of a line, and its number in its block."""
 
     def __init__(self, problem: str, line: int) -> None:
         super().__init__(problem)

@@ -218,7 +218,7 @@ class BatchTables:
 
 
 def _with_doubles(table: Any) -> Any:
-    """Numbers as float64: a column of integers may have gaps or fractions in later batches."""
+    """Numbers as float64: a column of integers may have missing values or fractions in later batches."""
     kinds = [
         pa.float64() if pa.types.is_integer(kind) or pa.types.is_floating(kind) else kind for kind in table.schema.types
     ]
@@ -260,7 +260,7 @@ def _of_arrays(batch: tuple[Any, ...], number: int) -> Table:
 
 
 def _matrix(X: Any, number: int) -> Any:
-    """Features in a form that is trained on, all of them finite; gaps are allowed in frames only."""
+    """Features in a form that is trained on, all of them finite; missing values are allowed in frames only."""
     if is_frame(X):
         return _with_doubles(arrow_table(X))
     if isinstance(X, MixedMatrix):

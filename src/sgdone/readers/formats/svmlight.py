@@ -53,7 +53,7 @@ def rewritten(line: bytes, options: ReadOptions, last: int | None) -> bytes:
 
 
 def problems(line: str, options: ReadOptions, last: int | None) -> Iterator[str]:
-    """What is wrong with a line; ``last`` is the largest index allowed."""
+    """Problems of a line; ``last`` is the largest index allowed."""
     label, entries = _tokens(line)
     if label:
         yield from _label_problems(label)

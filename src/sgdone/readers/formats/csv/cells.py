@@ -37,7 +37,7 @@ from sgdone.readers.locations import shown
 from sgdone.readers.table import DataError, ReadOptions, shortened
 from sgdone.readers.text_blocks import BYTE_ORDER_MARK, TextBlock
 from sgdone.tables.cell_values import warn_of_misprints
-from sgdone.tables.string_cells import CELLS_PER_MISPRINT, GAP_WORDS, Misprints, numbers_and_misprints
+from sgdone.tables.string_cells import CELLS_PER_MISPRINT, MISSING_WORDS, Misprints, numbers_and_misprints
 
 #: The first column has no name if a table was written with its index: pandas names it so when it reads the file.
 _FIRST_NAME = "Unnamed: 0"
@@ -51,7 +51,7 @@ Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 @final
 @dataclass(frozen=True)
 class FirstRecord:
-    """What the beginning of a file says: its separator, the names of its columns, and where the rows begin.
+    """Beginning of a file: its separator, the names of its columns, and where the rows begin.
 
     ``options`` are those of the reader, with numbers of columns as names if the file has no header. ``skipped`` are the
     bytes and the lines before the first row.
@@ -89,7 +89,7 @@ def first_record(open_text: Opener, options: ReadOptions) -> FirstRecord:
 
 
 def separator_of(line: bytes, options: ReadOptions) -> str:
-    """What separates cells, by the options or else by the first line."""
+    """Separator of cells, by the options or else by the first line."""
     likely = "\t,;" if format_suffix(options.path) in {".tsv", ".tab"} else ",\t;"
     return options.separator or next((mark for mark in likely if mark.encode() in line), likely[0])
 
@@ -205,9 +205,9 @@ class CellParser:
         self._as_text: set[str] = set()  # columns with cells that Arrow does not read as their type
         self._number_columns = NumberColumns()
         self._failures = 0
-        self._gaps = arrow_csv.ConvertOptions().null_values
+        self._nulls = arrow_csv.ConvertOptions().null_values
         if _TEXT not in types.values():  # among strings these words are values
-            self._gaps = [*self._gaps, *GAP_WORDS]
+            self._nulls = [*self._nulls, *MISSING_WORDS]
 
     def numbers(self, block: TextBlock, record: FirstRecord) -> dict[str, Any]:
         """Columns of numbers of a block that are written plainly; it can be called in several threads."""
@@ -231,7 +231,7 @@ class CellParser:
     def _parsed_by_arrow(self, block: TextBlock, record: FirstRecord, wanted: dict[str, Any]) -> list[Any]:
         types = {name: _TEXT if name in self._as_text else kind for name, kind in wanted.items()}
         try:
-            found = _read(block, record, types, self._gaps)
+            found = _read(block, record, types, self._nulls)
         except pa.ArrowInvalid:
             strings = strings_of(block, record, list(wanted))
             self._as_text |= {name for name, kind in wanted.items() if not _is_plain(strings.column(name), kind)}
@@ -329,13 +329,13 @@ def _label_type(labels: list[Any], columns: Columns) -> Any:
 def strings_of(block: TextBlock, record: FirstRecord, names: Sequence[str], *, nulls: bool = True) -> Any:
     """Columns of a block as strings; a row that cannot be read is an error that names its line."""
     try:
-        gaps = arrow_csv.ConvertOptions().null_values if nulls else []
-        return _read(block, record, dict.fromkeys(names, _TEXT), gaps)
+        words = arrow_csv.ConvertOptions().null_values if nulls else []
+        return _read(block, record, dict.fromkeys(names, _TEXT), words)
     except pa.ArrowInvalid as error:
         raise broken_line(io.BytesIO(block.text), record, names, str(error), block.line) from error
 
 
-def _read(block: TextBlock, record: FirstRecord, types: dict[str, Any], gaps: list[str]) -> Any:
+def _read(block: TextBlock, record: FirstRecord, types: dict[str, Any], null_values: list[str]) -> Any:
     if not block.text.strip():
         return pa.table({name: pa.array([], kind) for name, kind in types.items()})
     return arrow_csv.read_csv(
@@ -347,7 +347,7 @@ def _read(block: TextBlock, record: FirstRecord, types: dict[str, Any], gaps: li
         convert_options=arrow_csv.ConvertOptions(
             include_columns=list(types),
             column_types=types,
-            null_values=gaps,
+            null_values=null_values,
             true_values=TRUE,
             false_values=FALSE,
             strings_can_be_null=True,
@@ -420,8 +420,8 @@ class NumberColumns:
 
 
 def _column(values: Any, kind: Any) -> Any:
-    gaps = np.isnan(values)
-    mask = gaps if gaps.any() else None
+    missing = np.isnan(values)
+    mask = missing if missing.any() else None
     if kind == pa.int64():
-        values = np.where(gaps, 0.0, values).astype(np.int64)
+        values = np.where(missing, 0.0, values).astype(np.int64)
     return pa.chunked_array([pa.array(values, kind, mask=mask)])
