@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgdone import files
-from sgdone.readers.reading import DataError
+from sgdone.readers.table import DataError
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgdone import TableEncoder
-from sgdone.readers.reading import DataError, read
+from sgdone.readers.reading import read
+from sgdone.readers.table import DataError
 
 CSV = "a,b,label\n1,2.5,0\n-3,1e3,1\n"
 SVM = "0 1:1 2:2.5\n1 1:-3 2:1e3\n"

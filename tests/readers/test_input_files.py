@@ -14,8 +14,8 @@ from pyarrow import fs
 from sgdone.readers.byte_streams import opened
 from sgdone.readers.input_files import InputFile, input_files, natural_order, total_bytes
 from sgdone.readers.locations import RemoteFile
-from sgdone.readers.reading import DataError, read, read_parts
-from sgdone.readers.table import ReadOptions
+from sgdone.readers.reading import read, read_parts
+from sgdone.readers.table import DataError, ReadOptions
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ import pytest
 
 from sgdone.readers import table_from_arrow, text_blocks
 from sgdone.readers.input_files import input_files
-from sgdone.readers.reading import DataError, read, read_parts
-from sgdone.readers.table import ReadOptions
+from sgdone.readers.reading import read, read_parts
+from sgdone.readers.table import DataError, ReadOptions
 
 N_ROWS = 101
 FORMATS = ["csv", "tsv", "parquet", "arrow", "arrows", "jsonl"]

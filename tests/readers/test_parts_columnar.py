@@ -9,8 +9,8 @@ import pytest
 from pyarrow import feather
 
 from sgdone.readers.input_files import input_files
-from sgdone.readers.reading import DataError, read, read_parts
-from sgdone.readers.table import ReadOptions
+from sgdone.readers.reading import read, read_parts
+from sgdone.readers.table import DataError, ReadOptions
 
 
 def write(path, table):

@@ -16,7 +16,7 @@ from sgdone.cli.errors import table_errors_named, usage
 from sgdone.cli.fit_arguments import FitArguments, notes_of, opened_test_rows, save_model, task_of_labels, with_names
 from sgdone.cli.fit_outcome import FitOutcome
 from sgdone.cli.held_out import FEWEST_ROWS, held_out_key, held_out_share
-from sgdone.cli.input_data import OpenedData, as_classes, check_bits, file_input, named
+from sgdone.cli.input_data import OpenedData, check_bits, file_input, named
 from sgdone.cli.options import Options
 from sgdone.cli.report import report_of
 from sgdone.cli.scores import BaseRate, Model, score, score_opened
@@ -39,6 +39,7 @@ from sgdone.losses.learning_task import Task
 from sgdone.readers.file_parts import FilePart, FileParts, file_parts
 from sgdone.readers.reading import format_of
 from sgdone.readers.table import Table
+from sgdone.rows.labels import as_classes
 from sgdone.tables.kinds import Kind
 
 #: Most columns of svmlight files: each is a coefficient, and several vectors of them are sent and kept.

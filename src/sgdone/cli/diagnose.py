@@ -13,14 +13,15 @@ from sgdone import __version__
 from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import complain, table_errors_named, usage
-from sgdone.cli.input_data import as_classes, named, open_data, task_of
+from sgdone.cli.input_data import named, open_data
 from sgdone.cli.output_files import check_plot, save_plot
 from sgdone.cli.report import columns_of, columns_text
 from sgdone.diagnose import Check, Separation, Shape, shape
 from sgdone.diagnose.shape import NO_PROBLEMS
-from sgdone.losses.learning_task import Task
+from sgdone.losses.learning_task import Task, task_of
 from sgdone.message_text import counted, shown_label
 from sgdone.readers.table import ReadOptions, Table
+from sgdone.rows.labels import as_classes
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.cell_values import as_floats
 from sgdone.tables.string_cells import numpy_of

@@ -17,7 +17,7 @@ from sgdone.cli.errors import usage
 from sgdone.datasets import DatasetNotFound
 from sgdone.datasets.loading import parse
 from sgdone.fit.open_rows import OpenedInput
-from sgdone.losses.learning_task import Task, task_of
+from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted
 from sgdone.readers.byte_streams import can_be_read_again, is_compressed
 from sgdone.readers.formats.svmlight import names_of, occurring, select
@@ -29,16 +29,6 @@ from sgdone.readers.table import DataError, ReadOptions, Table, reads_as_number,
 from sgdone.rows.labels import as_classes
 
 _WILDCARD = re.compile(r"[*?\[]")
-
-__all__ = [
-    "as_classes",
-    "for_model",
-    "for_task",
-    "is_dataset",
-    "load",
-    "load_test_part",
-    "task_of",
-]
 
 
 def is_dataset(data: str) -> bool:

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.cli.errors import table_errors_named
-from sgdone.cli.input_data import OpenedData, as_classes, for_task
+from sgdone.cli.input_data import OpenedData, for_task
 from sgdone.estimators.classification import Classification, log_probabilities
 from sgdone.estimators.estimator_cores import EstimatorCore
 from sgdone.fit.options import as_loss
 from sgdone.losses.learning_task import Task
 from sgdone.readers.table import Table
+from sgdone.rows.labels import as_classes
 
 
 def average_ranks(values: NDArray[Any]) -> NDArray[np.float64]:

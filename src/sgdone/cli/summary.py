@@ -11,7 +11,7 @@ import sgdone
 from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import as_options, complain, table_errors_named, usage
-from sgdone.cli.input_data import as_classes, for_model, for_task, is_dataset, like_training_data, load
+from sgdone.cli.input_data import for_model, for_task, is_dataset, like_training_data, load
 from sgdone.cli.output_files import check_plot, save_plot
 from sgdone.estimators.classification import Classification
 from sgdone.inference import Summary
@@ -20,6 +20,7 @@ from sgdone.inference.summary import INTERCEPT
 from sgdone.message_text import did_you_mean
 from sgdone.model_file import load_core, read_header
 from sgdone.readers.table import ReadOptions, Table, listed
+from sgdone.rows.labels import as_classes
 
 
 @final

@@ -10,9 +10,7 @@ from sgdone.readers.formats.json_lines import ONE_OBJECT_A_LINE
 from sgdone.readers.input_files import Given, InputFile, location
 from sgdone.readers.locations import Location, shown
 from sgdone.readers.reader import readers
-from sgdone.readers.table import DataError, ReadOptions, Table, reads_as_number
-
-__all__ = ["DataError", "Table", "format_of", "read", "read_as_written", "read_parts", "written_parts"]
+from sgdone.readers.table import ReadOptions, Table, reads_as_number
 
 #: Bytes in which the format is looked for.
 _HEAD = 2**16
