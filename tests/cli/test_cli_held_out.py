@@ -175,6 +175,16 @@ def test_rows_whose_number_is_not_known(rng, tmp_path, monkeypatch):
     assert fitted == 60_000 - rows.reading.n_held_out < 60_000 - expected.sum()
 
 
+def test_rows_that_are_fitted_keep_their_places(rng, tmp_path):
+    path = write_csv(tmp_path / "t.csv", {"a": rng.standard_normal(60_000), "y": rng.standard_normal(60_000)})
+    opened = open_data([str(path)], ReadOptions(skip_unlabelled=True, max_memory=10**6))
+    table = next(HeldOutInput(opened.others, "t", "regression", 0).tables())
+    lines = path.read_text().splitlines()
+    for row in (0, 100, table.n_rows - 1):
+        line = int(table.place(row).rpartition(" ")[2].replace(",", ""))
+        assert float(lines[line - 1].split(",")[0]) == table.X.column("a")[row].as_py()
+
+
 def test_confusion_of_few_classes_only(sgdone, rng, tmp_path):
     n = 240
     columns = {"a": rng.standard_normal(n), "b": rng.standard_normal(n)}
