@@ -105,12 +105,9 @@ class Table:
             numbers: Any = range(self.n_rows)[rows]
             X = self.X.slice(numbers.start, len(numbers)) if isinstance(self.X, pa.Table) else self.X[rows]
         else:
-            is_mask = rows.dtype == np.bool_
-            numbers = np.flatnonzero(rows) if is_mask else rows
-            if isinstance(self.X, pa.Table):
-                X = self.X.filter(pa.array(rows)) if is_mask else self.X.take(arrow_of(rows))
-            else:
-                X = self.X[numbers]
+            numbers = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+            # `pa.array` of NumPy values would import pandas.
+            X = self.X.take(arrow_of(numbers)) if isinstance(self.X, pa.Table) else self.X[numbers]
         return replace(
             self,
             X=X,
