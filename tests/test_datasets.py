@@ -13,7 +13,7 @@ from scipy import sparse
 
 from sgdone import datasets
 from sgdone.datasets.dataset import split_at_random
-from sgdone.datasets.lookup import find, recipes
+from sgdone.datasets.loading import find, recipes
 from sgdone.datasets.sets import newsgroups20
 
 BUNDLED = ["breast-cancer", "diabetes", "digits", "iris", "wine"]

@@ -11,8 +11,8 @@ from sgdone import LinearClassifier, load
 from sgdone.cli import memory_fit
 from sgdone.cli.held_out import HeldOutInput, held_out_rows
 from sgdone.cli.input_data import open_data
-from sgdone.cli.options import FileOptions
 from sgdone.fit.loaded_rows import LoadedRows
+from sgdone.readers.table import ReadOptions
 
 
 @pytest.fixture
@@ -164,7 +164,7 @@ def test_rows_whose_number_is_not_known(rng, tmp_path, monkeypatch):
     """The share falls as rows are read; in the end those are scored that are held out if the number is known."""
     monkeypatch.setattr("sgdone.cli.held_out._MOST", 100)
     path = write_csv(tmp_path / "t.csv", {"a": rng.standard_normal(60_000), "y": rng.standard_normal(60_000)})
-    opened = open_data([str(path)], FileOptions(max_memory=10**6), n_features=None)
+    opened = open_data([str(path)], ReadOptions(skip_unlabelled=True, max_memory=10**6))
     assert opened.others is not None
     rows = HeldOutInput(opened.others, "t", "regression", 0)
     fitted = sum(table.X.shape[0] for table in rows.tables())
@@ -174,6 +174,16 @@ def test_rows_whose_number_is_not_known(rng, tmp_path, monkeypatch):
     assert 50 < expected.sum() < 150
     np.testing.assert_array_equal(np.sort(held_out.labels), np.sort(X[expected, 1]))
     assert fitted == 60_000 - rows.reading.n_held_out < 60_000 - expected.sum()
+
+
+def test_rows_that_are_fitted_keep_their_places(rng, tmp_path):
+    path = write_csv(tmp_path / "t.csv", {"a": rng.standard_normal(60_000), "y": rng.standard_normal(60_000)})
+    opened = open_data([str(path)], ReadOptions(skip_unlabelled=True, max_memory=10**6))
+    table = next(HeldOutInput(opened.others, "t", "regression", 0).tables())
+    lines = path.read_text().splitlines()
+    for row in (0, 100, table.n_rows - 1):
+        line = int(table.place(row).rpartition(" ")[2].replace(",", ""))
+        assert float(lines[line - 1].split(",")[0]) == table.X.column("a")[row].as_py()
 
 
 def test_confusion_of_few_classes_only(sgdone, rng, tmp_path):

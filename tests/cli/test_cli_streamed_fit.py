@@ -218,7 +218,7 @@ MESSAGES = {
         "--class-weight balanced needs all rows in memory: allow more with",
     ),
     "bits of a table": (["--bits", "18"], 2, "it hashes features of svmlight and Vowpal Wabbit files"),
-    "too many bits": (["--bits", "40"], 2, "40 is not between 1 and 31"),
+    "too many bits": (["--bits", "40"], 2, "bits must be between 1 and 31; got 40"),
     "no memory": (["--max-memory", "1kB"], 2, "a million or more"),
     "no size": (["--max-memory", "much"], 2, "'much' is not a size such as 500MB, 2GB or 2000000000"),
     "the model is an input": (["--model", "{folder}/day-1.csv"], 2, "is read by this command: give another file"),

@@ -16,8 +16,8 @@ from full_disk import files_of_at_most
 from sgdone import LinearClassifier
 from sgdone.machine.memory import NotEnoughMemoryError
 from sgdone.readers import table_from_arrow
-from sgdone.readers.reading import DataError
 from sgdone.readers.row_input import FileInput
+from sgdone.readers.table import DataError
 from sgdone.rows import block_cache
 from sgdone.stopping import MaxPasses
 from tiers import fast_first, slow

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgdone.readers.column_choice import Columns
-from sgdone.readers.formats.csv.cells import CellParser, NumberColumns, decide_types
-from sgdone.readers.formats.csv.records import FirstRecord
+from sgdone.readers.formats.csv.cells import CellParser, FirstRecord, NumberColumns, decide_types
 from sgdone.readers.table import DataError, ReadOptions
 from sgdone.readers.text_blocks import TextBlock
 from tiers import examples

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgdone import files
-from sgdone.readers.reading import DataError
+from sgdone.readers.table import DataError
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_a_file_that_changes_is_an_error_before_and_after_reading(folder, change
 
 
 def test_arguments(folder):
-    with pytest.raises(TypeError, match="columns='a' is a string: give a list of names"):
+    with pytest.raises(TypeError, match="given as a string, 'a': give a list of names"):
         files(folder, columns="a")
     with pytest.raises(ValueError, match="max_memory must be a number of bytes"):
         files(folder, max_memory=5)

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgdone import TableEncoder
-from sgdone.readers.reading import DataError, read
+from sgdone.readers.reading import read
+from sgdone.readers.table import DataError
 
 CSV = "a,b,label\n1,2.5,0\n-3,1e3,1\n"
 SVM = "0 1:1 2:2.5\n1 1:-3 2:1e3\n"
@@ -98,7 +99,7 @@ def test_bars_between_cells_do_not_look_like_vowpal_wabbit(tmp_path):
 def test_bits_must_be_sensible(tmp_path):
     (tmp_path / "t.vw").write_text("1 | a\n")
     assert read(tmp_path / "t.vw", bits=31).X.shape == (1, 2**31)
-    with pytest.raises(ValueError, match="bits=32 must be between 1 and 31"):
+    with pytest.raises(ValueError, match="bits must be between 1 and 31; got 32"):
         read(tmp_path / "t.vw", bits=32)
 
 
@@ -206,7 +207,7 @@ def test_an_error_is_a_value_error_and_names_the_file(tmp_path):
 
 def test_features_must_be_several_names(tmp_path):
     (tmp_path / "t.csv").write_text(CSV)
-    with pytest.raises(TypeError, match="features='a' is a string: give a list"):
+    with pytest.raises(TypeError, match="given as a string, 'a': give a list of names"):
         read(tmp_path / "t.csv", features="a")
 
 

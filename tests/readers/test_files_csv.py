@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from sgdone.machine import memory
-from sgdone.readers.reading import DataError, read
+from sgdone.readers.reading import read
+from sgdone.readers.table import DataError
 
 
 @pytest.fixture
@@ -261,7 +262,7 @@ def test_a_small_file_of_many_rows_stops_in_time(tmp_path, monkeypatch, rows):
 
 
 def test_a_header_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("sgdone.readers.formats.csv.records._LONGEST_HEADER", 1000)
+    monkeypatch.setattr("sgdone.readers.formats.csv.cells._LONGEST_HEADER", 1000)
     (tmp_path / "t.csv").write_text("a" * 1001)
     with pytest.raises(DataError, match="line 1: is longer than 0"):
         read(tmp_path / "t.csv")

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgdone.machine import memory
-from sgdone.readers.reading import DataError, read
+from sgdone.readers.reading import read
+from sgdone.readers.table import DataError
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from sgdone.machine import memory
-from sgdone.readers.reading import DataError, read
+from sgdone.readers.reading import read
+from sgdone.readers.table import DataError
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ import pytest
 
 from sgdone.readers import table_from_arrow, text_blocks
 from sgdone.readers.input_files import input_files
-from sgdone.readers.reading import DataError, read, read_parts
-from sgdone.readers.table import ReadOptions
+from sgdone.readers.reading import read, read_parts
+from sgdone.readers.table import DataError, ReadOptions
 
 N_ROWS = 101
 FORMATS = ["csv", "tsv", "parquet", "arrow", "arrows", "jsonl"]
@@ -76,7 +76,7 @@ def write(folder, table, form, n_files=1, compression=""):
 
 def parts(given, form=None, **options):
     files = input_files(given)
-    return list(read_parts(files, ReadOptions(files[0].path, **options), form))
+    return list(read_parts(files, ReadOptions(files[0].path, format=form, **options)))
 
 
 def assert_same(tables, whole):
@@ -111,7 +111,7 @@ def test_parts_are_the_file(tmp_path, form, n_files):
     tables = parts(write(tmp_path / "set", table, form, n_files), weight="w")
     assert_same(tables, whole)
     assert len(tables) > 8
-    assert {found.path.name for found in tables} == {f"part-{number}.{form}" for number in range(n_files)}
+    assert {Path(found.name).name for found in tables} == {f"part-{number}.{form}" for number in range(n_files)}
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -9,8 +9,8 @@ import pytest
 from pyarrow import feather
 
 from sgdone.readers.input_files import input_files
-from sgdone.readers.reading import DataError, read, read_parts
-from sgdone.readers.table import ReadOptions
+from sgdone.readers.reading import read, read_parts
+from sgdone.readers.table import DataError, ReadOptions
 
 
 def write(path, table):
@@ -108,7 +108,7 @@ def test_memory_that_runs_out_is_not_the_files_fault(tmp_path, monkeypatch):
 def test_parquet_from_a_pipe(tmp_path):
     os.mkfifo(tmp_path / "t.parquet")
     with pytest.raises(DataError, match="Parquet cannot be read from a pipe"):
-        next(read_parts(input_files(tmp_path / "t.parquet"), ReadOptions(tmp_path), "parquet"))
+        next(read_parts(input_files(tmp_path / "t.parquet"), ReadOptions(tmp_path, format="parquet")))
 
 
 @pytest.mark.parametrize("cut", [3, 20, 9000, 12000])

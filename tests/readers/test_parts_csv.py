@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from sgdone.readers import text_blocks
 from sgdone.readers.input_files import input_files
-from sgdone.readers.reading import DataError, read, read_parts
-from sgdone.readers.table import ReadOptions
+from sgdone.readers.reading import read, read_parts
+from sgdone.readers.table import DataError, ReadOptions
 from sgdone.readers.text_blocks import whole_rows
 
 HEAD_ROWS = 100

@@ -8,8 +8,8 @@ import pytest
 from sgdone.readers import text_blocks
 from sgdone.readers.formats import json_lines
 from sgdone.readers.input_files import input_files
-from sgdone.readers.reading import DataError, read, read_parts
-from sgdone.readers.table import ReadOptions
+from sgdone.readers.reading import read, read_parts
+from sgdone.readers.table import DataError, ReadOptions
 
 
 @pytest.fixture(autouse=True)

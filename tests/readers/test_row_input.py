@@ -8,7 +8,8 @@ from scipy import sparse
 
 from sgdone import batches
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.readers.row_input import all_rows, checked_memory, read_head
+from sgdone.readers.row_input import all_rows, read_head
+from sgdone.readers.table import checked_memory
 
 
 def tables(rows, **options):

@@ -15,8 +15,8 @@ from sgdone import LinearClassifier, LinearRegressor, files
 from sgdone.message_text import RowError
 from sgdone.readers import row_input
 from sgdone.readers.input_files import input_files
-from sgdone.readers.reading import DataError, read_parts
-from sgdone.readers.table import ReadOptions
+from sgdone.readers.reading import read_parts
+from sgdone.readers.table import DataError, ReadOptions
 from sgdone.readers.text_blocks import TextBlock, row_lines
 
 #: The first of two bad cells is in the fifth row, after a blank line and a cell with a line break.

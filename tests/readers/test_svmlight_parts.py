@@ -13,8 +13,8 @@ from sklearn.datasets import load_svmlight_file
 
 from sgdone.readers import numeric_lines
 from sgdone.readers.formats.svmlight import read_svmlight_parts
-from sgdone.readers.reading import DataError, read
-from sgdone.readers.table import ReadOptions
+from sgdone.readers.reading import read
+from sgdone.readers.table import DataError, ReadOptions
 from tiers import slow
 
 BLANKS = [" ", " ", " ", "  ", "\t", " \t ", "\v", "\f"]

@@ -23,7 +23,7 @@ from sgdone.readers import numeric_lines
 from sgdone.rows.blocks import ColumnNumbers
 from sgdone.matrices.csr import with_unique_entries
 from sgdone.readers.formats.csv.cells import NumberColumns
-from sgdone.readers.formats.csv.records import FirstRecord
+from sgdone.readers.formats.csv.cells import FirstRecord
 from sgdone.readers.text_blocks import TextBlock
 from sgdone.readers.formats.svmlight import read_svmlight_parts
 from sgdone.readers.formats.vw import read_vw_parts

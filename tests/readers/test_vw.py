@@ -12,8 +12,8 @@ from sklearn.utils import murmurhash3_32
 from sgdone.readers import numeric_lines
 from sgdone.readers.formats import vw
 from sgdone.readers.formats.vw import read_vw_parts
-from sgdone.readers.reading import DataError, read
-from sgdone.readers.table import ReadOptions
+from sgdone.readers.reading import read
+from sgdone.readers.table import DataError, ReadOptions
 from tiers import slow
 
 #: `vw --audit -b 18 --noconstant` (9.11) on this line printed these columns and values.

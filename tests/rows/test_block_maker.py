@@ -1,7 +1,5 @@
 """From tables to blocks: sizes that depend on the rows alone, and encoded rows."""
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -15,7 +13,7 @@ from sgdone.tables import TableEncoder
 
 
 def table(X, y=None):
-    return Table(X, np.zeros(X.shape[0]) if y is None else y, None, None, Path("rows"))
+    return Table(X, np.zeros(X.shape[0]) if y is None else y)
 
 
 def signs(part, first):

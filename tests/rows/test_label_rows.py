@@ -6,7 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sgdone.readers.column_choice import LabelCondition
-from sgdone.readers.reading import DataError, read
+from sgdone.readers.reading import read
+from sgdone.readers.table import DataError
 
 TABLE = pa.table({"x": [1.0, 2.0, 3.0, 4.0], "w": [1.0, 2.0, 3.0, 4.0], "delay": [20.0, None, 15.0, -3.0]})
 

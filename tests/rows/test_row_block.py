@@ -1,7 +1,6 @@
 """Blocks of rows: joined, widened, and cut by the number of the row."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,7 @@ from tiers import examples
 
 
 def table(X, y=None, weights=None, unlabelled=0):
-    return Table(X, y, None, None, Path("rows"), weights=weights, unlabelled=unlabelled)
+    return Table(X, y, weights=weights, unlabelled=unlabelled)
 
 
 def dense(X):

@@ -157,8 +157,7 @@ def fit(
         from sgdone.cli.fit import fit_and_report
         from sgdone.cli.fit_arguments import FitArguments
 
-        files = file.parsed()
-        options = method.parsed(files)
+        files, options = file.parsed(), method.parsed(file.kinds())
     held_out = not no_holdout
     arguments = FitArguments(
         data, test or [], files, options, checkpoints, held_out, model, json, quiet, context.obj, dask

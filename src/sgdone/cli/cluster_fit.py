@@ -16,7 +16,7 @@ from sgdone.cli.errors import table_errors_named, usage
 from sgdone.cli.fit_arguments import FitArguments, notes_of, opened_test_rows, save_model, task_of_labels, with_names
 from sgdone.cli.fit_outcome import FitOutcome
 from sgdone.cli.held_out import FEWEST_ROWS, held_out_key, held_out_share
-from sgdone.cli.input_data import InputData, OpenedData, as_classes, features_of_model, file_input, named
+from sgdone.cli.input_data import OpenedData, check_bits, file_input, named
 from sgdone.cli.options import Options
 from sgdone.cli.report import report_of
 from sgdone.cli.scores import BaseRate, score, score_opened
@@ -39,6 +39,8 @@ from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 from sgdone.readers.file_parts import FilePart, FileParts, file_parts
 from sgdone.readers.reading import format_of
+from sgdone.readers.table import Table
+from sgdone.rows.labels import as_classes
 from sgdone.tables.kinds import Kind
 
 #: Most columns of svmlight files: each is a coefficient, and several vectors of them are sent and kept.
@@ -52,13 +54,12 @@ EngineOf = Callable[[Sequence[FilePart]], Engine]
 
 def listed_parts(arguments: FitArguments) -> FileParts:
     """The parts of the files that DATA names; raise for columns and options that do not fit."""
-    source = file_input(arguments.data, arguments.file, n_features=arguments.file.n_features)
+    source = file_input(arguments.data, arguments.file)
     if arguments.test:
         format_of(file_input(arguments.test, arguments.file).options)  # an error for a file that cannot be opened
     parts = file_parts(source.found, source.options)
+    check_bits(arguments.file, is_table=parts.columns is not None)
     with usage("--bits"):
-        if arguments.file.bits is not None and parts.columns is not None:
-            raise ValueError("it hashes features of svmlight and Vowpal Wabbit files, and these are tables: remove it")
         if arguments.file.bits is None and parts.format == "vw":
             raise ValueError(
                 "with --dask the names of Vowpal Wabbit files must be hashed, so that all workers have the same "
@@ -67,16 +68,14 @@ def listed_parts(arguments: FitArguments) -> FileParts:
     return parts
 
 
-def no_rows(arguments: FitArguments, parts: FileParts) -> InputData:
+def no_rows(arguments: FitArguments, parts: FileParts) -> Table:
     """The columns of the files, without rows."""
     columns, name = parts.columns, named(arguments.data)
     if columns is None:
-        return InputData(name, sparse.csr_array((0, 1)), None, None, zero_based=arguments.file.zero_based)
+        return Table(sparse.csr_array((0, 1)), None, name=name, zero_based=arguments.file.zero_based)
     X = pa.table({name: pa.nulls(0) for name in columns.features})
     weights = None if columns.weight is None else np.empty(0)
-    return InputData(
-        name, X, None, columns.features, columns.label_name, weights=weights, dropped=tuple(columns.dropped)
-    )
+    return Table(X, None, columns.features, columns.label_name, name=name, weights=weights, dropped=columns.dropped)
 
 
 @final
@@ -207,7 +206,7 @@ class _Fit:
     """A fit, and what is said of it."""
 
     def __init__(
-        self, arguments: FitArguments, options: Options, task: Task, opened: OpenedPartitions, columns: InputData
+        self, arguments: FitArguments, options: Options, task: Task, opened: OpenedPartitions, columns: Table
     ) -> None:
         self._arguments, self._options, self._task, self._opened = arguments, options, task, opened
         facts = opened.facts
@@ -258,12 +257,12 @@ class _Fit:
 
     def _test_scores(self, model: FittedModel) -> dict[str, Any] | None:
         """Scores of the test rows, which are read in this process."""
-        tested = opened_test_rows(OpenedData(self._train), self._arguments, self._task, features_of_model(model))
+        tested = opened_test_rows(OpenedData(self._train), self._arguments, self._task, model)
         assert tested is not None
         return score_opened(model, tested, self._task, _base_rate(self._opened.facts, self._task))
 
     def _report(self, model: FittedModel, rounds: Rounds) -> dict[str, Any]:
-        """As that of rows in memory, but for the gaps, which are not counted."""
+        """Report like that of rows in memory, without numbers of missing values."""
         facts = self._opened.facts
         report = report_of(model, self._train, self._train, self._task)
         columns = report["columns"]
@@ -275,7 +274,7 @@ class _Fit:
         )
         return report | {
             "rows": facts.rows,
-            "columns": None if columns is None else [column | {"gaps": None} for column in columns],
+            "columns": None if columns is None else [column | {"missing": None} for column in columns],
             "streamed": False,
             "cluster": {
                 "dask": self._arguments.dask,
@@ -292,7 +291,7 @@ def _scored(model: FittedModel, rounds: Rounds, task: Task) -> dict[str, Any] | 
     found = held_out_rows(rounds, model.coef_, model.intercept_)
     if found is None:
         return None
-    rows = InputData("", np.empty((found.labels.size, 0)), found.labels, None, weights=found.weights)
+    rows = Table(np.empty((found.labels.size, 0)), found.labels, weights=found.weights)
     if task == "regression":
         rows = replace(rows, y=found.labels.astype(np.float64))
     outputs = found.scores.ravel() if found.scores.shape[1] == 1 else found.scores

@@ -1,7 +1,7 @@
 """``sgdone diagnose``."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, final
 
@@ -13,14 +13,15 @@ from sgdone import __version__
 from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import complain, table_errors_named, usage
-from sgdone.cli.input_data import InputData, as_classes, named, open_data, task_of
-from sgdone.cli.options import FileOptions
+from sgdone.cli.input_data import named, open_data
 from sgdone.cli.output_files import check_plot, save_plot
 from sgdone.cli.report import columns_of, columns_text
 from sgdone.diagnose import Check, Separation, Shape, shape
 from sgdone.diagnose.shape import NO_PROBLEMS
-from sgdone.losses.learning_task import Task
+from sgdone.losses.learning_task import Task, task_of
 from sgdone.message_text import counted, shown_label
+from sgdone.readers.table import ReadOptions, Table
+from sgdone.rows.labels import as_classes
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.cell_values import as_floats
 from sgdone.tables.string_cells import numpy_of
@@ -35,7 +36,7 @@ class DiagnoseOptions:
     """Options of ``sgdone diagnose``."""
 
     data: list[str]
-    file: FileOptions
+    file: ReadOptions
     task: Task | Literal["auto"]
     fit_intercept: bool
     with_separation: bool
@@ -58,7 +59,7 @@ def diagnose_and_report(options: DiagnoseOptions) -> None:
     with ProgressLine() as line:
         name = named(options.data)
         line.now(f"reading {name}")
-        rows = open_data(options.data, options.file, allow_missing=True).first_rows()
+        rows, complete = open_data(options.data, replace(options.file, allow_missing=True)).first_rows()
         task = options.task if options.task != "auto" else rows.task or task_of(rows.labels)
         labels = as_classes(rows.labels) if task == "classification" else rows.labels
         line.now("encoding the columns")
@@ -75,7 +76,7 @@ def diagnose_and_report(options: DiagnoseOptions) -> None:
         )
         line.now("writing the report")
         report = report_of(found, name, rows.class_names)
-        report["all_rows"] = rows.complete
+        report["all_rows"] = complete
         line.now("plotting")
         plots = [] if options.plot is None else _draw(found, options.plot)
     report["plots"] = [str(path) for path in plots]
@@ -84,18 +85,18 @@ def diagnose_and_report(options: DiagnoseOptions) -> None:
     if options.json:
         console.print_json(report)
     else:
-        if not rows.complete:
+        if not complete:
             console.say(f"the first {rows.n_rows:,} rows, which fit into memory; the others are not checked\n")
         _show(found, report, rows.class_names)
     if options.plot is not None and not plots:
         complain("no plot was drawn, because no separation was found", "warning", "yellow")
 
 
-def _features(rows: InputData) -> tuple[Any, list[str], str, list[dict[str, Any]] | None]:
+def _features(rows: Table) -> tuple[Any, list[str], str, list[dict[str, Any]] | None]:
     """A matrix, the names of its columns; if columns of a table had to be encoded, how, and how each was.
 
-    Numbers and booleans stay as they are, gaps included. A category is encoded without its most frequent level, because
-    with all of them the columns would add up to the intercept.
+    Numbers and booleans stay as they are, missing values included. A category is encoded without its most frequent
+    level, because with all of them the columns would add up to the intercept.
     """
     if not isinstance(rows.X, pa.Table):
         return rows.X, _names(rows), "", None
@@ -123,7 +124,7 @@ def _floats(column: Any) -> NDArray[np.floating]:
     return as_floats(column) if not pa.types.is_float32(column.type) else numpy_of(column)
 
 
-def _names(rows: InputData) -> list[str]:
+def _names(rows: Table) -> list[str]:
     """Feature names; without names, features are numbered as in the file."""
     if rows.feature_names is not None:
         return rows.feature_names
@@ -136,7 +137,7 @@ def _show(found: Shape, report: dict[str, Any], class_names: list[str] | None) -
     facts = found.facts({label: name for label, name in names.items() if name != str(label)})
     if report["encoding"]:
         about = columns_text(report["columns"])
-        # Gaps of a table are filled: the features have none.
+        # Missing values of a table are replaced: the features have none.
         facts = [("table", report["encoding"]), *about, *(fact for fact in facts if fact != ("missing", "none"))]
     console.show(facts)
     sentences, kinds = found.sentences(), [answer.kind for answer in found.answers.values()]

@@ -57,7 +57,7 @@ def _fit_here(arguments: FitArguments, line: ProgressLine) -> FitOutcome:
     """Read and train in this process."""
     began = time.perf_counter()
     line.now(f"reading {named(arguments.data)}")
-    opened = open_data(arguments.data, arguments.file, n_features=arguments.file.n_features)
+    opened = open_data(arguments.data, arguments.file)
     options = with_names(arguments.options, opened.rows)
     task = decided_task(arguments, options, opened)
     if opened.others is None:

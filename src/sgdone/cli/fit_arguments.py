@@ -16,9 +16,18 @@ from numpy.typing import NDArray
 
 from sgdone import losses
 from sgdone.cli.errors import usage
-from sgdone.cli.input_data import InputData, OpenedData, for_task, is_dataset, load_test_part, open_data
+from sgdone.cli.input_data import (
+    OpenedData,
+    for_model,
+    for_task,
+    is_dataset,
+    like_rows,
+    load_test_part,
+    open_data,
+    reading_notes,
+)
 from sgdone.cli.option_groups import CheckpointOptions
-from sgdone.cli.options import FileOptions, Options
+from sgdone.cli.options import Options
 from sgdone.cli.output_files import check_not_input
 from sgdone.fit.options import as_rule
 from sgdone.interfaces.objective import Objective
@@ -28,14 +37,13 @@ from sgdone.losses.loss import Loss
 from sgdone.machine import interruption
 from sgdone.message_text import did_you_mean
 from sgdone.newton.exact_phase import can_be_exact
-from sgdone.readers.row_input import MAX_MEMORY
-from sgdone.readers.table import DataError, listed
+from sgdone.readers.table import MAX_MEMORY, DataError, ReadOptions, Table, listed
 from sgdone.stopping import Gain
 
 _ADDRESS = re.compile(r"[a-z]+://\S+")
 
 
-def check_dask(address: str, data: Sequence[str], file: FileOptions, options: Options) -> None:
+def check_dask(address: str, data: Sequence[str], file: ReadOptions, options: Options) -> None:
     """Raise a usage error for an address or data that cannot be used, and for options that have no effect."""
     with usage("--dask"):
         if address != "local" and not _ADDRESS.fullmatch(address):
@@ -95,7 +103,7 @@ class FitArguments:
 
     data: Sequence[str]
     test: Sequence[str]
-    file: FileOptions
+    file: ReadOptions
     options: Options
     checkpoints: CheckpointOptions
     hold_out: bool
@@ -120,7 +128,7 @@ class FitArguments:
             check_not_input(option, path, [*self.data, *self.test])
 
 
-def with_names(options: Options, train: InputData) -> Options:
+def with_names(options: Options, train: Table) -> Options:
     """The options, with the names of the columns in ``--types`` checked; without a header, numbers are names."""
     if not options.types:
         return options
@@ -161,12 +169,10 @@ def task_of_labels(arguments: FitArguments, name: str | None, values: NDArray[An
     return task_of_values(values, n_rows)
 
 
-def opened_test_rows(
-    train: OpenedData, arguments: FitArguments, task: Task, features: dict[str, Any] | None = None
-) -> OpenedData | None:
+def opened_test_rows(train: OpenedData, arguments: FitArguments, task: Task, model: Any = None) -> OpenedData | None:
     """The rows to test on, if there are any; they must have labels of the training rows.
 
-    ``features`` says how to read those of the model; by default they are those of the training rows.
+    They are read with the features of a model, by default with those of the training rows.
     """
     rows = train.rows
     if not arguments.test:
@@ -174,8 +180,8 @@ def opened_test_rows(
         found = load_test_part(name) if len(arguments.data) == 1 and is_dataset(name) else None
         opened = None if found is None else OpenedData(found)
     else:
-        how = replace(arguments.file, label=rows.label_name, drop=(), zero_based=rows.zero_based)
-        opened = open_data(arguments.test, how, subset="test", **(features or _features_of_rows(rows)))
+        how = like_rows(arguments.file, rows)
+        opened = open_data(arguments.test, how if model is None else for_model(how, model), subset="test")
     if opened is None:
         return None
     known = for_task(replace(rows, y=train.first_labels()), task).labels
@@ -186,15 +192,6 @@ def opened_test_rows(
         ours, others = (listed([str(label) for label in np.unique(y)], 5) for y in (known, labels))
         raise DataError(f"{opened.rows.name}: no label is one of the training rows' ({ours}); it has {others}")
     return opened
-
-
-def _features_of_rows(rows: InputData) -> dict[str, Any]:
-    is_table = isinstance(rows.X, pa.Table)
-    return {
-        "features": rows.feature_names,
-        "n_features": rows.X.shape[1],
-        "as_strings": [f.name for f in rows.X.schema if pa.types.is_large_string(f.type)] if is_table else [],
-    }
 
 
 def save_model(model: Any, path: Path | None, notes: dict[str, str]) -> bool:
@@ -208,15 +205,9 @@ def save_model(model: Any, path: Path | None, notes: dict[str, str]) -> bool:
         return bool(interruption.received())
 
 
-def notes_of(train: InputData, task: Task, file: FileOptions) -> dict[str, str]:
-    """What ``predict`` must know to read rows as these were read, and ``inspect`` shows."""
-    notes = {"data": train.name, **replace(file, zero_based=train.zero_based).notes()}
-    if train.label_name is not None:
-        notes["label"] = train.label_name
-    if train.weights is not None and file.weight is not None:
-        notes["weight"] = file.weight
-    if train.dropped:
-        notes["dropped"] = json_format.dumps(train.dropped, ensure_ascii=False)
+def notes_of(train: Table, task: Task, file: ReadOptions) -> dict[str, str]:
+    """Notes in the file of a model: how `predict` reads rows as these were read, and what `inspect` shows."""
+    notes = {"data": train.name, **reading_notes(file, train)}
     if train.class_names is not None and task == "classification":
         notes["class_names"] = json_format.dumps(train.class_names)
     return notes

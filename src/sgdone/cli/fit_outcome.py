@@ -1,4 +1,4 @@
-"""What a fit of the command leaves, in memory or not."""
+"""Result of a fit of the command."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, final

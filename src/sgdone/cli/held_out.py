@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sgdone.cli.input_data import InputData, for_task, of_table
+from sgdone.cli.input_data import for_task
 from sgdone.fit.streamed_rows import OpenedInput
 from sgdone.losses.learning_task import Task
 from sgdone.matrices.row_hash import row_hashes
@@ -81,7 +81,7 @@ def _hashes_of_numbers(first: int, count: int, key: int) -> Hashes:
 @final
 @dataclass
 class Reading:
-    """What was read since `HeldOutInput.tables` was called last."""
+    """Counts and held-out rows since the last call of `HeldOutInput.tables`."""
 
     n_rows: int = 0
     unlabelled: int = 0
@@ -139,25 +139,25 @@ class HeldOutInput(RowInput):
         """The rows that are not held out."""
         reading = self.reading = Reading()
         for table in self._opened.tables():
-            table = replace(table, y=for_task(of_table(self.name, table), self._task).y, labelled=None)
+            table = replace(for_task(table, self._task), name=self.name, labelled=None)
             hashes, chosen = self._chosen(table, reading.n_rows)
-            reading.n_rows += table.X.shape[0]
+            reading.n_rows += table.n_rows
             reading.unlabelled += table.unlabelled
             reading.feature_names = table.feature_names
             if chosen.any():
-                reading.held_out.append((hashes[chosen], _some(table, chosen)))
+                reading.held_out.append((hashes[chosen], table.at(chosen)))
                 reading.n_held_out += int(chosen.sum())
-                table = _some(table, ~chosen)
+                table = table.at(~chosen)
                 if sum(kept.size for kept, _ in reading.held_out) > 2 * _MOST:
                     reading.held_out = self._scored()
-            if table.X.shape[0]:
+            if table.n_rows:
                 yield table
 
-    def held_out_rows(self, n_features: int) -> InputData | None:
+    def held_out_rows(self, n_features: int) -> Table | None:
         """The rows that were held out so far, with the features of the model, which others may have added."""
         if not self.reading.held_out:
             return None
-        rows = of_table(self.name, concatenated([table for _, table in self._scored()]))
+        rows = concatenated([table for _, table in self._scored()])
         if isinstance(rows.X, pa.Table) or rows.X.shape[1] == n_features:
             return rows
         # A fit that was interrupted has fewer features than the rows that were read ahead.
@@ -167,22 +167,13 @@ class HeldOutInput(RowInput):
         """The held-out rows that are scored: those below the share of the rows read so far."""
         limit = np.uint64(min(_SHARE, _MOST / self.reading.n_rows) * 2.0**64)
         kept = ((hashes, table, hashes < limit) for hashes, table in self.reading.held_out)
-        return [
-            (hashes[rows], table if rows.all() else _some(table, rows)) for hashes, table, rows in kept if rows.any()
-        ]
+        return [(hashes[rows], table if rows.all() else table.at(rows)) for hashes, table, rows in kept if rows.any()]
 
     def _chosen(self, table: Table, first: int) -> tuple[Hashes, NDArray[np.bool_]]:
         """Hashes of the rows of a table, and which are held out; ``first`` is the number of its first row."""
-        count = table.X.shape[0]
+        count = table.n_rows
         if not self._holds_out:
             return np.zeros(count, dtype=np.uint64), np.zeros(count, dtype=np.bool_)
         hashes = _hashes_of_numbers(first, count, self._key) if self._by_number else row_hashes(table.X, self._key)
         limits = np.minimum(_SHARE, _MOST / np.arange(first + 1.0, first + count + 1.0))
         return hashes, np.asarray(hashes < (limits * 2.0**64).astype(np.uint64))
-
-
-def _some(table: Table, rows: NDArray[np.bool_]) -> Table:
-    """The rows that are marked."""
-    X = table.X.filter(pa.array(rows)) if isinstance(table.X, pa.Table) else table.X[np.flatnonzero(rows)]
-    weights = None if table.weights is None else table.weights[rows]
-    return replace(table, X=X, y=None if table.y is None else table.y[rows], weights=weights)

@@ -1,8 +1,9 @@
 """The argument DATA: files or the name of a data set, all rows in memory or the first ones and a source of all."""
 
+import json
 import re
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, final
@@ -13,92 +14,22 @@ from numpy.typing import NDArray
 
 from sgdone import datasets
 from sgdone.cli.errors import usage
-from sgdone.cli.options import FileOptions
 from sgdone.datasets import DatasetNotFound
-from sgdone.datasets.lookup import parse
+from sgdone.datasets.loading import parse
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.streamed_rows import OpenedInput
-from sgdone.losses.learning_task import Task, task_of
+from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted
 from sgdone.readers.byte_streams import can_be_read_again, is_compressed
+from sgdone.readers.formats.svmlight import names_of, occurring, select
 from sgdone.readers.input_files import InputFile, input_files
 from sgdone.readers.locations import Location
-from sgdone.readers.occurring_columns import names_of, occurring, select
 from sgdone.readers.reading import format_of, read
 from sgdone.readers.row_input import FileInput, all_rows
-from sgdone.readers.row_places import Place, places_among
 from sgdone.readers.table import DataError, ReadOptions, Table, reads_as_number, shortened
 from sgdone.rows.labels import as_classes
-from sgdone.tables.string_cells import arrow_of
 
 _WILDCARD = re.compile(r"[*?\[]")
-
-__all__ = [
-    "InputData",
-    "as_classes",
-    "features_of_model",
-    "for_task",
-    "is_dataset",
-    "load",
-    "load_like_training_data",
-    "load_test_part",
-    "of_table",
-    "task_of",
-]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class InputData:
-    """Features and labels from a file or a data set."""
-
-    name: str
-    X: Any
-    y: NDArray[Any] | None
-    feature_names: list[str] | None
-    label_name: str | None = None
-    zero_based: bool = False
-    #: For data sets only: the names of the classes, the task, and which rows these are.
-    class_names: list[str] | None = None
-    task: Task | None = None
-    subset: Literal["train", "test"] | None = None
-    #: For files only: the weights of the rows, and the columns that were left out on request.
-    weights: NDArray[np.float64] | None = None
-    dropped: Sequence[str] = ()
-    #: The rows of the file that have a label, if there are others, which were skipped.
-    labelled: NDArray[np.int64] | None = None
-    unlabelled: int = 0
-    #: Maps a row to its place in the files.
-    place: Place | None = None
-    #: False if these are the first rows of a file that does not fit into memory.
-    complete: bool = True
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.X.shape[0])
-
-    @property
-    def weights_of_scores(self) -> NDArray[np.float64] | None:
-        """The weights, unless all are 0."""
-        return self.weights if self.weights is not None and self.weights.any() else None
-
-    def at(self, rows: NDArray[np.int64]) -> "InputData":
-        """Some of the rows."""
-        X = self.X.take(arrow_of(rows)) if isinstance(self.X, pa.Table) else self.X[rows]
-        weights = None if self.weights is None else self.weights[rows]
-        place = None if self.place is None else places_among(self.place, rows)
-        return replace(self, X=X, y=self.labels[rows], weights=weights, place=place)
-
-    def place_of(self, row: int) -> str:
-        """A row in messages: its place in a file, or the name of the data."""
-        return self.name if self.place is None else self.place(row)
-
-    @property
-    def labels(self) -> NDArray[Any]:
-        """The labels, which must be present."""
-        assert self.y is not None
-        return self.y
 
 
 def is_dataset(data: str) -> bool:
@@ -119,94 +50,100 @@ def is_dataset(data: str) -> bool:
 
 
 def load(
-    data: str,
-    options: FileOptions,
-    *,
-    subset: Literal["train", "test"] = "train",
-    require_label: bool = True,
-    features: list[str] | None = None,
-    n_features: int | None = None,
-    as_strings: Collection[str] = (),
-    allow_missing: bool = False,
-    skip_unlabelled: bool = True,
-    path: Location | None = None,
-) -> InputData:
+    data: str, options: ReadOptions, *, subset: Literal["train", "test"] = "train", path: Location | None = None
+) -> Table:
     """Load a file or a data set; raise if it does not have the requested features.
 
-    Rows without a label are skipped where labels are needed. ``path`` is the file, if it has another name than DATA.
+    ``path`` is the file, if it has another name than DATA.
     """
     if path is not None or not is_dataset(data):
-        table = read(
-            data if path is None else path,  # type: ignore[arg-type]  # an address is a path here
-            require_label=require_label,
-            skip_unlabelled=require_label and skip_unlabelled,
-            features=features,
-            n_features=n_features,
-            allow_missing=allow_missing,
-            **options.reading(as_strings),
-        )
-        return of_table(data, table)
+        return replace(read(data if path is None else path, options), name=data)
     found = datasets.load(data, subset=subset)
-    if n_features is not None and found.X.shape[1] != n_features:
-        raise DataError(f"{data}: has {counted(found.X.shape[1], 'feature')}, expected {n_features:,}")
+    width, features = options.n_features, options.features
+    if width is not None and found.X.shape[1] != width:
+        raise DataError(f"{data}: has {counted(found.X.shape[1], 'feature')}, expected {width:,}")
     if features is not None and found.feature_names not in (None, features):
         raise DataError(f"{data}: the features differ from those of the training data")
-    return InputData(
-        data,
+    return Table(
         found.X,
         found.y,
         found.feature_names,
+        name=data,
         class_names=found.target_names,
         task=found.task,
         subset=subset,
     )
 
 
-def of_table(name: str, table: Table) -> InputData:
-    """The rows of a table that was read from files."""
-    return InputData(
-        name,
-        table.X,
-        table.y,
-        table.feature_names,
-        table.label_name,
-        bool(table.zero_based),
-        weights=table.weights,
-        dropped=table.dropped,
-        labelled=table.labelled,
-        unlabelled=table.unlabelled,
-        place=table.place,
+def reading_notes(options: ReadOptions, train: Table) -> dict[str, str]:
+    """Notes in a model file from which `like_training_data` reads further rows as the training rows were read."""
+    notes = {"zero_based": json.dumps(bool(train.zero_based))}
+    if not options.header:
+        notes["header"] = "false"
+    if options.bits is not None:
+        notes["bits"] = str(options.bits)
+    if options.separator is not None:
+        notes["separator"] = options.separator
+    if train.label_name is not None:
+        notes["label"] = train.label_name
+    if train.weights is not None and options.weight is not None:
+        notes["weight"] = options.weight
+    if train.dropped:
+        notes["dropped"] = json.dumps(train.dropped, ensure_ascii=False)
+    return notes
+
+
+def like_training_data(options: ReadOptions, notes: Mapping[str, str]) -> ReadOptions:
+    """The options, completed by the notes of `reading_notes`."""
+    return replace(
+        options,
+        label=options.label or notes.get("label"),
+        weight=notes.get("weight"),
+        separator=options.separator or notes.get("separator"),
+        header=options.header and notes.get("header") != "false",
+        zero_based=notes.get("zero_based") == "true",
+        bits=int(notes["bits"]) if "bits" in notes else None,
     )
 
 
-def load_like_training_data(
-    data: str, model: Any, notes: dict[str, str], options: FileOptions, *, require_label: bool
-) -> InputData:
-    """Load data in the same way as the training data of the model; ``notes`` are those of its file."""
-    return load(data, options.like_training_data(notes), require_label=require_label, **features_of_model(model))
-
-
-def features_of_model(model: FittedModel) -> dict[str, Any]:
-    """Options for reading the features of a model."""
+def for_model(options: ReadOptions, model: FittedModel) -> ReadOptions:
+    """The options, with the features of a model."""
     names, encoder = model.feature_names_in_, model.encoder_
     left_out = {} if encoder is None else encoder.left_out_
     features = None if names is None else [name for name in names.tolist() if name not in left_out]
-    return {
-        "features": features,
-        "n_features": model.n_features_in_ if features is None else len(features),
-        "as_strings": [] if encoder is None else [p.encoder.name for p in encoder.plans_ if p.family == "string"],
-    }
+    strings = [] if encoder is None else [p.encoder.name for p in encoder.plans_ if p.family == "string"]
+    return replace(
+        options,
+        features=features,
+        n_features=model.n_features_in_ if features is None else len(features),
+        as_strings=[*options.as_strings, *strings],
+    )
 
 
-def load_test_part(data: str) -> InputData | None:
+def like_rows(options: ReadOptions, rows: Table) -> ReadOptions:
+    """The options, with the label and the features of rows that were read."""
+    is_table = isinstance(rows.X, pa.Table)
+    strings = [field.name for field in rows.X.schema if pa.types.is_large_string(field.type)] if is_table else []
+    return replace(
+        options,
+        label=rows.label_name,
+        drop=(),
+        zero_based=bool(rows.zero_based),
+        features=rows.feature_names,
+        n_features=rows.X.shape[1],
+        as_strings=[*options.as_strings, *strings],
+    )
+
+
+def load_test_part(data: str) -> Table | None:
     """Test rows of a data set; None if it has none."""
     try:
-        return load(data, FileOptions(), subset="test")
+        return load(data, ReadOptions(), subset="test")
     except ValueError:
         return None
 
 
-def for_task(rows: InputData, task: Task) -> InputData:
+def for_task(rows: Table, task: Task) -> Table:
     """Convert the labels to classes or to numbers."""
     if task == "classification":
         classes = as_classes(rows.labels)
@@ -245,17 +182,17 @@ _MOST_NAMES = 3
 @final
 @dataclass
 class OpenedData:
-    """Rows of DATA.
+    """Rows of DATA: a `Table` of those in memory and, if others do not fit, the source of all.
 
     Parameters
     ----------
-    rows : InputData
+    rows : Table
         All rows, or those of the first part.
     others : OpenedInput or None
         All rows, to be read in parts; None if they are in memory.
     """
 
-    rows: InputData
+    rows: Table
     others: OpenedInput | None = None
 
     def first_labels(self) -> NDArray[Any]:
@@ -264,67 +201,41 @@ class OpenedData:
             return self.rows.labels
         return np.concatenate([table.y for table in self.others.head if table.y is not None])
 
-    def first_rows(self) -> InputData:
-        """All rows, or the first ones that fit into memory."""
+    def first_rows(self) -> tuple[Table, bool]:
+        """All rows, or the first ones that fit into memory; whether these are all."""
         if self.others is None:
-            return self.rows
+            return self.rows, True
         complete = next(self.others.rest, None) is None
-        return replace(of_table(self.rows.name, _narrowed(all_rows(self.others.head))), complete=complete)
+        return replace(_narrowed(all_rows(self.others.head)), name=self.rows.name), complete
 
 
-def open_data(
-    data: Sequence[str],
-    options: FileOptions,
-    *,
-    subset: Literal["train", "test"] = "train",
-    features: list[str] | None = None,
-    n_features: int | None = None,
-    as_strings: Collection[str] = (),
-    allow_missing: bool = False,
-) -> OpenedData:
-    """Open files, or load a data set; rows without a label are skipped."""
-    how: dict[str, Any] = {"features": features, "n_features": n_features, "as_strings": as_strings}
+def open_data(data: Sequence[str], options: ReadOptions, *, subset: Literal["train", "test"] = "train") -> OpenedData:
+    """Open files, or load a data set."""
     if len(data) == 1 and is_dataset(data[0]):
-        return OpenedData(load(data[0], options, subset=subset, **how))
-    source = file_input(data, options, allow_missing=allow_missing, **how)
+        return OpenedData(load(data[0], options, subset=subset))
+    source = file_input(data, options)
     name, single = named(data), source.found[0] if len(source.found) == 1 else None
     if single is not None and is_small(source):
-        return OpenedData(load(data[0], options, path=single.path, allow_missing=allow_missing, **how))
+        return OpenedData(load(data[0], options, path=single.path))
     try:
         opened = OpenedInput.of(source)
     except DataError:
         if single is None or not _may_fit(single, options.max_memory):
             raise
         # Of a file in memory all cells decide the types of its columns, not the first ones.
-        return OpenedData(load(data[0], options, path=single.path, allow_missing=allow_missing, **how))
-    _check_bits(options, opened.head[0])
+        return OpenedData(load(data[0], options, path=single.path))
+    check_bits(options, is_table=isinstance(opened.head[0].X, pa.Table))
     if opened.complete:
-        return OpenedData(of_table(name, _narrowed(all_rows(opened.head))))
-    return OpenedData(of_table(name, opened.head[0]), opened)
+        return OpenedData(replace(_narrowed(all_rows(opened.head)), name=name))
+    return OpenedData(replace(opened.head[0], name=name), opened)
 
 
-def file_input(
-    data: Sequence[str],
-    options: FileOptions,
-    *,
-    features: list[str] | None = None,
-    n_features: int | None = None,
-    as_strings: Collection[str] = (),
-    allow_missing: bool = False,
-) -> FileInput:
+def file_input(data: Sequence[str], options: ReadOptions) -> FileInput:
     """The files that DATA names, to be read in parts."""
     found = input_files(data)
     if any(file.path == Path("-") for file in found[1:]):
         raise DataError("standard input (-) cannot follow other files: give it alone")
-    how = ReadOptions(
-        path=found[0].path,
-        features=features,
-        n_features=n_features,
-        allow_missing=allow_missing,
-        skip_unlabelled=True,
-        **options.reading(as_strings),
-    )
-    return FileInput(found, how, None, options.max_memory, options.cache)
+    return FileInput(found, options)
 
 
 def named(data: Sequence[str]) -> str:
@@ -360,9 +271,10 @@ def _may_fit(file: InputFile, max_memory: int) -> bool:
     return can_be_read_again(file.path) and (file.size or 0) * _IN_MEMORY <= max_memory
 
 
-def _check_bits(options: FileOptions, table: Table) -> None:
+def check_bits(options: ReadOptions, *, is_table: bool) -> None:
+    """Raise a usage error for hashed features of a table."""
     with usage("--bits"):
-        if options.bits is not None and isinstance(table.X, pa.Table):
+        if options.bits is not None and is_table:
             raise ValueError("it hashes features of svmlight and Vowpal Wabbit files, and these are tables: remove it")
 
 

@@ -7,8 +7,8 @@ Each column is judged by itself, on a sample of the rows:
 - more classes: how many rows are guessed right by the level's most frequent class, or by the row whose number is next;
 - regression: the squared correlation of values, or of ranks if it is nearly 1, or R² of the means of the levels.
 
-Shares, means and neighbours come from the other half of the rows, so that levels of a single row predict nothing. A gap
-is a level, or a number below all others. Texts are not judged: predicting from them is the task.
+Shares, means and neighbours come from the other half of the rows, so that levels of a single row predict nothing.
+Missing values are a level, or a number below all others. Texts are not judged: predicting from them is the task.
 
 A column is named if its AUC is 0.999 or more, if it avoids 99.8 % of the errors of guessing the most frequent class, or
 if its R² is 0.998 or more. In a regression a column with an R² of 0.9 or more is also named if the model is exact (R²
@@ -24,10 +24,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sgdone.cli.console import printable
-from sgdone.cli.input_data import InputData
 from sgdone.cli.scores import area_under_roc, average_ranks
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.losses.learning_task import Task
+from sgdone.readers.table import Table
 from sgdone.tables.cell_values import LevelValues
 from sgdone.tables.date_values import DateValues
 from sgdone.tables.string_cells import arrow_of
@@ -61,7 +61,7 @@ class Leak:
     value: float
 
     def sentence(self) -> str:
-        """What was found, and what to do."""
+        """Warning in words: the column, its measure, and advice."""
         column, label = printable(self.column), printable(self.label)
         if self.measure == "R²" and self.value < LEAST_R2:
             what = f"alone explains {self.value:.0%} of {label}, and all columns together explain it exactly"
@@ -75,7 +75,7 @@ class Leak:
         return asdict(self) | {"sentence": self.sentence()}
 
 
-def possible_leaks(model: FittedModel, rows: InputData, task: Task, seed: int, r2: float = 0.0) -> list[Leak]:
+def possible_leaks(model: FittedModel, rows: Table, task: Task, seed: int, r2: float = 0.0) -> list[Leak]:
     """Columns of a table that predict the label almost alone; ``r2`` is that of the whole model."""
     encoder = model.encoder_
     if encoder is None or not isinstance(rows.X, pa.Table) or len(encoder.plans_) < 2:
@@ -130,7 +130,7 @@ class _Judge:
 
     @property
     def measure(self) -> str:
-        """What a value is called."""
+        """Name of the measure."""
         return {0: "R²", 2: "AUC"}.get(self.n_classes, "accuracy")
 
     def threshold(self, r2: float) -> float:
@@ -151,9 +151,9 @@ class _Judge:
         return self._of_numbers(values) if isinstance(values, np.ndarray) else 0.0
 
     def _of_numbers(self, values: Floats) -> float:
-        gaps = np.isnan(values)
-        low, high = (0.0, 0.0) if gaps.all() else (float(np.nanmin(values)), float(np.nanmax(values)))
-        numbers = np.where(gaps, low - (high - low) - 1.0, values)
+        missing = np.isnan(values)
+        low, high = (0.0, 0.0) if missing.all() else (float(np.nanmin(values)), float(np.nanmax(values)))
+        numbers = np.where(missing, low - (high - low) - 1.0, values)
         distinct, codes = np.unique(numbers, return_inverse=True)
         of_levels = self._of_levels(codes) if distinct.size <= FEW_VALUES else 0.0
         if self.n_classes > 2:

@@ -12,7 +12,7 @@ from sgdone.cli.errors import table_errors_named
 from sgdone.cli.fit_arguments import TRAINED, FitArguments, notes_of, save_model
 from sgdone.cli.fit_outcome import FitOutcome
 from sgdone.cli.held_out import FEWEST_ROWS, held_out_rows
-from sgdone.cli.input_data import InputData, OpenedData
+from sgdone.cli.input_data import OpenedData
 from sgdone.cli.options import Options
 from sgdone.cli.report import report_of, scored_fit
 from sgdone.cli.scores import BaseRate, score, score_opened
@@ -21,6 +21,7 @@ from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.loaded_rows import LoadedRows
 from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
+from sgdone.readers.table import Table
 
 
 def fit_in_memory(
@@ -82,12 +83,12 @@ class _Fits:
     """
 
     model: FittedModel
-    rows: InputData
+    rows: Table
     scored: FittedModel
-    scored_rows: InputData
+    scored_rows: Table
 
     def __init__(
-        self, options: Options, task: Task, train: InputData, held_out: NDArray[np.bool_], line: ProgressLine
+        self, options: Options, task: Task, train: Table, held_out: NDArray[np.bool_], line: ProgressLine
     ) -> None:
         self._options, self._task, self._train, self._held_out, self._line = options, task, train, held_out, line
         self.scores: dict[str, Any] | None = None
@@ -96,10 +97,10 @@ class _Fits:
     def run(self, tested: OpenedData | None, *, refit: bool) -> bool:
         """Fit and score; returns whether Ctrl-C was pressed."""
         train, held_out = self._train, self._held_out
-        rows = train.at(np.flatnonzero(~held_out)) if held_out.any() else train
+        rows = train.at(~held_out) if held_out.any() else train
         self._fit(rows, "training without the held-out rows" if held_out.any() else "training")
         self.scored, self.scored_rows = self.model, rows
-        tested = OpenedData(train.at(np.flatnonzero(held_out))) if held_out.any() else tested
+        tested = OpenedData(train.at(held_out)) if held_out.any() else tested
         interrupted = self._is_interrupted()
         try:
             if tested is not None:
@@ -116,7 +117,7 @@ class _Fits:
     def _is_interrupted(self) -> bool:
         return self.model.verdict_.status is Status.INTERRUPTED
 
-    def _fit(self, rows: InputData, doing: str) -> None:
+    def _fit(self, rows: Table, doing: str) -> None:
         """Train, and give the features their names; nothing changes if it fails."""
         options = self._options.of_fit(self._task, self._train.labels)
         names = None if isinstance(rows.X, pa.Table) else rows.feature_names
@@ -131,7 +132,7 @@ class _Fits:
 
 
 def _announcements(arguments: FitArguments, tested: OpenedData | None, held_out: NDArray[np.bool_]) -> list[str]:
-    """What the scores are of, if they are not of test rows, and that there is no checkpoint."""
+    """Announcements about held-out rows and the checkpoint."""
     n_rows, count = held_out.size, int(held_out.sum())
     found = []
     if arguments.checkpoints.checkpoint is not None:

@@ -18,11 +18,12 @@ from sgdone.cli.errors import usage
 from sgdone.cli.output_files import output_path
 
 if TYPE_CHECKING:  # imported when a command is called
-    from sgdone.cli.options import FileOptions, Options
+    from sgdone.cli.options import Options
+    from sgdone.readers.table import ReadOptions
 
 
 class Task(StrEnum):
-    """What the labels are; "auto" decides by their values."""
+    """Task by the labels; "auto" decides by their values."""
 
     AUTO = "auto"
     CLASSIFICATION = "classification"
@@ -32,7 +33,7 @@ class Task(StrEnum):
 @final
 @dataclass(frozen=True)
 class FileGroup:
-    """How files are read, as the user wrote it."""
+    """Options of `ReadOptions` and kinds of columns, as the user wrote them."""
 
     label: Annotated[
         str | None,
@@ -97,29 +98,40 @@ class FileGroup:
         ),
     ] = None
 
-    def parsed(self) -> "FileOptions":
-        """The values of the options, checked."""
-        from sgdone.cli.options import FileOptions, parsed_bits, parsed_memory, parsed_separator, parsed_types
+    def parsed(self) -> "ReadOptions":
+        """The values of the options, checked; rows without a label are skipped."""
+        from sgdone.cli.options import parsed_memory, parsed_separator
+        from sgdone.readers.table import ReadOptions
 
-        return FileOptions(
-            self.label,
-            self.drop or (),
-            self.weight,
-            parsed_types(self.types or []),
-            parsed_separator(self.separator),
-            not self.no_header,
-            self.zero_based,
-            self.n_features,
-            parsed_bits(self.bits),
-            parsed_memory(self.max_memory),
-            self.cache,
-        )
+        separator, max_memory = parsed_separator(self.separator), parsed_memory(self.max_memory)
+        strings = list(self.kinds())
+        with usage("--bits"):
+            return ReadOptions(
+                label=self.label,
+                skip_unlabelled=True,
+                n_features=self.n_features,
+                zero_based=self.zero_based,
+                drop=self.drop or (),
+                weight=self.weight,
+                as_strings=strings,
+                separator=separator,
+                header=not self.no_header,
+                bits=self.bits,
+                max_memory=max_memory,
+                cache=self.cache,
+            )
+
+    def kinds(self) -> dict[str, str]:
+        """Kinds of columns by name."""
+        from sgdone.cli.options import parsed_types
+
+        return parsed_types(self.types or [])
 
 
 @final
 @dataclass(frozen=True)
 class MethodGroup:
-    """What is fitted and how, as the user wrote it."""
+    """Options of the fitting method, as the user wrote them."""
 
     class_weight: Annotated[
         str | None, typer.Option(metavar="WEIGHTS", help="Weights of classes: balanced, or as in no=1,yes=5.")
@@ -160,11 +172,11 @@ class MethodGroup:
     ] = False
     seed: Annotated[int, typer.Option(metavar="N", help="Random seed.")] = 0
 
-    def parsed(self, file: "FileOptions") -> "Options":
-        """The values of the options, with the kinds of columns, which change the encoding too."""
+    def parsed(self, kinds: dict[str, str]) -> "Options":
+        """The values of the options, with the kinds of columns."""
         from sgdone.cli.options import Options
 
-        return Options(**vars(self) | {"task": self.task.value, "types": file.types})
+        return Options(**vars(self) | {"task": self.task.value, "types": kinds})
 
 
 @final

@@ -1,11 +1,9 @@
-"""Options of the command, each checked before any data are read: how files are read, and parameters of an estimator."""
+"""Options of the command, each checked before any data are read."""
 
-import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, final
 
 import numpy as np
@@ -18,69 +16,13 @@ from sgdone.interfaces.registry import by_name, names
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
 from sgdone.message_text import did_you_mean, listed
-from sgdone.readers.row_input import MAX_MEMORY, checked_memory
+from sgdone.readers.table import MAX_MEMORY, checked_memory
 from sgdone.solvers import SingleModel
 from sgdone.tables.kinds import CHOICES
 
 _SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " "}
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([kmgt]?)(i?)b?", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-#: Bits of a hash of features at most.
-_MOST_BITS = 31
-
-
-@final
-@dataclass(frozen=True)
-class FileOptions:
-    """Options for reading files; ``types`` are kinds of columns by name."""
-
-    label: str | None = None
-    drop: Sequence[str] = ()
-    weight: str | None = None
-    types: Mapping[str, str] = field(default_factory=dict)
-    separator: str | None = None
-    header: bool = True
-    zero_based: bool = False
-    n_features: int | None = None
-    bits: int | None = None
-    #: Bytes that buffers may take: rows that need more than a quarter are read in parts.
-    max_memory: int = MAX_MEMORY
-    #: Folder for the encoded rows of a fit that reads them several times.
-    cache: Path | None = None
-
-    def reading(self, as_strings: Iterable[str] = ()) -> dict[str, Any]:
-        """The parameters of `ReadOptions` that these options decide; columns of other strings stay strings too."""
-        return {
-            "label": self.label,
-            "weight": self.weight,
-            "drop": self.drop,
-            "as_strings": [*self.types, *as_strings],
-            "separator": self.separator,
-            "header": self.header,
-            "zero_based": self.zero_based,
-            "bits": self.bits,
-        }
-
-    def notes(self) -> dict[str, str]:
-        """What ``predict`` and ``summary`` must know to read rows alike, for a model file."""
-        notes = {"zero_based": json.dumps(self.zero_based)}
-        if not self.header:
-            notes["header"] = "false"
-        if self.bits is not None:
-            notes["bits"] = str(self.bits)
-        return notes | ({} if self.separator is None else {"separator": self.separator})
-
-    def like_training_data(self, notes: Mapping[str, str]) -> "FileOptions":
-        """These options, and where they say nothing, those of the training data."""
-        return replace(
-            self,
-            label=self.label or notes.get("label"),
-            weight=notes.get("weight"),
-            separator=self.separator or notes.get("separator"),
-            header=self.header and notes.get("header") != "false",
-            zero_based=notes.get("zero_based") == "true",
-            bits=int(notes["bits"]) if "bits" in notes else None,
-        )
 
 
 def parsed_separator(text: str | None) -> str | None:
@@ -116,14 +58,6 @@ def parsed_memory(text: str | None) -> int:
             raise ValueError(f"{text!r} is not a size such as 500MB, 2GB or 2000000000")
         number, power, binary = found.groups()
         return checked_memory(float(number) * (1024 if binary else 1000) ** _POWERS[power.lower()])
-
-
-def parsed_bits(bits: int | None) -> int | None:
-    """The value of ``--bits``."""
-    with usage("--bits"):
-        if bits is not None and not 1 <= bits <= _MOST_BITS:
-            raise ValueError(f"{bits} is not between 1 and {_MOST_BITS}")
-    return bits
 
 
 def parsed_types(texts: Iterable[str]) -> dict[str, str]:

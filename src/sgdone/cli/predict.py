@@ -18,17 +18,15 @@ from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import table_errors_named, usage
 from sgdone.cli.input_data import (
-    InputData,
-    features_of_model,
     file_input,
+    for_model,
     is_dataset,
     is_small,
+    like_training_data,
     load,
     load_test_part,
     named,
-    of_table,
 )
-from sgdone.cli.options import FileOptions
 from sgdone.cli.output_files import check_not_input
 from sgdone.cli.report import score_lines
 from sgdone.cli.scores import PartScores
@@ -38,7 +36,7 @@ from sgdone.machine.background import in_background
 from sgdone.model_file import load_fitted, read_header
 from sgdone.readers.reading import read_as_written, read_parts, written_parts
 from sgdone.readers.row_input import FileInput
-from sgdone.readers.table import reads_as_number
+from sgdone.readers.table import ReadOptions, Table, reads_as_number
 from sgdone.tables.warn_user import one_warning_a_topic
 
 #: How texts begin that spreadsheets compute when they open a CSV file.
@@ -172,21 +170,21 @@ class PredictionRows:
         Files, or the name of a data set.
     model, notes
         The model, and the notes in its file.
-    given : FileOptions
+    given : ReadOptions
         Options of the command.
     ids : sequence of str
         Columns to copy.
     """
 
     def __init__(
-        self, data: Sequence[str], model: FittedModel, notes: dict[str, str], given: FileOptions, ids: Sequence[str]
+        self, data: Sequence[str], model: FittedModel, notes: dict[str, str], given: ReadOptions, ids: Sequence[str]
     ) -> None:
         self._data, self._model, self._notes, self._given, self._ids = data, model, notes, given, ids
-        self._file = given.like_training_data(notes)
+        self._file = like_training_data(given, notes)
         self.name = named(data)
         self._source: FileInput | None = None
         if not (len(data) == 1 and is_dataset(data[0])):
-            self._source = file_input(data, self._file, **features_of_model(model))
+            self._source = file_input(data, for_model(self._file, model))
         self._bytes_read = 0
 
     @property
@@ -199,7 +197,7 @@ class PredictionRows:
         """Size of the files, if known."""
         return None if self._source is None else self._source.total_bytes
 
-    def parts(self) -> Iterator[tuple[InputData, Ids]]:
+    def parts(self) -> Iterator[tuple[Table, Ids]]:
         """The rows, and the columns to copy."""
         source = self._source
         if source is None:
@@ -209,20 +207,19 @@ class PredictionRows:
         elif is_small(source):
             path = source.found[0].path
             labelled = self._given.label is not None
-            how = features_of_model(self._model)
-            rows = load(self._data[0], self._file, require_label=labelled, path=path, **how)
+            how = replace(source.options, require_label=labelled, skip_unlabelled=labelled)
+            rows = load(self._data[0], how, path=path)
             self._check_ids(rows)
             yield rows, self._whole_ids(path, rows)
         else:
             yield from self._in_parts(source)
 
-    def _in_parts(self, source: FileInput) -> Iterator[tuple[InputData, Ids]]:
+    def _in_parts(self, source: FileInput) -> Iterator[tuple[Table, Ids]]:
         labelled = self._given.label is not None
         how = replace(source.options, require_label=labelled, skip_unlabelled=labelled, on_bytes=self._count)
         take = self._aligned_ids(source)
         with closing(in_background(read_parts(source.found, how), _AHEAD)) as tables:
-            for table in tables:
-                rows = of_table(self.name, table)
+            for rows in tables:
                 self._check_ids(rows)
                 ids = take(rows.n_rows + rows.unlabelled)
                 if rows.n_rows:
@@ -231,12 +228,12 @@ class PredictionRows:
     def _count(self, n_bytes: int) -> None:
         self._bytes_read += n_bytes
 
-    def _check_ids(self, rows: InputData) -> None:
+    def _check_ids(self, rows: Table) -> None:
         with usage("--id"):
             if self._ids and (self._source is None or not isinstance(rows.X, pa.Table)):
                 raise ValueError(f"{self.name} has no names of columns: use a CSV or Parquet file")
 
-    def _whole_ids(self, path: Any, rows: InputData) -> Ids:
+    def _whole_ids(self, path: Any, rows: Table) -> Ids:
         if not self._ids:
             return {}
         found = read_as_written(path, self._ids, separator=self._file.separator, header=self._file.header)
@@ -262,7 +259,7 @@ class PredictionRows:
         return take
 
 
-def _labelled(ids: Ids, rows: InputData) -> Ids:
+def _labelled(ids: Ids, rows: Table) -> Ids:
     """The columns of the rows that have a label, if others were skipped."""
     if rows.labelled is None:
         return ids
@@ -280,7 +277,7 @@ class PredictOptions:
     ids: list[str]
     #: None writes probabilities if the model has them.
     proba: bool | None
-    file: FileOptions
+    file: ReadOptions
     json: bool
 
 

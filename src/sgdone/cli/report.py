@@ -13,12 +13,12 @@ from sgdone import __version__
 from sgdone.cli import console
 from sgdone.cli.console import number
 from sgdone.cli.errors import as_options
-from sgdone.cli.input_data import InputData
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.interfaces.objective import measured
 from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted
+from sgdone.readers.table import Table
 from sgdone.run.verdict import Verdict
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.date_values import DateValues
@@ -105,7 +105,7 @@ _PLURALS = {"category": "categories"}
 _NOISE = 3.0
 
 
-def report_of(model: FittedModel, train: InputData, fitted: InputData, task: Task) -> dict[str, Any]:
+def report_of(model: FittedModel, train: Table, fitted: Table, task: Task) -> dict[str, Any]:
     """Everything about a fit but its scores, for machines; ``scored_fit`` is None if the scores are its own."""
     verdict = model.verdict_
     classes = model.classes_
@@ -135,7 +135,7 @@ def report_of(model: FittedModel, train: InputData, fitted: InputData, task: Tas
     }
 
 
-def scored_fit(model: FittedModel, rows: InputData, train: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+def scored_fit(model: FittedModel, rows: Table, train: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
     """The fit whose scores are reported beside those of another one, for machines.
 
     The fits ``differ`` if their losses on the rows that they were fitted on differ by more than the held-out loss is
@@ -155,7 +155,7 @@ def scored_fit(model: FittedModel, rows: InputData, train: dict[str, Any], repor
 
 
 def scores_warning(report: dict[str, Any]) -> str:
-    """That the scores are not those of the model; empty if they are, or if there is no difference beyond noise."""
+    """Warning that the scored fit differs from the saved model by more than noise; empty if it does not."""
     scored = report["scored_fit"]
     if scored is None or not scored["differs"]:
         return ""
@@ -168,24 +168,28 @@ def scores_warning(report: dict[str, Any]) -> str:
     )
 
 
-def _columns(model: FittedModel, rows: InputData) -> list[dict[str, Any]] | None:
-    """How each column was encoded of a table, and its gaps; None for arrays."""
+def _columns(model: FittedModel, rows: Table) -> list[dict[str, Any]] | None:
+    """Encoding of each column of a table, with the number of its missing values; None for arrays."""
     encoder = model.encoder_
     return None if encoder is None or not isinstance(rows.X, pa.Table) else columns_of(encoder, rows.X)
 
 
 def columns_of(encoder: TableEncoderCore, table: Any) -> list[dict[str, Any]]:
-    """How each column was encoded of a table, and its gaps."""
+    """Encoding of each column of a table, with the number of its missing values."""
     plans = {} if encoder.is_plain else {plan.encoder.name: plan for plan in encoder.plans_}
     return [
         column._asdict()
-        | {"gaps": _gaps(plans[column.name].read(table.column(column.name)).values) if column.name in plans else 0}
+        | {
+            "missing": _n_missing(plans[column.name].read(table.column(column.name)).values)
+            if column.name in plans
+            else 0
+        }
         for column in encoder.describe_columns()
     ]
 
 
-def _gaps(values: Any) -> int:
-    """Gaps among numbers and dates; those of categories are a level, and those of text nothing."""
+def _n_missing(values: Any) -> int:
+    """Number of missing numbers and dates; missing categories are a level, and missing texts have no words."""
     if isinstance(values, DateValues):
         return int(values.missing.sum())
     return int(np.isnan(values).sum()) if isinstance(values, np.ndarray) else 0
@@ -221,19 +225,19 @@ def show(report: dict[str, Any], verdict: Verdict) -> None:
 
 
 def columns_text(columns: list[dict[str, Any]] | None) -> list[tuple[str, str]]:
-    """Kinds of columns, which are left out, and which have gaps: names and values for a table of two columns."""
+    """Kinds of columns, columns that are left out, and missing values, as lines of a table."""
     if columns is None:
         return []
     kinds = Counter(column["kind"] for column in columns)
     parts = [counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items() if kind != "left out"]
     named = [(console.printable(column["name"], 30), column) for column in columns]
     left_out = [f"{name} ({column['reason']})" for name, column in named if column["kind"] == "left out"]
-    gaps = [f"{name} {column['gaps']:,}" for name, column in named if column["gaps"]]
+    missing = [f"{name} {column['missing']:,}" for name, column in named if column["missing"]]
     lines = [("columns", f"{len(columns):,}: {', '.join(parts)}")]
     if left_out:
         lines.append(("left out", _some(left_out)))
-    if gaps:
-        lines.append(("gaps", f"{_some(gaps)}; filled by the mean and marked"))
+    if missing:
+        lines.append(("missing", f"{_some(missing)}; replaced by the mean, with an indicator"))
     return lines
 
 

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.cli.errors import table_errors_named
-from sgdone.cli.input_data import InputData, OpenedData, as_classes, for_task, of_table
+from sgdone.cli.input_data import OpenedData, for_task
 from sgdone.fit.fitted_model import FittedModel, log_probabilities, most_likely
 from sgdone.losses.learning_task import Task
+from sgdone.readers.table import Table
+from sgdone.rows.labels import as_classes
 
 
 def average_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
@@ -59,7 +61,7 @@ class BaseRate:
     mean: float
 
     @classmethod
-    def of(cls, rows: InputData, *, classification: bool) -> "BaseRate":
+    def of(cls, rows: Table, *, classification: bool) -> "BaseRate":
         """The base rate of the training rows."""
         if not classification:
             return cls(None, np.zeros(0), float(np.average(rows.labels, weights=rows.weights_of_scores)))
@@ -69,7 +71,7 @@ class BaseRate:
 
 
 def score(
-    model: FittedModel, rows: InputData, base_rate: BaseRate | None = None, outputs: NDArray[Any] | None = None
+    model: FittedModel, rows: Table, base_rate: BaseRate | None = None, outputs: NDArray[Any] | None = None
 ) -> dict[str, Any]:
     """Number of rows, mean loss with its standard error, and error, AUC and confusion, or R² and RMSE.
 
@@ -91,7 +93,7 @@ def score(
     return found
 
 
-def _class_scores(model: Any, scores: NDArray[Any], rows: InputData, base_rate: BaseRate | None) -> dict[str, Any]:
+def _class_scores(model: Any, scores: NDArray[Any], rows: Table, base_rate: BaseRate | None) -> dict[str, Any]:
     y, weights = rows.labels, rows.weights_of_scores
     known = np.isin(y, model.classes_)
     numbers = np.searchsorted(model.classes_, y[known])
@@ -113,7 +115,7 @@ def _class_scores(model: Any, scores: NDArray[Any], rows: InputData, base_rate: 
     return found
 
 
-def _base_scores(model: Any, rows: InputData, base_rate: BaseRate, found: dict[str, Any]) -> dict[str, Any]:
+def _base_scores(model: Any, rows: Table, base_rate: BaseRate, found: dict[str, Any]) -> dict[str, Any]:
     classes, y = base_rate.classes, rows.labels
     assert classes is not None
     wrong = np.average(y != classes[np.argmax(base_rate.shares)], weights=rows.weights_of_scores)
@@ -197,7 +199,7 @@ class PartScores:
             return None
         y, outputs = np.concatenate(self._labels), np.concatenate(self._outputs)
         weights = np.concatenate(self._weights) if self._weights else None
-        rows = InputData("", np.empty((y.size, 0)), y, None, weights=weights)
+        rows = Table(np.empty((y.size, 0)), y, weights=weights)
         if self._model.classes_ is not None:
             rows = replace(rows, y=as_classes(y))
             known = bool(np.isin(rows.labels, self._model.classes_).any())
@@ -213,11 +215,11 @@ def score_opened(model: FittedModel, tested: OpenedData, task: Task, base_rate: 
             return score(model, tested.rows, base_rate)
     found = PartScores(model, tested.others.rows.max_memory)
     for part in _parts(tested, task):
-        with table_errors_named(part.name, part.place):
+        with table_errors_named(tested.rows.name, part.place):
             found.add(part.y, part.weights, model.scores(part.X))
     return found.scores(base_rate)
 
 
-def _parts(tested: OpenedData, task: Task) -> Iterable[InputData]:
+def _parts(tested: OpenedData, task: Task) -> Iterable[Table]:
     assert tested.others is not None
-    return (for_task(of_table(tested.rows.name, table), task) for table in tested.others.tables())
+    return (for_task(table, task) for table in tested.others.tables())

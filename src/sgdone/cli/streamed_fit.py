@@ -12,7 +12,7 @@ from sgdone.cli.errors import table_errors_named
 from sgdone.cli.fit_arguments import TRAINED, FitArguments, notes_of, opened_test_rows, save_model
 from sgdone.cli.fit_outcome import FitOutcome
 from sgdone.cli.held_out import HeldOutInput
-from sgdone.cli.input_data import InputData, OpenedData, features_of_model, for_task
+from sgdone.cli.input_data import OpenedData, for_task
 from sgdone.cli.options import Options
 from sgdone.cli.report import report_of
 from sgdone.cli.scores import BaseRate, score, score_opened
@@ -24,6 +24,7 @@ from sgdone.fit.options import FitOptions
 from sgdone.fit.streamed_rows import StreamedRows
 from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
+from sgdone.readers.table import Table
 
 
 def fit_streamed(
@@ -62,7 +63,7 @@ def fit_streamed(
             scores = score(model, held_out, BaseRate.of(held_out, classification=task != "regression"))
             leaks = None if interrupted else _leaks(model, held_out, task, options.seed, scores)
         elif arguments.test and not interrupted:
-            tested = tested or opened_test_rows(known, arguments, task, features_of_model(model))
+            tested = tested or opened_test_rows(known, arguments, task, model)
             assert tested is not None
             base_rate = BaseRate.of(replace(first, weights=None), classification=task != "regression")
             scores = score_opened(model, tested, task, base_rate)
@@ -93,14 +94,14 @@ def _fit(
     return model
 
 
-def _leaks(model: FittedModel, held_out: InputData, task: Task, seed: int, scores: dict[str, Any]) -> Any:
+def _leaks(model: FittedModel, held_out: Table, task: Task, seed: int, scores: dict[str, Any]) -> Any:
     from sgdone.cli.leakage import possible_leaks
 
     return possible_leaks(model, held_out, task, seed, scores.get("r2", 0.0))
 
 
-def _report(model: FittedModel, first: InputData, rows: HeldOutInput, task: Task) -> dict[str, Any]:
-    """As that of rows in memory, but for the gaps, which are not counted, and the scores of the training rows."""
+def _report(model: FittedModel, first: Table, rows: HeldOutInput, task: Task) -> dict[str, Any]:
+    """Report like that of rows in memory, without numbers of missing values and scores of the training rows."""
     reading = rows.reading
     report = report_of(model, first, first, task)
     columns = report["columns"]
@@ -108,14 +109,14 @@ def _report(model: FittedModel, first: InputData, rows: HeldOutInput, task: Task
         "rows": reading.n_rows,
         "rows_without_label": reading.unlabelled,
         "fitted_rows": reading.n_rows - reading.n_held_out,
-        "columns": None if columns is None else [column | {"gaps": None} for column in columns],
+        "columns": None if columns is None else [column | {"missing": None} for column in columns],
         "streamed": True,
         "train": None,
     }
 
 
 def _before(arguments: FitArguments, *, one_pass: bool) -> list[str]:
-    """What is said of the passes and the checkpoint."""
+    """Announcements about passes and the checkpoint."""
     found = []
     if one_pass:
         found.append("the rows can be read once only: one pass at most, unless --cache keeps them on a disk")

@@ -12,8 +12,7 @@ import sgdone
 from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import as_options, complain, table_errors_named, usage
-from sgdone.cli.input_data import InputData, as_classes, for_task, is_dataset, load, load_like_training_data
-from sgdone.cli.options import FileOptions
+from sgdone.cli.input_data import for_model, for_task, is_dataset, like_training_data, load
 from sgdone.cli.output_files import check_plot, save_plot
 from sgdone.fit import summaries
 from sgdone.fit.columns import FILE_CHECKS
@@ -23,7 +22,8 @@ from sgdone.inference.column_tests import ColumnTest
 from sgdone.inference.summary import INTERCEPT
 from sgdone.message_text import did_you_mean
 from sgdone.model_file import load_fitted, read_header
-from sgdone.readers.table import listed
+from sgdone.readers.table import ReadOptions, Table, listed
+from sgdone.rows.labels import as_classes
 
 
 @final
@@ -38,7 +38,7 @@ class SummaryOptions:
     groups: str | None
     level: float
     reference: str | None
-    file: FileOptions
+    file: ReadOptions
     plot: Path | None
     json: bool
 
@@ -70,9 +70,9 @@ def summarise_and_report(options: SummaryOptions) -> None:
     notes = read_header(options.model)["extra"]
     with ProgressLine() as line:
         line.now(f"reading {options.data}")
-        rows = load_like_training_data(options.data, model, notes, options.file, require_label=True)
+        file = like_training_data(options.file, notes)
+        rows = load(options.data, for_model(file, model))
         y = as_classes(rows.labels) if model.is_classifier else for_task(rows, "regression").labels
-        file = options.file.like_training_data(notes)
         groups = None if options.groups is None else _groups(options.groups, rows, file)
         line.now("computing standard errors")
         with table_errors_named(options.data, rows.place):
@@ -122,7 +122,7 @@ def _reference(text: str | None, model: FittedModel) -> Any:
         return classes[text]
 
 
-def _groups(column: str, rows: InputData, file: FileOptions) -> NDArray[Any]:
+def _groups(column: str, rows: Table, file: ReadOptions) -> NDArray[Any]:
     """The column of groups, which may also be a feature."""
     with usage("--groups"):
         if rows.label_name is None or rows.feature_names is None:
@@ -134,7 +134,8 @@ def _groups(column: str, rows: InputData, file: FileOptions) -> NDArray[Any]:
                 f"{column!r} is the {what} of the model: give the column that says which rows belong together"
             )
     # The column is read as a label, with one of the features: a file is not read without any.
-    found = load(rows.name, replace(file, label=column, weight=None), features=others[:1], skip_unlabelled=False).labels
+    how = replace(file, label=column, weight=None, features=others[:1], skip_unlabelled=False)
+    found = load(rows.name, how).labels
     return found if rows.labelled is None else found[rows.labelled]
 
 

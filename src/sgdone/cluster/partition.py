@@ -16,8 +16,8 @@ from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.matrices.stacking import widened
 from sgdone.readers.file_parts import FilePart
-from sgdone.readers.row_places import Place, places_among
-from sgdone.readers.table import DataError, errors_located, shortened
+from sgdone.readers.locations import Place
+from sgdone.readers.table import DataError, Table, errors_located, shortened
 from sgdone.rows.blocks import rows_of
 from sgdone.rows.cells import refuse_masked
 from sgdone.rows.labels import as_classes
@@ -93,7 +93,7 @@ def _same(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:
 
 @final
 class Partition:
-    """Rows with their labels and weights, and values cached from earlier rounds.
+    """Rows of a `Table` as a part of a fit: with a number, groups, held-out rows, and values of earlier rounds.
 
     The cache never changes a result: a worker that is lost, or that caches nothing, computes the same bits again.
 
@@ -113,6 +113,10 @@ class Partition:
         Role of each column, as in `sgdone.rows.rows.ENTRIES`.
     groups : array of shape (n_rows,), optional
         The group of each row, for standard errors of rows that are not independent.
+    held_out : Partition, optional
+        Rows that are not trained on, for scores.
+    unlabelled, place
+        As in `Table`.
 
     Examples
     --------
@@ -130,8 +134,12 @@ class Partition:
         names: Sequence[str] | None = None,
         roles: NDArray[np.int32] | None = None,
         groups: ArrayLike | None = None,
+        held_out: "Partition | None" = None,
+        unlabelled: int = 0,
+        place: Place | None = None,
     ) -> None:
         self.number, self.fault = number, ""
+        self.held_out, self.unlabelled, self.place = held_out, unlabelled, place
         self.X, self.y = aligned(_matrix(X)), aligned(_labels(y))
         self.names, self.roles = None if names is None else list(names), roles
         self.sample_weight = None if sample_weight is None else aligned(np.asarray(sample_weight, dtype=np.float64))
@@ -142,12 +150,20 @@ class Partition:
         self.groups = None if groups is None else plain_labels(np.asarray(groups))
         if self.groups is not None and self.groups.shape != self.y.shape:
             raise ValueError(f"X has {self.y.size:,} rows, but groups has the shape {self.groups.shape}")
-        #: Rows that are not trained on, for scores, and the number of rows that were left out without a label.
-        self.held_out: Partition | None = None
-        self.unlabelled = 0
-        #: Maps a row to its place in a file; None for rows that are not from files.
-        self.place: Place | None = None
         self._forget()
+
+    @classmethod
+    def of_table(cls, number: int, table: Table, held_out: "Partition | None" = None) -> "Partition":
+        """The rows of a table, which must have labels."""
+        return cls(
+            number,
+            table.X,
+            table.labels,
+            table.weights,
+            held_out=held_out,
+            unlabelled=table.unlabelled,
+            place=table.place,
+        )
 
     @classmethod
     def of(cls, number: int, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> "Partition":
@@ -214,11 +230,17 @@ class Partition:
                 rows = rows_of(encoder.encode(self.X))
         except (TypeError, ValueError) as error:
             return Partition.failed(self.number, str(error))
-        roles = roles_of_features(encoder.n_dense_, encoder.texts())
-        made = Partition(self.number, rows, self.y, self.sample_weight, roles=roles, groups=self.groups)
-        made.held_out = None if self.held_out is None else self.held_out.encoded(encoder)
-        made.unlabelled, made.place = self.unlabelled, self.place
-        return made
+        return Partition(
+            self.number,
+            rows,
+            self.y,
+            self.sample_weight,
+            roles=roles_of_features(encoder.n_dense_, encoder.texts()),
+            groups=self.groups,
+            held_out=None if self.held_out is None else self.held_out.encoded(encoder),
+            unlabelled=self.unlabelled,
+            place=self.place,
+        )
 
     def weights(self, class_weights: ClassWeights | None) -> Array | None:
         """Sample weights times those of the classes."""
@@ -312,13 +334,9 @@ def read_partition(number: int, part: FilePart) -> Partition:
         From `sgdone.readers.file_parts.file_parts`.
     """
     try:
-        table = part.read()
-        assert table.y is not None
-        made = Partition(number, table.X, table.y, table.weights)
+        return Partition.of_table(number, part.read())
     except (MemoryError, OSError, TypeError, ValueError) as error:
         return Partition.failed(number, _fault(part, error))
-    made.unlabelled, made.place = table.unlabelled, table.place
-    return made
 
 
 def _fault(part: FilePart, error: Exception) -> str:
@@ -371,21 +389,9 @@ class Preparation:
         if self.n_columns is not None and not partition.is_table:
             X = widened(X, self.n_columns)
         y = as_classes(partition.y) if self.task == "classification" else partition.y
-        whole = Partition(partition.number, X, y, partition.sample_weight)
-        whole.place = partition.place
-        made = whole
-        if self.share:
-            chosen = row_hashes(X, self.key) < np.uint64(self.share * 2.0**64)
-            made = _some(whole, ~chosen)
-            made.held_out = _some(whole, chosen)
-        made.unlabelled = partition.unlabelled
-        return made
-
-
-def _some(partition: Partition, rows: NDArray[np.bool_]) -> Partition:
-    """The rows that are marked."""
-    X = partition.X.filter(pa.array(rows)) if partition.is_table else partition.X[np.flatnonzero(rows)]
-    weights = None if partition.sample_weight is None else partition.sample_weight[rows]
-    made = Partition(partition.number, X, partition.y[rows], weights)
-    made.place = None if partition.place is None else places_among(partition.place, np.flatnonzero(rows))
-    return made
+        number = partition.number
+        table = Table(X, y, weights=partition.sample_weight, unlabelled=partition.unlabelled, place=partition.place)
+        if not self.share:
+            return Partition.of_table(number, table)
+        chosen = row_hashes(X, self.key) < np.uint64(self.share * 2.0**64)
+        return Partition.of_table(number, table.at(~chosen), held_out=Partition.of_table(number, table.at(chosen)))

@@ -27,7 +27,7 @@ def merge_encoders(
     """The encoder of the rows of both, those of the first one before the others.
 
     If ``second`` learnt in one call, features are numbered as if `TableEncoderCore.partial_fit_encode` of ``first`` had
-    been called with its rows. A column that has no values in one of them has gaps there.
+    been called with its rows. A column that has no values in one of them has missing values there.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ def merge_encoders(
         mine, theirs = known.get(name), others.get(name)
         if mine is None and theirs is not None:
             mine = ColumnPlan(theirs.kind, theirs.family, theirs.reason, _empty_encoder(theirs, made))
-            _learn_gaps(mine, first_rows, new)
+            _learn_missing(mine, first_rows, new)
         if mine is None:
             continue
         if theirs is None:
-            _learn_gaps(mine, second_rows, new)
+            _learn_missing(mine, second_rows, new)
         else:
             mine.encoder.merge(theirs.encoder, new)
         plans.append(mine)
@@ -93,7 +93,7 @@ def _empty_encoder(plan: ColumnPlan, like: TableEncoderCore) -> ColumnEncoder:
     return make_encoder(plan.encoder.name, column, int(like.max_levels), int(like.max_bytes), int(like.n_buckets))
 
 
-def _learn_gaps(plan: ColumnPlan, n_rows: int, new: NewFeatures) -> None:
+def _learn_missing(plan: ColumnPlan, n_rows: int, new: NewFeatures) -> None:
     """Learn from rows without values."""
     empty: Any = pa.chunked_array([pa.nulls(n_rows)])
     new.weight = np.zeros(n_rows)
@@ -193,8 +193,8 @@ def _votes(column: Column, n_rows: int) -> dict[str, int]:
 class LearnColumns(RowSum):
     """Ask each partition for an encoder of the columns of its table.
 
-    Levels, words and gaps are numbered by partition, then by first appearance: partitions are merged one after the
-    other.
+    Levels, words and missing values are numbered by partition, then by first appearance, because partitions are
+    merged in their order.
 
     Parameters
     ----------

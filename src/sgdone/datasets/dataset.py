@@ -1,7 +1,8 @@
-"""A data set, and the recipe with which a module of ``sets/`` loads it."""
+"""A data set, the recipe with which a module of ``sets/`` loads it, and the binary tasks of several classes."""
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.losses.learning_task import Task
+from sgdone.readers.table import Table
 
 
 class DatasetNotFound(LookupError):  # noqa: N818 - a state, not a fault of the program
@@ -18,7 +20,7 @@ class DatasetNotFound(LookupError):  # noqa: N818 - a state, not a fault of the 
 @final
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set, as returned by :func:`sgdone.datasets.load`.
+    """A data set, as returned by :func:`sgdone.datasets.load`: rows with labels, their names, and a description.
 
     Attributes
     ----------
@@ -46,23 +48,15 @@ class Dataset:
 
 @final
 @dataclass(frozen=True, eq=False)
-class LabelledRows:
-    """Features (numbers, or texts to be vectorised later) and labels."""
-
-    X: Any
-    y: Any
-
-    def __getitem__(self, which: Any) -> "LabelledRows":
-        return LabelledRows(self.X[which], self.y[which])
-
-
-@final
-@dataclass(frozen=True, eq=False)
 class Split:
-    """Training and test rows of a data set. ``test`` is None if the papers use all rows."""
+    """Training and test rows, as a recipe reads them: two tables and the names that they share.
 
-    train: LabelledRows
-    test: LabelledRows | None
+    ``X`` of a table is an array of numbers, or of texts to be vectorised later. ``test`` is None if the papers use all
+    rows.
+    """
+
+    train: Table
+    test: Table | None
     feature_names: list[str] | None = None
     target_names: list[str] | None = None
 
@@ -87,7 +81,7 @@ class Recipe:
         are chosen.
     choose : callable, optional
         ``choose(split, positive, negative)`` returns the split of a binary task; ``negative`` is None for the rest.
-        By default :func:`sgdone.datasets.binary_tasks.choose_classes`.
+        By default :func:`sgdone.datasets.dataset.choose_classes`.
     positive : str, optional
         Default positive class, for data with several labels per row.
     """
@@ -98,12 +92,12 @@ class Recipe:
     files: tuple[str, ...] = ()
     read: Callable[[Path], Split] | None = None
     fetch: Callable[[], Split] | None = None
-    featurize: Callable[[LabelledRows, LabelledRows], tuple[Any, list[str]]] | None = None
+    featurize: Callable[[Table, Table], tuple[Any, list[str]]] | None = None
     choose: Callable[[Split, str, str | None], Split] | None = None
     positive: str | None = None
 
 
-def split_at_random(X: Any, y: NDArray[Any]) -> tuple[LabelledRows, LabelledRows]:
+def split_at_random(X: Any, y: NDArray[Any]) -> tuple[Table, Table]:
     """Split the rows at random: 80% for training and 20% for testing, shuffled with ``default_rng(0)``.
 
     Examples
@@ -114,5 +108,54 @@ def split_at_random(X: Any, y: NDArray[Any]) -> tuple[LabelledRows, LabelledRows
     """
     order = np.random.default_rng(0).permutation(len(y))
     n_test = len(y) // 5
-    rows = LabelledRows(X, y)
-    return rows[order[: len(y) - n_test]], rows[order[len(y) - n_test :]]
+    rows = Table(X, y)
+    return rows.at(order[: len(y) - n_test]), rows.at(order[len(y) - n_test :])
+
+
+def choose_classes(split: Split, positive: str, negative: str | None) -> Split:
+    """Keep the rows of two classes, or all rows, and label the positive class 1 and the others −1.
+
+    A class is given by its code or its name, in upper or lower case.
+    """
+    names = split.target_names or []
+    codes = np.unique(split.train.labels)
+    ours = find_class(positive, codes, names)
+    theirs = None if negative is None else find_class(negative, codes, names)
+    if ours == theirs:
+        raise ValueError(f"{positive!r} and {negative!r} are the same class: give two classes, or 'rest'")
+
+    def relabelled(rows: Table) -> Table:
+        if theirs is not None:
+            rows = rows.at((rows.y == codes[ours]) | (rows.y == codes[theirs]))
+        return Table(rows.X, np.where(rows.y == codes[ours], 1, -1))
+
+    return replace(
+        split,
+        train=relabelled(split.train),
+        test=None if split.test is None else relabelled(split.test),
+        target_names=["rest" if theirs is None else names[theirs], names[ours]],
+    )
+
+
+def find_class(wanted: str, codes: NDArray[np.int64], names: list[str]) -> int:
+    """Index of a class among the sorted codes."""
+    for place, (code, name) in enumerate(zip(codes, names, strict=True)):
+        if _key(wanted) in (_key(name), str(code)):
+            return place
+    known = ", ".join(dict.fromkeys(f"{name}" for name in names))
+    raise ValueError(f"no class {wanted!r}: the classes are {known}")
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\s_/-]+", "-", name.strip().casefold())
+
+
+def tfidf(train: Table, rows: Table) -> tuple[Any, list[str]]:
+    """scikit-learn's TF-IDF of ``rows`` with its defaults, fitted on the training texts, and the words."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer()
+    X = vectorizer.fit_transform(train.X)
+    if rows is not train:
+        X = vectorizer.transform(rows.X)
+    return X, vectorizer.get_feature_names_out().tolist()

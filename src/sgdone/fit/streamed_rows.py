@@ -37,7 +37,7 @@ from sgdone.machine.background import in_background
 from sgdone.machine.memory import memory_errors_explained
 from sgdone.matrices.csr import with_unique_entries
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.readers.occurring_columns import occurring
+from sgdone.readers.formats.svmlight import occurring
 from sgdone.readers.row_input import IN_MEMORY, BatchInput, RowInput, all_rows, read_head
 from sgdone.readers.table import Table, errors_located, tables_of_rows
 from sgdone.rows.block_cache import BlockCache, CacheError, cache_folder, check_space, unnamed_file
@@ -452,7 +452,7 @@ def mapped_rows(columns: InputColumns, checks: InputChecks, source: Any) -> Tabl
         entries = _csr(files, indptr.astype(index), (n_rows, n_sparse))
     X = dense if not n_sparse else entries if not n_dense else MixedMatrix(dense, entries)
     y, own = np.concatenate(labels), np.concatenate(weights) if weights else None
-    return Table(X, y, None, None, Path(), weights=own)
+    return Table(X, y, weights=own)
 
 
 def _parts(X: Any) -> tuple[NDArray[np.float64], Any]:

@@ -64,6 +64,12 @@ def blas_threads() -> int:
     return min(max(found, default=1), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
 
 
+def n_threads() -> int:
+    """Threads that parse text: as many as there are processors for this process, at most four."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(processors, 4)
+
+
 def mapped(function: Callable[[Item], Found], items: Iterable[Item], threads: int) -> Iterable[Found]:
     """``map``, in several threads, and in order; few items are alive at a time. A signal can end it between two items.
 

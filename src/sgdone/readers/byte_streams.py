@@ -118,7 +118,7 @@ _LONGEST_MAGIC = 6
 
 
 class _DamagedError(Exception):
-    """What is wrong with a compressed file, and in which of its members."""
+    """Problem of a compressed file, and the member that has it."""
 
     def __init__(self, problem: object, member: str) -> None:
         super().__init__(str(problem))
@@ -316,7 +316,7 @@ def _magic(head: bytes, known: dict[bytes, Any]) -> Any:
 
 
 def _beginning(stream: IO[bytes], size: int) -> bytes:
-    """What can be decompressed of a stream that is cut off."""
+    """Beginning of a stream that is cut off, as far as it can be decompressed."""
     found = b""
     while len(found) < size:
         try:

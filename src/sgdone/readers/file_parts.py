@@ -17,7 +17,7 @@ from sgdone.readers.locations import shown
 from sgdone.readers.reader import readers
 from sgdone.readers.reading import same_format
 from sgdone.readers.table import ReadOptions, Table, concatenated
-from sgdone.tables.string_cells import without_gap_words
+from sgdone.tables.string_cells import without_missing_words
 
 #: Row groups of a file are parts of their own up to this many in all; of more, neighbours are one part.
 MOST_PARTS = 1024
@@ -134,7 +134,7 @@ class FileParts:
         return replace(self, parts=parts)
 
 
-def file_parts(files: Sequence[InputFile], options: ReadOptions, format: str | None = None) -> FileParts:
+def file_parts(files: Sequence[InputFile], options: ReadOptions) -> FileParts:
     r"""List the parts of files. Only names of columns are read, and of Parquet and Arrow files the index.
 
     Parquet files are divided at their row groups, and Arrow files at their record batches, unless they are compressed
@@ -146,8 +146,6 @@ def file_parts(files: Sequence[InputFile], options: ReadOptions, format: str | N
         From :func:`sgdone.readers.input_files.input_files`. All have one format, and the same columns in any order.
     options : ReadOptions
         How to read them; ``path`` is ignored.
-    format : str, optional
-        By default inferred from the extension or the content of the first file.
 
     Examples
     --------
@@ -164,7 +162,7 @@ def file_parts(files: Sequence[InputFile], options: ReadOptions, format: str | N
     for own in each:
         if not can_be_read_again(own.path):
             raise own.error("is a pipe or device, which several processes cannot read: give regular files")
-    name = same_format(each, format)
+    name = same_format(each)
     reader = readers()[name]
     if reader.layout is None:
         for own in each[1:]:
@@ -201,11 +199,11 @@ def _absolute(path: Any) -> Any:
 
 
 def _is_blank(column: Any) -> bool:
-    """Whether all cells of a column of strings are blank or words for gaps: its type is that of other parts."""
+    """Whether a column of strings has blanks and words for missing values only: its type is that of other parts."""
     if not pa.types.is_large_string(column.type):
         return False
-    head = without_gap_words(column.slice(0, 1000))
-    return bool(head.null_count == len(head) and without_gap_words(column).null_count == len(column))
+    head = without_missing_words(column.slice(0, 1000))
+    return bool(head.null_count == len(head) and without_missing_words(column).null_count == len(column))
 
 
 def _empty(options: ReadOptions) -> Table:
@@ -213,4 +211,4 @@ def _empty(options: ReadOptions) -> Table:
     X: Any = sparse.csr_array((0, 1))
     if options.features is not None:
         X = pa.table({name: pa.nulls(0) for name in options.features})
-    return Table(X, np.empty(0), None, None, options.path)
+    return Table(X, np.empty(0), name=shown(options.path))

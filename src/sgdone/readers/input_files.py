@@ -266,7 +266,7 @@ def _data_files(folder: Location, files: Iterable[Any]) -> list[Any]:
 
 
 def _hint(pattern: Path) -> str:
-    """What a pattern may have meant: a folder that is not there, or the extension of files that are."""
+    """Hint for a pattern that matches nothing: a folder that does not exist, or the extension of files that do."""
     parts = pattern.parts
     fixed = next(index for index, part in enumerate(parts) if _WILDCARD.search(part))
     folder = Path(*parts[:fixed])

@@ -1,6 +1,5 @@
 """Lines with a row of numbers each, parsed by compiled loops in several threads: svmlight and Vowpal Wabbit."""
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,10 +12,11 @@ from scipy import sparse
 
 from sgdone.kernels.machine_words import PADDING
 from sgdone.kernels.svmlight_text import AT, DOUBTFUL, ENTRIES, FULL, LINES, ROWS
+from sgdone.machine.threads import n_threads
 from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.message_text import counted
 from sgdone.readers.byte_streams import opened
-from sgdone.readers.row_places import Numbers, Place, in_file, numbered
+from sgdone.readers.locations import Numbers, Place, in_file, numbered, shown
 from sgdone.readers.table import ReadOptions, Table
 
 #: Bytes of a block; more only if a line is longer.
@@ -146,7 +146,7 @@ _ROW_BYTES, _ENTRY_BYTES = 64, 10
 
 
 class LineError(Exception):
-    """What is wrong with a line, and its number in its block."""
+    """Problem of a line, and its number in its block."""
 
     def __init__(self, problem: str, line: int) -> None:
         super().__init__(problem)
@@ -295,12 +295,6 @@ def _lines(block: LineBlock, rows: RowArrays, first: int) -> Numbers:
     return np.array([first + at for at, text in enumerate(texts) if text.partition(b"#")[0].strip()], dtype=np.int64)
 
 
-def n_threads() -> int:
-    """Threads that parse: as many as there are processors for this process, at most four."""
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(processors, 4)
-
-
 #: Bytes per entry and per row: those of the parts, and those of the whole.
 _ENTRY, _ROW = 24, 24
 
@@ -325,7 +319,7 @@ def joined(options: ReadOptions, parts: Iterator[Table]) -> Table:
         y=_joined([table.y for table in tables]),
         feature_names=last.feature_names,
         label_name=None,
-        path=options.path,
+        name=shown(options.path),
         zero_based=last.zero_based,
         weights=_joined([table.weights for table in tables]),
     )

@@ -1,4 +1,4 @@
-"""What a reader of data files is, and which ones there are."""
+"""Readers of data files: their interface, and one for each format."""
 
 import importlib
 import pkgutil
@@ -11,7 +11,7 @@ from sgdone.readers.table import ReadOptions, Table
 
 
 class FileLayout(NamedTuple):
-    """What is known of several files before their rows are read.
+    """Columns and groups of rows of several files, known before their rows are read.
 
     Attributes
     ----------

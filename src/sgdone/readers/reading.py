@@ -1,41 +1,22 @@
 """Reader for data files, whole or in parts, optionally compressed with gzip, bzip2, xz or zstd."""
 
-import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sgdone.machine.memory import available_memory, size_text
 from sgdone.readers.byte_streams import can_be_read_again, format_suffix, head_of
 from sgdone.readers.formats.json_lines import ONE_OBJECT_A_LINE
-from sgdone.readers.input_files import InputFile, location
+from sgdone.readers.input_files import Given, InputFile, location
 from sgdone.readers.locations import Location, shown
 from sgdone.readers.reader import readers
-from sgdone.readers.table import DataError, ReadOptions, Table, reads_as_number
-
-__all__ = ["DataError", "Table", "format_of", "read", "read_as_written", "read_parts", "written_parts"]
+from sgdone.readers.table import ReadOptions, Table, reads_as_number
 
 #: Bytes in which the format is looked for.
 _HEAD = 2**16
 
 
-def read(
-    path: str | os.PathLike[str],
-    *,
-    label: str | None = None,
-    require_label: bool = True,
-    skip_unlabelled: bool = False,
-    features: Sequence[str] | None = None,
-    n_features: int | None = None,
-    zero_based: bool = False,
-    allow_missing: bool = False,
-    drop: Sequence[str] = (),
-    weight: str | None = None,
-    as_strings: Collection[str] = (),
-    separator: str | None = None,
-    header: bool = True,
-    bits: int | None = None,
-    format: str | None = None,
-) -> Table:
+def read(path: Given, options: ReadOptions | None = None, **changes: Any) -> Table:
     r"""Read a file of features and labels.
 
     All cells of a column of a CSV file decide its type: see :mod:`sgdone.readers.formats.csv.columns`.
@@ -45,45 +26,10 @@ def read(
     path : path
         A svmlight, Vowpal Wabbit, CSV, Parquet, Arrow or JSON lines file, or its address, such as
         ``s3://clicks/day-1.csv``.
-    label : str, optional
-        Name of the label column, or a condition on a column of numbers, such as ``"delay > 15"``, whose labels are True
-        and False. By default the column named label, target, y or class.
-    require_label : bool, default=True
-        Whether to raise an error for a file without labels. If False, ``y`` of a file in which labels are missing is
-        None.
-    skip_unlabelled : bool, default=False
-        Whether rows without a label are skipped, if others have one; ``labelled`` of the table then has the numbers of
-        the others. If False, a missing label raises an error.
-    features : sequence of str, optional
-        The feature columns to read, in this order; others are ignored. By default all but the label. For svmlight,
-        ``feature 7`` is the column of index 7; for Vowpal Wabbit, ``f^age`` is the feature ``age`` of the namespace
-        ``f``.
-    n_features : int, optional
-        Expected number of features. For svmlight, the largest number of features allowed and the number of
-        columns of ``X``.
-    zero_based : bool, default=False
-        Whether the indices of a svmlight file start at 0. This is not inferred, because a training file and
-        its test file must agree.
-    allow_missing : bool, default=False
-        Whether features may be infinite, and those of a svmlight file NaN. If False, such a value raises an error.
-        Gaps in the columns of CSV and Parquet files are always allowed.
-    drop : sequence of str, optional
-        Columns to leave out. Each is a name, or several names with commas between them.
-    weight : str, optional
-        Name of the column with the weights of the rows, which is not a feature. It may be absent from a file that
-        needs no labels.
-    as_strings : collection of str, optional
-        Columns of a CSV file that stay strings, whatever their cells are.
-    separator : str, optional
-        What separates the cells of a CSV file. By default a comma, tab or semicolon, whichever is in the first line.
-    header : bool, default=True
-        Whether the first line of a CSV file names the columns. If not, they are named x1, x2, …, and their numbers
-        are names too.
-    bits : int, optional
-        For Vowpal Wabbit, features are hashed to 2**bits columns, as Vowpal Wabbit does; for svmlight, columns are
-        taken modulo 2**bits. By default each feature has a column.
-    format : {"arrow", "csv", "jsonl", "parquet", "svmlight", "vw"}, optional
-        By default inferred from the file extension or, failing that, from the first lines.
+    options : ReadOptions, optional
+        How to read it; ``path`` is ignored.
+    **changes
+        Options by name, in place of those of ``options``.
 
     Returns
     -------
@@ -109,29 +55,10 @@ def read(
     >>> table.feature_names
     ['hours', 'sleep']
     """
-    options = ReadOptions(
-        path=location(path),
-        label=label,
-        require_label=require_label,
-        skip_unlabelled=skip_unlabelled,
-        features=features,
-        n_features=n_features,
-        zero_based=zero_based,
-        allow_missing=allow_missing,
-        drop=drop,
-        weight=weight,
-        as_strings=as_strings,
-        separator=separator,
-        header=header,
-        bits=bits,
-    )
-    if bits is not None and not 1 <= bits <= 31:
-        raise ValueError(f"bits={bits} must be between 1 and 31")
-    if isinstance(features, str):
-        raise TypeError(f"features={features!r} is a string: give a list of column names")
+    options = replace(options or ReadOptions(), path=location(path), **changes)
     _check_can_be_read_again(options)
     try:
-        return readers()[format_of(options, format)].read(options)
+        return readers()[format_of(options)].read(options)
     except MemoryError as error:
         reason = f" ({error})" if str(error) else ""
         raise options.error(
@@ -140,7 +67,7 @@ def read(
         ) from error
 
 
-def read_parts(files: Sequence[InputFile], options: ReadOptions, format: str | None = None) -> Iterator[Table]:
+def read_parts(files: Sequence[InputFile], options: ReadOptions) -> Iterator[Table]:
     r"""Read the rows of several files as one table, a few megabytes at a time.
 
     All tables have the same columns, of the same types; ``labelled`` and errors count rows as explained for
@@ -153,8 +80,6 @@ def read_parts(files: Sequence[InputFile], options: ReadOptions, format: str | N
         From :func:`sgdone.readers.input_files.input_files`. All have one format.
     options : ReadOptions
         How to read them; ``path`` is ignored.
-    format : str, optional
-        By default inferred from the extension or the content of the first file.
 
     Examples
     --------
@@ -169,19 +94,19 @@ def read_parts(files: Sequence[InputFile], options: ReadOptions, format: str | N
     [{'a': [1.0, 1.5]}, {'a': [2.0, 2.5]}]
     """
     each = [replace(options, path=file.path) for file in files]
-    name = same_format(each, format)
+    name = same_format(each)
     reader = readers()[name]
     if reader.parts is None:
         raise each[0].error(f"files of the format {name} cannot be read in parts")
     return _with_rows(reader.parts(each), each[0])
 
 
-def same_format(files: Sequence[ReadOptions], format: str | None = None) -> str:
+def same_format(files: Sequence[ReadOptions]) -> str:
     """The format of several files: that of the first one; raise if the name of another says otherwise."""
-    name = format_of(files[0], format)
+    name = format_of(files[0])
     for other in files[1:]:
         found = _by_suffix(other.path)
-        if format is None and found not in (name, None):
+        if other.format is None and found not in (name, None):
             raise other.error(f"is {found}, but {shown(files[0].path)} is {name}: read files of one format at a time")
     return name
 
@@ -196,9 +121,7 @@ def _with_rows(tables: Iterator[Table], options: ReadOptions) -> Iterator[Table]
         raise options.error("no row has a label: give files with labels")
 
 
-def read_as_written(
-    path: str | os.PathLike[str], columns: Sequence[str], *, separator: str | None = None, header: bool = True
-) -> dict[str, list[str]]:
+def read_as_written(path: Given, columns: Sequence[str], **options: Any) -> dict[str, list[str]]:
     r"""Read columns of a CSV or Parquet file as strings, as they are written; missing values are empty strings.
 
     Examples
@@ -210,12 +133,12 @@ def read_as_written(
     >>> read_as_written(file, ["id"])
     {'id': ['NA', '007']}
     """
-    options = ReadOptions(location(path), features=columns, require_label=False, separator=separator, header=header)
-    _check_can_be_read_again(options)
-    reader = readers()[format_of(options)]
+    how = ReadOptions(location(path), features=columns, require_label=False, **options)
+    _check_can_be_read_again(how)
+    reader = readers()[format_of(how)]
     if reader.read_as_written is None:
-        raise options.error("has no names of columns: use a CSV or Parquet file")
-    return reader.read_as_written(options)
+        raise how.error("has no names of columns: use a CSV or Parquet file")
+    return reader.read_as_written(how)
 
 
 def written_parts(files: Sequence[InputFile], options: ReadOptions) -> Iterator[dict[str, list[str]]]:
@@ -228,9 +151,9 @@ def written_parts(files: Sequence[InputFile], options: ReadOptions) -> Iterator[
     return reader.written_parts([replace(options, path=file.path) for file in files])
 
 
-def format_of(options: ReadOptions, format: str | None = None) -> str:
+def format_of(options: ReadOptions) -> str:
     """The name of the format of a file: the given one, or by its extension, or by its content."""
-    known = readers()
+    known, format = readers(), options.format
     if format is not None:
         if format not in known:
             raise ValueError(f"format={format!r} is none of {', '.join(map(repr, sorted(known)))}")

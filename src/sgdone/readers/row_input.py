@@ -3,7 +3,7 @@
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, final
 
@@ -17,15 +17,11 @@ from sgdone.readers.byte_streams import can_be_read_again
 from sgdone.readers.column_choice import choose_columns
 from sgdone.readers.input_files import Given, InputFile, input_files, total_bytes
 from sgdone.readers.reading import read_parts
-from sgdone.readers.table import DataError, ReadOptions, Table, concatenated
+from sgdone.readers.table import MAX_MEMORY, DataError, ReadOptions, Table, concatenated
 from sgdone.readers.table_from_arrow import assemble
 from sgdone.tables import arrow_table, is_frame
 
-#: Bytes that the buffers of a fit may take.
-MAX_MEMORY = 1_000_000_000
-#: A megabyte is a million bytes to people, and a little more to the buffers.
-_LEAST_MEMORY = 1 << 20
-#: Share of these below which all rows are kept in memory: as they are read, encoded, and a copy.
+#: Share of the memory below which all rows are kept in memory: as they are read, encoded, and a copy.
 IN_MEMORY = 0.25
 
 
@@ -90,7 +86,20 @@ def batches(
     >>> LinearRegressor().fit(batches(tables, label="y")).coef_.round(3)
     array([2.])
     """
-    return BatchInput(rows, label=label, weight=weight, columns=columns, drop=drop, cache=cache, max_memory=max_memory)
+    options = ReadOptions(
+        Path("batch"),
+        label=label,
+        weight=weight,
+        features=columns,
+        drop=drop,
+        cache=_folder(cache),
+        max_memory=max_memory,
+    )
+    return BatchInput(rows, options)
+
+
+def _folder(cache: str | os.PathLike[str] | None) -> Path | None:
+    return None if cache is None else Path(cache)
 
 
 @final
@@ -99,21 +108,10 @@ class BatchInput(RowInput):
 
     rereadable = False
 
-    def __init__(
-        self,
-        batches: Iterable[Any],
-        *,
-        label: str | None = None,
-        weight: str | None = None,
-        columns: Sequence[str] | None = None,
-        drop: Sequence[str] = (),
-        max_memory: int = MAX_MEMORY,
-        cache: str | Path | None = None,
-    ) -> None:
+    def __init__(self, batches: Iterable[Any], options: ReadOptions | None = None) -> None:
         self._batches: Iterator[Any] | None = iter(batches)
-        self._options = ReadOptions(Path("batch"), label=label, weight=weight, features=columns, drop=drop)
-        self.max_memory = checked_memory(max_memory)
-        self.cache = None if cache is None else Path(cache)
+        self._options = options or ReadOptions(Path("batch"))
+        self.max_memory, self.cache = self._options.max_memory, self._options.cache
 
     def tables(self, *, labelled: bool = True) -> Iterator[Table]:
         """The batches, each as a table."""
@@ -129,14 +127,6 @@ class BatchInput(RowInput):
     def identity(self) -> dict[str, Any]:
         """Nothing is known of batches."""
         return {}
-
-
-def checked_memory(max_memory: Any) -> int:
-    """A number of bytes."""
-    number = isinstance(max_memory, (int, float, np.integer, np.floating)) and not isinstance(max_memory, bool)
-    if not number or not 1_000_000 <= max_memory < float("inf"):
-        raise ValueError(f"max_memory must be a number of bytes, a million or more; got {max_memory!r}")
-    return max(int(max_memory), _LEAST_MEMORY)
 
 
 def read_head(tables: Iterator[Table], max_memory: int, share: float | None = None) -> tuple[list[Table], bool]:
@@ -228,7 +218,7 @@ class BatchTables:
 
 
 def _with_doubles(table: Any) -> Any:
-    """Numbers as float64: a column of integers may have gaps or fractions in later batches."""
+    """Numbers as float64: a column of integers may have missing values or fractions in later batches."""
     kinds = [
         pa.float64() if pa.types.is_integer(kind) or pa.types.is_floating(kind) else kind for kind in table.schema.types
     ]
@@ -266,11 +256,11 @@ def _of_arrays(batch: tuple[Any, ...], number: int) -> Table:
         own = weights
         wrong = ~(own >= 0) | np.isinf(own)
         _refuse(wrong, number, lambda row: f": the weight is {own[row]:g}: weights must be 0 or more")
-    return Table(X=X, y=y, feature_names=None, label_name=None, path=Path("batch"), weights=weights)
+    return Table(X, y, name=f"batch {number}", weights=weights)
 
 
 def _matrix(X: Any, number: int) -> Any:
-    """Features in a form that is trained on, all of them finite; gaps are allowed in frames only."""
+    """Features in a form that is trained on, all of them finite; missing values are allowed in frames only."""
     if is_frame(X):
         return _with_doubles(arrow_table(X))
     if isinstance(X, MixedMatrix):
@@ -314,18 +304,9 @@ def _kind(X: Any) -> str:
     return "a sparse matrix" if sparse.issparse(X) else "an array"
 
 
-#: Options that decide what is read.
-_OPTIONS = (
-    "label",
-    "weight",
-    "features",
-    "drop",
-    "as_strings",
-    "separator",
-    "header",
-    "n_features",
-    "zero_based",
-    "bits",
+#: Options that do not decide which rows a fit reads.
+_WITHOUT_EFFECT = frozenset(
+    {"path", "require_label", "skip_unlabelled", "allow_missing", "cache", "part_of_table", "on_bytes"}
 )
 
 
@@ -369,7 +350,7 @@ def files(
     as_strings : collection of str, optional
         Columns of CSV files that stay strings, whatever their cells are.
     separator, header, n_features, zero_based, bits, format
-        How files are written, as in `sgdone.readers.reading.read`.
+        How files are written, as in `sgdone.readers.table.ReadOptions`.
     cache : path, optional
         Folder in which encoded rows are kept. By default they are in the user's cache folder during the fit.
     max_memory : int, default=1_000_000_000
@@ -392,11 +373,7 @@ def files(
     >>> model.coef_.round(3), model.intercept_.round(3)
     (array([3.]), array([1.]))
     """
-    if isinstance(columns, str):
-        raise TypeError(f"columns={columns!r} is a string: give a list of names")
-    found = input_files(paths)
     options = ReadOptions(
-        path=found[0].path,
         label=label,
         weight=weight,
         features=columns,
@@ -407,20 +384,21 @@ def files(
         n_features=n_features,
         zero_based=zero_based,
         bits=bits,
+        format=format,
+        cache=_folder(cache),
+        max_memory=max_memory,
         skip_unlabelled=True,
     )
-    return FileInput(found, options, format, checked_memory(max_memory), None if cache is None else Path(cache))
+    return FileInput(input_files(paths), options)
 
 
 @final
 class FileInput(RowInput):
     """Files whose rows are one table; made by `sgdone.files`."""
 
-    def __init__(
-        self, found: Sequence[InputFile], options: ReadOptions, format: str | None, max_memory: int, cache: Path | None
-    ) -> None:
-        self.found, self.options, self._format = list(found), options, format
-        self.max_memory, self.cache = max_memory, cache
+    def __init__(self, found: Sequence[InputFile], options: ReadOptions) -> None:
+        self.found, self.options = list(found), replace(options, path=found[0].path)
+        self.max_memory, self.cache = options.max_memory, options.cache
         self.rereadable = all(can_be_read_again(file.path) for file in found)
         self._bytes_read = 0
 
@@ -439,7 +417,7 @@ class FileInput(RowInput):
         self._check_unchanged()
         self._bytes_read = 0
         options = replace(self.options, require_label=labelled, skip_unlabelled=labelled, on_bytes=self._count)
-        for table in read_parts(self.found, options, self._format):
+        for table in read_parts(self.found, options):
             if table.X.shape[0]:
                 yield table
         self._check_unchanged()
@@ -447,8 +425,8 @@ class FileInput(RowInput):
     def identity(self) -> dict[str, Any]:
         """Names, sizes and times of the files, and the options that say how to read them."""
         described = [{"name": str(file.path), "bytes": file.size, "modified": file.modified} for file in self.found]
-        options = {name: _plain(getattr(self.options, name)) for name in _OPTIONS}
-        return {"files": described, **options, "format": self._format, "max_memory": self.max_memory}
+        names = [field.name for field in fields(ReadOptions) if field.name not in _WITHOUT_EFFECT]
+        return {"files": described, **{name: _plain(getattr(self.options, name)) for name in names}}
 
     def __repr__(self) -> str:
         names = ", ".join(str(file.path) for file in self.found[:3])

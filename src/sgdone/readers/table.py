@@ -3,18 +3,20 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from pathlib import Path
+from typing import Any, Literal, final
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sgdone.losses.learning_task import Task
 from sgdone.machine.memory import MemoryBudget
 from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.matrices.stacking import rows_together
 from sgdone.message_text import RowError, rows_from
-from sgdone.readers.locations import Location, shown
-from sgdone.readers.row_places import Place, joined_places, places_among
+from sgdone.readers.locations import STANDARD_INPUT, Location, Place, joined_places, places_among, shown
+from sgdone.tables.string_cells import arrow_of
 
 
 class DataError(ValueError):
@@ -24,21 +26,21 @@ class DataError(ValueError):
 @final
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Features and labels read from a file.
+    """Rows with labels and weights, and where they are from: a file, a part of one, a batch or a data set.
 
     Attributes
     ----------
-    X : pyarrow.Table or scipy.sparse.csr_array
-        The feature columns of a CSV or Parquet file, each of one type, with nulls for gaps; or the features of a
-        svmlight file. Values are finite, unless others are allowed.
+    X : pyarrow.Table, ndarray, scipy.sparse.csr_array or MixedMatrix
+        Columns of CSV or Parquet files, each of one type, with nulls for missing values; or numbers. Those of files are
+        finite, unless others are allowed.
     y : ndarray of shape (n_rows,) or None
         Labels: numbers, booleans or strings, as in the file. None for a file without labels.
     feature_names, label_name
         Names of the columns; None if the format has none. A svmlight file whose largest index is far beyond the number
         of indices that occur has columns for these only: ``feature 7``, ``feature 2000000000``. Read its test file with
         ``features=table.feature_names``.
-    path : Path or RemoteFile
-        The file.
+    name : str
+        Name of the file or data set in messages.
     zero_based : bool or None
         For svmlight, whether indices start at 0. A test file must be read like its training file.
     weights : ndarray of shape (n_rows,) or None
@@ -51,27 +53,137 @@ class Table:
         Number of rows that were skipped.
     place : callable or None
         Maps a row of the table to its place: "clicks.csv, line 18".
+    class_names, task, subset
+        For data sets by name: the names of the classes, the task, and which rows these are.
     """
 
     X: Any
     y: NDArray[Any] | None
-    feature_names: list[str] | None
-    label_name: str | None
-    path: Location
+    feature_names: list[str] | None = None
+    label_name: str | None = None
+    name: str = ""
     zero_based: bool | None = None
     weights: NDArray[np.float64] | None = None
     dropped: list[str] = field(default_factory=list)
     labelled: NDArray[np.int64] | None = None
     unlabelled: int = 0
     place: Place | None = None
+    class_names: list[str] | None = None
+    task: Task | None = None
+    subset: Literal["train", "test"] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The labels, which must be present."""
+        assert self.y is not None
+        return self.y
+
+    @property
+    def weights_of_scores(self) -> NDArray[np.float64] | None:
+        """The weights, unless all are 0."""
+        return self.weights if self.weights is not None and self.weights.any() else None
+
+    def place_of(self, row: int) -> str:
+        """A row in messages: its place in a file, or the name of the data."""
+        return self.name if self.place is None else self.place(row)
+
+    def at(self, rows: NDArray[Any] | slice) -> "Table":
+        """Some of the rows: by their numbers, a mask, or a slice without a step.
+
+        Examples
+        --------
+        >>> rows = Table(np.eye(3), np.arange(3))
+        >>> rows.at(np.array([2, 0])).y, rows.at(np.array([True, False, True])).y, rows.at(slice(1, 3)).y
+        (array([2, 0]), array([0, 2]), array([1, 2]))
+        """
+        if isinstance(rows, slice):
+            numbers: Any = range(self.n_rows)[rows]
+            X = self.X.slice(numbers.start, len(numbers)) if isinstance(self.X, pa.Table) else self.X[rows]
+        else:
+            numbers = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+            # `pa.array` of NumPy values would import pandas.
+            X = self.X.take(arrow_of(numbers)) if isinstance(self.X, pa.Table) else self.X[numbers]
+        return replace(
+            self,
+            X=X,
+            y=None if self.y is None else self.y[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            place=None if self.place is None else places_among(self.place, numbers),
+        )
+
+
+#: Bytes that the buffers of a fit may take.
+MAX_MEMORY = 1_000_000_000
+#: A megabyte is a million bytes to people, and a little more to the buffers.
+_LEAST_MEMORY = 1 << 20
+#: Bits of a hash of features at most.
+_MOST_BITS = 31
 
 
 @final
 @dataclass(frozen=True)
 class ReadOptions:
-    """Parameters of :func:`sgdone.readers.reading.read`."""
+    """How files are read. All readers and the command take these options; defaults and checks are here.
 
-    path: Location
+    Attributes
+    ----------
+    path : Path or RemoteFile
+        The file; of several, the one that is read at present.
+    label : str, optional
+        Name of the label column, or a condition on a column of numbers, such as ``"delay > 15"``, whose labels are True
+        and False. By default the column named label, target, y or class.
+    require_label : bool, default=True
+        Whether to raise an error for a file without labels. If False, ``y`` of a file in which labels are missing is
+        None.
+    skip_unlabelled : bool, default=False
+        Whether rows without a label are skipped, if others have one; ``labelled`` of the table then has the numbers of
+        the others. If False, a missing label raises an error.
+    features : sequence of str, optional
+        The feature columns to read, in this order; others are ignored. By default all but the label. For svmlight,
+        ``feature 7`` is the column of index 7; for Vowpal Wabbit, ``f^age`` is the feature ``age`` of the namespace
+        ``f``.
+    n_features : int, optional
+        Expected number of features. For svmlight, the largest number of features allowed and the number of
+        columns of ``X``.
+    zero_based : bool, default=False
+        Whether the indices of a svmlight file start at 0. This is not inferred, because a training file and
+        its test file must agree.
+    allow_missing : bool, default=False
+        Whether features may be infinite, and those of a svmlight file NaN. If False, such a value raises an error.
+        Missing values in the columns of CSV and Parquet files are always allowed.
+    drop : sequence of str, optional
+        Columns to leave out. Each is a name, or several names with commas between them.
+    weight : str, optional
+        Name of the column with the weights of the rows, which is not a feature. It may be absent from a file that
+        needs no labels.
+    as_strings : collection of str, optional
+        Columns of a CSV file that stay strings, whatever their cells are.
+    separator : str, optional
+        Separator of the cells of a CSV file. By default a comma, tab or semicolon, whichever is in the first line.
+    header : bool, default=True
+        Whether the first line of a CSV file names the columns. If not, they are named x1, x2, …, and their numbers
+        are names too.
+    bits : int, optional
+        For Vowpal Wabbit, features are hashed to 2**bits columns, as Vowpal Wabbit does; for svmlight, columns are
+        taken modulo 2**bits. By default each feature has a column.
+    format : {"arrow", "csv", "jsonl", "parquet", "svmlight", "vw"}, optional
+        By default inferred from the file extension or, failing that, from the first lines.
+    max_memory : int, default=1_000_000_000
+        Bytes that the buffers of a fit may take: rows that need more than a quarter are read in parts.
+    cache : Path, optional
+        Folder for the encoded rows of a fit that reads them several times. By default the user's cache folder.
+    part_of_table : bool, default=False
+        Whether further rows of the same table are elsewhere: a file may have no rows, no labels, and none of the keys.
+    on_bytes : callable, optional
+        Called with the number of bytes of the file (compressed, if it is) read since the last call.
+    """
+
+    path: Location = STANDARD_INPUT
     label: str | None = None
     require_label: bool = True
     skip_unlabelled: bool = False
@@ -84,12 +196,19 @@ class ReadOptions:
     as_strings: Collection[str] = ()
     separator: str | None = None
     header: bool = True
-    #: Features of svmlight and Vowpal Wabbit files are hashed to 2**bits columns; None keeps one column a feature.
     bits: int | None = None
-    #: Whether further rows of the same table are elsewhere: a file may have no rows, no labels, and none of the keys.
+    format: str | None = None
+    max_memory: int = MAX_MEMORY
+    cache: Path | None = None
     part_of_table: bool = False
-    #: Called with the number of bytes of the file (compressed, if it is) read since the last call.
     on_bytes: Callable[[int], None] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.features, str):
+            raise TypeError(f"the columns are given as a string, {self.features!r}: give a list of names")
+        if self.bits is not None and not 1 <= self.bits <= _MOST_BITS:
+            raise ValueError(f"bits must be between 1 and {_MOST_BITS}; got {self.bits}")
+        object.__setattr__(self, "max_memory", checked_memory(self.max_memory))
 
     @property
     def width(self) -> int | None:
@@ -108,6 +227,14 @@ class ReadOptions:
     def error(self, problem: str, *, place: str = "") -> DataError:
         """Build an error that names the file, and the place in it, before the problem."""
         return DataError(f"{shown(self.path)}{', ' if place else ''}{place}: {problem}")
+
+
+def checked_memory(max_memory: Any) -> int:
+    """A number of bytes."""
+    number = isinstance(max_memory, (int, float, np.integer, np.floating)) and not isinstance(max_memory, bool)
+    if not number or not 1_000_000 <= max_memory < float("inf"):
+        raise ValueError(f"max_memory must be a number of bytes, a million or more; got {max_memory!r}")
+    return max(int(max_memory), _LEAST_MEMORY)
 
 
 @contextmanager
@@ -167,7 +294,7 @@ def tables_of_rows(tables: Iterable[Table], size: int, arrays: ReusedArrays | No
         first, n_rows = 0, table.X.shape[0]
         while n_rows - first > 0:
             taken = min(size - count, n_rows - first)
-            waiting.append(_slice(table, first, taken))
+            waiting.append(table if taken == n_rows else _part(table, first, taken))
             first, count = first + taken, count + taken
             if count == size:
                 yield concatenated(waiting, arrays)
@@ -200,16 +327,6 @@ def concatenated(tables: Sequence[Table], arrays: ReusedArrays | None = None) ->
     )
 
 
-def _slice(table: Table, first: int, count: int) -> Table:
-    if first == 0 and count == table.X.shape[0]:
-        return table
-    rows = slice(first, first + count)
-    X = table.X.slice(first, count) if isinstance(table.X, pa.Table) else table.X[rows]
-    return replace(
-        table,
-        X=X,
-        y=None if table.y is None else table.y[rows],
-        weights=None if table.weights is None else table.weights[rows],
-        unlabelled=table.unlabelled if first == 0 else 0,
-        place=None if table.place is None else places_among(table.place, range(first, first + count)),
-    )
+def _part(table: Table, first: int, count: int) -> Table:
+    """Consecutive rows; those without a label count as skipped before the first row."""
+    return replace(table.at(slice(first, first + count)), unlabelled=table.unlabelled if first == 0 else 0)

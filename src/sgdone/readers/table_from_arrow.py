@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sgdone.readers.column_choice import Columns
-from sgdone.readers.row_places import Place, in_file, numbered, places_among
+from sgdone.readers.locations import Place, in_file, numbered, places_among, shown
 from sgdone.readers.table import DataError, ReadOptions, Table, all_finite, shortened
 from sgdone.tables import arrow_table
 from sgdone.tables.kinds import family_of
@@ -47,7 +47,7 @@ def assemble(table: Any, columns: Columns, options: ReadOptions, place: Place, *
         y=labels,
         feature_names=columns.features,
         label_name=columns.label_name,
-        path=options.path,
+        name=shown(options.path),
         weights=weights,
         dropped=columns.dropped,
         labelled=labelled,

@@ -381,8 +381,7 @@ def block_rows_for(head: Sequence[Table], max_memory: int) -> int:
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> wide = Table(np.ones((10, 1000)), np.ones(10), None, None, Path("wide"))
+    >>> wide = Table(np.ones((10, 1000)), np.ones(10))
     >>> block_rows_for([wide], 10**9)
     4096
     """

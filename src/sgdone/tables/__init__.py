@@ -1,4 +1,4 @@
-"""Columns of any kind as features: categories, gaps, dates and text.
+"""Columns of any kind as features: categories, missing values, dates and text.
 
 :class:`TableEncoder` is a scikit-learn transformer; :mod:`sgdone.tables.kinds` says what a column is taken for.
 """

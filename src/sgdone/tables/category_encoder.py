@@ -95,7 +95,7 @@ _LEAST_KNOWN = 30
 
 @final
 class CategoryEncoder(ColumnEncoder):
-    """A column of categories: one feature a level, a gap being a level of its own.
+    """A column of categories: one feature for each level, of which missing values are one.
 
     Levels are numbered in the order of their UTF-8 bytes, those of later calls after those of earlier ones. A level
     that training rows do not have has no feature. Beyond ``max_levels`` levels or ``max_bytes`` bytes of levels in the
@@ -138,7 +138,7 @@ class CategoryEncoder(ColumnEncoder):
         self.max_levels, self.max_bytes, self.n_buckets = max_levels, max_bytes, n_buckets
         self.levels = pa.array([], pa.large_string())
         self.is_full = False
-        # Features and counts of levels, of buckets, and of gaps.
+        # Features and counts of levels, of buckets, and of missing values.
         self.level_features = np.zeros(0, dtype=np.int32)
         self.level_counts = np.zeros(0, dtype=np.int64)
         self.buckets = np.zeros(0, dtype=np.int32)
@@ -157,7 +157,7 @@ class CategoryEncoder(ColumnEncoder):
             counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.levels))
             places = self._learn(values, places, counts, new)
         known = places >= 0
-        features = np.full(len(places) + 1, -1, dtype=np.int32)  # the last is for gaps: code −1
+        features = np.full(len(places) + 1, -1, dtype=np.int32)  # the last is for missing values: code −1
         features[:-1][known] = self.level_features[places[known]]
         if self.is_full and not known.all():
             table = self._buckets.of(self.buckets, self.bucket_features, self.n_buckets)
@@ -181,7 +181,7 @@ class CategoryEncoder(ColumnEncoder):
         return f"{100 * (1 - known / cells):.0f} % of {cells:,} cells, such as {shortened(example)}"
 
     def merge(self, other: "CategoryEncoder", new: NewFeatures) -> None:
-        """Add the levels, buckets and gaps that another encoder of the column has met."""
+        """Add the levels, buckets and missing values that another encoder of the column has met."""
         places = self._positions(other.levels)
         unseen = np.flatnonzero(places < 0)
         if not self.is_full and unseen.size:
@@ -209,7 +209,7 @@ class CategoryEncoder(ColumnEncoder):
     def _learn(
         self, values: LevelValues, places: NDArray[np.int64], counts: NDArray[np.int64], new: NewFeatures
     ) -> NDArray[np.int64]:
-        """Give new levels, buckets and gaps a feature, and count; return the levels' places in the dictionary."""
+        """Give new levels, buckets and missing values a feature, and count; return the places of levels."""
         unseen = np.flatnonzero(places < 0)
         if not self.is_full and unseen.size:
             kept = unseen[self._that_fit(values.levels.take(arrow_of(unseen)), counts[unseen])]
@@ -219,7 +219,7 @@ class CategoryEncoder(ColumnEncoder):
         self.level_counts[places[known]] += counts[known]
         if self.is_full and not known.all():
             self._learn_buckets(self._bucket(values.levels.filter(pa.array(~known))), counts[~known], new)
-        if values.has_gaps:
+        if values.has_missing:
             self.missing = int(new.take(1)[0]) if self.missing < 0 else self.missing
             self.missing_count += int(np.count_nonzero(values.codes < 0))
         return places
@@ -273,25 +273,25 @@ class CategoryEncoder(ColumnEncoder):
 
     def sparse_numbers(self) -> NDArray[np.int32]:
         """Numbers of the sparse features, in any order."""
-        gaps = np.array([] if self.missing < 0 else [self.missing], dtype=np.int32)
-        return np.concatenate([self.level_features, self.bucket_features, gaps])
+        missing = np.array([] if self.missing < 0 else [self.missing], dtype=np.int32)
+        return np.concatenate([self.level_features, self.bucket_features, missing])
 
     def description(self) -> str:
         """How the column was encoded, for people."""
         parts = [counted(len(self.levels), "level")]
         if self.is_full:
             parts.append(f"others hashed into {counted(self.buckets.size, 'bucket')}")
-        return ", ".join(parts + (["gaps are a level"] if self.missing >= 0 else []))
+        return ", ".join(parts + (["missing values are a level"] if self.missing >= 0 else []))
 
     def groups(self) -> list[LevelGroup]:
         """Features of which a row has at most one."""
-        gaps = ([self.missing], [self.missing_count]) if self.missing >= 0 else ([], [])
-        features = np.concatenate([self.level_features, self.bucket_features, np.array(gaps[0], dtype=np.int32)])
-        counts = np.concatenate([self.level_counts, self.bucket_counts, np.array(gaps[1], dtype=np.int64)])
+        missing = ([self.missing], [self.missing_count]) if self.missing >= 0 else ([], [])
+        features = np.concatenate([self.level_features, self.bucket_features, np.array(missing[0], dtype=np.int32)])
+        counts = np.concatenate([self.level_counts, self.bucket_counts, np.array(missing[1], dtype=np.int64)])
         return [level_group(self.name, features, counts)] if features.size else []
 
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
-        """What has been learnt, as plain values, arrays and levels."""
+        """State of the encoder as plain values, arrays and levels."""
         values = {name: getattr(self, name) for name in self.fields.values}
         return ColumnState(values, {name: getattr(self, name) for name in self.fields.arrays}, self.levels)
 

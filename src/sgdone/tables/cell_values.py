@@ -33,8 +33,8 @@ class LevelValues:
     Attributes
     ----------
     codes : int32 array of shape (n_rows,)
-        Position of the row's level in ``levels``; −1 for a gap. Codes are numbered by first occurrence: two columns
-        that divide the rows in the same way have the same codes.
+        Position of the row's level in ``levels``; −1 for a missing value. Codes are numbered by first occurrence: two
+        columns that divide the rows in the same way have the same codes.
     levels : pyarrow.LargeStringArray
         The levels that occur, each once.
     """
@@ -43,13 +43,13 @@ class LevelValues:
     levels: Any
 
     @property
-    def has_gaps(self) -> bool:
+    def has_missing(self) -> bool:
         """Whether a row has no level."""
         return bool(self.codes.size and self.codes.min() < 0)
 
 
 def level_values(name: str, column: Any) -> LevelValues:
-    """Strings, dictionaries, numbers, booleans or dates as levels; blank strings and NaN are gaps.
+    """Strings, dictionaries, numbers, booleans or dates as levels; blank strings and NaN are missing values.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def level_values(name: str, column: Any) -> LevelValues:
     (array([ 0, -1,  1,  0], dtype=int32), ['b', 'a'])
     """
     if any(pa.types.is_dictionary(chunk.type) and chunk.dictionary.null_count for chunk in column.chunks):
-        column = column.cast(column.type.value_type)  # Arrow cannot unify dictionaries that have a gap as a level
+        column = column.cast(column.type.value_type)  # Arrow cannot unify dictionaries that have a null as a level
     encoded = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if encoded.num_chunks == 0:
         return LevelValues(np.zeros(0, dtype=np.int32), pa.array([], pa.large_string()))
@@ -76,7 +76,7 @@ def level_values(name: str, column: Any) -> LevelValues:
 
 
 def _names(name: str, levels: Any) -> Any:
-    """Levels as strings; whole numbers without a decimal point, as the same column without gaps would have them."""
+    """Levels as strings; whole numbers without a decimal point, as in the same column without missing values."""
     kind = levels.type
     if pa.types.is_large_string(kind):
         return levels
@@ -96,7 +96,7 @@ def _names(name: str, levels: Any) -> Any:
 
 
 def _numbered_by_occurrence(codes: NDArray[np.int32], names: Any) -> LevelValues:
-    """Leave out levels that are gaps or do not occur, merge equal ones, and number the others by first occurrence."""
+    """Leave out levels that are missing or do not occur, merge equal ones, number the others by first occurrence."""
     distinct = names.dictionary_encode()  # equal names of different levels, such as 1 and 1.0
     to_name = np.append(numpy_of(distinct.indices.fill_null(-1)), -1).astype(np.int32)
     codes = to_name[codes]  # −1 is the last
@@ -113,7 +113,7 @@ def _numbered_by_occurrence(codes: NDArray[np.int32], names: Any) -> LevelValues
 
 
 def number_values(name: str, column: Any) -> NDArray[np.float64]:
-    """Numbers, booleans (0 and 1), durations (in seconds) or strings of numbers as float64, with NaN for gaps.
+    """Numbers, booleans (0 and 1), durations (in seconds) or strings of numbers as float64; missing ones are NaN.
 
     Examples
     --------
@@ -199,7 +199,7 @@ _PLANES = (range(0x34000), range(0xE0100, 0xE01F0))
 
 
 def text_values(name: str, column: Any) -> Any:
-    """Strings as one array without nulls; a gap is a text without words.
+    """Strings as one array without nulls; a missing value is a text without words.
 
     Examples
     --------

@@ -21,7 +21,7 @@ MOST_ROWS = 2**53
 @final
 @dataclass(frozen=True)
 class StateFields:
-    """What the state of a kind of column consists of.
+    """Names and types of the parts of a state of a kind of column.
 
     Attributes
     ----------
@@ -202,7 +202,7 @@ class NewFeatures:
 @final
 @dataclass(frozen=True)
 class Entries:
-    """What a column adds to the rows.
+    """Entries of a column in the rows.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class Entries:
     words : list of WordRows
         Rows of several sparse features.
     new_gaps : bool
-        Whether a gap was met where ``fit`` saw none.
+        Whether a value is missing in a column that had all values in ``fit``.
     unseen : str
         If far more levels than expected are not those of ``fit``: their share and one of them, for a warning.
     """
@@ -282,7 +282,7 @@ class ColumnFeatures:
     groups : list of LevelGroup
         Those of which a row has at most one.
     gap : int or None
-        Number of the feature that marks gaps of a number or date.
+        Number of the feature that indicates missing values of a number or date.
     """
 
     name: str
@@ -337,7 +337,7 @@ class ColumnEncoder(ABC):
 
     @abstractmethod
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
-        """What has been learnt, as plain values, arrays and levels.
+        """State of the encoder as plain values, arrays and levels.
 
         Words that name features are kept where ``words``, which has an entry for each sparse feature, is true; all are
         kept if it is None.
@@ -352,7 +352,7 @@ class ColumnEncoder(ABC):
         return []
 
     def gap_feature(self) -> int | None:
-        """Number of the sparse feature that marks gaps; None if gaps are a level or there were none."""
+        """Number of the sparse feature that indicates missing values; None if these are a level or there were none."""
         return None
 
 

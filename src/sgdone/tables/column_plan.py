@@ -115,7 +115,7 @@ _FAMILIES = ("number", "boolean", "string", "level", "date", "time", "empty")
 @final
 @dataclass(frozen=True)
 class FittedParts:
-    """What an encoder has learnt, besides its columns.
+    """Learnt parts of an encoder besides its columns.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class FittedParts:
 
     @classmethod
     def of(cls, header: Mapping[str, Any]) -> "FittedParts":
-        """Those of a header, of the right types."""
+        """Parts in a header, with their types checked."""
         made = cls(header["names"], header["left_out"], header["is_plain"], header["n_sparse"])
         texts = [*made.names, *made.left_out, *made.left_out.values()]
         if not isinstance(made.names, list) or not all(isinstance(text, str) for text in texts):

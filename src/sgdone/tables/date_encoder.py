@@ -18,7 +18,7 @@ from sgdone.tables.column_encoder import (
 )
 from sgdone.tables.date_values import MIXED, SEVERAL, DateValues
 from sgdone.tables.kinds import Column
-from sgdone.tables.number_encoder import GapFiller
+from sgdone.tables.number_encoder import MeanImputer
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 #: The parts of dates and the names of their levels.
@@ -40,7 +40,7 @@ class DatePart:
         if new is not None:
             counts = np.bincount(codes[~missing], minlength=self.counts.size)
             unseen = np.flatnonzero((counts > 0) & (self.features < 0))
-            # One level is constant, or the contrary of a gap, which has a feature.
+            # One level is constant, or the contrary of a missing value, which has a feature.
             if not (new.all_rows and np.count_nonzero(counts) < 2):
                 self.features[unseen] = new.take(unseen.size)
                 self.counts += counts
@@ -82,13 +82,13 @@ class DateEncoder(ColumnEncoder):
     """
 
     fields = StateFields(
-        {"has_days": np.bool_, **GapFiller.fields}, {"part_features": np.int32, "part_counts": np.int64}
+        {"has_days": np.bool_, **MeanImputer.fields}, {"part_features": np.int32, "part_counts": np.int64}
     )
 
     def __init__(self, name: str, has_days: bool) -> None:
         self.name, self.has_days = name, has_days
         self.zone: str | None = None
-        self.gaps = GapFiller()
+        self.gaps = MeanImputer()
         self.parts = {part: DatePart(len(PARTS[part])) for part in (PARTS if has_days else ["hour"])}
 
     def encode(self, column: Column, new: NewFeatures | None) -> Entries:
@@ -167,8 +167,8 @@ class DateEncoder(ColumnEncoder):
     def description(self) -> str:
         """How the column was encoded, for people."""
         shown = [name for name, part in self.parts.items() if part.features.max() >= 0]
-        gaps = [] if self.gaps.indicator is None else ["gaps marked"]
-        return ", ".join(["trend in days", *shown, *gaps])
+        missing = [] if self.gaps.indicator is None else ["an indicator of missing values"]
+        return ", ".join(["trend in days", *shown, *missing])
 
     def groups(self) -> list[LevelGroup]:
         """Features of which a row has at most one."""
@@ -180,11 +180,11 @@ class DateEncoder(ColumnEncoder):
         return found
 
     def gap_feature(self) -> int | None:
-        """Number of the sparse feature that marks gaps; None if there were none."""
+        """Number of the sparse feature that indicates missing values; None if there were none."""
         return self.gaps.indicator
 
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
-        """What has been learnt, as plain values, arrays and levels."""
+        """State of the encoder as plain values, arrays and levels."""
         arrays = {
             "part_features": np.concatenate([part.features for part in self.parts.values()]),
             "part_counts": np.concatenate([part.counts for part in self.parts.values()]),
@@ -195,7 +195,7 @@ class DateEncoder(ColumnEncoder):
     def from_state(cls, name: str, state: ColumnState) -> "DateEncoder":
         """The encoder with this state."""
         made = cls(name, bool(state.values["has_days"]))
-        made.gaps = GapFiller.from_state(state)
+        made.gaps = MeanImputer.from_state(state)
         features, counts = state.arrays["part_features"], state.counts("part_counts")
         ends = np.cumsum([part.features.size for part in made.parts.values()])
         if features.size != ends[-1] or counts.size != ends[-1] or features.min() < -1:

@@ -16,7 +16,7 @@ from sgdone.tables.string_cells import (
     first_that_does_not_fit,
     is_date,
     numpy_of,
-    without_gap_words,
+    without_missing_words,
 )
 
 #: Zones of columns of strings whose cells state different ones, and of those in which some cells state none.
@@ -62,7 +62,7 @@ class DateValues:
         )
 
     def days(self) -> NDArray[np.float64]:
-        """Days since 1970 (or since midnight), with fractions; NaN for gaps."""
+        """Days since 1970 (or since midnight), with fractions; NaN for missing values."""
         return np.where(self.missing, np.nan, self.utc / DAY)
 
     def months(self) -> NDArray[np.int64]:
@@ -139,7 +139,7 @@ def parsed_dates(column: Any) -> DateValues | None:
 
 def _parsed(strings: Any) -> DateValues | None:
     """The same for strings of which each is parsed by itself."""
-    cells = without_gap_words(strings)
+    cells = without_missing_words(strings)
     if not pc.all(pc.match_substring_regex(cells, f"^{DATE}$"), min_count=0).as_py():
         return None
     zones = pc.extract_regex(cells, pattern=f"{_TIME} ?{_ZONE}")

@@ -20,9 +20,9 @@ class Encoded:
     Attributes
     ----------
     dense : float64 array of shape (n_rows, n_dense), C-contiguous
-        Numbers with their gaps filled, and days of dates.
+        Numbers, with the mean for missing values, and days of dates.
     sparse : scipy.sparse.csr_array of shape (n_rows, n_sparse)
-        Indicators of gaps and levels, and words. Columns of each row are sorted and occur once.
+        Indicators of missing values and levels, and words. Columns of each row are sorted and occur once.
     """
 
     dense: NDArray[np.float64]

@@ -275,7 +275,7 @@ def _is_constant(values: Any) -> bool:
     if isinstance(values, np.ndarray):
         return bool(values.size) and bool(values.min() == values.max())  # NaN is equal to nothing
     if isinstance(values, LevelValues):
-        return len(values.levels) + values.has_gaps < 2
+        return len(values.levels) + values.has_missing < 2
     if isinstance(values, DateValues):
         return not values.missing.any() and _is_constant(values.utc) and _is_constant(values.wall)
     return False

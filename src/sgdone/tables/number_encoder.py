@@ -1,4 +1,4 @@
-"""Numbers as they are, with gaps filled by the mean and marked by an indicator."""
+"""Numbers as they are, with missing values replaced by the mean, and an indicator of them."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar, final
@@ -14,12 +14,11 @@ _PIECE_ROWS = 1024
 
 
 @final
-class GapFiller:
-    """Fill gaps of numbers by their mean, and mark them by an indicator feature.
+class MeanImputer:
+    """Replace missing numbers by their mean, with an indicator feature.
 
-    The indicator exists from the first gap in training on. So does the value to fill in: the mean of the training rows
-    until then. It stays, because the indicator's coefficient is learnt beside it. Until a gap is met the mean is that
-    of all rows so far.
+    The indicator exists from the first missing value in training on. From then on the mean stays that of the training
+    rows so far, because the coefficient of the indicator is learnt beside it. Before, the mean is that of all rows.
     """
 
     def __init__(self) -> None:
@@ -29,20 +28,20 @@ class GapFiller:
         self.indicator: int | None = None
 
     def fill(self, values: NDArray[np.float64], new: NewFeatures | None) -> Entries:
-        """The values with gaps (NaN) filled, and the indicators of the gaps."""
-        gaps = np.isnan(values)
-        any_gaps = bool(gaps.any())
+        """The values, with the mean for those that are missing (NaN), and the indicators of these."""
+        missing = np.isnan(values)
+        any_missing = bool(missing.any())
         if new is not None and self.indicator is None:
             self.learn(values, new.weight)
-            if any_gaps:
+            if any_missing:
                 self.indicator = int(new.take(1)[0])
-        dense = np.where(gaps, self.mean, values) if any_gaps else values
+        dense = np.where(missing, self.mean, values) if any_missing else values
         if self.indicator is None:
-            return Entries([dense], new_gaps=any_gaps)
-        return Entries([dense], [np.where(gaps, np.int32(self.indicator), np.int32(-1))])
+            return Entries([dense], new_gaps=any_missing)
+        return Entries([dense], [np.where(missing, np.int32(self.indicator), np.int32(-1))])
 
     def learn(self, values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> None:
-        """Add rows to the mean; NaN is a gap. Infinite values, which a fit refuses, change nothing."""
+        """Add rows to the mean; NaN is a missing value. Infinite values, which a fit refuses, change nothing."""
         known = ~np.isnan(values)
         if weight is not None:
             known &= weight > 0
@@ -69,8 +68,8 @@ class GapFiller:
         self.total, self.count, self.mean = total, count, mean
         return True
 
-    def merge(self, other: "GapFiller", new: NewFeatures) -> None:
-        """Add the rows of another filler: the mean is that of the rows of both."""
+    def merge(self, other: "MeanImputer", new: NewFeatures) -> None:
+        """Add the rows of another imputer: the mean is that of the rows of both."""
         if self.count + other.count > 0 and not self.add(other.total, other.count):
             # A sum of large numbers may exceed the largest float; means do not.
             share = other.count / (self.count + other.count)
@@ -97,8 +96,8 @@ class GapFiller:
         return np.array([] if self.indicator is None else [self.indicator], dtype=np.int32)
 
     @classmethod
-    def from_state(cls, state: ColumnState) -> "GapFiller":
-        """The filler with this state."""
+    def from_state(cls, state: ColumnState) -> "MeanImputer":
+        """The imputer with this state."""
         made = cls()
         # A sum of large numbers may be infinite; the mean is finite then, too.
         made.total, made.mean = float(state.values["total"]), state.number("mean")
@@ -112,7 +111,7 @@ class GapFiller:
 
 @final
 class NumberEncoder(ColumnEncoder):
-    """A column of numbers or booleans: one dense feature, and an indicator where training rows have gaps.
+    """A column of numbers or booleans: one dense feature, and an indicator where values of training rows are missing.
 
     Examples
     --------
@@ -125,11 +124,11 @@ class NumberEncoder(ColumnEncoder):
     (['x'], [(0, 'x missing')])
     """
 
-    fields = StateFields({"boolean": np.bool_, **GapFiller.fields})
+    fields = StateFields({"boolean": np.bool_, **MeanImputer.fields})
 
     def __init__(self, name: str, boolean: bool) -> None:
         self.name, self.boolean = name, boolean
-        self.gaps = GapFiller()
+        self.gaps = MeanImputer()
 
     def encode(self, column: Column, new: NewFeatures | None) -> Entries:
         """Entries of the rows; with ``new``, what has not been seen before is learnt first."""
@@ -148,7 +147,7 @@ class NumberEncoder(ColumnEncoder):
         return [] if self.gaps.indicator is None else [(self.gaps.indicator, f"{self.name} missing")]
 
     def gap_feature(self) -> int | None:
-        """Number of the sparse feature that marks gaps; None if there were none."""
+        """Number of the sparse feature that indicates missing values; None if there were none."""
         return self.gaps.indicator
 
     def sparse_numbers(self) -> NDArray[np.int32]:
@@ -157,17 +156,21 @@ class NumberEncoder(ColumnEncoder):
 
     def description(self) -> str:
         """How the column was encoded, for people."""
-        return "" if self.gaps.indicator is None else f"gaps filled by the mean {self.gaps.mean:.6g} and marked"
+        return (
+            ""
+            if self.gaps.indicator is None
+            else f"missing values replaced by the mean {self.gaps.mean:.6g}, with an indicator"
+        )
 
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
-        """What has been learnt, as plain values, arrays and levels."""
+        """State of the encoder as plain values, arrays and levels."""
         return ColumnState({"boolean": self.boolean, **self.gaps.state()})
 
     @classmethod
     def from_state(cls, name: str, state: ColumnState) -> "NumberEncoder":
         """The encoder with this state."""
         made = cls(name, bool(state.values["boolean"]))
-        made.gaps = GapFiller.from_state(state)
+        made.gaps = MeanImputer.from_state(state)
         return made
 
 

@@ -55,7 +55,7 @@ def arrow_of(values: NDArray[Any]) -> Any:
 
 
 #: Strings that mean "no value" among numbers and dates. Among categories they are levels like others.
-GAP_WORDS = ("?", "-", "NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "NULL", "Null", "null", "None", "none")
+MISSING_WORDS = ("?", "-", "NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "NULL", "Null", "null", "None", "none")
 #: Cells examined before a whole column is parsed: one that does not fit settles the question.
 _FIRST_CELLS = 64
 #: A column of numbers may have one cell in this many that is none: a misprint, or the header of another file.
@@ -87,11 +87,11 @@ def without_blanks(column: Any) -> Any:
     return pc.if_else(blank, pa.scalar(None, column.type), column)
 
 
-def without_gap_words(column: Any) -> Any:
-    """The column, trimmed, with blank strings and :data:`GAP_WORDS` as nulls."""
+def without_missing_words(column: Any) -> Any:
+    """The column, trimmed, with blank strings and :data:`MISSING_WORDS` as nulls."""
     trimmed = pc.utf8_trim_whitespace(column)
-    gaps = pc.is_in(trimmed, value_set=pa.array(["", *GAP_WORDS], column.type))
-    return pc.if_else(gaps, pa.scalar(None, column.type), trimmed)
+    missing = pc.is_in(trimmed, value_set=pa.array(["", *MISSING_WORDS], column.type))
+    return pc.if_else(missing, pa.scalar(None, column.type), trimmed)
 
 
 def first_cells_fit(column: Any, fits: Callable[[str], Any], *, most: bool = False) -> bool:
@@ -100,7 +100,7 @@ def first_cells_fit(column: Any, fits: Callable[[str], Any], *, most: bool = Fal
     for chunk in column.chunks:
         for first in range(0, len(chunk), _PIECE):
             cells = [cell for cell in chunk.slice(first, _FIRST_CELLS).to_pylist() if cell and cell.strip()]
-            cells = [cell for cell in map(str.strip, cells) if cell not in GAP_WORDS]
+            cells = [cell for cell in map(str.strip, cells) if cell not in MISSING_WORDS]
             if 2 * sum(map(bool, map(fits, cells))) < len(cells) if most else not all(map(fits, cells)):
                 return False
             found += len(cells)
@@ -132,17 +132,17 @@ def is_date(text: str) -> bool:
 
 
 def parsed_numbers(column: Any) -> Any | None:
-    """Strings as float64 with nulls for gaps, or None if one is not a number."""
+    """Strings as float64 with nulls for missing values, or None if one is not a number."""
     if not first_cells_fit(column, is_number):
         return None
     try:
-        # Most columns have neither gaps nor spaces; the word "nan" is a number to Arrow, and a gap here.
+        # Most columns have neither missing values nor spaces; "nan" is a number to Arrow, and a missing value here.
         numbers = pc.cast(column, pa.float64())
         if not pc.any(pc.is_nan(numbers)).as_py():
             return numbers
     except pa.ArrowInvalid:
         pass
-    cells = without_gap_words(column)
+    cells = without_missing_words(column)
     try:
         # Arrow's parser does not take a leading plus sign.
         return pc.cast(pc.utf8_ltrim(cells, "+"), pa.float64())
@@ -181,7 +181,7 @@ class Misprints:
 
 
 def numbers_and_misprints(column: Any, *, most: float = 0.5) -> tuple[Any, Misprints | None] | None:
-    """Strings as float64, with nulls for gaps and for cells that are no numbers; None if these exceed a share.
+    """Strings as float64, with nulls for missing values and cells that are no numbers; None if these exceed a share.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def numbers_and_misprints(column: Any, *, most: float = 0.5) -> tuple[Any, Mispr
         return numbers, None
     if most < 1 and not first_cells_fit(column, is_number, most=True):
         return None
-    cells = without_gap_words(column)
+    cells = without_missing_words(column)
     fits = pc.match_substring_regex(cells, f"^(?:{_NUMBER.pattern})$", ignore_case=True)
     rows: NDArray[np.int64] = np.flatnonzero(numpy_of(pc.invert(fits).fill_null(False)))
     n_cells = len(cells) - cells.null_count
@@ -258,7 +258,7 @@ def looks_unread(column: Any) -> bool:
     """
     if not first_cells_fit(column, re.compile(_UNREAD).match):
         return False
-    return bool(pc.all(pc.match_substring_regex(without_gap_words(column).unique(), _UNREAD), min_count=0).as_py())
+    return bool(pc.all(pc.match_substring_regex(without_missing_words(column).unique(), _UNREAD), min_count=0).as_py())
 
 
 def first_that_does_not_fit(column: Any, fits: Callable[[str], Any]) -> tuple[int, str]:
@@ -268,7 +268,7 @@ def first_that_does_not_fit(column: Any, fits: Callable[[str], Any]) -> tuple[in
         for piece in (chunk.slice(first, _PIECE) for first in range(0, len(chunk), _PIECE)):
             for cell in piece.to_pylist():
                 text = "" if cell is None else cell.strip()
-                if text and text not in GAP_WORDS and not fits(text):
+                if text and text not in MISSING_WORDS and not fits(text):
                     return row, shortened(cell)
                 row += 1
     raise AssertionError("all cells fit")

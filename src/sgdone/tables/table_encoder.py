@@ -55,7 +55,7 @@ class TableEncoder(TransformerMixin, TableEncoderCore, BaseEstimator):  # type: 
            [54. ,  0. ,  1. ,  0. ]])
     >>> print(encoder)
     TableEncoder: 3 columns, 4 features
-      age  number    gaps filled by the mean 42.5 and marked
+      age  number    missing values replaced by the mean 42.5, with an indicator
       job  category  2 levels
       one  left out  constant
     """

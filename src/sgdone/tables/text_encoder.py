@@ -143,7 +143,7 @@ class TextEncoder(ColumnEncoder):
         return f"{counted(self.features.size, 'bucket')} of words and pairs of words"
 
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
-        """What has been learnt, as plain values, arrays and levels."""
+        """State of the encoder as plain values, arrays and levels."""
         has_word = self.words.any(axis=1)
         named = np.flatnonzero(has_word if words is None else has_word & words[self.features]).astype(np.int32)
         arrays: dict[str, NDArray[Any]] = {

@@ -16,7 +16,7 @@ import typer
 from sgdone.cli.fit import fit_and_report
 from sgdone.cli.fit_arguments import FitArguments
 from sgdone.cli.option_groups import CheckpointOptions
-from sgdone.cli.options import FileOptions, Options
+from sgdone.cli.options import Options
 from sgdone.readers import row_input
 from sgdone.readers.input_files import input_files
 from sgdone.readers.reading import read, read_parts
@@ -83,8 +83,7 @@ def _is_pipe(path: Path) -> bool:
 
 
 def _read_parts(path: Path, options: dict[str, Any]) -> None:
-    form = options.pop("format")
-    for table in read_parts(input_files(path), ReadOptions(path, **options), form):
+    for table in read_parts(input_files(path), ReadOptions(path, **options)):
         assert table.X.shape[0] >= 0
 
 
@@ -114,7 +113,7 @@ def _fit(path: Path, folder: Path, options: dict[str, Any], random: Random, note
     arguments = FitArguments(
         data=[str(path)],
         test=[],
-        file=FileOptions(**options),
+        file=ReadOptions(skip_unlabelled=True, **options),
         options=Options(task, None, "auto", "auto", "auto", None, 1.0, "auto", 0),
         checkpoints=CheckpointOptions(),
         hold_out=random.random() < 0.5,

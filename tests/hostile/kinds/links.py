@@ -11,7 +11,6 @@ from random import Random
 from typing import Any
 
 from sgdone.cli.input_data import file_input
-from sgdone.cli.options import FileOptions
 from sgdone.readers.file_parts import file_parts
 from sgdone.readers.input_files import input_files
 from sgdone.readers.reading import read_parts
@@ -64,7 +63,7 @@ def _rows(way: str, given: list[Any], found: list[Any]) -> int:
         return sum(table.X.num_rows for table in read_parts(found, options))
     if way == "partitions":
         return sum(part.read().X.num_rows for part in file_parts(found, options).parts)
-    source = file_input([str(one) for one in given], FileOptions())
+    source = file_input([str(one) for one in given], ReadOptions(skip_unlabelled=True))
     return sum(table.X.num_rows for table in source.tables())
 
 

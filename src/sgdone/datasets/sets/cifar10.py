@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sgdone.datasets.dataset import LabelledRows, Recipe, Split
+from sgdone.datasets.dataset import Recipe, Split
+from sgdone.readers.table import Table
 
 _FILES = ("cifar10/cifar10_4class_train.npz", "cifar10/cifar10_4class_test1000.npz")
 
@@ -14,9 +15,9 @@ def _read(folder: Path) -> Split:
     return Split(train, test, target_names=["airplane", "deer", "frog", "truck"])
 
 
-def _rows(path: Path) -> LabelledRows:
+def _rows(path: Path) -> Table:
     with np.load(path) as arrays:
-        return LabelledRows(arrays["X"], arrays["y"])
+        return Table(arrays["X"], arrays["y"])
 
 
 RECIPES = (

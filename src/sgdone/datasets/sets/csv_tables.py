@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from sgdone.datasets.dataset import LabelledRows, Recipe, Split, split_at_random
+from sgdone.datasets.dataset import Recipe, Split, split_at_random
+from sgdone.readers.table import Table
 
 _SPAMBASE = ("spambase/spambase.csv.gz",)
 _PENDIGITS = ("pendigits/train.csv.gz", "pendigits/test.csv.gz")
@@ -30,13 +31,13 @@ def _read(
     tables = [csv.read_csv(str(folder / file)) for file in files]
     names = [name for name in tables[0].column_names if name not in (target, *exclude)]
     parts = [_rows(table, names, target) for table in tables]
-    train, test = parts if len(parts) == 2 else split_at_random(parts[0].X, parts[0].y)
+    train, test = parts if len(parts) == 2 else split_at_random(parts[0].X, parts[0].labels)
     return Split(train, test, feature_names=names, target_names=target_names)
 
 
-def _rows(table: Any, names: list[str], target: str) -> LabelledRows:
+def _rows(table: Any, names: list[str], target: str) -> Table:
     X: NDArray[Any] = np.column_stack([table[name].to_numpy() for name in names])
-    return LabelledRows(X, table[target].to_numpy())
+    return Table(X, table[target].to_numpy())
 
 
 RECIPES = (

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 from pyarrow import csv
 
-from sgdone.datasets.dataset import LabelledRows, Recipe, Split
+from sgdone.datasets.dataset import Recipe, Split
+from sgdone.readers.table import Table
 
 _FILES = ("separation/endometrial.csv",)
 _FEATURES = ["NV", "PI", "EH"]
@@ -14,7 +15,7 @@ _FEATURES = ["NV", "PI", "EH"]
 def _read(folder: Path) -> Split:
     table = csv.read_csv(str(folder / _FILES[0]))
     X = np.column_stack([table[name].to_numpy() for name in _FEATURES])
-    rows = LabelledRows(X, table["HG"].to_numpy())
+    rows = Table(X, table["HG"].to_numpy())
     return Split(rows, test=None, feature_names=_FEATURES, target_names=["low grade", "high grade"])
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import fetch_openml
 
-from sgdone.datasets.dataset import LabelledRows, Recipe, Split
+from sgdone.datasets.dataset import Recipe, Split
+from sgdone.readers.table import Table
 
 _FILES = (
     "mnist/train-images-idx3-ubyte.gz",
@@ -23,8 +24,8 @@ _N_TRAIN = 60_000
 
 def _read(folder: Path) -> Split:
     train_images, train_labels, test_images, test_labels = (_idx(folder / file) for file in _FILES)
-    train = LabelledRows(train_images.reshape(len(train_images), -1), train_labels)
-    test = LabelledRows(test_images.reshape(len(test_images), -1), test_labels)
+    train = Table(train_images.reshape(len(train_images), -1), train_labels)
+    test = Table(test_images.reshape(len(test_images), -1), test_labels)
     return Split(train, test, target_names=_NAMES)
 
 
@@ -41,8 +42,8 @@ def _idx(path: Path) -> NDArray[Any]:
 
 def _fetch() -> Split:
     X, y = fetch_openml("mnist_784", version=1, return_X_y=True, as_frame=False)
-    rows = LabelledRows(X, y.astype(np.int64))
-    return Split(rows[:_N_TRAIN], rows[_N_TRAIN:], target_names=_NAMES)
+    rows = Table(X, y.astype(np.int64))
+    return Split(rows.at(slice(_N_TRAIN)), rows.at(slice(_N_TRAIN, None)), target_names=_NAMES)
 
 
 RECIPES = (

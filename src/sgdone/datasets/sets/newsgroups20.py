@@ -7,8 +7,8 @@ from typing import Any, cast
 import numpy as np
 from sklearn.datasets import fetch_20newsgroups
 
-from sgdone.datasets.dataset import LabelledRows, Recipe, Split
-from sgdone.datasets.tfidf import tfidf
+from sgdone.datasets.dataset import Recipe, Split, tfidf
+from sgdone.readers.table import Table
 
 _FILES = ("newsgroups20/20news-bydate.tar.xz",)
 
@@ -41,13 +41,13 @@ def _split(train: list[_Document], test: list[_Document]) -> Split:
     return Split(_rows(train, names), _rows(test, names), target_names=names)
 
 
-def _rows(documents: list[_Document], names: list[str]) -> LabelledRows:
+def _rows(documents: list[_Document], names: list[str]) -> Table:
     """Texts sorted by group and file name, then shuffled: the order depends on the names alone."""
     documents = sorted(documents)
     texts = np.array([text for _, _, text in documents], dtype=object)
     codes = {name: code for code, name in enumerate(names)}
     groups = np.array([codes[group] for group, _, _ in documents])
-    return LabelledRows(texts, groups)[np.random.default_rng(0).permutation(len(documents))]
+    return Table(texts, groups).at(np.random.default_rng(0).permutation(len(documents)))
 
 
 RECIPES = (

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import fetch_rcv1
 
-from sgdone.datasets.binary_tasks import find_class
-from sgdone.datasets.dataset import LabelledRows, Recipe, Split
+from sgdone.datasets.dataset import Recipe, Split, find_class
+from sgdone.readers.table import Table
 
 #: LYRL2004: the stories of the first twelve days.
 _N_TRAIN = 23_149
@@ -15,8 +15,12 @@ _N_TRAIN = 23_149
 
 def _fetch() -> Split:
     bunch = fetch_rcv1(subset="all", shuffle=False)
-    rows = LabelledRows(bunch.data, bunch.target)
-    return Split(rows[:_N_TRAIN], rows[_N_TRAIN:], target_names=[str(name) for name in bunch.target_names])
+    rows = Table(bunch.data, bunch.target)
+    return Split(
+        rows.at(slice(_N_TRAIN)),
+        rows.at(slice(_N_TRAIN, None)),
+        target_names=[str(name) for name in bunch.target_names],
+    )
 
 
 def _choose(split: Split, positive: str, negative: str | None) -> Split:
@@ -25,9 +29,10 @@ def _choose(split: Split, positive: str, negative: str | None) -> Split:
     names = split.target_names or []
     topic = find_class(positive, np.arange(len(names)), names)
 
-    def relabelled(rows: LabelledRows) -> LabelledRows:
-        member: Any = rows.y[:, [topic]].toarray().ravel()
-        return LabelledRows(rows.X, np.where(member > 0, 1, -1))
+    def relabelled(rows: Table) -> Table:
+        topics: Any = rows.y  # a sparse matrix with a column for each topic
+        member = topics[:, [topic]].toarray().ravel()
+        return Table(rows.X, np.where(member > 0, 1, -1))
 
     test = None if split.test is None else relabelled(split.test)
     return replace(split, train=relabelled(split.train), test=test, target_names=["rest", names[topic]])

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 from pyarrow import csv
 
-from sgdone.datasets.dataset import Recipe, Split, split_at_random
-from sgdone.datasets.tfidf import tfidf
+from sgdone.datasets.dataset import Recipe, Split, split_at_random, tfidf
 
 _FILES = ("sms-spam/sms.csv.gz",)
 _CLASSES = ["ham", "spam"]

@@ -6,18 +6,19 @@ from pathlib import Path
 
 from sklearn.datasets import load_svmlight_file
 
-from sgdone.datasets.dataset import LabelledRows, Recipe, Split
+from sgdone.datasets.dataset import Recipe, Split
+from sgdone.readers.table import Table
 
 _A9A = ("a9a/adult.trn.bz2", "a9a/adult.tst.bz2")
 _REUTERS = ("reuters-money-fx/reuters.trn.bz2", "reuters-money-fx/reuters.tst.bz2")
 
 
 def _read(folder: Path, *, files: tuple[str, str], n_features: int, zero_based: bool, target_names: list[str]) -> Split:
-    def rows(path: Path) -> LabelledRows:
+    def rows(path: Path) -> Table:
         with bz2.open(path) as stream:
             X, y = load_svmlight_file(stream, n_features=n_features, zero_based=zero_based)
         X.eliminate_zeros()
-        return LabelledRows(X, y.astype(int))
+        return Table(X, y.astype(int))
 
     train, test = (rows(folder / file) for file in files)
     return Split(train, test, target_names=target_names)

@@ -7,8 +7,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from sgdone.readers.byte_streams import can_be_read_again, is_compressed, opened
-from sgdone.readers.column_choice import choose_columns
-from sgdone.readers.file_set_columns import FileSetColumns, cast_columns, common_types
+from sgdone.readers.column_choice import FileSetColumns, cast_columns, choose_columns, common_types
 from sgdone.readers.locations import RemoteFile
 from sgdone.readers.reader import FileLayout, Reader
 from sgdone.readers.table import DataError, ReadOptions, Table

@@ -14,11 +14,10 @@ from sgdone.machine.memory import size_text
 from sgdone.message_text import counted
 from sgdone.readers import text_blocks
 from sgdone.readers.byte_streams import opened
-from sgdone.readers.column_choice import Columns, LabelCondition, choose_columns
-from sgdone.readers.file_set_columns import FileSetColumns
+from sgdone.readers.column_choice import Columns, FileSetColumns, LabelCondition, choose_columns
 from sgdone.readers.formats.csv.columns import TIMESTAMP, as_type, timestamps
+from sgdone.readers.locations import Numbers, joined_places, numbered
 from sgdone.readers.reader import FileLayout, Reader
-from sgdone.readers.row_places import Numbers, joined_places, numbered
 from sgdone.readers.table import DataError, ReadOptions, Table, listed, shortened
 from sgdone.readers.table_from_arrow import assemble, parts_of
 from sgdone.readers.text_blocks import TextBlock, pieces_of, row_lines, whole_rows

@@ -9,8 +9,14 @@ import pyarrow as pa
 
 from sgdone.message_text import counted
 from sgdone.readers.byte_streams import can_be_read_again, is_compressed, opened
-from sgdone.readers.column_choice import Columns, choose_columns, named_columns
-from sgdone.readers.file_set_columns import FileSetColumns, cast_columns, common_types
+from sgdone.readers.column_choice import (
+    Columns,
+    FileSetColumns,
+    cast_columns,
+    choose_columns,
+    common_types,
+    named_columns,
+)
 from sgdone.readers.locations import RemoteFile
 from sgdone.readers.reader import FileLayout, Reader
 from sgdone.readers.table import DataError, ReadOptions, Table

@@ -7,14 +7,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
 from sgdone.kernels.decimal_number import power_table
 from sgdone.kernels.svmlight_text import make_read_lines
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.message_text import counted
+from sgdone.readers.locations import shown
 from sgdone.readers.numeric_lines import LineBlock, RowArrays, joined, parsed_blocks
-from sgdone.readers.occurring_columns import columns_of, names_of, occurring, select
 from sgdone.readers.reader import Reader
 from sgdone.readers.table import ReadOptions, Table, reads_as_number, shortened
 
@@ -51,7 +53,7 @@ def rewritten(line: bytes, options: ReadOptions, last: int | None) -> bytes:
 
 
 def problems(line: str, options: ReadOptions, last: int | None) -> Iterator[str]:
-    """What is wrong with a line; ``last`` is the largest index allowed."""
+    """Problems of a line; ``last`` is the largest index allowed."""
     label, entries = _tokens(line)
     if label:
         yield from _label_problems(label)
@@ -176,7 +178,7 @@ def read_svmlight_parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
             y=rows.rows["labels"][:n_rows].view(np.float64),
             feature_names=names,
             label_name=None,
-            path=block.options.path,
+            name=shown(block.options.path),
             zero_based=options.zero_based,
             place=place,
         )
@@ -217,3 +219,63 @@ def _with_index_type(X: Any) -> Any:
 
 
 READER = Reader("svmlight", (".svm", ".libsvm", ".svmlight"), read_svmlight, parts=read_svmlight_parts)
+
+
+#: Columns are left out if there are more than this many, of which less than a quarter occur. The rule depends on the
+#: file alone, and a model of the others takes at most four times the memory that it needs.
+_NARROW, _SPARSE = 1 << 16, 4
+
+_NAME = re.compile(r"feature ([0-9]{1,18})")
+
+
+def occurring(X: Any) -> NDArray[np.int64] | None:
+    """The columns of a CSR matrix that have entries, if most have none; else None."""
+    width = X.shape[1]
+    if width <= _NARROW:
+        return None
+    # A mark per column would take more memory than the entries if there are many more columns.
+    if width > _SPARSE * max(1, X.nnz):
+        return np.unique(X.indices).astype(np.int64)
+    marks = np.zeros(width, dtype=bool)
+    marks[X.indices] = True
+    columns = np.flatnonzero(marks)
+    return columns if width > _SPARSE * columns.size else None
+
+
+def names_of(columns: NDArray[np.int64], first: int) -> list[str]:
+    """Names for columns by their index in the file, where indices start at ``first``."""
+    return [f"feature {index}" for index in (columns + first).tolist()]
+
+
+def columns_of(names: Sequence[str], first: int) -> NDArray[np.int64] | None:
+    """The columns that `names_of` named; None if a name is of another kind, or before the first index.
+
+    Examples
+    --------
+    >>> columns_of(["feature 7", "feature 1000"], 1), columns_of(["age", "income"], 1)
+    (array([  6, 999]), None)
+    """
+    found = [_NAME.fullmatch(name) for name in names]
+    columns = np.array([-1 if match is None else int(match[1]) - first for match in found], dtype=np.int64)
+    return None if columns.size == 0 or columns.min() < 0 else columns
+
+
+def select(X: Any, columns: NDArray[np.int64]) -> Any:
+    """The given columns of a CSR matrix, in this order; entries of others are left out.
+
+    Examples
+    --------
+    >>> X = sparse.csr_array(([1.0, 2.0, 3.0], [4, 9_999, 4], [0, 2, 3]), shape=(2, 10_000))
+    >>> select(X, np.array([9_999, 7, 4])).toarray()
+    array([[2., 0., 1.],
+           [0., 0., 3.]])
+    """
+    order = np.argsort(columns, kind="stable")
+    ascending = columns[order]
+    places = np.minimum(np.searchsorted(ascending, X.indices), columns.size - 1)
+    wanted = ascending[places] == X.indices
+    counts = np.concatenate([[0], np.cumsum(wanted)])
+    parts = X.data[wanted], order[places[wanted]], counts[X.indptr]
+    found = sparse.csr_array(parts, shape=(X.shape[0], columns.size))
+    found.sort_indices()
+    return found

@@ -23,9 +23,9 @@ from sgdone.kernels.name_numbers import (
 from sgdone.kernels.vw_text import NO_NAME, make_hash_names, make_read_vw_lines
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.reused_arrays import ReusedArrays
+from sgdone.readers.locations import places_among, shown
 from sgdone.readers.numeric_lines import LineBlock, RowArrays, joined, parsed_blocks
 from sgdone.readers.reader import Reader
-from sgdone.readers.row_places import places_among
 from sgdone.readers.table import DataError, ReadOptions, Table, reads_as_number, shortened
 
 _BLANKS = re.compile(r"[ \t\r]+")
@@ -285,7 +285,7 @@ def _tables(files: Sequence[ReadOptions]) -> Iterator[Table]:
             y=rows.rows["labels"][:n_rows].view(np.float64),
             feature_names=None if columns is None else columns.names,
             label_name=None,
-            path=block.options.path,
+            name=shown(block.options.path),
             weights=rows.rows["weights"][:n_rows].view(np.float64),
             place=place,
         )

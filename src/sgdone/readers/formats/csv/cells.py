@@ -1,9 +1,12 @@
-"""Cells of a CSV file that is read in parts: types that its beginning decides, and cells of these types after it."""
+"""Records and cells of a CSV file: its first record, the types that its beginning decides, and cells of these types."""
 
+import csv
 import io
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, final
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import IO, Any, final
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +18,9 @@ from sgdone.kernels.decimal_number import power_table
 from sgdone.kernels.machine_words import PADDING
 from sgdone.machine.memory import size_text
 from sgdone.matrices.reused_arrays import ReusedArrays
+from sgdone.message_text import counted
 from sgdone.readers import text_blocks
+from sgdone.readers.byte_streams import format_suffix
 from sgdone.readers.column_choice import Columns
 from sgdone.readers.formats.csv.columns import (
     BOOLEAN,
@@ -28,12 +33,150 @@ from sgdone.readers.formats.csv.columns import (
     labels_as,
     typed_labels,
 )
-from sgdone.readers.formats.csv.records import FirstRecord, broken_line, line_of
 from sgdone.readers.locations import shown
-from sgdone.readers.table import DataError, shortened
-from sgdone.readers.text_blocks import TextBlock
+from sgdone.readers.table import DataError, ReadOptions, shortened
+from sgdone.readers.text_blocks import BYTE_ORDER_MARK, TextBlock
 from sgdone.tables.cell_values import warn_of_misprints
-from sgdone.tables.string_cells import CELLS_PER_MISPRINT, GAP_WORDS, Misprints, numbers_and_misprints
+from sgdone.tables.string_cells import CELLS_PER_MISPRINT, MISSING_WORDS, Misprints, numbers_and_misprints
+
+#: The first column has no name if a table was written with its index: pandas names it so when it reads the file.
+_FIRST_NAME = "Unnamed: 0"
+_LONGEST_HEADER = 2**26
+_UNDECODED = re.compile("[\udc80-\udcff]")
+
+#: Opens a text at its beginning.
+Opener = Callable[[], AbstractContextManager[IO[bytes]]]
+
+
+@final
+@dataclass(frozen=True)
+class FirstRecord:
+    """Beginning of a file: its separator, the names of its columns, and where the rows begin.
+
+    ``options`` are those of the reader, with numbers of columns as names if the file has no header. ``skipped`` are the
+    bytes and the lines before the first row.
+    """
+
+    separator: str
+    names: list[str]
+    options: ReadOptions
+    skipped: tuple[int, int] = (0, 0)
+
+    def rows_of(self, block: TextBlock) -> TextBlock:
+        """The rows of the first block of the file."""
+        n_bytes, n_lines = self.skipped
+        return TextBlock(block.text[n_bytes:], block.line + n_lines, block.n_lines - n_lines)
+
+
+def first_record(open_text: Opener, options: ReadOptions) -> FirstRecord:
+    """Read the header, or the first row of a file without one."""
+    with open_text() as stream:
+        line, number, size = b"", 0, 0
+        while not line.removeprefix(BYTE_ORDER_MARK).strip():
+            line, number = stream.readline(_LONGEST_HEADER), number + 1
+            size += len(line)
+            if not line:
+                raise options.error("is empty")
+            if len(line) == _LONGEST_HEADER:
+                raise options.error(f"is longer than {size_text(_LONGEST_HEADER)}", place=f"line {number}")
+    separator = separator_of(line, options)
+    if options.header:
+        return FirstRecord(separator, _header(line, separator, number, options), options, (size, number))
+    with open_text() as stream:
+        n_columns = len(next(fields for _, fields in records(stream, separator, options)))
+    names = [f"x{column + 1}" for column in range(n_columns)]
+    return FirstRecord(separator, names, _named_by_number(names, options))
+
+
+def separator_of(line: bytes, options: ReadOptions) -> str:
+    """Separator of cells, by the options or else by the first line."""
+    likely = "\t,;" if format_suffix(options.path) in {".tsv", ".tab"} else ",\t;"
+    return options.separator or next((mark for mark in likely if mark.encode() in line), likely[0])
+
+
+def _header(line: bytes, separator: str, number: int, options: ReadOptions) -> list[str]:
+    try:
+        text = line.decode("utf-8-sig").rstrip("\r\n")
+        names = [name.strip() for name in next(csv.reader([text], delimiter=separator, strict=True))]
+    except UnicodeDecodeError as error:
+        raise options.error("is not UTF-8: convert it (iconv -t utf-8)", place=f"line {number}") from error
+    except csv.Error as error:
+        if "\r" in text:
+            raise options.error("lines end in a carriage return alone: end them in a line feed") from error
+        raise options.error(f"the header cannot be read: {error}", place=f"line {number}") from error
+    if names[0] == "" and len(names) > 1 and _FIRST_NAME not in names:
+        names[0] = _FIRST_NAME
+    if _is_data(names):
+        raise options.error(
+            f"contains numbers ({names[0]}{separator}…) instead of column names: add a header line, or read it with "
+            "header=False",
+            place=f"line {number}",
+        )
+    return names
+
+
+def _is_data(names: list[str]) -> bool:
+    """Whether a header is all numbers. 0, 1, 2, … are accepted: the default column names of data frames."""
+    try:
+        values = [float(name) for name in names]
+    except ValueError:
+        return False
+    return values not in ([float(i) for i in range(len(names))], [i + 1.0 for i in range(len(names))])
+
+
+def _named_by_number(names: list[str], options: ReadOptions) -> ReadOptions:
+    """The options with columns given as 1, 2, … by their names."""
+    numbers = {name[1:]: name for name in names}
+
+    def name_of(text: str) -> str:
+        return numbers.get(text, text)
+
+    return replace(
+        options,
+        label=None if options.label is None else name_of(options.label),
+        weight=None if options.weight is None else name_of(options.weight),
+        features=None if options.features is None else [name_of(name) for name in options.features],
+        drop=[name_of(part.strip()) for text in options.drop for part in text.split(",")],
+        as_strings=[name_of(text) for text in options.as_strings],
+    )
+
+
+def records(stream: IO[bytes], separator: str, options: ReadOptions, line: int = 1) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and the fields of each row of a text that begins with a given line."""
+    # Bytes that are not UTF-8 become characters that nothing else becomes: see _UNDECODED.
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    reader = csv.reader(text, delimiter=separator)
+    start = line
+    try:
+        for fields in reader:
+            if fields:
+                yield start, fields
+            start = line + reader.line_num
+    except csv.Error as error:
+        raise options.error(f'{error}: is a quote (") not closed?', place=f"line {start:,}") from error
+
+
+def line_of(row: int, stream: IO[bytes], record: FirstRecord, line: int = 1) -> int:
+    """The line at which a row begins; rows are numbered from 0."""
+    return next(at for i, (at, _) in enumerate(records(stream, record.separator, record.options, line)) if i == row)
+
+
+def broken_line(
+    stream: IO[bytes], record: FirstRecord, wanted: Collection[str], otherwise: str, line: int = 1
+) -> DataError:
+    """The error for the first line with another number of fields, or with bytes that are not UTF-8."""
+    options, n_columns = record.options, len(record.names)
+    for at, fields in records(stream, record.separator, options, line):
+        if len(fields) != n_columns:
+            where = "header" if options.header else "first line"
+            found = f"found {counted(len(fields), 'field')}, but the {where} has {counted(n_columns, 'column')}"
+            return options.error(f"{found}: correct the line or remove it", place=f"line {at:,}")
+        for name, text in zip(record.names, fields, strict=True):
+            if name in wanted and _UNDECODED.search(text):
+                place = f"line {at:,}, column {name!r}"
+                return options.error("is not UTF-8: convert the file (iconv -t utf-8)", place=place)
+    return options.error(otherwise)
+
 
 #: Blocks that have cells of numbers which are not written plainly, before no other is expected to have none.
 _MOST_FAILURES = 4
@@ -62,9 +205,9 @@ class CellParser:
         self._as_text: set[str] = set()  # columns with cells that Arrow does not read as their type
         self._number_columns = NumberColumns()
         self._failures = 0
-        self._gaps = arrow_csv.ConvertOptions().null_values
+        self._nulls = arrow_csv.ConvertOptions().null_values
         if _TEXT not in types.values():  # among strings these words are values
-            self._gaps = [*self._gaps, *GAP_WORDS]
+            self._nulls = [*self._nulls, *MISSING_WORDS]
 
     def numbers(self, block: TextBlock, record: FirstRecord) -> dict[str, Any]:
         """Columns of numbers of a block that are written plainly; it can be called in several threads."""
@@ -88,7 +231,7 @@ class CellParser:
     def _parsed_by_arrow(self, block: TextBlock, record: FirstRecord, wanted: dict[str, Any]) -> list[Any]:
         types = {name: _TEXT if name in self._as_text else kind for name, kind in wanted.items()}
         try:
-            found = _read(block, record, types, self._gaps)
+            found = _read(block, record, types, self._nulls)
         except pa.ArrowInvalid:
             strings = strings_of(block, record, list(wanted))
             self._as_text |= {name for name, kind in wanted.items() if not _is_plain(strings.column(name), kind)}
@@ -186,13 +329,13 @@ def _label_type(labels: list[Any], columns: Columns) -> Any:
 def strings_of(block: TextBlock, record: FirstRecord, names: Sequence[str], *, nulls: bool = True) -> Any:
     """Columns of a block as strings; a row that cannot be read is an error that names its line."""
     try:
-        gaps = arrow_csv.ConvertOptions().null_values if nulls else []
-        return _read(block, record, dict.fromkeys(names, _TEXT), gaps)
+        words = arrow_csv.ConvertOptions().null_values if nulls else []
+        return _read(block, record, dict.fromkeys(names, _TEXT), words)
     except pa.ArrowInvalid as error:
         raise broken_line(io.BytesIO(block.text), record, names, str(error), block.line) from error
 
 
-def _read(block: TextBlock, record: FirstRecord, types: dict[str, Any], gaps: list[str]) -> Any:
+def _read(block: TextBlock, record: FirstRecord, types: dict[str, Any], null_values: list[str]) -> Any:
     if not block.text.strip():
         return pa.table({name: pa.array([], kind) for name, kind in types.items()})
     return arrow_csv.read_csv(
@@ -204,7 +347,7 @@ def _read(block: TextBlock, record: FirstRecord, types: dict[str, Any], gaps: li
         convert_options=arrow_csv.ConvertOptions(
             include_columns=list(types),
             column_types=types,
-            null_values=gaps,
+            null_values=null_values,
             true_values=TRUE,
             false_values=FALSE,
             strings_can_be_null=True,
@@ -277,8 +420,8 @@ class NumberColumns:
 
 
 def _column(values: Any, kind: Any) -> Any:
-    gaps = np.isnan(values)
-    mask = gaps if gaps.any() else None
+    missing = np.isnan(values)
+    mask = missing if missing.any() else None
     if kind == pa.int64():
-        values = np.where(gaps, 0.0, values).astype(np.int64)
+        values = np.where(missing, 0.0, values).astype(np.int64)
     return pa.chunked_array([pa.array(values, kind, mask=mask)])

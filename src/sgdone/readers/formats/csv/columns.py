@@ -2,9 +2,9 @@
 
 In a file that is read in parts, those of its beginning do: see :mod:`sgdone.readers.formats.csv.cells`.
 
-- Numbers become float64. Blanks and words for gaps (`?`, `NA`, `nan`, ...) among them are nulls, and so is one cell in
-  a thousand that is none, with a warning. Integers of more than 15 digits are rounded to the nearest float, as every
-  model does with them; as categories, identifiers and labels they are kept as they are written. Numbers that begin with
+- Numbers become float64. Blanks and words for missing values (`?`, `NA`, `nan`, ...) among them are nulls, and so is
+  one cell in a thousand that is no number, with a warning. Integers of more than 15 digits are rounded to the nearest
+  float; as categories, identifiers and labels they are kept as they are written. Numbers that begin with
   a needless zero (``02134``) are codes, and stay strings.
 - ``true`` and ``false``, also as ``True`` or ``TRUE``, become booleans.
 - ISO dates become timestamps, unless they state time zones, which may differ from cell to cell.
@@ -27,8 +27,8 @@ from sgdone.tables.string_cells import (
     look_like_codes,
     numbers_and_misprints,
     parsed_numbers,
-    without_gap_words,
     without_misprints,
+    without_missing_words,
 )
 
 #: Cells of columns of booleans.
@@ -94,7 +94,7 @@ class ColumnType:
             if misprints is not None and not look_like_codes(without_misprints(strings, misprints)):
                 found, self.misprints = numbers, self.misprints + misprints.rows.size
                 self.cells += misprints.rows.size
-        if found is strings and without_gap_words(strings).null_count == len(strings):
+        if found is strings and without_missing_words(strings).null_count == len(strings):
             return
         self._types.add(found.type)
         self.cells += len(found) - found.null_count
@@ -143,7 +143,7 @@ def _numbers(strings: Any) -> Any | None:
 def _booleans(strings: Any) -> Any | None:
     if not first_cells_fit(strings, (*TRUE, *FALSE).__contains__):
         return None
-    cells = without_gap_words(strings)
+    cells = without_missing_words(strings)
     true, false = (pc.is_in(cells, value_set=pa.array(words, strings.type)) for words in (TRUE, FALSE))
     known = pc.or_(true, false)
     if not pc.all(pc.or_(known, pc.is_null(cells)), min_count=0).as_py():

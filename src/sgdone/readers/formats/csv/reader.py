@@ -12,19 +12,25 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from sgdone.machine.memory import MemoryBudget
-from sgdone.machine.threads import mapped
+from sgdone.machine.threads import mapped, n_threads
 from sgdone.message_text import counted
 from sgdone.readers import text_blocks
 from sgdone.readers.byte_streams import can_be_read_again, opened
-from sgdone.readers.column_choice import Columns, choose_columns, named_columns
-from sgdone.readers.file_set_columns import FileSetColumns
-from sgdone.readers.formats.csv.cells import CellParser, decide_types, strings_of
+from sgdone.readers.column_choice import Columns, FileSetColumns, choose_columns, named_columns
+from sgdone.readers.formats.csv.cells import (
+    CellParser,
+    FirstRecord,
+    broken_line,
+    decide_types,
+    first_record,
+    line_of,
+    records,
+    separator_of,
+    strings_of,
+)
 from sgdone.readers.formats.csv.columns import typed_column, typed_feature, typed_labels
-from sgdone.readers.formats.csv.records import FirstRecord, broken_line, first_record, line_of, records, separator_of
-from sgdone.readers.locations import shown
-from sgdone.readers.numeric_lines import n_threads
+from sgdone.readers.locations import numbered, shown
 from sgdone.readers.reader import FileLayout, Reader
-from sgdone.readers.row_places import numbered
 from sgdone.readers.table import DataError, ReadOptions, Table
 from sgdone.readers.table_from_arrow import assemble, parts_of
 from sgdone.readers.text_blocks import TextBlock, row_lines, whole_rows
