@@ -11,7 +11,7 @@ from inference.summary_problems import assert_within, groups_of, kinds, several_
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.cluster import LocalEngine, Partition, PartitionError, Rounds, fit_model, summarise_partitions
 from sgdone.cluster.summary import LevelSums, PartitionRows, SummaryProblem
-from sgdone.inference import estimate, sample, separated, sums_at_model
+from sgdone.inference import estimate, sample, separation, sums_at_model
 from sgdone.inference.factors import LevelsOfRows
 from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SampleRows
@@ -205,7 +205,7 @@ def iterative(monkeypatch):
     """Compute as with thousands of coefficients, on one machine and on several."""
     for name in ("MOST_FACTORISED", "MOST_SUMMED"):
         monkeypatch.setattr(estimate, name, 1)
-    monkeypatch.setattr(separated, "MOST_SUMMED", 1)
+    monkeypatch.setattr(separation, "MOST_SUMMED", 1)
     monkeypatch.setattr(sample, "_FREQUENT", 5)
 
 

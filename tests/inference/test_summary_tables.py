@@ -11,7 +11,7 @@ from sgdone import LinearClassifier, LinearRegressor
 from sgdone.cli.summary import _columns
 from sgdone.fit.open_rows import rows_of
 from sgdone.inference import estimate
-from sgdone.inference.layout import FittedModel
+from sgdone.inference.coefficients import FittedModel
 from sgdone.inference.reference_coding import reference_coding
 from sgdone.tables import TableEncoder
 

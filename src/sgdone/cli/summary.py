@@ -16,8 +16,8 @@ from sgdone.cli.options import FileOptions
 from sgdone.cli.output_files import check_plot, save_plot
 from sgdone.estimators.classification import Classification
 from sgdone.inference import Summary
-from sgdone.inference.column_tests import ColumnTest
 from sgdone.inference.summary import INTERCEPT
+from sgdone.inference.wald import ColumnTest
 from sgdone.message_text import did_you_mean
 from sgdone.model_file import load_core, read_header
 from sgdone.readers.table import listed

@@ -16,9 +16,8 @@ from sgdone.cluster.statistics import RowStatistics, Statistics
 from sgdone.estimators.summarised import Summarised, encoder_of_levels, what_is_summarised
 from sgdone.fit.labels import class_weight_values
 from sgdone.inference import Summary
-from sgdone.inference.chosen_columns import chosen_columns
+from sgdone.inference.coefficients import FittedModel, chosen_columns
 from sgdone.inference.factors import LevelFacts, LevelMap, LevelsOfRows, divisions_of
-from sgdone.inference.layout import FittedModel
 from sgdone.inference.reference_coding import FeatureChoice, ReferenceCoding, coding_of
 from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SamplePreparation, SampleRows

@@ -17,7 +17,7 @@ from sgdone.rows.labels import check_labels
 
 if TYPE_CHECKING:  # imported when a summary is asked for: a fit does not wait for them
     from sgdone.inference import Summary
-    from sgdone.inference.layout import FittedModel
+    from sgdone.inference.coefficients import FittedModel
     from sgdone.inference.prediction import Intervals
     from sgdone.inference.reference_coding import ReferenceCoding
     from sgdone.tables import TableEncoderCore
@@ -88,7 +88,7 @@ class Summarised(LinearModel):
         >>> summary.features, summary.coef.round(1), summary.std_err.round(1)
         (['(intercept)', 'bmi'], array([152.1, 519.8]), array([ 2.6, 67.4]))
         """
-        from sgdone.inference.chosen_columns import chosen_columns
+        from sgdone.inference.coefficients import chosen_columns
         from sgdone.inference.sample import Sample
         from sgdone.inference.sample_rows import SampleRows
         from sgdone.inference.summarise import summarise
@@ -234,7 +234,7 @@ def what_is_summarised(
     model: Summarised, cov: Any, weights: Any, groups: Any, level: Any, reference: Any
 ) -> "tuple[Objective, FittedModel]":
     """The objective without its penalty, and the fitted model; raise for options that do not fit."""
-    from sgdone.inference.layout import FittedModel
+    from sgdone.inference.coefficients import FittedModel
 
     _check_options(cov, weights, groups, level)
     if getattr(model, "class_weight", None) is not None and weights == "frequency":

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgdone.inference.coefficient_names import enumerate_names, shorten
 from sgdone.inference.summary import INTERCEPT, Summary
 from sgdone.inference.summary_table import largest_first
+from sgdone.message_text import enumerate_names, shorten
 from sgdone.run.trace_plot import class_colours
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.inference.coefficient_names import enumerate_names
+from sgdone.inference.coefficients import FittedModel
 from sgdone.inference.factors import (
     CodedFactor,
     DeterminedNumber,
@@ -20,8 +20,8 @@ from sgdone.inference.factors import (
     factors_of,
     level_codes,
 )
-from sgdone.inference.layout import FittedModel
 from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.message_text import enumerate_names
 from sgdone.tables import ColumnFeatures
 
 Numbers = NDArray[np.intp]

@@ -8,15 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.inference.identification import ColumnHashes, HashSum
-from sgdone.inference.sample_facts import (
+from sgdone.inference.sample_rows import (
     ColumnPowers,
     FactsOfRows,
     SampleFacts,
+    SamplePreparation,
+    SampleRows,
+    SummaryRows,
     comparable_scaling,
     rows_of_powers,
     safe_units,
 )
-from sgdone.inference.sample_rows import SamplePreparation, SampleRows, SummaryRows
 from sgdone.inference.sums_at_model import ColumnProducts
 from sgdone.interfaces.objective import Objective
 from sgdone.machine.threads import single_thread

@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from sgdone.inference.coefficients import FittedModel, Layout
 from sgdone.inference.covariance import Cov
-from sgdone.inference.estimate import estimate
-from sgdone.inference.layout import FittedModel, Layout
+from sgdone.inference.estimate import Estimate, estimate
 from sgdone.inference.sample import Sample
-from sgdone.inference.separated import Estimate
 from sgdone.inference.summary import Head, Summary
 from sgdone.machine.threads import single_thread
 

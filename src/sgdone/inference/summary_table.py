@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from sgdone.inference.coefficient_names import enumerate_names
 from sgdone.inference.summary import INTERCEPT, Head, Summary
+from sgdone.message_text import enumerate_names
 
 #: A coefficient that would need more decimals, or is at least this large, is printed with exponents.
 _MOST_DECIMALS, _LARGE = 7, 1e8

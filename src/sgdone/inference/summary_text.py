@@ -7,9 +7,9 @@ from textwrap import wrap
 
 from rich.cells import cell_len
 
-from sgdone.inference.coefficient_names import shorten
 from sgdone.inference.summary import Summary
 from sgdone.inference.summary_table import TITLE, Block, ColumnTestTable, Facts, Row, SummaryTable, table_of
+from sgdone.message_text import shorten
 
 #: Width of the table in characters: at least, and at most unless the numbers are very long.
 _NARROWEST, _WIDEST = 78, 90

@@ -1,25 +1,27 @@
-"""Estimates, and those that are refused in part: coefficients that the rows do not determine, or that are infinite."""
+"""Search for separated rows after Newton's method has failed: they make coefficients infinite.
+
+The rows that are left determine the finite coefficients. If all rows are in this process, linear programs find the
+separated ones, with a proof. For partitions, directions are guessed from where Newton's method ended, and verified.
+"""
 
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
 from sgdone.diagnose import Separation, separation
-from sgdone.inference.coefficient_names import enumerate_names
-from sgdone.inference.covariance import Covariance
-from sgdone.inference.identification import Identification, identification
-from sgdone.inference.large import LargeOptimum
-from sgdone.inference.layout import Layout
-from sgdone.inference.optimum import NoOptimumError, Optimum
-from sgdone.inference.prediction import Predictor
-from sgdone.inference.refusals import Refusal
+from sgdone.inference.coefficients import Layout
+from sgdone.inference.identification import identification
+from sgdone.inference.margin_signs import margin_signs
+from sgdone.inference.optimum import LargeOptimum, NoOptimumError, Optimum
+from sgdone.inference.refusals import Kind, Refusal, constant_refusals
 from sgdone.inference.sample import Sample
-from sgdone.inference.sample_rows import SampleRows, margin_signs
+from sgdone.inference.sample_rows import SampleRows
 from sgdone.interfaces.objective import Predicts
+from sgdone.message_text import enumerate_names
 from sgdone.newton.direction import MOST_SUMMED
 from sgdone.sums.row_sum import ArraySum, RowSum, message
 from sgdone.sums.second_order import SecondOrderAt
@@ -27,136 +29,31 @@ from sgdone.sums.second_order import SecondOrderAt
 Array = NDArray[np.float64]
 
 
-@final
-@dataclass(frozen=True)
-class Estimate:
-    """Result of an estimation.
+class Refusals(NamedTuple):
+    """Refusals of all coefficients.
 
     Attributes
     ----------
-    coef : ndarray
-        Coefficients of the summary.
-    refused : dict
-        Refusals by position.
-    coefficients : int
-        Number of coefficients estimated.
-    loss : float
-        Summed loss at these coefficients.
-    covariance : Covariance or None
-        Covariance of the coefficients; None if all of them are refused.
-    predictor : Predictor or None
-        For intervals of predictions; None if there are none.
-    monte_carlo_error : float
-        Relative error of the standard errors that comes from random numbers.
+    of : dict
+        The refusals by position.
     attained : bool
-        Whether the likelihood has a maximum; otherwise some coefficients are infinite.
+        Whether the likelihood has a maximum, as far as it is known.
     """
 
-    coef: Array
-    refused: dict[int, Refusal]
-    coefficients: int = 0
-    loss: float = np.nan
-    covariance: Covariance | None = None
-    predictor: Predictor | None = None
-    monte_carlo_error: float = 0.0
+    of: dict[int, Refusal]
     attained: bool = True
 
     @classmethod
-    def nothing(cls, layout: Layout, refusal: Refusal) -> "Estimate":
-        """All coefficients refused, for one reason."""
-        return cls(np.full(layout.size, np.nan), dict.fromkeys(range(layout.size), refusal))
+    def for_one_reason(cls, layout: Layout, kind: Kind, reason: str) -> "Refusals":
+        """The same refusal for all coefficients."""
+        return cls(dict.fromkeys(range(layout.size), Refusal(kind, reason)))
 
 
-class Infinite(Protocol):
-    """Rows that are separated, which makes some coefficients infinite."""
-
-    def refusals(self, layout: Layout, sample: Sample, undetermined: NDArray[np.bool_]) -> dict[int, Refusal]:
-        """The infinite coefficients: those that the other rows do not determine."""
-
-
-def structural_refusals(
-    sample: Sample,
-    rest: Sample,
-    optimum: Optimum | LargeOptimum,
-    layout: Layout,
-    infinite: Infinite | None,
-) -> dict[int, Refusal]:
-    """Refusals of constant, collinear and infinite coefficients."""
-    refused = constant_refusals(sample, layout)
-    found = optimum.identification
-    if infinite is None:
-        return collinear_refusals(sample, layout, found) | refused
-    undetermined = np.zeros(layout.size, dtype=bool)
-    undetermined[layout.positions(np.flatnonzero(~rest.varies).tolist())] = True
-    if found is not None:
-        undetermined |= found.undetermined(layout.combinations(rest, np.ones((1, 1))))
-    if layout.has_intercept and _moves_intercept(rest, sample):
-        undetermined[0] = True
-    if isinstance(optimum, Optimum):
-        # Columns that are collinear in all rows are not infinite.
-        free = np.append(sample.varies, layout.has_intercept)
-        found = identification(free, sample.column_products)
-        refused = collinear_refusals(sample, layout, found) | refused
-    undetermined[list(refused)] = False
-    return refused | infinite.refusals(layout, sample, undetermined)
-
-
-class SeparatedRows(Protocol):
-    """The search for separated rows after Newton's method has failed."""
-
-    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Estimate:
-        """The rows whose optimum is to be searched for next; or an estimate, if there are none or nothing is known."""
-
-    def infinite(self, optimum: Optimum | LargeOptimum) -> Infinite | None:
-        """Infinite coefficients, once the other rows have an optimum; None if Newton's method has not failed."""
-
-
-def completely_separated(sample: Sample, layout: Layout, infinite: Infinite) -> Estimate:
-    """All coefficients refused: those of constant columns, and the others because they are infinite."""
+def _all_separated(sample: Sample, layout: Layout, found: "VerifiedSeparation | ProvedSeparation") -> Refusals:
+    """Refusals of constant columns, and of the other coefficients, which are infinite."""
     refused = constant_refusals(sample, layout)
     others = ~np.isin(np.arange(layout.size), list(refused))
-    refused |= infinite.refusals(layout, sample, others)
-    return Estimate(np.full(layout.size, np.nan), refused, attained=False)
-
-
-def constant_refusals(sample: Sample, layout: Layout) -> dict[int, Refusal]:
-    """Refusals of columns that have no coefficient of their own."""
-    refused: dict[int, Refusal] = {}
-    for j in np.flatnonzero(~sample.varies).tolist():
-        same = "cannot be told from the intercept" if layout.has_intercept else "has no effect"
-        text = f"{layout.feature_names[j]} has one value in all rows: its coefficient {same}. Drop the column."
-        refused |= dict.fromkeys(layout.positions([j]), Refusal("constant", text))
-    return refused
-
-
-def collinear_refusals(sample: Sample, layout: Layout, found: Identification | None) -> dict[int, Refusal]:
-    """Refusals of coefficients that linearly dependent columns share."""
-    if found is None:
-        return {}
-    names, refused = [*layout.feature_names, "the intercept"], dict[int, Refusal]()
-    undetermined = np.tile(found.undetermined(layout.combinations(sample, np.ones((1, 1)))), len(layout.outputs))
-    for group in found.groups():
-        dropped = ", ".join(names[j] for j in np.intersect1d(group, found.dropped).tolist())
-        own_names = enumerate_names([names[j] for j in group.tolist()])
-        reason = Refusal(
-            "collinear",
-            f"{group.size} columns are linearly dependent ({own_names}): the rows do not determine their coefficients. "
-            f"Drop {dropped}.",
-        )
-        own = layout.positions(group.tolist(), intercept=bool(group[-1] == sample.n_features))
-        refused |= {k: reason for k in own if undetermined[k]}
-    dropped = ", ".join(names[j] for j in found.dropped.tolist())
-    for k in np.flatnonzero(undetermined).tolist():
-        # The intercept of centred columns depends on all of them.
-        text = f"The intercept depends on columns that are linearly dependent. Drop {dropped}."
-        refused.setdefault(k, Refusal("collinear", text))
-    return refused
-
-
-def _moves_intercept(rest: Sample, sample: Sample) -> bool:
-    """Whether a column is constant in the other rows only, and not 0: they know its sum with the intercept."""
-    columns = np.flatnonzero(~rest.varies & sample.varies)
-    return bool(columns.size) and bool(np.any(rest.first_row(columns) != 0))
+    return Refusals(refused | found.refusals(layout, sample, others), attained=False)
 
 
 #: Share of the largest curvature below which there is none.
@@ -187,8 +84,8 @@ class Direction:
 
 
 @final
-class VerifiedDirections:
-    """The search for directions that separate rows, each of which is verified in all partitions.
+class DirectionSearch:
+    """Search for directions that separate rows, each of which is verified in all partitions.
 
     Parameters
     ----------
@@ -202,27 +99,31 @@ class VerifiedDirections:
         self._sample, self._layout = sample, layout
         self._directions: list[Direction] = []
 
-    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Estimate:
-        """The rows that the next direction does not separate."""
+    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Refusals:
+        """The rows that the next direction does not separate, whose optimum is to be searched for next."""
         sample, layout = self._sample, self._layout
         possible = sample.objective.loss.fades and len(self._directions) < _MOST_DIRECTIONS
         direction = _find_direction(rest, failure) if possible else None
         if direction is None:
-            return Estimate.nothing(layout, _no_direction_refusal(failure))
+            return Refusals.for_one_reason(
+                layout,
+                "not_converged",
+                f"No optimum was found, and no direction that separates the classes could be verified: {failure}. Use "
+                "the penalised coefficients of the model.",
+            )
         if sample.objective.predicts != "two_classes":
-            refused = _refusals_of_classes(sample, layout, direction)
-            return Estimate(np.full(layout.size, np.nan), refused, attained=False)
+            return Refusals(_refusals_of_classes(sample, layout, direction), attained=False)
         self._directions.append(direction)
         if direction.n_separated == rest.n_used:
-            return completely_separated(sample, layout, _Separated(self._directions, sample.n_used, is_only=False))
+            return _all_separated(sample, layout, VerifiedSeparation(self._directions, sample.n_used, is_only=False))
         return rest.without(direction.values[:, 0])
 
-    def infinite(self, optimum: Optimum | LargeOptimum) -> Infinite | None:
-        """The directions that were found."""
+    def found(self, optimum: Optimum | LargeOptimum) -> "VerifiedSeparation | None":
+        """The separation, once the other rows have an optimum; None if Newton's method has not failed."""
         if not self._directions:
             return None
         is_only = isinstance(optimum, Optimum) and self._n_determined() == int(optimum.estimated.sum()) + 1
-        return _Separated(self._directions, self._sample.n_used, is_only)
+        return VerifiedSeparation(self._directions, self._sample.n_used, is_only)
 
     def _n_determined(self) -> int:
         """Number of coefficients that the columns of all rows determine, whatever the labels are."""
@@ -234,7 +135,7 @@ class VerifiedDirections:
 @final
 @message
 @dataclass(frozen=True)
-class RowsAlong(RowSum):
+class SeparationCounts(RowSum):
     """Numbers of rows that each direction separates, and of rows on its wrong side or in doubt.
 
     Parameters
@@ -262,7 +163,7 @@ def _find_direction(sample: Sample, failure: NoOptimumError) -> Direction | None
     if failure.model is None:
         return None
     candidates = np.stack(_candidates(sample, failure.model))
-    found: ArraySum = sample.sum(RowsAlong(sample.objective.predicts, candidates))
+    found: ArraySum = sample.sum(SeparationCounts(sample.objective.predicts, candidates))
     separated, wrong = found.values.T
     separated[wrong > 0] = 0.0
     best = int(np.argmax(separated))
@@ -307,8 +208,8 @@ def _rounded(sample: Sample, direction: Array) -> list[Array]:
 
 @final
 @dataclass(frozen=True)
-class _Separated:
-    """Two classes that are separated in some rows.
+class VerifiedSeparation:
+    """Separation of two classes in some rows, by directions that were verified.
 
     Attributes
     ----------
@@ -369,23 +270,14 @@ def _refusals_of_classes(sample: Sample, layout: Layout, found: Direction) -> di
     return dict.fromkeys(range(layout.size), other) | dict.fromkeys(infinite, reason)
 
 
-def _no_direction_refusal(failure: NoOptimumError) -> Refusal:
-    """Refuse all coefficients."""
-    return Refusal(
-        "not_converged",
-        f"No optimum was found, and no direction that separates the classes could be verified: {failure}. Use the "
-        "penalised coefficients of the model.",
-    )
-
-
 #: Signs take a linear program each: largest number that are found.
 _MOST_SIGNS = 200
 
 
 @final
 @dataclass(frozen=True)
-class Separated:
-    """Two classes that are separated in some rows.
+class ProvedSeparation:
+    """Separation of two classes in some rows, with a proof.
 
     Attributes
     ----------
@@ -426,8 +318,8 @@ class Separated:
 
 
 @final
-class ProvedSeparation:
-    """The search for the separated rows of two classes by linear programs, which need all rows in this process.
+class LinearProgramSearch:
+    """Search for the separated rows of two classes by linear programs, which need all rows in this process.
 
     Parameters
     ----------
@@ -439,43 +331,50 @@ class ProvedSeparation:
 
     def __init__(self, sample: Sample, layout: Layout) -> None:
         self._sample, self._layout = sample, layout
-        self._found: Separated | None = None
+        self._found: ProvedSeparation | None = None
 
-    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Estimate:
-        """The rows that are not separated: all others are found at once."""
+    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Refusals:
+        """The rows that are not separated, whose optimum is to be searched for next: all others are found at once."""
         if self._found is not None:
-            reason = f"No optimum of the rows that are not separated was found: {failure}."
-            return Estimate.nothing(self._layout, Refusal("not_converged", reason))
-        found = _separated(self._sample, failure)
-        if isinstance(found, Refusal):
-            return Estimate.nothing(self._layout, found)
-        self._found = found
-        return completely_separated(self._sample, self._layout, found) if found.rest is None else found.rest
+            return self._not_converged(f"No optimum of the rows that are not separated was found: {failure}.")
+        sample, objective = self._sample, self._sample.objective
+        if not objective.loss.fades:
+            return self._not_converged(
+                f"No optimum was found: {failure}. Check the columns with sgdone.diagnose.shape."
+            )
+        found = _separation(sample)
+        if objective.n_outputs > 1:
+            return self._of_several_classes(found, failure)
+        if found.kind == "undecided":
+            return self._not_converged(
+                f"No optimum was found, and whether there is one was not decided ({found.reason}): {failure}. Use the "
+                "penalised coefficients of the model."
+            )
+        if found.kind == "none":
+            return self._not_converged(f"There is an optimum, but it was not reached: {failure}. Rescale the columns.")
+        held = None if found.kind == "complete" else sample.without_rows(found.separable_rows)
+        self._found = ProvedSeparation(found, held)
+        return _all_separated(sample, self._layout, self._found) if held is None else held
 
-    def infinite(self, optimum: Optimum | LargeOptimum) -> Infinite | None:
-        """The separated rows, if any were found."""
+    def found(self, optimum: Optimum | LargeOptimum) -> ProvedSeparation | None:
+        """The separation, if Newton's method has failed."""
         return self._found
 
+    def _not_converged(self, reason: str) -> Refusals:
+        return Refusals.for_one_reason(self._layout, "not_converged", reason)
 
-def _separated(sample: Sample, failure: NoOptimumError) -> Separated | Refusal:
-    """Find the separated rows of two classes after Newton's method has failed; otherwise refuse all coefficients."""
-    objective = sample.objective
-    if not objective.loss.fades:
-        return Refusal(
-            "not_converged", f"No optimum was found: {failure}. Check the columns with sgdone.diagnose.shape."
+    def _of_several_classes(self, found: Any, failure: NoOptimumError) -> Refusals:
+        """Refuse the coefficients of classes that were trained against the rest each."""
+        apart = [label for label, one in found.items() if one.kind in ("complete", "quasi-complete")]
+        if not apart:
+            return self._not_converged(f"No optimum was found: {failure}. Use the penalised coefficients of the model.")
+        return Refusals.for_one_reason(
+            self._layout,
+            "infinite",
+            f"There is no finite optimum: {len(apart)} of {len(found)} classes can be separated from the rest in some "
+            "rows (proved), and their coefficients tend to infinity. sgdone.diagnose.separation(X, y) names them. Use "
+            "the penalised coefficients of the model, or fewer classes.",
         )
-    if objective.n_outputs > 1:
-        return _several_classes(sample, failure)
-    found = _separation(sample)
-    if found.kind == "undecided":
-        return Refusal(
-            "not_converged",
-            f"No optimum was found, and whether there is one was not decided ({found.reason}): {failure}. Use the "
-            "penalised coefficients of the model.",
-        )
-    if found.kind == "none":
-        return Refusal("not_converged", f"There is an optimum, but it was not reached: {failure}. Rescale the columns.")
-    return Separated(found, None if found.kind == "complete" else sample.without_rows(found.separable_rows))
 
 
 def _separation(sample: Sample) -> Any:
@@ -485,17 +384,3 @@ def _separation(sample: Sample) -> Any:
     block = rows.block
     weight = np.broadcast_to(block.sample_weight, (block.rows.n_rows,))
     return separation(block.rows.whole(), block.labels, sample.objective.fit_intercept, weight)
-
-
-def _several_classes(sample: Sample, failure: NoOptimumError) -> Refusal:
-    """Refuse the coefficients of classes that were trained against the rest each."""
-    found = _separation(sample)
-    apart = [label for label, one in found.items() if one.kind in ("complete", "quasi-complete")]
-    if apart:
-        return Refusal(
-            "infinite",
-            f"There is no finite optimum: {len(apart)} of {len(found)} classes can be separated from the rest in some "
-            "rows (proved), and their coefficients tend to infinity. sgdone.diagnose.separation(X, y) names them. Use "
-            "the penalised coefficients of the model, or fewer classes.",
-        )
-    return Refusal("not_converged", f"No optimum was found: {failure}. Use the penalised coefficients of the model.")

@@ -1,18 +1,23 @@
-"""Layout of the coefficients of a summary."""
+"""Coefficients of a summary: of which model, of which features, and in which order."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from sgdone.inference.covariance import combinations
 from sgdone.inference.sample import Sample
 from sgdone.inference.summary import INTERCEPT
 from sgdone.interfaces.objective import Objective
+from sgdone.message_text import did_you_mean
 from sgdone.sums.system import contrasts
+
+if TYPE_CHECKING:
+    from sgdone.inference.reference_coding import ReferenceCoding
+
 
 Array = NDArray[np.float64]
 
@@ -48,6 +53,84 @@ class FittedModel:
     alpha: float
     verdict: str
     is_minimum: bool = True
+
+
+def chosen_columns(
+    columns: Sequence[Any] | None, names: Sequence[str], coding: "ReferenceCoding | None" = None
+) -> NDArray[np.intp] | None:
+    """Numbers of the features of a summary, in the order in which they are named first.
+
+    Parameters
+    ----------
+    columns : sequence of str or int, or None
+        Names of features or of columns of a table, or numbers of features of the model; None for all.
+    names : sequence of str
+        Names of the features of the model.
+    coding : ReferenceCoding or None
+        The features of the summary, if they are not those of the model.
+
+    Examples
+    --------
+    >>> chosen_columns(["b", -3], ["a", "b", "c"])
+    array([1, 0])
+    """
+    if columns is None:
+        return None
+    if isinstance(columns, (str, int, np.integer)):
+        columns = [columns]
+    if not len(columns):
+        raise ValueError("columns is empty: name at least one feature, or leave it out for all")
+    known = {name: j for j, name in enumerate(names)}
+    asked: list[tuple[int, ...]] = []
+    for column in columns:
+        if isinstance(column, str) and column == INTERCEPT and column not in known:
+            continue
+        if coding is not None and isinstance(column, str) and column in coding.columns:
+            asked.append(_of_column(column, coding))
+            continue
+        if coding is not None and column in coding.left_out and column not in known:
+            raise ValueError(f"column {column!r} has no coefficients in the summary: {coding.left_out[column]}")
+        feature = _feature(column, known, [] if coding is None else list(coding.columns))
+        asked.append((feature if coding is None else _of_feature(feature, str(names[feature]), coding),))
+    if len(set(asked)) < len(asked):
+        raise ValueError("columns names a feature twice")
+    return np.array(list(dict.fromkeys(j for own in asked for j in own)), dtype=np.intp)
+
+
+def _feature(column: Any, known: dict[str, int], columns: Sequence[str]) -> int:
+    """The number of one feature of the model."""
+    if isinstance(column, str):
+        if column not in known:
+            raise ValueError(f"X has no column {column!r}.{did_you_mean(column, [*columns, *known])}")
+        return known[column]
+    if isinstance(column, (bool, np.bool_)) or not isinstance(column, (int, np.integer)):
+        raise ValueError(f"columns holds {column!r}: give names or numbers of features")
+    if not -len(known) <= column < len(known):
+        raise ValueError(f"column {column} does not exist: X has {len(known)} columns, counted from 0")
+    return int(column) % len(known)
+
+
+def _of_column(column: str, coding: "ReferenceCoding") -> tuple[int, ...]:
+    found = tuple(coding.columns[column].tolist())
+    if not found:
+        reason = coding.left_out.get(column, "the rows have one level only, or another column determines it")
+        raise ValueError(f"column {column!r} has no coefficients in the summary: {reason}")
+    return found
+
+
+def _of_feature(feature: int, name: str, coding: "ReferenceCoding") -> int:
+    place = int(np.searchsorted(coding.kept, feature))
+    if place < coding.kept.size and coding.kept[place] == feature:
+        return place
+    if name in coding.left_out:
+        raise ValueError(f"{name!r} has no coefficient in the summary: {coding.left_out[name]}")
+    factor = next((own for own in coding.factors if feature in own.features), None)
+    if factor is None or factor.reference < 0:
+        raise ValueError(f"{name!r} has no coefficient in the summary: another column determines it")
+    raise ValueError(
+        f"{name!r} is the reference level, which the other levels of {factor.name} are compared with: name one of "
+        f"them, or {factor.name!r} for all"
+    )
 
 
 @final
@@ -149,3 +232,33 @@ class Layout:
     def _places(self) -> dict[int, int]:
         """The place of each feature among the coefficients of an output."""
         return {j: place + int(self.has_intercept) for place, j in enumerate(self.columns.tolist())}
+
+
+def combinations(scale: Array, shift: Array | None, outputs: Array, columns: NDArray[np.intp], intercept: bool) -> Any:
+    """The coefficients of a summary in terms of those in the units of the sums.
+
+    Parameters
+    ----------
+    scale, shift : ndarray
+        Units of the columns: x̃ = (x − shift)/scale; infinite for coefficients that are 0.
+    outputs : ndarray
+        Each output of the summary in terms of the free outputs, a row each.
+    columns : ndarray of int
+        Features of the summary.
+    intercept : bool
+        Whether the intercept is the first coefficient of each output.
+
+    Returns
+    -------
+    CSR matrix
+        A row for each coefficient, output by output; (features + 1) × free outputs columns.
+    """
+    width, inverse = scale.size + 1, np.where(np.isfinite(scale), 1.0 / scale, 0.0)
+    rows = sparse.csr_array((inverse[columns], (np.arange(columns.size), columns)), shape=(columns.size, width))
+    if intercept:
+        first = np.zeros((1, width))
+        first[0, -1] = 1.0
+        if shift is not None:
+            first[0, :-1] = -shift * inverse
+        rows = sparse.csr_array(sparse.vstack([sparse.csr_array(first), rows]))
+    return sparse.csr_array(sparse.kron(sparse.csr_array(outputs), rows, format="csr"))
