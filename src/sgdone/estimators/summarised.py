@@ -17,7 +17,7 @@ from sgdone.rows.labels import check_labels
 
 if TYPE_CHECKING:  # imported when a summary is asked for: a fit does not wait for them
     from sgdone.inference import Summary
-    from sgdone.inference.coefficients import FittedModel
+    from sgdone.inference.coefficients import SummarisedModel
     from sgdone.inference.prediction import Intervals
     from sgdone.inference.reference_coding import ReferenceCoding
     from sgdone.tables import TableEncoderCore
@@ -232,9 +232,9 @@ class Summarised(LinearModel):
 
 def what_is_summarised(
     model: Summarised, cov: Any, weights: Any, groups: Any, level: Any, reference: Any
-) -> "tuple[Objective, FittedModel]":
+) -> "tuple[Objective, SummarisedModel]":
     """The objective without its penalty, and the fitted model; raise for options that do not fit."""
-    from sgdone.inference.coefficients import FittedModel
+    from sgdone.inference.coefficients import SummarisedModel
 
     _check_options(cov, weights, groups, level)
     if getattr(model, "class_weight", None) is not None and weights == "frequency":
@@ -245,7 +245,7 @@ def what_is_summarised(
     objective = model._summary_objective()
     _check_classical(cov, objective)
     coef = np.atleast_2d(model.coef_).astype(np.float64)
-    return objective, FittedModel(
+    return objective, SummarisedModel(
         coef,
         np.atleast_1d(model.intercept_).astype(np.float64),
         model._summary_names(coef.shape[1]),

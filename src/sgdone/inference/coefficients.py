@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 @final
 @dataclass(frozen=True)
-class FittedModel:
+class SummarisedModel:
     """A fitted model, as far as its summary needs it.
 
     Parameters
@@ -155,7 +155,7 @@ class Layout:
     feature_names: Sequence[str]
 
     @classmethod
-    def of(cls, objective: Objective, model: FittedModel, columns: NDArray[np.intp] | None) -> "Layout":
+    def of(cls, objective: Objective, model: SummarisedModel, columns: NDArray[np.intp] | None) -> "Layout":
         """Two classes: the one that is not the reference. Several classes: each against the reference or the rest."""
         chosen = np.arange(len(model.feature_names)) if columns is None else columns
         names = model.feature_names
@@ -211,7 +211,7 @@ class Layout:
             scale, own, self.free_outputs if outputs is None else outputs, self.columns, self.has_intercept
         )
 
-    def of_model(self, model: FittedModel) -> Array:
+    def of_model(self, model: SummarisedModel) -> Array:
         """The coefficients of the model itself."""
         coef = model.coef[:, self.columns]
         both = np.column_stack([model.intercept, coef]) if self.has_intercept else coef

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.inference.optimum import LargeOptimum, Optimum, solve
+from sgdone.inference.optimum import FactorisedOptimum, LargeOptimum, solve
 from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.inference.sums_at_model import (
@@ -138,7 +138,7 @@ Cov = Literal["classical", "robust", "cluster"]
 
 
 def dense_covariance(
-    sample: Sample, optimum: Optimum, combinations: Any, cov: Cov, coefficients: int
+    sample: Sample, optimum: FactorisedOptimum, combinations: Any, cov: Cov, coefficients: int
 ) -> SandwichCovariance:
     """The covariance of combinations of coefficients at an optimum."""
     objective, outputs = sample.objective, optimum.model.shape[1]
@@ -179,7 +179,9 @@ def huber_factor(sample: Sample, model: Array, coefficients: int) -> float:
     return correction**2 * squares / (rows - coefficients) / share**2
 
 
-def _huber_covariance(sample: Sample, optimum: Optimum, combinations: Any, coefficients: int) -> SandwichCovariance:
+def _huber_covariance(
+    sample: Sample, optimum: FactorisedOptimum, combinations: Any, coefficients: int
+) -> SandwichCovariance:
     products = sample.column_products
     factor = huber_factor(sample, optimum.model, coefficients)
     penalties = np.where(optimum.estimated, 0.0, np.inf)

@@ -6,7 +6,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.inference.coefficients import FittedModel, Layout
+from sgdone.inference.coefficients import Layout, SummarisedModel
 from sgdone.inference.covariance import (
     Cov,
     Covariance,
@@ -21,9 +21,9 @@ from sgdone.inference.finite_part import FinitePart, find_finite_part
 from sgdone.inference.identification import identification
 from sgdone.inference.optimum import (
     MOST_PRODUCTS,
+    FactorisedOptimum,
     LargeOptimum,
     NoOptimumError,
-    Optimum,
     find_large_optimum,
     find_optimum,
     with_products_of_columns,
@@ -96,7 +96,7 @@ class Estimate:
         return cls(np.full(layout.size, np.nan), dict.fromkeys(range(layout.size), refusal))
 
 
-def estimate(sample: Sample, model: FittedModel, layout: Layout, cov: Cov, *, chosen: bool) -> Estimate:
+def estimate(sample: Sample, model: SummarisedModel, layout: Layout, cov: Cov, *, chosen: bool) -> Estimate:
     """Find the optimum and the covariance there; ``chosen`` if only some of the columns are requested."""
     return _Estimation(sample, model, layout, cov, chosen).estimate()
 
@@ -110,7 +110,7 @@ class _Estimation:
     """
 
     sample: Sample
-    model: FittedModel
+    model: SummarisedModel
     layout: Layout
     cov: Cov
     chosen: bool
@@ -144,7 +144,7 @@ class _Estimation:
         known = Estimate(coef, refused, count, optimum.sums.loss, attained=separated is None)
         if len(refused) == layout.size:
             return known
-        at = self._with_covariance if isinstance(optimum, Optimum) else self._with_large_covariance
+        at = self._with_covariance if isinstance(optimum, FactorisedOptimum) else self._with_large_covariance
         return at(rest, optimum, combinations, known)
 
     @property
@@ -166,7 +166,7 @@ class _Estimation:
     def _refusals_at(
         self,
         rest: Sample,
-        optimum: Optimum | LargeOptimum,
+        optimum: FactorisedOptimum | LargeOptimum,
         separated: VerifiedSeparation | ProvedSeparation | None,
     ) -> dict[int, Refusal]:
         """Refusals at the optimum of the rows that are not separated."""
@@ -185,7 +185,7 @@ class _Estimation:
     def _structural_refusals(
         self,
         rest: Sample,
-        optimum: Optimum | LargeOptimum,
+        optimum: FactorisedOptimum | LargeOptimum,
         separated: VerifiedSeparation | ProvedSeparation | None,
     ) -> dict[int, Refusal]:
         """Refusals of constant, collinear and infinite coefficients."""
@@ -201,7 +201,7 @@ class _Estimation:
         moving = np.flatnonzero(~rest.varies & sample.varies)
         if layout.has_intercept and moving.size and np.any(rest.first_row(moving) != 0):
             undetermined[0] = True
-        if isinstance(optimum, Optimum):
+        if isinstance(optimum, FactorisedOptimum):
             # Columns that are collinear in all rows are not infinite.
             free = np.append(sample.varies, layout.has_intercept)
             refused = collinear_refusals(sample, layout, identification(free, sample.column_products)) | refused
@@ -232,7 +232,9 @@ class _Estimation:
                         refused.setdefault(k, reason)
         return refused
 
-    def _with_covariance(self, rest: Sample, optimum: Optimum, combinations: Any, known: Estimate) -> Estimate:
+    def _with_covariance(
+        self, rest: Sample, optimum: FactorisedOptimum, combinations: Any, known: Estimate
+    ) -> Estimate:
         """Add the covariance, and refusals of biased coefficients."""
         covariance = dense_covariance(rest, optimum, combinations, self.cov, known.coefficients)
         refused = known.refused
@@ -304,7 +306,7 @@ class _Estimation:
         return best if counts[best] < infinite else None
 
 
-def first_order_bias(sample: Sample, optimum: Optimum, inverse: Array) -> Array:
+def first_order_bias(sample: Sample, optimum: FactorisedOptimum, inverse: Array) -> Array:
     """−½H⁻¹Σv·(x̃, 1) ⊗ t, in the order of the curvature (Cordeiro & McCullagh 1991, eq. 3.5).
 
     tₐ = Σ κₐᵦ𝒸·Aᵦ𝒸 with the third cumulants κ of a label and A = x̃ᵀH⁻¹x̃, the covariance of the scores. It is of the

@@ -57,7 +57,7 @@ class NoOptimumError(Exception):
 
 @final
 @dataclass(frozen=True)
-class Optimum:
+class FactorisedOptimum:
     """The optimum of Σvℓ.
 
     Attributes
@@ -81,7 +81,7 @@ class Optimum:
     identification: Identification | None
 
 
-def find_optimum(sample: Sample, start: Array) -> Optimum:
+def find_optimum(sample: Sample, start: Array) -> FactorisedOptimum:
     """Minimise the loss from a model, until a step is below 1e-8 standard errors of every combination.
 
     Raises
@@ -123,7 +123,7 @@ def find_optimum(sample: Sample, start: Array) -> Optimum:
         gradient = Point.of(sums, model, penalties).gradient
         left = _left(sample, sums, gradient, factors.solve(-gradient))
         if left.is_optimum:
-            return Optimum(model, sums, factors, np.isfinite(penalties), found)
+            return FactorisedOptimum(model, sums, factors, np.isfinite(penalties), found)
     raise NoOptimumError(
         f"after {ended.steps} steps of Newton's method the next one is {left.errors:.2g} standard errors long and "
         f"changes the score of a row by {left.change:.2g}",

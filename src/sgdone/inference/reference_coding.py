@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.inference.coefficients import FittedModel
+from sgdone.inference.coefficients import SummarisedModel
 from sgdone.inference.factors import (
     CodedFactor,
     DeterminedNumber,
     Division,
+    EncodedLevels,
     LevelFacts,
-    LevelsOfRows,
     code_factors,
     divisions_of,
     factors_of,
@@ -160,7 +160,7 @@ class ReferenceCoding:
         """Encoded rows with the features of the summary; dense columns are not copied unless some are left out."""
         return self.choice.rows(X)
 
-    def model(self, fitted: FittedModel) -> FittedModel:
+    def model(self, fitted: SummarisedModel) -> SummarisedModel:
         """The model with the features of the summary."""
         effects = [_level_effects(factor, fitted.coef) for factor in self.factors]
         for number in self.numbers:
@@ -248,7 +248,7 @@ def reference_coding(
     """
     classes = None if labels is None else np.unique(labels, return_inverse=True)[1].reshape(-1)
     divisions = divisions_of(columns, names)
-    facts = LevelsOfRows(rows, [own.features for own in divisions], classes, weight)
+    facts = EncodedLevels(rows, [own.features for own in divisions], classes, weight)
     return coding_of(columns, names, divisions, facts, fit_intercept=fit_intercept)
 
 
@@ -275,7 +275,7 @@ def coding_of(
     others = {name: own_names.index(text) for name, text in added.items()}
     by_name = {factor.name: factor for factor in coded}
     contrasts = tuple(
-        _contrasts(by_name[factor.name], names, places, others) for factor in factors if not factor.is_gap
+        _contrasts(by_name[factor.name], names, places, others) for factor in factors if not factor.marks_missing
     )
     return ReferenceCoding(
         own_names,
@@ -368,4 +368,4 @@ def _left_out(
 def _feature_name(factor: CodedFactor, level: int, names: Sequence[str]) -> str:
     if factor.features[level] >= 0:
         return str(names[factor.features[level]])
-    return f"not {factor.name}" if factor.is_gap else f"{factor.name}=(other)"
+    return f"not {factor.name}" if factor.marks_missing else f"{factor.name}=(other)"

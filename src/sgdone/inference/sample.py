@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from sgdone.inference.identification import ColumnHashes, HashSum
 from sgdone.inference.sample_rows import (
+    AskSampleFacts,
     ColumnPowers,
-    FactsOfRows,
     SampleFacts,
     SamplePreparation,
     SampleRows,
-    SummaryRows,
+    SampleSource,
     comparable_scaling,
     rows_of_powers,
     safe_units,
@@ -50,7 +50,7 @@ class Sample:
     ----------
     objective : Objective
         The loss, without a penalty.
-    source : SummaryRows
+    source : SampleSource
         The rows as they are given.
     preparation : SamplePreparation
         Preparation of the rows before they are added up.
@@ -61,14 +61,14 @@ class Sample:
     """
 
     objective: Objective
-    source: SummaryRows
+    source: SampleSource
     preparation: SamplePreparation
     facts: SampleFacts
     weights: Weights = "frequency"
 
     @classmethod
     def of(
-        cls, objective: Objective, source: SummaryRows, weights: Weights = "frequency", frequency: float | None = None
+        cls, objective: Objective, source: SampleSource, weights: Weights = "frequency", frequency: float | None = None
     ) -> "Sample":
         """Find the units of the columns and of the weights; raise for rows that are not finite.
 
@@ -102,12 +102,12 @@ class Sample:
         assert given is not None
         return self._of_others(given.without(rows), self.preparation)
 
-    def _of_others(self, source: SummaryRows, preparation: SamplePreparation) -> "Sample":
+    def _of_others(self, source: SampleSource, preparation: SamplePreparation) -> "Sample":
         facts = _facts(self.objective, source, preparation)
         return replace(self, source=source, preparation=replace(preparation, starts=facts.starts), facts=facts)
 
     @cached_property
-    def rows(self) -> SummaryRows:
+    def rows(self) -> SampleSource:
         """The rows that are added up."""
         return self.source.prepared(self.preparation)
 
@@ -279,7 +279,7 @@ class Sample:
         return initial_intercept(self.objective, self._codes, self.facts.classes)
 
 
-def _facts(objective: Objective, source: SummaryRows, preparation: SamplePreparation) -> SampleFacts:
+def _facts(objective: Objective, source: SampleSource, preparation: SamplePreparation) -> SampleFacts:
     n_classes = 0 if objective.is_regression else max(2, objective.n_outputs)
-    found: SampleFacts = source.prepared(preparation).sum(FactsOfRows(n_classes))
+    found: SampleFacts = source.prepared(preparation).sum(AskSampleFacts(n_classes))
     return found

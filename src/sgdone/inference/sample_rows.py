@@ -49,14 +49,14 @@ class SamplePreparation:
     starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
 
 
-class SummaryRows(RowSource, Protocol):
+class SampleSource(RowSource, Protocol):
     """The rows of a summary, in memory or in partitions."""
 
     @property
     def at_hand(self) -> "SampleRows | None":
         """The rows, if they are all in this process, as linear programs need them; otherwise None."""
 
-    def prepared(self, preparation: SamplePreparation) -> "SummaryRows":
+    def prepared(self, preparation: SamplePreparation) -> "SampleSource":
         """The rows, prepared for sums."""
 
 
@@ -283,7 +283,7 @@ def joined_labels(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
 @final
 @message
 @dataclass(frozen=True)
-class FactsOfRows(RowSum):
+class AskSampleFacts(RowSum):
     """The facts about rows, after a check that all numbers are finite.
 
     Parameters

@@ -16,7 +16,7 @@ from sgdone.diagnose import Separation, separation
 from sgdone.inference.coefficients import Layout
 from sgdone.inference.identification import identification
 from sgdone.inference.margin_signs import margin_signs
-from sgdone.inference.optimum import LargeOptimum, NoOptimumError, Optimum
+from sgdone.inference.optimum import FactorisedOptimum, LargeOptimum, NoOptimumError
 from sgdone.inference.refusals import Kind, Refusal, constant_refusals
 from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SampleRows
@@ -118,11 +118,11 @@ class DirectionSearch:
             return _all_separated(sample, layout, VerifiedSeparation(self._directions, sample.n_used, is_only=False))
         return rest.without(direction.values[:, 0])
 
-    def found(self, optimum: Optimum | LargeOptimum) -> "VerifiedSeparation | None":
+    def found(self, optimum: FactorisedOptimum | LargeOptimum) -> "VerifiedSeparation | None":
         """The separation, once the other rows have an optimum; None if Newton's method has not failed."""
         if not self._directions:
             return None
-        is_only = isinstance(optimum, Optimum) and self._n_determined() == int(optimum.estimated.sum()) + 1
+        is_only = isinstance(optimum, FactorisedOptimum) and self._n_determined() == int(optimum.estimated.sum()) + 1
         return VerifiedSeparation(self._directions, self._sample.n_used, is_only)
 
     def _n_determined(self) -> int:
@@ -356,7 +356,7 @@ class LinearProgramSearch:
         self._found = ProvedSeparation(found, held)
         return _all_separated(sample, self._layout, self._found) if held is None else held
 
-    def found(self, optimum: Optimum | LargeOptimum) -> ProvedSeparation | None:
+    def found(self, optimum: FactorisedOptimum | LargeOptimum) -> ProvedSeparation | None:
         """The separation, if Newton's method has failed."""
         return self._found
 

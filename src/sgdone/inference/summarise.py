@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from sgdone.inference.coefficients import FittedModel, Layout
+from sgdone.inference.coefficients import Layout, SummarisedModel
 from sgdone.inference.covariance import Cov
 from sgdone.inference.estimate import Estimate, estimate
 from sgdone.inference.sample import Sample
@@ -94,14 +94,16 @@ _SMALL_DIFFERENCE = 0.005
 _NO_MAXIMUM = "Some coefficients are infinite: the log-likelihood is its limit."
 
 
-def summarise(sample: Sample, model: FittedModel, cov: Cov, columns: NDArray[np.intp] | None, level: float) -> Summary:
+def summarise(
+    sample: Sample, model: SummarisedModel, cov: Cov, columns: NDArray[np.intp] | None, level: float
+) -> Summary:
     """Standard errors of the coefficients at the unpenalised optimum.
 
     Parameters
     ----------
     sample : Sample
         The rows.
-    model : FittedModel
+    model : SummarisedModel
         The model, from which Newton's method starts.
     cov : {"classical", "robust", "cluster"}
         The covariance; "cluster" needs groups.
@@ -116,7 +118,9 @@ def summarise(sample: Sample, model: FittedModel, cov: Cov, columns: NDArray[np.
     return summary_of(sample, model, layout, cov, level, found)
 
 
-def summary_of(sample: Sample, model: FittedModel, layout: Layout, cov: Cov, level: float, found: Estimate) -> Summary:
+def summary_of(
+    sample: Sample, model: SummarisedModel, layout: Layout, cov: Cov, level: float, found: Estimate
+) -> Summary:
     """Summary of an estimate."""
     coef, errors = found.coef.copy(), np.full(layout.size, np.nan)
     if found.covariance is not None:
@@ -154,7 +158,7 @@ def summary_of(sample: Sample, model: FittedModel, layout: Layout, cov: Cov, lev
 
 
 def _head(
-    sample: Sample, model: FittedModel, layout: Layout, cov: Cov, found: Estimate, coef: Array, errors: Array
+    sample: Sample, model: SummarisedModel, layout: Layout, cov: Cov, found: Estimate, coef: Array, errors: Array
 ) -> Head:
     head = Head(
         _kind(sample),
@@ -197,7 +201,7 @@ def _kind(sample: Sample) -> str:
     return f"linear model with the {loss.name} loss"
 
 
-def _outcome(sample: Sample, model: FittedModel) -> str:
+def _outcome(sample: Sample, model: SummarisedModel) -> str:
     if model.classes is None or sample.objective.predicts == "one_vs_rest":
         return ""
     reference = model.classes[model.reference]
@@ -224,7 +228,7 @@ def _notes(sample: Sample) -> tuple[str, ...]:
     return ()
 
 
-def _difference(layout: Layout, model: FittedModel, coef: Array, errors: Array) -> str:
+def _difference(layout: Layout, model: SummarisedModel, coef: Array, errors: Array) -> str:
     """By how much the coefficients of the model differ."""
     known = (errors > 0) & np.isfinite(errors) & np.isfinite(coef)
     if not known.any():

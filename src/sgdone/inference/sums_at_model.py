@@ -75,7 +75,7 @@ class ColumnProducts(PieceSum):
 
     def of_piece(self, piece: Piece) -> Array:
         """The sum over a piece."""
-        return piece.rows.products(piece.weights[:, None])[0]
+        return np.asarray(piece.rows.products(piece.weights[:, None])[0])
 
 
 @final

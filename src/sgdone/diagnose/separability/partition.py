@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from sgdone.diagnose.separability.design import Design
+from sgdone.diagnose.separability.design import SignedDesign
 from sgdone.diagnose.separability.least_squares import Direct, Iterative, row_space
-from sgdone.diagnose.separability.split import TOLERANCE, Split, Undecided, extend_weights, separates, split
+from sgdone.diagnose.separability.split import TOLERANCE, ProvedPartition, Undecided, extend_weights, separates, split
 
 Array = NDArray[np.float64]
 
@@ -64,12 +64,12 @@ _MOST_PASSES = 500
 _PROBES = 2
 
 
-def partition(design: Design, start: Array | None = None) -> Split:
-    """Split the rows of the design.
+def partition(design: SignedDesign, start: Array | None = None) -> ProvedPartition:
+    """ProvedPartition the rows of the design.
 
     Parameters
     ----------
-    design : Design
+    design : SignedDesign
     start : array, optional
         A direction of B that is expected to separate many rows, to choose which rows to examine first.
     """
@@ -80,7 +80,7 @@ def partition(design: Design, start: Array | None = None) -> Split:
     return _by_one_sign_columns(design, start)
 
 
-def _by_constraint_generation(design: Design, start: Array | None) -> Split:
+def _by_constraint_generation(design: SignedDesign, start: Array | None) -> ProvedPartition:
     rng = np.random.default_rng(0)
     batch = max(_FEWEST, 8 * design.width)
     found = search(design, _first_rows(design, start, batch, rng), passes=_MOST_PASSES, batch=batch // 2)
@@ -98,16 +98,16 @@ class Found:
         Rows that are not separable.
     chosen : array of int
         The rows examined.
-    part : Split
+    part : ProvedPartition
         The partition of these rows, with its proof.
     """
 
     still: Mask
     chosen: NDArray[np.intp]
-    part: Split
+    part: ProvedPartition
 
 
-def search(design: Design, chosen: NDArray[np.intp], *, passes: int, batch: int) -> Found:
+def search(design: SignedDesign, chosen: NDArray[np.intp], *, passes: int, batch: int) -> Found:
     """Constraint generation: split some rows, find other rows that contradict the result, and add them.
 
     A row that is not separable among some rows is not separable among all rows, nor is a row in the span of such rows.
@@ -140,7 +140,7 @@ def search(design: Design, chosen: NDArray[np.intp], *, passes: int, batch: int)
     raise Undecided(f"{chosen.size:,} rows are not conclusive, and the limit of {passes} passes is reached")
 
 
-def _in_span(design: Design, span: Array, rng: np.random.Generator) -> Mask:
+def _in_span(design: SignedDesign, span: Array, rng: np.random.Generator) -> Mask:
     """Rows in a span: with probability 1 those orthogonal to random directions of the orthogonal complement."""
     probes = rng.standard_normal((design.width, _PROBES))
     probes -= span @ (span.T @ probes)
@@ -149,7 +149,7 @@ def _in_span(design: Design, span: Array, rng: np.random.Generator) -> Mask:
     return still
 
 
-def _first_rows(design: Design, start: Array | None, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _first_rows(design: SignedDesign, start: Array | None, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
     if design.n_rows <= 2 * size:
         return np.arange(design.n_rows)
     drawn = rng.choice(design.n_rows, size, replace=False)
@@ -168,7 +168,7 @@ def _worst(rows: NDArray[np.intp], margins: Array, size: int, rng: np.random.Gen
     return rows[np.argpartition(margins, rows.size - size)[-size:]]
 
 
-def _whole(design: Design, found: Found) -> Split:
+def _whole(design: SignedDesign, found: Found) -> ProvedPartition:
     """The partition of all rows from that of some, with positive weights for all rows that are not separable."""
     weights = np.zeros(design.n_rows)
     weights[found.chosen] = found.part.weights
@@ -184,25 +184,25 @@ def _whole(design: Design, found: Found) -> Split:
             weights[held], weights[others] = grown
         else:  # rows of zeros only
             weights[others] = 1.0
-    return Split(~found.still, found.part.direction, weights)
+    return ProvedPartition(~found.still, found.part.direction, weights)
 
 
-def _in_row_space(design: Design) -> Split:
+def _in_row_space(design: SignedDesign) -> ProvedPartition:
     """Few rows and many columns: split the rows in an orthonormal basis of their span."""
     B = design.take(slice(None))
     basis, triangle = linalg.qr(B.T, mode="economic", check_finite=False)
     part = split(np.ascontiguousarray(triangle.T), Direct())
-    return Split(part.separable, basis @ part.direction, part.weights)
+    return ProvedPartition(part.separable, basis @ part.direction, part.weights)
 
 
-def _by_one_sign_columns(design: Design, start: Array | None) -> Split:
+def _by_one_sign_columns(design: SignedDesign, start: Array | None) -> ProvedPartition:
     """Many rows and columns: separate by columns of one sign first, then by conjugate gradients."""
     B = design.matrix()
     first, separated = separate_by_one_sign_columns(B)
     left = np.flatnonzero(~separated)
     weights = np.zeros(design.n_rows)
     if not left.size:
-        return Split(separated, first, weights)
+        return ProvedPartition(separated, first, weights)
     part = split(B[left], Iterative(), start)
     weights[left] = part.weights
     separable = separated.copy()
@@ -210,7 +210,7 @@ def _by_one_sign_columns(design: Design, start: Array | None) -> Split:
     direction = part.direction + _dominating_factor(B @ first, B @ part.direction, separated) * first
     if not separates(np.asarray(B @ direction), direction, separable):
         raise Undecided("some rows are separated by less than the tolerance")
-    return Split(separable, direction, weights)
+    return ProvedPartition(separable, direction, weights)
 
 
 def _dominating_factor(first: Array, second: Array, rows: Mask) -> float:

@@ -1,4 +1,4 @@
-"""Split of the rows of a matrix into separable rows and others, with a proof for both.
+"""ProvedPartition of the rows of a matrix into separable rows and others, with a proof for both.
 
 The proof of overlap is a vector of weights q > 0 with Bᵀq = 0. If B·u ≤ 0, then 0 = qᵀB·u is a sum of non-positive
 terms. So B·u = 0 on the weighted rows, and on every row in their span (Stiemke's lemma, the easy half).
@@ -131,7 +131,7 @@ class Undecided(ValueError):  # noqa: N818 - a possible result, not a fault of t
 
 @final
 @dataclass(frozen=True)
-class Split:
+class ProvedPartition:
     """Ji and Telgarsky (2018), Theorem 3.1: the partition of the rows of B, with a proof for both parts.
 
     Attributes
@@ -149,8 +149,8 @@ class Split:
     weights: Array
 
 
-def split(B: Any, solver: LeastSquares, start: Array | None = None) -> Split:
-    """Split the rows of B.
+def split(B: Any, solver: LeastSquares, start: Array | None = None) -> ProvedPartition:
+    """ProvedPartition the rows of B.
 
     In each round the squared hinge is minimised over the undecided rows, with B·u = 0 on the rows known not to be
     separable. If the minimum is zero, all undecided rows are separable. If not, its residuals prove that some rows are
@@ -163,16 +163,16 @@ def split(B: Any, solver: LeastSquares, start: Array | None = None) -> Split:
         return _by_program(B, solver)
 
 
-def _by_hinge(B: Any, solver: LeastSquares, start: Array | None) -> Split:
+def _by_hinge(B: Any, solver: LeastSquares, start: Array | None) -> ProvedPartition:
     fixed, weights = np.zeros(B.shape[0], dtype=bool), np.zeros(B.shape[0])
     steps, made = _FIRST_STEPS, 0
     while made < _MOST_STEPS:
         fixed, weights = _with_rows_in_span(B, fixed, weights, solver)
         if fixed.all():
-            return Split(~fixed, np.zeros(B.shape[1]), weights)
+            return ProvedPartition(~fixed, np.zeros(B.shape[1]), weights)
         direction = _by_free_columns(B, fixed) if not solver.direct else None
         if direction is not None:
-            return Split(~fixed, direction, weights)
+            return ProvedPartition(~fixed, direction, weights)
         while made < _MOST_STEPS:
             at = minimise(
                 B,
@@ -188,7 +188,7 @@ def _by_hinge(B: Any, solver: LeastSquares, start: Array | None) -> Split:
             if residuals.max() < 0.5 * (1.0 + _SATISFIED):
                 direction = at.w if not fixed.any() else solver.project(B[np.flatnonzero(fixed)], at.w)
                 if separates(np.asarray(B @ direction), direction, ~fixed):
-                    return Split(~fixed, _cleaned(B, direction, ~fixed), weights)
+                    return ProvedPartition(~fixed, _cleaned(B, direction, ~fixed), weights)
             grown = _joined_weights(B, weights, residuals, np.where(fixed, at.residuals, 0.0), solver)
             if grown is not None:
                 fixed, weights = grown > 0.0, grown
@@ -258,7 +258,7 @@ def _by_free_columns(B: Any, fixed: Mask) -> Array | None:
     return direction
 
 
-def _by_program(B: Any, solver: LeastSquares) -> Split:
+def _by_program(B: Any, solver: LeastSquares) -> ProvedPartition:
     direction, weights = separate_by_program(B)
     fixed = weights > 0.0
     rows = np.flatnonzero(fixed)
@@ -270,7 +270,7 @@ def _by_program(B: Any, solver: LeastSquares) -> Split:
         direction = solver.project(B[rows], direction)
     if not separates(np.asarray(B @ direction), direction, ~fixed):
         raise Undecided("some rows are separated by less than the tolerance, or not at all")
-    return Split(~fixed, _cleaned(B, direction, ~fixed), weights)
+    return ProvedPartition(~fixed, _cleaned(B, direction, ~fixed), weights)
 
 
 def separates(margins: Array, direction: Array, separable: Mask) -> bool:
