@@ -24,6 +24,7 @@ from sgdone.inference.sums_at_model import (
     ScoreProductsAt,
     ScoresAlong,
     SlopeSums,
+    SumAt,
     slopes_of,
     weighing,
 )
@@ -324,7 +325,7 @@ def _with_control(draws: Array, control: Array, expected: Array) -> tuple[Array,
 @final
 @message
 @dataclass(frozen=True)
-class SimulatedScores(RowSum):
+class SimulatedScores(SumAt):
     """Σξg of several draws, and last their variances: (features + 1) × free outputs × (draws + 1).
 
     Draws depend on the number of the row, or of its group, among all of them: the sums are the same however
@@ -332,10 +333,6 @@ class SimulatedScores(RowSum):
 
     Parameters
     ----------
-    system : System
-        The loss, and the units of the model.
-    model : ndarray
-        (features + 1) × free outputs.
     power : {1, 2}
         1 if weights are frequencies, 2 if they are sampling weights.
     groups : ndarray or None
@@ -344,8 +341,6 @@ class SimulatedScores(RowSum):
         Whether g are gradients at labels that are drawn from the model, and ξ is 1.
     """
 
-    system: System
-    model: Array
     power: int
     groups: NDArray[Any] | None
     draws_labels: bool

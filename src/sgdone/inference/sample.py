@@ -171,11 +171,6 @@ class Sample:
         return 0 if self.facts.groups is None else int(self.facts.groups.size)
 
     @property
-    def has_whole_weights(self) -> bool:
-        """Whether all weights are whole numbers."""
-        return self.facts.has_whole_weights
-
-    @property
     def weight_power(self) -> int:
         """The power of a weight in the sum of outer products of gradients."""
         return 2 if self.weights == "sampling" else 1
@@ -187,16 +182,12 @@ class Sample:
             return 1.0
         return self.preparation.frequency * self.facts.weight / self.facts.rows
 
-    @property
-    def class_shares(self) -> Array:
-        """Shares of the classes; there are none in a regression."""
-        return np.asarray(self.facts.classes / self.facts.classes.sum())
-
     def rarest_share(self, chosen: NDArray[np.bool_]) -> float:
         """The smallest share of rows inside or outside one of the classes of the chosen outputs; 1 in regression."""
         if self.objective.is_regression:
             return 1.0
-        shares = self.class_shares[1:] if self.objective.n_outputs == 1 else self.class_shares[chosen]
+        shares = self.facts.classes / self.facts.classes.sum()
+        shares = shares[1:] if self.objective.n_outputs == 1 else shares[chosen]
         return float(np.minimum(shares, 1.0 - shares).min())
 
     @property

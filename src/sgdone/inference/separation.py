@@ -4,6 +4,7 @@ The rows that are left determine the finite coefficients. If all rows are in thi
 separated ones, with a proof. For partitions, directions are guessed from where Newton's method ended, and verified.
 """
 
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
@@ -83,9 +84,8 @@ class Direction:
     n_separated: int
 
 
-@final
-class DirectionSearch:
-    """Search for directions that separate rows, each of which is verified in all partitions.
+class SeparationSearch(ABC):
+    """Search for rows of classes that are separated.
 
     Parameters
     ----------
@@ -97,17 +97,34 @@ class DirectionSearch:
 
     def __init__(self, sample: Sample, layout: Layout) -> None:
         self._sample, self._layout = sample, layout
+
+    @abstractmethod
+    def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Refusals:
+        """The rows whose optimum is to be searched for next, after Newton's method has failed for ``rest``."""
+
+    @abstractmethod
+    def found(self, optimum: FactorisedOptimum | LargeOptimum) -> "VerifiedSeparation | ProvedSeparation | None":
+        """The separation, once the other rows have an optimum; None if Newton's method has not failed."""
+
+    def _not_converged(self, reason: str) -> Refusals:
+        return Refusals.for_one_reason(self._layout, "not_converged", reason)
+
+
+@final
+class DirectionSearch(SeparationSearch):
+    """Search for directions that separate rows, each of which is verified in all partitions."""
+
+    def __init__(self, sample: Sample, layout: Layout) -> None:
+        super().__init__(sample, layout)
         self._directions: list[Direction] = []
 
     def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Refusals:
-        """The rows that the next direction does not separate, whose optimum is to be searched for next."""
+        """The rows that the next direction does not separate."""
         sample, layout = self._sample, self._layout
         possible = sample.objective.loss.fades and len(self._directions) < _MOST_DIRECTIONS
         direction = _find_direction(rest, failure) if possible else None
         if direction is None:
-            return Refusals.for_one_reason(
-                layout,
-                "not_converged",
+            return self._not_converged(
                 f"No optimum was found, and no direction that separates the classes could be verified: {failure}. Use "
                 "the penalised coefficients of the model.",
             )
@@ -119,7 +136,7 @@ class DirectionSearch:
         return rest.without(direction.values[:, 0])
 
     def found(self, optimum: FactorisedOptimum | LargeOptimum) -> "VerifiedSeparation | None":
-        """The separation, once the other rows have an optimum; None if Newton's method has not failed."""
+        """The directions found so far."""
         if not self._directions:
             return None
         is_only = isinstance(optimum, FactorisedOptimum) and self._n_determined() == int(optimum.estimated.sum()) + 1
@@ -318,23 +335,15 @@ class ProvedSeparation:
 
 
 @final
-class LinearProgramSearch:
-    """Search for the separated rows of two classes by linear programs, which need all rows in this process.
-
-    Parameters
-    ----------
-    sample : Sample
-        The rows.
-    layout : Layout
-        The coefficients of the summary.
-    """
+class LinearProgramSearch(SeparationSearch):
+    """Search for the separated rows of two classes by linear programs, which need all rows in this process."""
 
     def __init__(self, sample: Sample, layout: Layout) -> None:
-        self._sample, self._layout = sample, layout
+        super().__init__(sample, layout)
         self._found: ProvedSeparation | None = None
 
     def rest_of(self, rest: Sample, failure: NoOptimumError) -> Sample | Refusals:
-        """The rows that are not separated, whose optimum is to be searched for next: all others are found at once."""
+        """The rows that are not separated: all others are found at once."""
         if self._found is not None:
             return self._not_converged(f"No optimum of the rows that are not separated was found: {failure}.")
         sample, objective = self._sample, self._sample.objective
@@ -357,11 +366,8 @@ class LinearProgramSearch:
         return _all_separated(sample, self._layout, self._found) if held is None else held
 
     def found(self, optimum: FactorisedOptimum | LargeOptimum) -> ProvedSeparation | None:
-        """The separation, if Newton's method has failed."""
+        """The separated rows."""
         return self._found
-
-    def _not_converged(self, reason: str) -> Refusals:
-        return Refusals.for_one_reason(self._layout, "not_converged", reason)
 
     def _of_several_classes(self, found: Any, failure: NoOptimumError) -> Refusals:
         """Refuse the coefficients of classes that were trained against the rest each."""

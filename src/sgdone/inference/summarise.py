@@ -218,7 +218,7 @@ def _covariance_text(sample: Sample, cov: Cov) -> str:
 
 
 def _notes(sample: Sample) -> tuple[str, ...]:
-    if sample.weights == "frequency" and not sample.has_whole_weights:
+    if sample.weights == "frequency" and not sample.facts.has_whole_weights:
         return (
             "The sample weights are taken as numbers of equal rows, and some are not whole numbers: if rows were drawn "
             "with unequal probabilities, use weights='sampling'.",

@@ -1,7 +1,7 @@
 """Sums over rows at a model that only summaries need."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -36,31 +36,57 @@ def weighing(piece: Piece, power: int) -> Array:
     return piece.weights if power == 2 else np.sqrt(piece.weights)
 
 
-@dataclass(frozen=True)
-class PieceSum(RowSum):
-    """A sum of arrays over pieces of rows, one after the other.
+def added_up(rows: ReadableRows, system: System, of_piece: Callable[[Piece], Array]) -> ArraySum | None:
+    """The sum of an array over pieces, one after the other; None if there are no rows."""
+    pieces = rows.pieces(system)
+    if not pieces.n_rows:
+        return None
+    total: Array | None = None
+    for found in pieces.map(of_piece):
+        if total is None:
+            total = found
+        else:
+            total += found
+    assert total is not None
+    return ArraySum(total)
 
-    Parameters
-    ----------
-    system : System
-        The loss, and the units of the model.
-    """
+
+@final
+@message
+@dataclass(frozen=True)
+class ColumnProducts(RowSum):
+    """Σv·(x̃, 1)(x̃, 1)ᵀ."""
 
     system: System
 
     def of(self, rows: ReadableRows) -> ArraySum | None:
         """The sum over these rows."""
-        pieces = rows.pieces(self.system)
-        if not pieces.n_rows:
-            return None
-        total: Array | None = None
-        for found in pieces.map(self.of_piece):
-            if total is None:
-                total = found
-            else:
-                total += found
-        assert total is not None
-        return ArraySum(total)
+        return added_up(rows, self.system, lambda piece: piece.rows.products(piece.weights[:, None])[0])
+
+
+@dataclass(frozen=True)
+class SumAt(RowSum):
+    """A sum over rows at a model.
+
+    Parameters
+    ----------
+    system : System
+        The loss, and the units of the model.
+    model : ndarray
+        (features + 1) × free outputs.
+    """
+
+    system: System
+    model: Array
+
+
+@dataclass(frozen=True)
+class PieceSumAt(SumAt):
+    """A sum of arrays over pieces of rows, one after the other."""
+
+    def of(self, rows: ReadableRows) -> ArraySum | None:
+        """The sum over these rows."""
+        return added_up(rows, self.system, self.of_piece)
 
     @abstractmethod
     def of_piece(self, piece: Piece) -> Array:
@@ -70,21 +96,8 @@ class PieceSum(RowSum):
 @final
 @message
 @dataclass(frozen=True)
-class ColumnProducts(PieceSum):
-    """Σv·(x̃, 1)(x̃, 1)ᵀ."""
-
-    def of_piece(self, piece: Piece) -> Array:
-        """The sum over a piece."""
-        return np.asarray(piece.rows.products(piece.weights[:, None])[0])
-
-
-@final
-@message
-@dataclass(frozen=True)
-class InformationAt(PieceSum):
+class InformationAt(PieceSumAt):
     """Σv·p(1 − p) of each class."""
-
-    model: Array
 
     def of_piece(self, piece: Piece) -> Array:
         """The sum over a piece."""
@@ -96,10 +109,8 @@ class InformationAt(PieceSum):
 @final
 @message
 @dataclass(frozen=True)
-class SlopeSums(PieceSum):
+class SlopeSums(PieceSumAt):
     """Σv·ψ² of the slopes ψ of a regression, and the weight of the rows where |ψ| is below its bound."""
-
-    model: Array
 
     def of_piece(self, piece: Piece) -> Array:
         """The sums over a piece."""
@@ -111,10 +122,9 @@ class SlopeSums(PieceSum):
 @final
 @message
 @dataclass(frozen=True)
-class BiasSums(PieceSum):
+class BiasSums(PieceSumAt):
     """Σv·(x̃, 1) ⊗ t, shaped like the model, with t as in `sgdone.inference.estimate.first_order_bias`."""
 
-    model: Array
     inverse: Array
 
     def of_piece(self, piece: Piece) -> Array:
@@ -144,21 +154,15 @@ class BiasSums(PieceSum):
 @final
 @message
 @dataclass(frozen=True)
-class ScoreProductsAt(RowSum):
+class ScoreProductsAt(SumAt):
     """Σv^power·ggᵀ over rows, g the gradient of a row's loss, in the order of a curvature.
 
     Parameters
     ----------
-    system : System
-        The loss, and the units of the model.
-    model : ndarray
-        (features + 1) × free outputs.
     power : {1, 2}
         1 if weights are frequencies, 2 if they are sampling weights.
     """
 
-    system: System
-    model: Array
     power: int
 
     def of(self, rows: ReadableRows) -> ArraySum | None:
@@ -211,23 +215,17 @@ class GroupProducts:
 @final
 @message
 @dataclass(frozen=True)
-class GroupScoresAt(RowSum):
+class GroupScoresAt(SumAt):
     """Σ over groups of (Σvg)(Σvg)ᵀ, the inner sums over the rows of a group: `GroupProducts`.
 
     Rows are read in the order of their groups, so that few sums are kept at a time.
 
     Parameters
     ----------
-    system : System
-        The loss, and the units of the model.
-    model : ndarray
-        (features + 1) × free outputs.
     divided : ndarray
         Labels of groups whose rows are in several partitions.
     """
 
-    system: System
-    model: Array
     divided: Labels
 
     def of(self, rows: SampleRows) -> GroupProducts | None:
@@ -291,10 +289,9 @@ def _by_group(rows: SampleRows, groups: NDArray[np.intp]) -> Iterator[NDArray[np
 @final
 @message
 @dataclass(frozen=True)
-class ScoresAlong(PieceSum):
+class ScoresAlong(PieceSumAt):
     """Σv^power·(Uᵀg)(Uᵀg)ᵀ of the gradients g of rows; U: ``vectors``, (features + 1) × free outputs × vectors."""
 
-    model: Array
     vectors: Array
     power: int
 
@@ -308,11 +305,9 @@ class ScoresAlong(PieceSum):
 @final
 @message
 @dataclass(frozen=True)
-class GroupScoresAlong(RowSum):
+class GroupScoresAlong(SumAt):
     """Σ over groups of (ΣvUᵀg)(ΣvUᵀg)ᵀ: `GroupProducts`. ``divided`` are labels of groups in several partitions."""
 
-    system: System
-    model: Array
     vectors: Array
     divided: NDArray[Any]
 
