@@ -114,7 +114,7 @@ class SampleRows(ReadableRows):
 
     @property
     def at_hand(self) -> "SampleRows":
-        """These rows."""
+        """The rows of this object."""
         return self
 
     def prepared(self, preparation: SamplePreparation) -> "SampleRows":

@@ -1,4 +1,4 @@
-"""What an experiment is."""
+"""Interface of experiments."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -54,12 +54,12 @@ class Experiment(ABC, Generic[Task, Prepared]):
         return range(first, first + (SEEDS[size] if cls.random else 1))
 
     def prepare(self, seed: np.random.SeedSequence) -> Prepared:
-        """What all tasks share and none may change, like a data set; by default nothing."""
+        """Read-only values that all tasks share, such as a data set; nothing by default."""
         return None  # type: ignore[return-value]  # Prepared is None where this is not overridden
 
     @abstractmethod
     def tasks(self) -> Sequence[Task]:
-        """What is to be measured, piece by piece."""
+        """Tasks of the experiment: a measurement each."""
 
     @abstractmethod
     def measure(self, task: Task, prepared: Prepared, seed: np.random.SeedSequence) -> list[Row]:

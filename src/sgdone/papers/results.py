@@ -1,4 +1,4 @@
-"""What a run of an experiment found, as it is stored in ``claims.json``."""
+"""Results of a run of an experiment, as stored in ``claims.json``."""
 
 import json
 from collections.abc import Sequence
@@ -84,7 +84,7 @@ class Results:
 
 
 def run_of(experiment: Experiment[Any, Any], size: Size, seeds: Sequence[int]) -> dict[str, Any]:
-    """What identifies a run: with the same, the measurements are the same."""
+    """Settings that identify a run: runs with equal settings have equal measurements."""
     run = {"form": size, "seeds": list(seeds), "version": __version__, "settings": vars(experiment)}
     return dict(json.loads(json.dumps(run)))
 

@@ -157,7 +157,7 @@ _PARTS = ("custom_loss", "identity", "parts", "sgdone")
 @final
 @dataclass(frozen=True)
 class Checkpoint:
-    """What it takes to continue a fit.
+    """State of a fit that can be continued.
 
     Parameters
     ----------

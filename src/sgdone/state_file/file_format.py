@@ -53,7 +53,7 @@ class FileFormat:
 
 
 def name_and_task(loss: Loss | None) -> dict[str, str] | None:
-    """What a file says of the loss that its reader must bring along."""
+    """Name and task of a loss that its reader must supply."""
     return None if loss is None else {"name": loss.name, "task": loss.task}
 
 

@@ -218,7 +218,7 @@ def _check_column(name: str, column: Any, numbers: Any, *, whole: bool) -> None:
 
 
 def _margins(columns: dict[str, Any], names: tuple[str, ...], n_rows: int) -> list[MarginStatistics | None]:
-    """Those of each row; one without any has NaN for their mean."""
+    """Margins of each row of the trace; their mean is NaN in rows without margins."""
     if not names:
         return [None] * n_rows
     table = zip(*(columns[name].tolist() for name in names), strict=True)
@@ -226,7 +226,7 @@ def _margins(columns: dict[str, Any], names: tuple[str, ...], n_rows: int) -> li
 
 
 def _traffic(columns: Any, n_rows: int) -> list[Any]:
-    """That of each round; None for each row of a fit on one machine."""
+    """Traffic of each round; None for the rows of a fit on one machine."""
     if columns is None:
         return [None] * n_rows
     module = trace_module()

@@ -1,4 +1,4 @@
-"""What Xu (2011), section 6.3, says about Figures 3 to 5."""
+"""Claims of Xu (2011), section 6.3, about Figures 3 to 5."""
 
 from collections.abc import Mapping, Sequence
 

@@ -165,7 +165,7 @@ _FEW = 64
 
 
 def methods_for(loss: str) -> tuple[str, ...]:
-    """Those of the paper's figures: LIBLINEAR is not among them for logistic regression."""
+    """Methods of the paper's figures: for logistic regression without LIBLINEAR."""
     return tuple(method for method in (*METHODS, AS_PRINTED) if (method, loss) != (LIBLINEAR, LOGISTIC))
 
 

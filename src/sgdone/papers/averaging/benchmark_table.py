@@ -45,7 +45,7 @@ class Curve:
         return float(within.std(axis=1).mean()) if np.all(np.isfinite(within)) else np.inf
 
     def pass_seconds(self) -> float:
-        """Of the second pass, median over the runs: choosing step sizes and copying rows come before it."""
+        """Seconds of the second pass, median over the runs; step sizes are chosen and rows copied before it."""
         return float(np.median(self.seconds[:, self.place(2)] - self.seconds[:, self.place(1)]))
 
     def seconds_to(self, error: float) -> float:
@@ -75,7 +75,7 @@ class Table:
         return list(dict.fromkeys(loss for _, loss in self.optima))
 
     def methods(self, loss: str) -> list[str]:
-        """Of the six, those that were run with a loss."""
+        """The methods, of the six, that were run with a loss."""
         return [method for method in METHODS if (self.sets[0], loss, method) in self.curves]
 
     def errors(self, data: str, loss: str, passes: float) -> dict[str, float]:

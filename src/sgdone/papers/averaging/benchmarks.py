@@ -152,7 +152,7 @@ class AsgdBenchmarks(Experiment[Task, dict[str, Benchmark | str]]):
         }
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 6.3 says."""
+        """Claims of section 6.3."""
         return claims_of_benchmarks(rows)
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:

@@ -118,7 +118,7 @@ class AsgdRegression(RiskCurves):
         }
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 6.2 says."""
+        """Claims of section 6.2."""
         curves = self.curves(rows)
         ratio = curves[AVERAGED].over(curves[BATCH])
         return [_close_claim(ratio), _ten_times_claim(curves), _optimal_claim(ratio)]

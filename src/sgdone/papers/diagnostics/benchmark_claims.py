@@ -1,4 +1,4 @@
-"""What Chee & Toulis (2018), section 4.4, say about Figure 3."""
+"""Claims of Chee & Toulis (2018), section 4.4, about Figure 3."""
 
 from collections.abc import Sequence
 

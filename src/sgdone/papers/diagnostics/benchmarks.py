@@ -109,7 +109,7 @@ class DiagnosticsBenchmarks(Experiment[Task, dict[str, Benchmark]]):
         )
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 4.4 says."""
+        """Claims of section 4.4."""
         return claims_of_benchmarks(rows)
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:

@@ -118,7 +118,7 @@ class DiagnosticsRegion(Experiment[Batch, None]):
         return PflugRegion(correlation, self.gamma, self.noise)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 3 says about the region, and how well it approximates the polygon."""
+        """Claims of section 3 about the region, and how well it approximates the polygon."""
         region = self._region(self.correlations[0])
         return [*shape_claims(region), _overlap_claim(errors_of(rows, region.correlation), region)]
 

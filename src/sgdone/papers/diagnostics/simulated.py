@@ -159,7 +159,7 @@ class DiagnosticsSimulated(Experiment[Task, Draws]):
                 yield self._head(task) | {"stage": "measured", "parameters": ""} | tail
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 4.3 says."""
+        """Claims of section 4.3."""
         return claims_of_simulations(rows)
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:

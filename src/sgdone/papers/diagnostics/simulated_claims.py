@@ -1,4 +1,4 @@
-"""What Chee & Toulis (2018), section 4.3, say about Figure 2."""
+"""Claims of Chee & Toulis (2018), section 4.3, about Figure 2."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ Curves = dict[tuple[Problem, str], tuple[Array, Array]]
 
 
 def curves_of(rows: Sequence[Row]) -> Curves:
-    """What was measured."""
+    """The curves measured."""
     found = measured_curves(rows, NAMES, "model", "snr", "n_features", "method")
     return {(Problem(*key[:3]), key[3]): curve for key, curve in found.items()}
 
@@ -112,7 +112,7 @@ def _consistently_better(ratios: Array, passes: Array) -> Claim:
 
 
 def _divergence(rows: Sequence[Row]) -> Claim:
-    """Of the settings tried, those that end no nearer to θ* than they started."""
+    """Settings, of those tried, that end no nearer to θ* than they started."""
     shares = {}
     for method in (HALF, VARIANCE_REDUCED):
         tried = [row for row in where(rows, stage="tuning", method=method) if row["model"] != SCALED]

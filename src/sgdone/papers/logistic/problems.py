@@ -143,7 +143,7 @@ class Problem:
         return found
 
     def infimum(self, loss: LossName = "logistic") -> float:
-        """Of the mean loss."""
+        """Infimum of the mean loss."""
         return sum(axis.total(axis.optimum(loss), loss) for axis in self.axes) / len(self.rows)
 
     def modulus(self, loss: LossName = "logistic") -> float:

@@ -1,4 +1,4 @@
-"""What Holland (2018), section 4, says about Figures 3 and 4."""
+"""Claims of Holland (2018), section 4, about Figures 3 and 4."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -81,7 +81,7 @@ class MarginBenchmarks(MarginExperiment):
         ]
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 4 says about Figures 3 and 4, with steps 1/(λ(1+t))."""
+        """Claims of section 4 about Figures 3 and 4, with steps 1/(λ(1+t))."""
         return claims_of_benchmarks(rows)
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:

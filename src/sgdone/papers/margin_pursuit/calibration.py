@@ -103,7 +103,7 @@ class MarginCalibration(Experiment[Task, None]):
         return scales, *_inverses(risks, np.full(scales.size, task.curve), scales)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What Lemma 8, Remark 9 and section 4 say."""
+        """Claims of Lemma 8, Remark 9 and section 4."""
         curves = curves_of(rows)
         transforms = curves["Ψ"]
         levels = sorted(transforms)

@@ -54,7 +54,7 @@ class MarginFunctions(Experiment[str, None]):
         ]
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 2.2 says of them."""
+        """Claims of section 2.2."""
         u, values, _ = _table(rows)
         steepest = float(np.abs(values[PSI]).max())
         middle = 0.5 * (values[PSI][1:] + values[PSI][:-1])

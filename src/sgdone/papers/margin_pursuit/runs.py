@@ -35,7 +35,7 @@ _SCORES = 1 << 23
 @final
 @dataclass(frozen=True)
 class SetChoice:
-    """What a set is called in `sgdone.datasets`, how it is scaled, and the number of training rows."""
+    """Name of a set in `sgdone.datasets`, its scaling, and the number of training rows."""
 
     loads: str
     scaled: Literal["no", "largest", "each"]

@@ -102,7 +102,7 @@ class MarginScaling(MarginExperiment):
         ]
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 4 says about Figure 5, with steps 1/(s√λ(1+t)) whose s is not reset."""
+        """Claims of section 4 about Figure 5, with steps 1/(s√λ(1+t)) whose s is not reset."""
         return claims_of_scaling(rows, self.grid)
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:

@@ -1,4 +1,4 @@
-"""What Baghal et al. (2021) say about the margin test beside small validation sets, figure by figure.
+"""Claims of Baghal et al. (2021) about the margin test and small validation sets, figure by figure.
 
 Each sentence is counted once per figure and loss. Pairs are the margin test and a small validation set (SVS) on the
 same random run; standard deviations are compared panel by panel.

@@ -32,7 +32,7 @@ ASTERISK = (6, 2, 0)
 
 
 def svs(size: int) -> str:
-    """What the CSV file calls the small validation set of that size.
+    """Name of the small validation set of that size in the CSV file.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def homogeneous_run(source: Source, loss: str, step: float, stop: StopRule, seed
 
 
 class Preliminary(NamedTuple):
-    """What the first 100 rows of a run give, for all of its tests: the centre and σ̃²."""
+    """Values from the first 100 rows of a run, for all of its tests: the centre and σ̃²."""
 
     centre: NDArray[np.float64]
     scale: float
