@@ -284,7 +284,7 @@ class PartitionedSample:
         The problem of the summary.
     """
 
-    at_hand = None
+    local_rows = None
 
     def __init__(self, rounds: Rounds, problem: SummaryProblem) -> None:
         self._rounds, self._problem = rounds, problem

@@ -122,13 +122,13 @@ class _Estimation:
         if refusal is not None:
             return Estimate.nothing(layout, refusal)
         find: Any = find_large_optimum if self._is_large else find_optimum
-        search = DirectionSearch(sample, layout) if sample.at_hand is None else LinearProgramSearch(sample, layout)
+        search = DirectionSearch(sample, layout) if sample.local_rows is None else LinearProgramSearch(sample, layout)
         rest, optimum = sample, None
         while optimum is None:
             try:
                 optimum = find(rest, rest.model_in_units(self.model.coef, self.model.intercept))
             except NoOptimumError as failure:
-                if sample.at_hand is not None and sample.objective.predicts == "softmax":
+                if sample.local_rows is not None and sample.objective.predicts == "softmax":
                     return self._of_finite_part(failure)
                 found = search.rest_of(rest, failure)
                 if isinstance(found, Refusals):
@@ -155,7 +155,7 @@ class _Estimation:
     @property
     def _is_large(self) -> bool:
         """Whether conjugate gradients take the place of factors."""
-        if self.sample.at_hand is None:
+        if self.sample.local_rows is None:
             return self.sample.system.n_coefficients > MOST_SUMMED
         return self._coefficients_of_output * self.sample.objective.n_free_outputs > MOST_FACTORISED
 

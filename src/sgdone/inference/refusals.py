@@ -53,7 +53,7 @@ class Refusal:
         "infinite", "collinear", "constant", "few_rows", "biased", "few_nonzeros", "few_groups", "not_converged",
         "not_smooth" or "no_errors".
     reason : str
-        What was found, with its number, and what to do: whole sentences. Coefficients that are refused together share
+        The finding, with its number, and advice: whole sentences. Coefficients that are refused together share
         one reason.
     sign : int
         Sign of an infinite coefficient: 1 or −1, 0 if it is not known.

@@ -98,7 +98,7 @@ class Sample:
 
     def without_rows(self, rows: NDArray[np.bool_]) -> "Sample":
         """The sample without some rows; only if all rows are in this process."""
-        given = self.source.at_hand
+        given = self.source.local_rows
         assert given is not None
         return self._of_others(given.without(rows), self.preparation)
 
@@ -112,9 +112,9 @@ class Sample:
         return self.source.prepared(self.preparation)
 
     @property
-    def at_hand(self) -> SampleRows | None:
+    def local_rows(self) -> SampleRows | None:
         """The rows, if they are all in this process; otherwise None."""
-        return self.rows.at_hand
+        return self.rows.local_rows
 
     def sum(self, request: RowSum) -> Any:
         """A sum over the rows."""
@@ -241,7 +241,7 @@ class Sample:
         """Whether each step evaluates the curvature; otherwise steps use that of earlier points."""
         outputs = self.objective.n_free_outputs
         products = self.n_used * (self.n_features + 1) ** 2 * outputs * (outputs + 1) / 2
-        return self.at_hand is None or products <= _CHEAP
+        return self.local_rows is None or products <= _CHEAP
 
     def model_in_units(self, coef: Array, intercept: Array) -> Array:
         """A model of the user's as the sums need it: (features + 1) × free outputs, in comparable units."""

@@ -53,7 +53,7 @@ class SampleSource(RowSource, Protocol):
     """The rows of a summary, in memory or in partitions."""
 
     @property
-    def at_hand(self) -> "SampleRows | None":
+    def local_rows(self) -> "SampleRows | None":
         """The rows, if they are all in this process, as linear programs need them; otherwise None."""
 
     def prepared(self, preparation: SamplePreparation) -> "SampleSource":
@@ -113,7 +113,7 @@ class SampleRows(ReadableRows):
         return cls(block, groups, threads=blas_threads())
 
     @property
-    def at_hand(self) -> "SampleRows":
+    def local_rows(self) -> "SampleRows":
         """The rows of this object."""
         return self
 

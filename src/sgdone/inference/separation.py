@@ -385,7 +385,7 @@ class LinearProgramSearch(SeparationSearch):
 
 def _separation(sample: Sample) -> Any:
     """Result of the linear programs; for several classes, by class."""
-    rows = sample.at_hand
+    rows = sample.local_rows
     assert rows is not None
     block = rows.block
     weight = np.broadcast_to(block.sample_weight, (block.rows.n_rows,))

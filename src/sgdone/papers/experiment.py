@@ -27,9 +27,9 @@ class Experiment(ABC, Generic[Task, Prepared]):
     seconds. Tasks are independent: they may run in any order and at once.
     """
 
-    #: What the command line and the files call it: words joined by "-".
+    #: Name on the command line and of the files: words joined by "-".
     name: ClassVar[str]
-    #: What it shows.
+    #: Title of the figure or table.
     title: ClassVar[str]
     #: The paper and the figure or table.
     paper: ClassVar[str]

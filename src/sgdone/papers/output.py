@@ -35,7 +35,7 @@ def write(
     Parameters
     ----------
     experiment : Experiment
-        What was measured.
+        Experiment that was measured.
     by_seed : sequence of sequences of dict
         The measurements with each seed; the picture is that of the first.
     results : Results

@@ -15,14 +15,14 @@ from sgdone.papers.seeds import Verdict, verdicts_of
 @final
 @dataclass(frozen=True)
 class Results:
-    """Claims of an experiment with their verdicts, what was also tried, and what the run was.
+    """Claims of an experiment with their verdicts, other readings that were tried, and the settings of the run.
 
     Parameters
     ----------
     name, title, paper : str
-        Those of the experiment.
+        Name, title and paper of the experiment.
     run : dict
-        Form, seeds, version and fields of the experiment: a stored run with the same is not repeated.
+        Form, seeds, version and fields of the experiment: a stored run with equal settings is not repeated.
     verdicts : tuple of Verdict
         One per claim.
     also_tried : tuple of AlsoTried

@@ -26,7 +26,7 @@ def measure_all(
     Parameters
     ----------
     experiment : Experiment
-        What to measure.
+        Experiment to run.
     seeds : sequence of int
         Each task gets a seed of its own that is derived from one of these.
     workers : int, optional

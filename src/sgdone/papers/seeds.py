@@ -17,13 +17,13 @@ class Verdict:
     words, place, reading : str
         As in `~sgdone.papers.claims.Claim`.
     measured : tuple of str
-        By seed.
+        Measurement with each seed.
     holds_in : tuple of bool
-        By seed.
+        Whether the claim holds, for each seed.
     reason : str
         Why it does not hold in the first seed in which it does not.
     agreeing, pairs : int
-        Of a pooled claim, the number of pairs that agree and of all pairs, over all seeds; 0 of other claims.
+        Number of pairs that agree, and of all pairs, over all seeds, of a pooled claim; otherwise 0.
 
     Examples
     --------

@@ -183,7 +183,7 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
     path : path
         Name of the file.
     checkpoint : Checkpoint
-        What to write.
+        Checkpoint to write.
 
     Raises
     ------

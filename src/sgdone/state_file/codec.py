@@ -140,7 +140,7 @@ class Decoder:
     Parameters
     ----------
     tensors : dict of ndarray
-        Those of the file; arrays are made of them without copying, where that is possible.
+        Tensors of the file; arrays share their memory where possible.
     custom_loss : Loss or None
         The loss that the file needs and cannot hold.
     running : bool, default=False

@@ -162,7 +162,7 @@ class Check:
     exact : bool
         Whether it was checked in integer arithmetic, without rounding.
     reason : str
-        What was verified, or what failed.
+        Statement of the conditions that were verified, or of the one that failed.
     """
 
     holds: bool

@@ -23,7 +23,7 @@ from sgdone.steps import Bottou, Xu
 from sgdone.steps.step_size import StepSize
 from sgdone.stopping import MaxPasses
 
-#: Of the generated sets: with it no classifier errs less often than in one of five rows.
+#: Noise of the generated sets, with which the best classifier errs in one of five rows.
 _NOISE = float(np.tan(0.2 * np.pi))
 #: One row in this number of a generated set is for the test.
 _TEST = 6
@@ -147,7 +147,7 @@ AS_PRINTED = "ASGD, γ₀ = 1/M"
 METHODS = (ASGD, "SGD2", "SGDQN", ONLINE_LBFGS, PEGASOS, LIBLINEAR)
 
 L2SVM, LOGISTIC, SVM = "L2-SVM", "logistic", "SVM"
-#: As the paper calls them.
+#: Losses by their names in the paper.
 LOSSES: dict[str, Loss] = {L2SVM: SquaredHinge(), LOGISTIC: Logistic(), SVM: Hinge()}
 
 _SOLVERS: dict[str, Callable[[], SingleModel]] = {
@@ -187,7 +187,7 @@ def follow(
     Parameters
     ----------
     data, loss, method
-        What to fit, and how.
+        Rows, loss and method of the fit.
     passes, points : int
         Number of passes, and of evaluations per pass. LIBLINEAR's pass is an outer iteration, evaluated at its end.
     seed : numpy.random.SeedSequence

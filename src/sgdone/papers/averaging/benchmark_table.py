@@ -11,7 +11,7 @@ from sgdone.papers.averaging.benchmark_runs import AS_PRINTED, METHODS
 from sgdone.papers.experiment import Row
 from sgdone.papers.tables import Array, by_run, column, grouped
 
-#: What stands for a method in rows of the exact minimiser, and of sets that are not available.
+#: Names in place of a method in rows of the exact minimiser, and of sets that are not available.
 OPTIMUM, SKIPPED = "optimum", "skipped"
 
 

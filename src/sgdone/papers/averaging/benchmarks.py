@@ -46,7 +46,7 @@ _COLUMNS = (
     (SVM, "error", "passes"),
 )
 _TITLES = {"error": "test error (%)", "cost": "test cost"}
-#: Of all values of a panel this part is below its upper edge, if ASGD's curve is.
+#: Share of the values of a panel that is below its upper edge, as ASGD's curve is.
 _SHOWN = 0.7
 _ROW_HEIGHT, _MARGIN, _WIDTH = 2.0, 1.6, 17.0
 _PASSES = 2

@@ -58,7 +58,7 @@ class Benchmark:
         Parameters
         ----------
         name : str
-            As `datasets.load` has it.
+            Name of the set in `datasets.load`.
         limit : int, optional
             Number of training rows, chosen at random; all if not given.
         standardise : bool

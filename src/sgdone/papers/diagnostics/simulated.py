@@ -29,7 +29,7 @@ from sgdone.papers.experiment import Experiment, Row
 from sgdone.papers.tables import Array
 from sgdone.rows import ArraySource
 
-#: What the CSV calls the exact minimiser of the mean loss.
+#: Name of the exact minimiser of the mean loss in the CSV file.
 MINIMISER = "minimiser"
 #: Evaluations per pass.
 _POINTS = 10

@@ -23,7 +23,7 @@ from sgdone.papers.logistic.theory import (
 )
 from sgdone.papers.tables import Array, checkpoints, column
 
-#: Those of Theorem 3.6.
+#: Step sizes of Theorem 3.6.
 STEPS = "1/√(j+1)"
 DESCENT, OPTIMAL = WHO = "w_t", "optimal iterate"
 #: Rates are checked from this step on; squares of distances below this are rounding.

@@ -68,12 +68,12 @@ class Axis:
 @final
 @dataclass(frozen=True)
 class Problem:
-    """Rows y·x of norm 1 or less, and what Theorem 3.1 says of them.
+    """Rows y·x of norm at most 1, and their values in Theorem 3.1.
 
     Parameters
     ----------
     name : str
-        What it is called.
+        Name of the problem.
     axes : tuple of Axis
         The axes of S; none if all rows are separable.
     separable : array, (rows, features)

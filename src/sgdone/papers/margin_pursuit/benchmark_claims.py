@@ -17,7 +17,7 @@ COMPETITIVE = 1.1
 _RISES = 0.05
 #: A curve has peaked if it ends below this share of its highest value.
 _PEAKED = 0.9
-#: What is measured along a run.
+#: Measurements along a run.
 QUANTITIES = (
     "training_error",
     "test_error",

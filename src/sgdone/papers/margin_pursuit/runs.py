@@ -164,7 +164,7 @@ def weights_along(sample: Sample, method: Method, points: Points, seed: np.rando
     Parameters
     ----------
     sample, method
-        What to fit, and how.
+        Rows, loss and method of the fit.
     points : array of int
         Numbers of steps, rising.
     seed : numpy.random.SeedSequence

@@ -23,7 +23,7 @@ from sgdone.stopping import MarginTest, SmallValidationSet, StopRule
 Accuracy = Callable[[NDArray[Any], float], float]
 
 LOSSES = ("logistic", "hinge")
-#: What the CSV file calls the tests; `svs` names the others.
+#: Names of the tests in the CSV file; `svs` names the others.
 MARGIN, LONGER = "margin", "margin, 1.5k"
 #: Rows of the first block among which the preliminary ones are: more than 100 if these are of one class.
 _FIRST_BLOCK = 1000
@@ -147,7 +147,7 @@ def five_tests(
     sizes : tuple of int
         Rows in the small validation sets.
     limit : StopRule
-        What ends a run whose test does not: then ``fired`` is 0.
+        Limit of a run whose test does not fire: then ``fired`` is 0.
     accuracy : callable
         The fraction correct of weights and intercept.
     """

@@ -164,7 +164,7 @@ def parameter_bound(t: ArrayLike, n_rows: int, margin: float, s_norm: float, con
     s_norm : float
         R, the largest norm of the part of w_j in S, j < t; 0 for separable data.
     constant : float
-        What the rates are multiplied by.
+        Factor of the rates.
 
     Returns
     -------
