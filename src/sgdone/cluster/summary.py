@@ -262,7 +262,7 @@ def rows_of_partition(partition: Partition, problem: SummaryProblem) -> SampleRo
 @final
 @message
 @dataclass(frozen=True)
-class SumOverSample(AroundSum):
+class SampleSum(AroundSum):
     """A sum over the rows of a summary."""
 
     problem: SummaryProblem = field(metadata=SHARED)
@@ -307,7 +307,7 @@ class PartitionedSample:
 
     def _ask(self, request: RowSum) -> Any:
         try:
-            found = self._rounds.sum(SumOverSample(request, self._problem))
+            found = self._rounds.sum(SampleSum(request, self._problem))
         except ValueError as error:
             raise PartitionError(str(error)) from error
         if found is None:

@@ -17,7 +17,7 @@ from sgdone.inference.covariance import (
     huber_factor,
     simulated_covariance,
 )
-from sgdone.inference.finite_part import FinitePart, find_finite_part
+from sgdone.inference.finite_part import FinitePart, multinomial_finite_part
 from sgdone.inference.identification import identification
 from sgdone.inference.optimum import (
     MOST_PRODUCTS,
@@ -270,7 +270,7 @@ class _Estimation:
         """Estimate from the pairs of classes that are not separated."""
         sample, layout = self.sample, self.layout
         try:
-            part = find_finite_part(sample)
+            part = multinomial_finite_part(sample)
         except NoOptimumError as undecided:
             reason = f"No optimum was found: {failure}; {undecided}. Use the penalised coefficients of the model."
             return Estimate.nothing(layout, Refusal("not_converged", reason))

@@ -84,7 +84,7 @@ class FinitePart:
         return np.asarray((outside**2).sum(axis=1) > _OUTSIDE * (dense**2).sum(axis=1))
 
 
-def find_finite_part(sample: Sample) -> FinitePart | None:
+def multinomial_finite_part(sample: Sample) -> FinitePart | None:
     """The finite part of a multinomial model without an optimum; None if no pair is separable.
 
     Raises

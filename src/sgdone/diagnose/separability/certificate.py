@@ -378,7 +378,7 @@ def _weights(A: Integers, part: ProvedPartition, near: Array) -> list[int] | Non
     if not held.size:
         return out
     rows = A[held].tolist()
-    # Use the rows of largest weight as the basis: they can best extend_weights the rounding of the others.
+    # Use the rows of largest weight as the basis: they can best absorb the rounding of the others.
     order = np.argsort(-near[held] * np.array([max(map(abs, row), default=0) for row in rows], dtype=np.float64))
     _, _, used = eliminate([rows[k] for k in order], A.shape[1])
     base = [int(order[k]) for k in used]

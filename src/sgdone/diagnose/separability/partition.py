@@ -65,7 +65,7 @@ _PROBES = 2
 
 
 def partition(design: SignedDesign, start: Array | None = None) -> ProvedPartition:
-    """ProvedPartition the rows of the design.
+    """Split the rows of the design.
 
     Parameters
     ----------

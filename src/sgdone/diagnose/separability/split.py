@@ -1,4 +1,4 @@
-"""ProvedPartition of the rows of a matrix into separable rows and others, with a proof for both.
+"""Partition of the rows of a matrix into separable rows and others, with a proof for both.
 
 The proof of overlap is a vector of weights q > 0 with Bᵀq = 0. If B·u ≤ 0, then 0 = qᵀB·u is a sum of non-positive
 terms. So B·u = 0 on the weighted rows, and on every row in their span (Stiemke's lemma, the easy half).
@@ -150,7 +150,7 @@ class ProvedPartition:
 
 
 def split(B: Any, solver: LeastSquares, start: Array | None = None) -> ProvedPartition:
-    """ProvedPartition the rows of B.
+    """Split the rows of B.
 
     In each round the squared hinge is minimised over the undecided rows, with B·u = 0 on the rows known not to be
     separable. If the minimum is zero, all undecided rows are separable. If not, its residuals prove that some rows are
