@@ -226,7 +226,7 @@ class Division(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Factor:
-    """A division of the rows by the levels of a column.
+    """A division of the rows by the levels of a column, and its coding as features of the summary.
 
     The last level is that of rows without any of the others: dates that are missing, categories that were not in the
     fit, or, where the only other level marks missing values, rows without one.
@@ -238,13 +238,19 @@ class Factor:
     column : str
         The column of the table.
     features : ndarray of int
-        The feature of each level; −1 if it has none. Only the last level may have none.
+        The feature of the model of each level; −1 if it has none. Only the last level may have none.
     division : int
         Number of the division.
     weights : ndarray
         Sum of the weights of the rows of each level.
     marks_missing : bool
         Whether the levels are "missing" and "not missing".
+    reference : int
+        The level that the others are compared with; −1 if all levels have a feature, or none has.
+    sources : tuple of DeterminingFactor
+        Factors that determine some of the levels: these have no feature in the summary.
+    has_other : bool
+        Whether rows without any of the levels have a feature of their own in the summary.
     """
 
     name: str
@@ -253,11 +259,22 @@ class Factor:
     division: int
     weights: Array
     marks_missing: bool
+    reference: int = -1
+    sources: "tuple[DeterminingFactor, ...]" = ()
+    has_other: bool = False
 
     @property
     def present(self) -> NDArray[np.bool_]:
         """Whether any row has each level."""
         return self.weights > 0
+
+    @property
+    def determined(self) -> NDArray[np.bool_]:
+        """Whether other factors determine each level."""
+        found = np.zeros(self.features.size, dtype=bool)
+        for _, levels in self.sources:
+            found[levels[levels >= 0]] = True
+        return found
 
 
 def divisions_of(columns: Sequence[ColumnFeatures], names: Sequence[str]) -> list[Division]:
@@ -292,7 +309,7 @@ def _with_missing(factors: list[Factor], facts: LevelFacts) -> list[Factor]:
     if not facts.map(first.division, missing.division).are_same_rows(first.features.size - 1, 0):
         return factors
     features = np.append(first.features[:-1], missing.features[0])
-    return [Factor(first.name, first.column, features, first.division, first.weights, False), *parts[1:]]
+    return [replace(first, features=features), *parts[1:]]
 
 
 class DeterminingFactor(NamedTuple):
@@ -383,62 +400,22 @@ Numbers = NDArray[np.intp]
 _ROUNDING = 1e-9
 
 
-@final
-@dataclass(frozen=True)
-class CodedFactor:
-    """Coding of the levels of a factor as features of the summary.
-
-    Attributes
-    ----------
-    name : str
-        ``occupation``, or ``dteday.month``.
-    features : ndarray of int
-        The feature of the model of each level; −1 if it has none.
-    present : ndarray of bool
-        Whether rows of the summary have each level.
-    reference : int
-        The level that the others are compared with; −1 if all levels have a feature, or none has.
-    sources : tuple of DeterminingFactor
-        Factors that determine some of the levels: these have no feature.
-    has_other : bool
-        Whether rows without any of the levels have a feature of their own, which the model has not.
-    marks_missing : bool
-        Whether the levels are "missing" and "not missing".
-    """
-
-    name: str
-    features: Numbers
-    present: NDArray[np.bool_]
-    reference: int
-    sources: tuple[DeterminingFactor, ...]
-    has_other: bool
-    marks_missing: bool
-
-    @property
-    def determined(self) -> NDArray[np.bool_]:
-        """Whether other factors determine each level."""
-        found = np.zeros(self.features.size, dtype=bool)
-        for _, levels in self.sources:
-            found[levels[levels >= 0]] = True
-        return found
-
-
 def code_factors(
     factors: Sequence[Factor], facts: LevelFacts, fit_intercept: bool
-) -> tuple[tuple[CodedFactor, ...], tuple[DeterminedNumber, ...]]:
+) -> tuple[tuple[Factor, ...], tuple[DeterminedNumber, ...]]:
     """Choose references and determined levels, so that the remaining features span the same space as all of them."""
     determination = Determination(factors, facts)
     outer = [k for k in range(len(factors)) if k not in determination.nested]
     if not fit_intercept:
         whole = [k for k in outer if _divides_all_rows(factors[k])]
         if not whole:
-            return tuple(_as_it_is(factor) for factor in factors), ()
+            return tuple(factors), ()
         # As in patsy: without an intercept the first category has a coefficient for each level.
         outer = [whole[0], *(k for k in outer if k != whole[0])]
-    coded: list[CodedFactor] = []
+    coded: list[Factor] = []
     places: dict[int, int] = {}
     for k in outer:
-        found = _as_it_is(factors[k])
+        found = factors[k]
         if fit_intercept or coded:
             sources = [determination.source(k, earlier)._replace(factor=places[earlier]) for earlier in places]
             found = _with_reference(factors[k], sources, facts)
@@ -446,7 +423,7 @@ def code_factors(
         coded.append(found)
     for k, by in determination.nested.items():
         source = determination.source(k, by)._replace(factor=places[by])
-        coded.append(replace(_as_it_is(factors[k]), sources=(source,)))
+        coded.append(replace(factors[k], sources=(source,)))
     numbers = [number._replace(factor=places[number.factor]) for number in determination.numbers()]
     return tuple(coded), tuple(numbers)
 
@@ -456,11 +433,7 @@ def _divides_all_rows(factor: Factor) -> bool:
     return not factor.marks_missing and bool(factor.features[-1] >= 0 or not factor.present[-1])
 
 
-def _as_it_is(factor: Factor) -> CodedFactor:
-    return CodedFactor(factor.name, factor.features, factor.present, -1, (), False, factor.marks_missing)
-
-
-def _with_reference(factor: Factor, sources: Iterable[DeterminingFactor], facts: LevelFacts) -> CodedFactor:
+def _with_reference(factor: Factor, sources: Iterable[DeterminingFactor], facts: LevelFacts) -> Factor:
     """Leave out the levels that others determine, and of the rest the most frequent one."""
     free, own_sources = factor.present.copy(), []
     last = factor.features.size - 1
@@ -474,9 +447,7 @@ def _with_reference(factor: Factor, sources: Iterable[DeterminingFactor], facts:
     if not factor.marks_missing and not free.any():
         reference = -1
     has_other = bool(not factor.marks_missing and free[last] and factor.features[last] < 0 and reference != last)
-    return CodedFactor(
-        factor.name, factor.features, factor.present, reference, tuple(own_sources), has_other, factor.marks_missing
-    )
+    return replace(factor, reference=reference, sources=tuple(own_sources), has_other=has_other)
 
 
 def _most_frequent(factor: Factor, free: NDArray[np.bool_], facts: LevelFacts) -> int:

@@ -10,10 +10,10 @@ from scipy import sparse
 
 from sgdone.inference.coefficients import SummarisedModel
 from sgdone.inference.factors import (
-    CodedFactor,
     DeterminedNumber,
     Division,
     EncodedLevels,
+    Factor,
     LevelFacts,
     code_factors,
     divisions_of,
@@ -117,7 +117,7 @@ class ReferenceCoding:
         Names of the features of the model.
     kept : ndarray of int
         Features of the model that the summary has; those of ``factors`` with ``has_other`` follow them.
-    factors : tuple of CodedFactor
+    factors : tuple of Factor
         In the order in which they were coded: those that determine others come before them.
     numbers : tuple of DeterminedNumber
         Columns of numbers that are left out because a factor determines them.
@@ -134,7 +134,7 @@ class ReferenceCoding:
     names: list[str]
     model_names: Sequence[str]
     kept: Numbers
-    factors: tuple[CodedFactor, ...]
+    factors: tuple[Factor, ...]
     numbers: tuple[DeterminedNumber, ...]
     has_intercept: bool
     contrasts: tuple[LevelContrasts, ...]
@@ -290,7 +290,7 @@ def coding_of(
     )
 
 
-def _dropped_features(factors: Sequence[CodedFactor], numbers: Iterable[DeterminedNumber]) -> Numbers:
+def _dropped_features(factors: Sequence[Factor], numbers: Iterable[DeterminedNumber]) -> Numbers:
     found = [np.array([number.feature for number in numbers], dtype=np.intp)]
     for factor in factors:
         dropped = factor.determined | ~factor.present
@@ -300,7 +300,7 @@ def _dropped_features(factors: Sequence[CodedFactor], numbers: Iterable[Determin
     return np.concatenate(found)
 
 
-def _level_effects(factor: CodedFactor, coef: Array) -> Array:
+def _level_effects(factor: Factor, coef: Array) -> Array:
     """The coefficient of each level; 0 for a level without a feature."""
     return np.where(factor.features >= 0, coef[:, factor.features], 0.0)
 
@@ -313,7 +313,7 @@ def _new_name(name: str, known: Sequence[str]) -> str:
     return shown
 
 
-def _contrasts(factor: CodedFactor, names: Sequence[str], places: Numbers, others: dict[str, int]) -> LevelContrasts:
+def _contrasts(factor: Factor, names: Sequence[str], places: Numbers, others: dict[str, int]) -> LevelContrasts:
     own = places[factor.features[:-1]]
     features = own[own >= 0]
     if factor.has_other:
@@ -325,7 +325,7 @@ def _contrasts(factor: CodedFactor, names: Sequence[str], places: Numbers, other
     return LevelContrasts(factor.name, reference, levels, features.astype(np.intp))
 
 
-def _level_name(factor: CodedFactor, level: int, names: Sequence[str]) -> str:
+def _level_name(factor: Factor, level: int, names: Sequence[str]) -> str:
     """The level without the name of its factor."""
     if factor.features[level] < 0:
         return "(other)"
@@ -345,7 +345,7 @@ def _columns(
 
 
 def _left_out(
-    factors: Sequence[CodedFactor], numbers: Iterable[DeterminedNumber], names: Sequence[str]
+    factors: Sequence[Factor], numbers: Iterable[DeterminedNumber], names: Sequence[str]
 ) -> Iterable[tuple[str, str]]:
     """Features and columns that are left out besides the references, and why."""
     for number in numbers:
@@ -365,7 +365,7 @@ def _left_out(
                     yield str(names[factor.features[level]]), f"the same rows as {same}{together}"
 
 
-def _feature_name(factor: CodedFactor, level: int, names: Sequence[str]) -> str:
+def _feature_name(factor: Factor, level: int, names: Sequence[str]) -> str:
     if factor.features[level] >= 0:
         return str(names[factor.features[level]])
     return f"not {factor.name}" if factor.marks_missing else f"{factor.name}=(other)"
