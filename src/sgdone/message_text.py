@@ -8,7 +8,7 @@ from typing import Any
 
 #: Most coefficients that a sentence names, and the width of each.
 _MOST_NAMES, _LONGEST = 5, 40
-#: The place in a file of a row of the table at hand, if it comes from a file.
+#: Function from a row of the current table to its place in a file, if the table was read from one.
 _PLACE: ContextVar[Callable[[int], str] | None] = ContextVar("place", default=None)
 
 
@@ -109,7 +109,7 @@ class RowError(ValueError):
     """
 
     def __init__(self, before: str, row: int, after: str) -> None:
-        super().__init__(before, row, after)  # all of them, so that it can be sent to another process
+        super().__init__(before, row, after)  # with all arguments, so that the error can be pickled
         self.before, self.row, self.after = before, row, after
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The rows of all partitions as a source: each sum over them is a round."""
+"""Source of the rows of all partitions: each sum over them is a round."""
 
 import time
 from collections.abc import Iterator, Sequence

@@ -144,7 +144,7 @@ def _draw_intervals(axis: "Axes", summary: Summary, places: dict[int, float]) ->
 
 
 def _mark_refused(axis: "Axes", summary: Summary, places: dict[int, float]) -> None:
-    """Write "refused" beside the line at 0, on the side that has more room."""
+    """Write "refused" next to the line at 0, on the side that has more room."""
     left, right = axis.get_xlim()
     side, offset = ("left", 6) if left + right > 0 else ("right", -6)
     for k in places.keys() & summary.refused.keys():

@@ -87,7 +87,7 @@ def find_optimum(sample: Sample, start: Array) -> FactorisedOptimum:
     Raises
     ------
     NoOptimumError
-        After 50 steps, or where steps go on to change scores although hardly any loss is left.
+        After 50 steps, or if steps still change scores although hardly any loss is left.
     """
     objective, system = sample.objective, sample.system
     penalties = system.penalties(0.0)

@@ -191,7 +191,7 @@ def constant_refusals(sample: "Sample", layout: "Layout") -> dict[int, Refusal]:
     """Refusals of columns that have no coefficient of their own."""
     refused: dict[int, Refusal] = {}
     for j in np.flatnonzero(~sample.varies).tolist():
-        same = "cannot be told from the intercept" if layout.has_intercept else "has no effect"
+        same = "cannot be distinguished from the intercept" if layout.has_intercept else "has no effect"
         text = f"{layout.feature_names[j]} has one value in all rows: its coefficient {same}. Drop the column."
         refused |= dict.fromkeys(layout.positions([j]), Refusal("constant", text))
     return refused

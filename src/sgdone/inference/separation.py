@@ -38,7 +38,7 @@ class Refusals(NamedTuple):
     of : dict
         The refusals by position.
     attained : bool
-        Whether the likelihood has a maximum, as far as it is known.
+        Whether the likelihood may have a maximum.
     """
 
     of: dict[int, Refusal]
@@ -63,7 +63,7 @@ _FLAT = 1e-6
 _SMALL = 1e-5
 #: Largest whole numbers of rounded directions: of columns with whole numbers their scores are exact.
 _WHOLE = (1.0, 2.0, 60.0, 1000.0)
-#: Most directions that separate rows which those before them do not separate: each takes a search of its own.
+#: Largest number of directions, each of which separates further rows and takes a separate search.
 _MOST_DIRECTIONS = 20
 
 
@@ -188,7 +188,7 @@ def _find_direction(sample: Sample, failure: NoOptimumError) -> Direction | None
 
 
 def _candidates(sample: Sample, model: Array) -> list[Array]:
-    """The model itself, and its part without curvature: as it is, and rounded."""
+    """The model itself, and its part without curvature, unrounded and rounded."""
     if model.size > MOST_SUMMED:
         return _rounded(sample, _in_units(sample, model))
     free = np.append(sample.varies, sample.objective.fit_intercept)
@@ -212,7 +212,7 @@ def _in_units(sample: Sample, model: Array) -> Array:
 
 
 def _rounded(sample: Sample, direction: Array) -> list[Array]:
-    """A direction, the same without coefficients that hardly matter, and in whole numbers."""
+    """A direction, the same without negligible coefficients, and rounded to whole numbers."""
     sizes = np.append(sample.facts.largest, 1.0)[:, None]
     effects = np.abs(direction) * sizes
     kept = np.where(effects > _SMALL * effects.max(), direction, 0.0)

@@ -101,7 +101,7 @@ def _tests(tests: ColumnTestTable, width: int) -> Iterator[str]:
 
 
 def _head(left: Facts, right: Facts, width: int) -> Iterator[str]:
-    """Two columns of labels and values; a value too long for the left column has lines of its own."""
+    """Two columns of labels and values; a value too long for the left column has separate lines."""
     right_width = max((len(f"{label}: {value}") for label, value in right), default=0)
     left_width = width - right_width - 3 if right else width
     long = [fact for fact in left if cell_len(": ".join(fact)) > left_width]

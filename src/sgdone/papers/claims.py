@@ -1,4 +1,4 @@
-"""Sentences of a paper beside the measurements that confirm or contradict them."""
+"""Sentences of a paper, and the measurements that confirm or contradict them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

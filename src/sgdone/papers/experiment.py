@@ -67,10 +67,10 @@ class Experiment(ABC, Generic[Task, Prepared]):
 
     @abstractmethod
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """The paper's sentences beside the measurements of one seed; readings are the same for all seeds."""
+        """The paper's sentences, with the measurements of one seed; readings are the same for all seeds."""
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
-        """Other readings and tests of our own beside the measurements of one seed; by default none."""
+        """Other readings and further tests, with the measurements of one seed; by default none."""
         return []
 
     @abstractmethod

@@ -39,7 +39,7 @@ def write(
     by_seed : sequence of sequences of dict
         The measurements with each seed; the picture is that of the first.
     results : Results
-        The paper's sentences beside them.
+        The paper's sentences, with these measurements.
     folder : Path
         Created if it does not exist.
     how : str

@@ -23,7 +23,7 @@ blockquote { margin: 0; font-style: italic; } article p { margin: 0.25rem 0; }
 
 
 def html_page(results: Sequence[Results], absent: Mapping[str, str]) -> str:
-    """The page ``index.html``: no scripts, all text escaped, pictures by their place beside it.
+    """The page ``index.html``: no scripts, all text escaped, pictures by their place relative to it.
 
     Parameters
     ----------

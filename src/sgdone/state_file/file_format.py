@@ -12,7 +12,7 @@ class StateFileError(ValueError):
 
 
 class CheckpointError(StateFileError):
-    """A file that holds no checkpoint that can be used, or one of another fit."""
+    """A file without a usable checkpoint, or with that of another fit."""
 
 
 #: Errors that unsuitable values can cause.

@@ -50,7 +50,7 @@ _LESS_TIME = Sentence("ASGD needs less time to reach similar test performance co
 
 
 def claims_of_benchmarks(rows: Sequence[Row]) -> list[Claim]:
-    """Each sentence once for each loss, which has a figure of its own; that on times once."""
+    """Each sentence once for each loss, each of which has a figure; the sentence on times once."""
     table = table_of(rows)
     sets = [data for data in table.sets if data != BETA]
     claims = [_outperforms(table, loss, sets) for loss in table.losses]
@@ -178,7 +178,7 @@ def _equally_bad(table: Table, loss: str) -> Claim:
 
 
 def _pass_time(table: Table) -> Claim:
-    """LIBLINEAR's passes cannot be told from scikit-learn's copying of the rows."""
+    """LIBLINEAR's passes cannot be distinguished from scikit-learn's copying of the rows."""
     ratios = {m: _median_time(table, m) for m in table.methods(L2SVM) if m not in (ASGD, LIBLINEAR)}
     alike = all(1 / SIMILAR <= ratio <= SIMILAR for method, ratio in ratios.items() if method != ONLINE_LBFGS)
     return Claim(

@@ -1,4 +1,4 @@
-"""Averaged SGD beside five other methods on benchmark data."""
+"""Averaged SGD compared with five other methods on benchmark data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

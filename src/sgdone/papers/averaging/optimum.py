@@ -50,7 +50,7 @@ def minimise(loss: Loss, X: Any, labels: Array, alpha: float) -> Optimum:
     """The minimiser of mean loss + α/2·‖w‖², the intercept not penalised.
 
     With few features it is found by Newton's method. The hinge is rounded off for it, (1 − m)²/(2δ) for margins m
-    from 1 − δ to 1, for ever smaller δ; the objective found is at most δ/2 above the minimum. With many features, as
+    from 1 − δ to 1, for decreasing δ; the objective found is at most δ/2 above the minimum. With many features, as
     texts have, LIBLINEAR finds it.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Averaged SGD beside plain SGD and least squares on a regression."""
+"""Averaged SGD compared with plain SGD and least squares on a regression."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -124,7 +124,7 @@ class AsgdRegression(RiskCurves):
         return [_close_claim(ratio), _ten_times_claim(curves), _optimal_claim(ratio)]
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
-        """The ratios to the batch method beside an independent implementation's, and expectations."""
+        """Ratios to the batch method, those of an independent implementation, and expectations."""
         curves = self.curves(rows)
         source = f"an independent implementation has, in {INDEPENDENT_RUNS} runs,"
         ratios = [
@@ -179,7 +179,7 @@ def _decades(ratio: Curve) -> str:
 
 
 def _why_not_yet(samples: int) -> str:
-    """The part of ASGD's excess risk that its start causes, beside the batch method's."""
+    """The part of ASGD's excess risk that its start causes, compared with the batch method's."""
     points, schedule = np.array([samples]), SCHEDULES[AVERAGED]
     silent = expected_regression_errors(
         points, A=np.diag(EIGENVALUES), noise=0.0, start_error=-OPTIMUM, **schedule._asdict()

@@ -89,7 +89,7 @@ class AsgdSchedule(RiskCurves):
         ]
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
-        """The ratios to the batch method beside those of an independent recursion, and expectations."""
+        """Ratios to the batch method, those of an independent recursion, and expectations."""
         curves = self.curves(rows)
         source = "an independent recursion of moments gives"
         ratios = [

@@ -1,4 +1,4 @@
-"""ISGD½ beside SVRG, classical and averaged implicit SGD on MNIST and Covertype."""
+"""ISGD½ compared with SVRG, classical and averaged implicit SGD on MNIST and Covertype."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""ISGD½ beside SVRG and classical implicit SGD on simulated data."""
+"""ISGD½ compared with SVRG and classical implicit SGD on simulated data."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

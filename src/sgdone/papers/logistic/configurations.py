@@ -73,7 +73,7 @@ class LogisticConfigurations(Experiment[str, None]):
         return rows
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """The structure found beside the known one, and the limits of the paths."""
+        """The structure found compared with the known one, and the limits of the paths."""
         return [_structure_claim(rows), _finite_part_claim(rows), _direction_claim(rows)]
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:

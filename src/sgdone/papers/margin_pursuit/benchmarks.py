@@ -1,4 +1,4 @@
-"""Margin pursuit beside Pegasos on real data: errors and margins along their runs."""
+"""Margin pursuit compared with Pegasos on real data: errors and margins along their runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -147,7 +147,7 @@ def _draw_margins(axis: Axes, best: Best) -> None:
 
 
 def _draw_skew(axis: Axes, best: Best) -> None:
-    """On an axis of its own at the right: the skew has no unit, margins have."""
+    """On a separate axis at the right: the skew has no unit, margins have."""
     skew = axis.twinx()
     skew.plot(best.gradients, best.mean("skew"), color=_SKEW, linestyle=":", linewidth=1.7)
     axis.plot([], [], color=_SKEW, linestyle=":", linewidth=1.7, label="skew (right axis)")

@@ -1,4 +1,4 @@
-"""The margin test beside small validation sets: what the figures of scatter plots share."""
+"""The margin test compared with small validation sets: common code of the scatter plots."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence

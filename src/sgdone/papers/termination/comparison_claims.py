@@ -196,7 +196,7 @@ def tried_on_images(rows: Sequence[Row], loss: str) -> list[AlsoTried]:
 def _consistent(
     sentence: Sentence, what: str, rows: Sequence[Row], loss: str, column: str, reason: str, steps: Sequence[str]
 ) -> Claim:
-    """Standard deviations over the runs of a panel, (12) beside each SVS."""
+    """Standard deviations over the runs of a panel, (12) compared with each SVS."""
     panels = spreads_of(rows, loss, column, steps).values()
     spreads = [
         (tests[MARGIN], spread)

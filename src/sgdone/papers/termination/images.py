@@ -1,4 +1,4 @@
-"""The margin test beside small validation sets on pairs of classes of images."""
+"""The margin test compared with small validation sets on pairs of classes of images."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """How far the parameters of gradient descent are from v̄ and ū (section 3.3): bounds with known constants, and rates.
 
-The optimal iterate w̄_t is the minimiser of R over ‖w‖ ≤ ‖w_t‖ (`sgdone.diagnose.constrained_optimum`); what is said of
-w_t is said of it too.
+The optimal iterate w̄_t is the minimiser of R over ‖w‖ ≤ ‖w_t‖ (`sgdone.diagnose.constrained_optimum`); statements
+about w_t apply to it too.
 """
 
 import math
