@@ -11,7 +11,7 @@ from scipy import linalg
 
 from sgdone.diagnose.separability.design import SignedDesign, check_rows, labels_of
 from sgdone.diagnose.separability.least_squares import is_sparse
-from sgdone.diagnose.separability.split import SLACK, TOLERANCE, ProvedPartition, imbalance
+from sgdone.diagnose.separability.partition import SLACK, TOLERANCE, ProvedPartition, imbalance
 
 #: A matrix of Python integers.
 Integers = NDArray[np.object_]

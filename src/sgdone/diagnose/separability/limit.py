@@ -15,7 +15,7 @@ from scipy.optimize import nnls
 
 from sgdone.diagnose.separability.design import SignedDesign
 from sgdone.diagnose.separability.least_squares import Direct, Iterative, LeastSquares, is_sparse, minimise, row_space
-from sgdone.diagnose.separability.split import TOLERANCE, ProvedPartition, Undecided, rows_times, split
+from sgdone.diagnose.separability.partition import TOLERANCE, ProvedPartition, Undecided, rows_times, split
 from sgdone.losses import Exponential, Logistic
 
 Array = NDArray[np.float64]

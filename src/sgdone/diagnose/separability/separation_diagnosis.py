@@ -11,9 +11,8 @@ from sgdone.diagnose.separability.certificate import Certificate, Kind, exact_pr
 from sgdone.diagnose.separability.design import SignedDesign, check_labels, check_rows, check_weights
 from sgdone.diagnose.separability.design import feature_names as names_of
 from sgdone.diagnose.separability.limit import LossName
-from sgdone.diagnose.separability.partition import Found, partition, search
+from sgdone.diagnose.separability.partition import TOLERANCE, Found, ProvedPartition, Undecided, partition, search
 from sgdone.diagnose.separability.separation_result import Separation, SeparationByClass
-from sgdone.diagnose.separability.split import TOLERANCE, ProvedPartition, Undecided
 from sgdone.machine.threads import single_thread
 
 Array = NDArray[np.float64]
