@@ -198,6 +198,18 @@ class Layout:
         return None if self.labels is None else [label for label in self.labels for _ in range(self.per_output)]
 
     @property
+    def names(self) -> list[str]:
+        """Names of the coefficients: the feature, with its class in front if there are several outputs."""
+        if self.classes is None:
+            return self.features
+        return [f"{label}: {name}" for label, name in zip(self.classes, self.features, strict=True)]
+
+    @property
+    def feature_numbers(self) -> NDArray[np.intp]:
+        """Number of the feature of each coefficient of an output; that of the intercept follows the last feature."""
+        return np.append(np.full(int(self.has_intercept), len(self.feature_names), dtype=np.intp), self.columns)
+
+    @property
     def free_outputs(self) -> Array:
         """Each output of the summary in terms of the free outputs of the sums."""
         basis = contrasts(self.objective)

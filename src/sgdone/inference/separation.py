@@ -245,7 +245,7 @@ class VerifiedSeparation:
     def refusals(self, layout: Layout, sample: Sample, undetermined: NDArray[np.bool_]) -> dict[int, Refusal]:
         """The infinite coefficients: those that the other rows do not determine."""
         positions = np.flatnonzero(undetermined).tolist()
-        columns = [*([sample.n_features] if layout.has_intercept else []), *layout.columns.tolist()]
+        columns = layout.feature_numbers
         signs = np.zeros(sample.n_features + 1)
         if self.is_only:
             signs = np.sign(self.directions[0].values[:, 0]) * layout.outputs[0, 0]
@@ -264,20 +264,14 @@ class VerifiedSeparation:
 
 def _refusals_of_classes(sample: Sample, layout: Layout, found: Direction) -> dict[int, Refusal]:
     """Refuse the coefficients of several classes: they are infinite along a direction, the others were not found."""
-    effects = layout.outputs @ (found.values * np.append(sample.facts.largest, 1.0)[:, None]).T
-    order = [*([sample.n_features] if layout.has_intercept else []), *layout.columns.tolist()]
-    infinite = np.flatnonzero(np.abs(effects[:, order]).ravel() > _SMALL * np.abs(effects).max()).tolist()
-    names = (
-        list(layout.features)
-        if layout.classes is None
-        else [f"{label}: {name}" for label, name in zip(layout.classes, layout.features, strict=True)]
-    )
+    effects = np.abs(layout.outputs @ (found.values * np.append(sample.facts.largest, 1.0)[:, None]).T)
+    infinite = np.flatnonzero(effects[:, layout.feature_numbers].ravel() > _SMALL * effects.max()).tolist()
+    names = enumerate_names([layout.names[k] for k in infinite])
     reason = Refusal(
         "infinite",
         f"There is no finite optimum: some classes can be separated in {found.n_separated:,} of "
         f"{sample.n_used:,} rows without error (verified in all partitions), and these coefficients tend to "
-        f"infinity: {enumerate_names([names[k] for k in infinite])}. Use the penalised coefficients of the model, or "
-        "fewer classes.",
+        f"infinity: {names}. Use the penalised coefficients of the model, or fewer classes.",
     )
     other = Refusal(
         "not_converged",
@@ -310,7 +304,7 @@ class ProvedSeparation:
     def refusals(self, layout: Layout, sample: Sample, undetermined: NDArray[np.bool_]) -> dict[int, Refusal]:
         """The infinite coefficients: those that the other rows do not determine."""
         positions = np.flatnonzero(undetermined)
-        features = np.append(np.full(int(layout.has_intercept), sample.n_features), layout.columns)[positions]
+        features = layout.feature_numbers[positions]
         signs = np.zeros(positions.size, dtype=np.intp)
         if positions.size <= _MOST_SIGNS:
             with suppress(ValueError, RuntimeError):

@@ -165,12 +165,11 @@ def _difference(layout: Layout, model: SummarisedModel, coef: Array, errors: Arr
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         apart = np.where(known, np.abs(coef - layout.of_model(model)) / errors, -1.0)
     k = int(np.nanargmax(apart))
-    whose = layout.features[k] if layout.classes is None else f"{layout.classes[k]}: {layout.features[k]}"
     penalty = f"the penalty alpha={model.alpha:.3g}" if model.alpha else "no penalty"
     penalty += "" if model.is_minimum else " but not to the minimum of the training objective"
     if not apart[k] >= _SMALL_DIFFERENCE:
         return f"The model, fitted with {penalty}, has the same finite coefficients to within 0.005 standard errors."
     return (
         f"These are the coefficients without a penalty. Those of the model, fitted with {penalty}, differ by up to "
-        f"{apart[k]:.2g} standard errors ({whose})."
+        f"{apart[k]:.2g} standard errors ({layout.names[k]})."
     )
