@@ -9,7 +9,7 @@ from typing import Any, final
 from sgdone._version import __version__
 from sgdone.papers.claims import AlsoTried
 from sgdone.papers.experiment import Experiment, Row, Size
-from sgdone.papers.seeds import Verdict, verdicts_of
+from sgdone.papers.seeds import ClaimVerdict, verdicts_of
 
 
 @final
@@ -23,7 +23,7 @@ class Results:
         Name, title and paper of the experiment.
     run : dict
         Form, seeds, version and fields of the experiment: a stored run with equal settings is not repeated.
-    verdicts : tuple of Verdict
+    verdicts : tuple of ClaimVerdict
         One per claim.
     also_tried : tuple of AlsoTried
         With the numbers of the first seed.
@@ -33,7 +33,7 @@ class Results:
     title: str
     paper: str
     run: dict[str, Any]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ClaimVerdict, ...]
     also_tried: tuple[AlsoTried, ...]
 
     @classmethod
@@ -78,7 +78,7 @@ class Results:
         True
         """
         entry = json.loads(text)
-        claims = tuple(Verdict.from_json(claim) for claim in entry["claims"])
+        claims = tuple(ClaimVerdict.from_json(claim) for claim in entry["claims"])
         tried = tuple(AlsoTried(**each) for each in entry["also_tried"])
         return cls(entry["name"], entry["title"], entry["paper"], entry["run"], claims, tried)
 

@@ -9,7 +9,7 @@ from sgdone.papers.claims import Claim, share_with_interval
 
 @final
 @dataclass(frozen=True)
-class Verdict:
+class ClaimVerdict:
     """A claim, and in which of the seeds it holds.
 
     Parameters
@@ -69,7 +69,7 @@ class Verdict:
         return f"with all seeds together {share_with_interval(outcomes, of='').words.replace(' ,', ',')}"
 
     @classmethod
-    def of(cls, claims: Sequence[Claim]) -> "Verdict":
+    def of(cls, claims: Sequence[Claim]) -> "ClaimVerdict":
         """One claim, measured with each seed."""
         first = claims[0]
         return cls(
@@ -87,7 +87,7 @@ class Verdict:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
     @classmethod
-    def from_json(cls, entry: dict[str, Any]) -> "Verdict":
+    def from_json(cls, entry: dict[str, Any]) -> "ClaimVerdict":
         """The inverse of `as_json`."""
         values: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()
@@ -95,15 +95,15 @@ class Verdict:
         return cls(**values)
 
 
-def verdicts_of(by_seed: Sequence[Sequence[Claim]]) -> list[Verdict]:
+def verdicts_of(by_seed: Sequence[Sequence[Claim]]) -> list[ClaimVerdict]:
     """The claims of each seed, which are the same but for their numbers, joined."""
     readings = [[claim.reading for claim in claims] for claims in by_seed]
     if any(other != readings[0] for other in readings):
         raise ValueError("the seeds differ in the readings of their claims; a reading must not contain measurements")
-    return [Verdict.of(claims) for claims in zip(*by_seed, strict=True)]
+    return [ClaimVerdict.of(claims) for claims in zip(*by_seed, strict=True)]
 
 
-def held(verdicts: Sequence[Verdict]) -> str:
+def held(verdicts: Sequence[ClaimVerdict]) -> str:
     """How many hold.
 
     Examples

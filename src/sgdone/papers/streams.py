@@ -16,7 +16,7 @@ _ROWS_IN_BLOCK = 1024
 
 
 @final
-class Stream(Source):
+class GeneratedStream(Source):
     """Rows drawn as they are needed, without end or up to the last of ``ends``.
 
     Parameters

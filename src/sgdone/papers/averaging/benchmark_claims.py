@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sgdone.papers.averaging.benchmark_runs import AS_PRINTED, ASGD, L2SVM, LIBLINEAR, ONLINE_LBFGS, SVM
-from sgdone.papers.averaging.benchmark_table import Table, table_of
+from sgdone.papers.averaging.benchmark_table import BenchmarkTable, table_of
 from sgdone.papers.claims import AlsoTried, Claim, Sentence, listed
 from sgdone.papers.experiment import Row
 
@@ -96,7 +96,7 @@ def tried_on_benchmarks(rows: Sequence[Row]) -> list[AlsoTried]:
     return found
 
 
-def _wins(table: Table, loss: str, passes: int, sets: Sequence[str]) -> tuple[int, str, float]:
+def _wins(table: BenchmarkTable, loss: str, passes: int, sets: Sequence[str]) -> tuple[int, str, float]:
     """Sets in which ASGD has the lowest mean error, in words too, and how much lower another is at most."""
     lost, gap = {}, 0.0
     for data in sets:
@@ -110,7 +110,7 @@ def _wins(table: Table, loss: str, passes: int, sets: Sequence[str]) -> tuple[in
     return won, f"{won} of {len(sets)}{_not_in(lost)}; mean ranks {ranks}", gap
 
 
-def _outperforms(table: Table, loss: str, sets: Sequence[str]) -> Claim:
+def _outperforms(table: BenchmarkTable, loss: str, sets: Sequence[str]) -> Claim:
     won, words, gap = _wins(table, loss, 2, sets)
     return Claim(
         _OUTPERFORMS,
@@ -121,7 +121,7 @@ def _outperforms(table: Table, loss: str, sets: Sequence[str]) -> Claim:
     )
 
 
-def _one_pass(table: Table, loss: str, sets: Sequence[str]) -> Claim:
+def _one_pass(table: BenchmarkTable, loss: str, sets: Sequence[str]) -> Claim:
     excess = {data: 100 * table.excess(data, loss, ASGD, 1) for data in sets}
     good = sum(value <= 100 * GOOD for value in excess.values())
     return Claim(
@@ -133,7 +133,7 @@ def _one_pass(table: Table, loss: str, sets: Sequence[str]) -> Claim:
     )
 
 
-def _others_after_one_pass(table: Table, loss: str, sets: Sequence[str]) -> Claim:
+def _others_after_one_pass(table: BenchmarkTable, loss: str, sets: Sequence[str]) -> Claim:
     others = [method for method in table.methods(loss) if method != ASGD]
     poor = {m: sum(table.excess(data, loss, m, 1) > GOOD for data in sets) for m in others}
     share = sum(poor.values()) / (len(sets) * len(others))
@@ -146,7 +146,7 @@ def _others_after_one_pass(table: Table, loss: str, sets: Sequence[str]) -> Clai
     )
 
 
-def _volatile(table: Table, loss: str, sets: Sequence[str]) -> Claim:
+def _volatile(table: BenchmarkTable, loss: str, sets: Sequence[str]) -> Claim:
     others = [method for method in table.methods(loss) if method not in (ASGD, LIBLINEAR)]
     ratios: dict[str, list[float]] = {method: [] for method in others}
     lowest = 0
@@ -166,7 +166,7 @@ def _volatile(table: Table, loss: str, sets: Sequence[str]) -> Claim:
     )
 
 
-def _equally_bad(table: Table, loss: str) -> Claim:
+def _equally_bad(table: BenchmarkTable, loss: str) -> Claim:
     errors = table.errors(BETA, loss, 2)
     return Claim(
         _EXCEPTION,
@@ -177,7 +177,7 @@ def _equally_bad(table: Table, loss: str) -> Claim:
     )
 
 
-def _pass_time(table: Table) -> Claim:
+def _pass_time(table: BenchmarkTable) -> Claim:
     """LIBLINEAR's passes cannot be distinguished from scikit-learn's copying of the rows."""
     ratios = {m: _median_time(table, m) for m in table.methods(L2SVM) if m not in (ASGD, LIBLINEAR)}
     alike = all(1 / SIMILAR <= ratio <= SIMILAR for method, ratio in ratios.items() if method != ONLINE_LBFGS)
@@ -191,7 +191,7 @@ def _pass_time(table: Table) -> Claim:
     )
 
 
-def _less_time(table: Table, loss: str, sets: Sequence[str]) -> Claim:
+def _less_time(table: BenchmarkTable, loss: str, sets: Sequence[str]) -> Claim:
     first, never, lost = 0, 0, {}
     for data in sets:
         goal = table.optima[data, loss][0] + GOOD
@@ -210,11 +210,11 @@ def _less_time(table: Table, loss: str, sets: Sequence[str]) -> Claim:
     )
 
 
-def _median_time(table: Table, method: str) -> float:
+def _median_time(table: BenchmarkTable, method: str) -> float:
     return float(np.median([_time(table, data, method) for data in table.sets]))
 
 
-def _time(table: Table, data: str, method: str) -> float:
+def _time(table: BenchmarkTable, data: str, method: str) -> float:
     return table.curves[data, L2SVM, method].pass_seconds() / table.curves[data, L2SVM, ASGD].pass_seconds()
 
 

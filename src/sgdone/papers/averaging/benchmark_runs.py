@@ -14,7 +14,7 @@ from sgdone import datasets
 from sgdone.datasets.pascal import pascal_like
 from sgdone.losses import Hinge, Logistic, SquaredHinge
 from sgdone.losses.loss import Loss
-from sgdone.papers.averaging.optimum import Optimum, minimise
+from sgdone.papers.averaging.optimum import ExactOptimum, minimise
 from sgdone.papers.runs import Trajectory, fit, trajectory, weights
 from sgdone.papers.tables import Array
 from sgdone.rows import ArraySource
@@ -74,7 +74,7 @@ class Benchmark:
     labels_test: Array
     alpha: float
     #: Minimisers that are known already, by the name of the loss.
-    minimisers: dict[str, Optimum] = field(default_factory=dict)
+    minimisers: dict[str, ExactOptimum] = field(default_factory=dict)
 
     @classmethod
     def load(cls, name: str, limit: int | None, shape: tuple[int, int], rng: np.random.Generator) -> "Benchmark":
@@ -121,7 +121,7 @@ class Benchmark:
             return ArraySource(sparse.csr_array(sparse.hstack(blocks, format="csr")), self.labels)
         return ArraySource(np.hstack([self.X, ones]), self.labels)
 
-    def minimiser(self, loss: Loss) -> Optimum:
+    def minimiser(self, loss: Loss) -> ExactOptimum:
         """The exact minimiser on the training rows; computed once for all seeds."""
         if loss.name not in self.minimisers:
             self.minimisers[loss.name] = minimise(loss, self.X.astype(np.float64), self.labels, self.alpha)

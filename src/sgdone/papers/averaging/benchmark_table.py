@@ -56,7 +56,7 @@ class Curve:
 
 @final
 @dataclass(frozen=True)
-class Table:
+class BenchmarkTable:
     """All curves, and the minimisers' errors and costs on the test rows."""
 
     curves: Mapping[tuple[str, str, str], Curve]
@@ -97,7 +97,7 @@ class Table:
         return dict(sorted(means.items(), key=lambda item: item[1]))
 
 
-def table_of(rows: Sequence[Row]) -> Table:
+def table_of(rows: Sequence[Row]) -> BenchmarkTable:
     """The rows of the CSV file by set, loss and method."""
     optima = {(r["data"], r["loss"]): (r["error"], r["cost"]) for r in rows if r["method"] == OPTIMUM}
     skipped = {r["data"]: r["note"] for r in rows if r["method"] == SKIPPED}
@@ -106,4 +106,4 @@ def table_of(rows: Sequence[Row]) -> Table:
     for key, own in grouped(measured, "data", "loss", "method").items():
         passes = column(own, "passes", run=own[0]["run"])
         curves[key] = Curve(passes, *(by_run(own, "run", name) for name in ("seconds", "error", "cost")))
-    return Table(curves, optima, skipped)
+    return BenchmarkTable(curves, optima, skipped)

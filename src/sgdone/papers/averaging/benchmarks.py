@@ -23,7 +23,7 @@ from sgdone.papers.averaging.benchmark_runs import (
     follow,
     methods_for,
 )
-from sgdone.papers.averaging.benchmark_table import OPTIMUM, SKIPPED, Table, table_of
+from sgdone.papers.averaging.benchmark_table import OPTIMUM, SKIPPED, BenchmarkTable, table_of
 from sgdone.papers.claims import AlsoTried, Claim
 from sgdone.papers.drawing import Axes, Figure, grid_lines, legend_below
 from sgdone.papers.experiment import Experiment, Row
@@ -172,7 +172,7 @@ def _exponent(power_of_ten: float) -> str:
     return str(round(np.log10(power_of_ten))).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def _draw(table: Table, notes: Mapping[str, str], figure: Figure) -> None:
+def _draw(table: BenchmarkTable, notes: Mapping[str, str], figure: Figure) -> None:
     """Means over the runs; seconds are medians. A curve that leaves its panel goes on above it."""
     figure.set_size_inches(_WIDTH, _MARGIN + _ROW_HEIGHT * len(table.sets))
     axes = figure.subplots(len(table.sets), len(_COLUMNS), squeeze=False)
@@ -188,7 +188,7 @@ def _draw(table: Table, notes: Mapping[str, str], figure: Figure) -> None:
     legend_below(figure, axes[0, 0])
 
 
-def _draw_panel(axis: Axes, table: Table, data: str, loss: str, what: str, against: str) -> None:
+def _draw_panel(axis: Axes, table: BenchmarkTable, data: str, loss: str, what: str, against: str) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     factor = 100.0 if what == "error" else 1.0

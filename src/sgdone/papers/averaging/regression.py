@@ -21,7 +21,7 @@ from sgdone.papers.averaging.theory import Schedule, expected_regression_errors
 from sgdone.papers.claims import AlsoTried, Claim, Sentence
 from sgdone.papers.experiment import Row
 from sgdone.papers.runs import iterates
-from sgdone.papers.streams import Stream
+from sgdone.papers.streams import GeneratedStream
 from sgdone.papers.tables import Array, Points
 from sgdone.solvers import SGD, Averaged, SingleModel
 from sgdone.steps import Xu
@@ -43,7 +43,7 @@ _OPTIMALITY = Sentence(
 INDEPENDENT_RUNS = 5
 
 
-def regression_rows(ends: Points) -> Stream:
+def regression_rows(ends: Points) -> GeneratedStream:
     """Independent rows y = xᵀθ* + ε, x ~ N(0, A), ε ~ N(0, 1), in blocks that end at given numbers of rows."""
 
     def draw(rng: np.random.Generator, n_rows: int) -> tuple[Array, Array]:
@@ -51,7 +51,7 @@ def regression_rows(ends: Points) -> Stream:
         X *= np.sqrt(EIGENVALUES)
         return X, X @ OPTIMUM + rng.standard_normal(n_rows)
 
-    return Stream(EIGENVALUES.size, draw, ends)
+    return GeneratedStream(EIGENVALUES.size, draw, ends)
 
 
 def expected_risks(method: str, points: Points) -> Array:

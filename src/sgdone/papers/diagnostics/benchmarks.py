@@ -18,7 +18,7 @@ from sgdone.papers.diagnostics.benchmark_claims import (
     errors_of,
     tried_on_benchmarks,
 )
-from sgdone.papers.diagnostics.benchmark_data import Benchmark, LabelledRows
+from sgdone.papers.diagnostics.benchmark_data import Benchmark, BenchmarkRows
 from sgdone.papers.diagnostics.tuning import (
     AVERAGED,
     CLASSICAL,
@@ -91,7 +91,7 @@ class DiagnosticsBenchmarks(Experiment[Task, dict[str, Benchmark]]):
         for_tuning, *for_runs = seed.spawn(self.runs + 1)
         passes = np.linspace(0.0, self.passes, self.passes * _POINTS + 1)
 
-        def errors(train: LabelledRows, test: LabelledRows, setting: Setting, order: np.random.SeedSequence) -> Array:
+        def errors(train: BenchmarkRows, test: BenchmarkRows, setting: Setting, order: np.random.SeedSequence) -> Array:
             source, quantity = train.source(), test.error()
             return follow(
                 source, Logistic(), setting, quantity, passes, order,

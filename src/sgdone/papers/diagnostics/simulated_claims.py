@@ -6,7 +6,7 @@ import numpy as np
 
 from sgdone.papers.claims import AlsoTried, Claim, Sentence, pooled
 from sgdone.papers.diagnostics.models import decaying
-from sgdone.papers.diagnostics.simulated_problems import LOGISTIC, NORMAL, SCALED, Problem
+from sgdone.papers.diagnostics.simulated_problems import LOGISTIC, NORMAL, SCALED, SimulatedProblem
 from sgdone.papers.diagnostics.tuning import HALF, VARIANCE_REDUCED, measured_curves
 from sgdone.papers.experiment import Row
 from sgdone.papers.tables import Array, where
@@ -34,17 +34,17 @@ _FALSE_ALARMS = (
 )
 
 #: By problem and method: the passes, and the squared errors (draws × passes) at them.
-Curves = dict[tuple[Problem, str], tuple[Array, Array]]
+Curves = dict[tuple[SimulatedProblem, str], tuple[Array, Array]]
 
 
 def curves_of(rows: Sequence[Row]) -> Curves:
     """The curves measured."""
     found = measured_curves(rows, NAMES, "model", "snr", "n_features", "method")
-    return {(Problem(*key[:3]), key[3]): curve for key, curve in found.items()}
+    return {(SimulatedProblem(*key[:3]), key[3]): curve for key, curve in found.items()}
 
 
 #: By problem, log₁₀ of ISGD½'s error over SVRG's on the same draw, draws × passes.
-Ratios = dict[Problem, Array]
+Ratios = dict[SimulatedProblem, Array]
 
 
 def ratios_of(rows: Sequence[Row], model: str) -> tuple[Array, Ratios]:

@@ -25,7 +25,7 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(200)
 
 
 @final
-class Problem(NamedTuple):
+class SimulatedProblem(NamedTuple):
     """One problem."""
 
     #: One of `NORMAL`, `LOGISTIC` and `SCALED`.

@@ -14,8 +14,8 @@ from sgdone.papers.margin_pursuit.runs import (
     AS_PEGASOS,
     PEGASOS,
     READINGS,
+    ComparedMethod,
     MarginExperiment,
-    Method,
     Pool,
     Task,
     errors_of,
@@ -58,7 +58,7 @@ class MarginBenchmarks(MarginExperiment):
         for_rows, for_runs = seed.spawn(2)
         sample = prepared[task.data].draw(np.random.default_rng(for_rows), self.test_rows)
         points = points_of(sample.n_rows, self.passes, self.points)
-        methods = [Method(steps, alpha) for steps in (*READINGS, PEGASOS) for alpha in self.grid]
+        methods = [ComparedMethod(steps, alpha) for steps in (*READINGS, PEGASOS) for alpha in self.grid]
         weights = np.concatenate([weights_along(sample, method, points, for_runs) for method in methods])
         train, test = (
             errors_of(X, labels, weights)

@@ -62,14 +62,14 @@ def homogeneous_run(source: Source, loss: str, step: float, stop: StopRule, seed
     return fit(source, objective, SGD(), stop, seed, step=ClassScale(alpha=step), center=True)
 
 
-class Preliminary(NamedTuple):
+class PreliminaryRows(NamedTuple):
     """Values from the first 100 rows of a run, for all of its tests: the centre and σ̃²."""
 
     centre: NDArray[np.float64]
     scale: float
 
 
-def preliminary_phase(source: Source, seed: np.random.SeedSequence) -> Preliminary:
+def preliminary_phase(source: Source, seed: np.random.SeedSequence) -> PreliminaryRows:
     """Estimate the centre of the two class means and σ̃² from the first 100 rows that the seed draws.
 
     Examples
@@ -82,7 +82,7 @@ def preliminary_phase(source: Source, seed: np.random.SeedSequence) -> Prelimina
     first = block.order[:_FIRST_BLOCK]
     X, y = block.rows.arrays[0][first].astype(np.float64), block.labels[first]
     weights = np.ones(y.size)
-    return Preliminary(centre(X, y, weights), class_scale(X, y, weights))
+    return PreliminaryRows(centre(X, y, weights), class_scale(X, y, weights))
 
 
 @final
@@ -126,7 +126,7 @@ class Centred(Source):
 
 def five_tests(
     rows: Centred,
-    first: Preliminary,
+    first: PreliminaryRows,
     loss: str,
     step: float,
     sizes: tuple[int, ...],
@@ -142,7 +142,7 @@ def five_tests(
         All tests see the same rows in the same order, without those that SVS holds out.
     loss, step, seed
         As in `homogeneous_run`.
-    first : Preliminary
+    first : PreliminaryRows
         Centre and scale: the same for all tests.
     sizes : tuple of int
         Rows in the small validation sets.
