@@ -27,7 +27,7 @@ class ClaimVerdict:
 
     Examples
     --------
-    >>> Verdict("faster", "section 5", "k is smaller", ("1 < 2", "3 > 2", "1 < 2"), (True, False, True), "").text
+    >>> ClaimVerdict("faster", "section 5", "k is smaller", ("1 < 2", "3 > 2", "1 < 2"), (True, False, True), "").text
     'holds in 2 of 3 seeds'
     """
 
@@ -60,7 +60,7 @@ class ClaimVerdict:
 
         Examples
         --------
-        >>> Verdict("faster", "section 5", "k is smaller", ("", ""), (False, False), "", 9, 12).together
+        >>> ClaimVerdict("faster", "section 5", "k is smaller", ("", ""), (False, False), "", 9, 12).together
         'with all seeds together 9 of 12, 95 % interval 43 % to 95 %'
         """
         if not self.pairs or len(self.holds_in) == 1:
@@ -108,7 +108,7 @@ def held(verdicts: Sequence[ClaimVerdict]) -> str:
 
     Examples
     --------
-    >>> held([Verdict("", "", "", ("1",), (True,), ""), Verdict("", "", "", ("1",), (False,), "")])
+    >>> held([ClaimVerdict("", "", "", ("1",), (True,), ""), ClaimVerdict("", "", "", ("1",), (False,), "")])
     '1 of 2'
     """
     return f"{sum(verdict.holds for verdict in verdicts)} of {len(verdicts)}"

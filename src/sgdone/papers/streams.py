@@ -30,7 +30,7 @@ class GeneratedStream(Source):
 
     Examples
     --------
-    >>> stream = Stream(1, lambda rng, n_rows: (rng.random((n_rows, 1)), np.ones(n_rows)), np.array([2, 5]))
+    >>> stream = GeneratedStream(1, lambda rng, n_rows: (rng.random((n_rows, 1)), np.ones(n_rows)), np.array([2, 5]))
     >>> [block.labels.size for block in stream.blocks(np.random.default_rng(0))]
     [2, 3]
     """

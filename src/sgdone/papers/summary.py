@@ -16,7 +16,7 @@ def markdown_table(results: Iterable[Results]) -> str:
 
     Examples
     --------
-    >>> claim = Verdict("never below 0.95", "section 5.1", "ratio ≥ 0.95", ("0.94",), (False,), "large steps")
+    >>> claim = ClaimVerdict("never below 0.95", "section 5.1", "ratio ≥ 0.95", ("0.94",), (False,), "large steps")
     >>> print(markdown_table([Results("tiny", "A title", "Nobody (1900), Fig. 0", {}, (claim,), ())]))
     | experiment | of | claims that hold | claims that fail, and why |
     |---|---|---|---|

@@ -58,7 +58,7 @@ class SimulatedProblem(NamedTuple):
 
         Examples
         --------
-        >>> round(Problem(SCALED, 5.0, 10).scale, 3), Problem(NORMAL, 5.0, 10).scale
+        >>> round(SimulatedProblem(SCALED, 5.0, 10).scale, 3), SimulatedProblem(NORMAL, 5.0, 10).scale
         (0.695, 1.0)
         """
         if self.model != SCALED or self.snr is None:
