@@ -216,12 +216,22 @@ class Layout:
         return self.outputs if basis is None else self.outputs @ basis
 
     def combinations(self, sample: Sample, outputs: Array | None = None) -> Any:
-        """The coefficients in terms of those in the units of the sums, as a CSR matrix."""
+        """The coefficients in terms of those in the units of the sums: a row of a CSR matrix each, output by output.
+
+        Its columns are (features + 1) × free outputs. ``outputs`` are those of the summary in terms of the free ones.
+        """
         scale, shift = sample.scaling.scale * sample.units, sample.scaling.shift
-        own = None if shift is None else shift * sample.units
-        return combinations(
-            scale, own, self.free_outputs if outputs is None else outputs, self.columns, self.has_intercept
-        )
+        width, inverse = scale.size + 1, np.where(np.isfinite(scale), 1.0 / scale, 0.0)
+        count = self.columns.size
+        rows = sparse.csr_array((inverse[self.columns], (np.arange(count), self.columns)), shape=(count, width))
+        if self.has_intercept:
+            first = np.zeros((1, width))
+            first[0, -1] = 1.0
+            if shift is not None:
+                first[0, :-1] = -(shift * sample.units) * inverse
+            rows = sparse.csr_array(sparse.vstack([sparse.csr_array(first), rows]))
+        own = sparse.csr_array(self.free_outputs if outputs is None else outputs)
+        return sparse.csr_array(sparse.kron(own, rows, format="csr"))
 
     def of_model(self, model: SummarisedModel) -> Array:
         """The coefficients of the model itself."""
@@ -244,33 +254,3 @@ class Layout:
     def _places(self) -> dict[int, int]:
         """The place of each feature among the coefficients of an output."""
         return {j: place + int(self.has_intercept) for place, j in enumerate(self.columns.tolist())}
-
-
-def combinations(scale: Array, shift: Array | None, outputs: Array, columns: NDArray[np.intp], intercept: bool) -> Any:
-    """The coefficients of a summary in terms of those in the units of the sums.
-
-    Parameters
-    ----------
-    scale, shift : ndarray
-        Units of the columns: x̃ = (x − shift)/scale; infinite for coefficients that are 0.
-    outputs : ndarray
-        Each output of the summary in terms of the free outputs, a row each.
-    columns : ndarray of int
-        Features of the summary.
-    intercept : bool
-        Whether the intercept is the first coefficient of each output.
-
-    Returns
-    -------
-    CSR matrix
-        A row for each coefficient, output by output; (features + 1) × free outputs columns.
-    """
-    width, inverse = scale.size + 1, np.where(np.isfinite(scale), 1.0 / scale, 0.0)
-    rows = sparse.csr_array((inverse[columns], (np.arange(columns.size), columns)), shape=(columns.size, width))
-    if intercept:
-        first = np.zeros((1, width))
-        first[0, -1] = 1.0
-        if shift is not None:
-            first[0, :-1] = -shift * inverse
-        rows = sparse.csr_array(sparse.vstack([sparse.csr_array(first), rows]))
-    return sparse.csr_array(sparse.kron(sparse.csr_array(outputs), rows, format="csr"))
