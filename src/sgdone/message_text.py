@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-#: The place in a file of a row of the table at hand, if it comes from a file.
+#: Most coefficients that a sentence names, and the width of each.
+_MOST_NAMES, _LONGEST = 5, 40
+#: Function from a row of the current table to its place in a file, if the table was read from one.
 _PLACE: ContextVar[Callable[[int], str] | None] = ContextVar("place", default=None)
 
 
@@ -32,6 +34,36 @@ def listed(names: Sequence[str], limit: int = 20) -> str:
     """
     shown = ", ".join(shortened(name) for name in names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit:,} more"
+
+
+def shorten(name: str, width: int) -> str:
+    r"""Replace the middle of a long name by …, and characters that cannot be printed by their escape sequences.
+
+    Examples
+    --------
+    >>> shorten("petal length (cm)", 9), shorten("a\nb", 9)
+    ('peta…(cm)', 'a\\nb')
+    """
+    from rich.cells import cell_len  # imported when needed: a fit does not wait for it
+
+    printed = name if name.isprintable() else repr(name)[1:-1]
+    shown, kept = printed, min(len(printed), width)
+    while cell_len(shown) > width:
+        kept -= 1
+        shown = f"{printed[: kept - kept // 2]}…{printed[len(printed) - kept // 2 :]}"
+    return shown
+
+
+def enumerate_names(names: Sequence[str]) -> str:
+    """List the first names, and the number of others.
+
+    Examples
+    --------
+    >>> enumerate_names(["a", "b", "c", "d", "e", "f", "g"])
+    'a, b, c, d, e and 2 more'
+    """
+    listed = ", ".join(shorten(name, _LONGEST) for name in names[:_MOST_NAMES])
+    return listed if len(names) <= _MOST_NAMES else f"{listed} and {len(names) - _MOST_NAMES:,} more"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -77,7 +109,7 @@ class RowError(ValueError):
     """
 
     def __init__(self, before: str, row: int, after: str) -> None:
-        super().__init__(before, row, after)  # all of them, so that it can be sent to another process
+        super().__init__(before, row, after)  # with all arguments, so that the error can be pickled
         self.before, self.row, self.after = before, row, after
 
     def __str__(self) -> str:

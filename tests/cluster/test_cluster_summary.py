@@ -11,9 +11,9 @@ from cluster_fits import fit_model, summarise_partitions
 from inference.summary_problems import assert_within, groups_of, kinds, several_classes, targets, two_classes
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.cluster import LocalEngine, Partition, PartitionError, Rounds
-from sgdone.cluster.summary import LevelSums, PartitionRows, SummaryProblem
-from sgdone.inference import estimate, sample, separated, sums_at_model
-from sgdone.inference.factors import LevelsOfRows
+from sgdone.cluster.summary import LevelSums, PartitionedSample, SummaryProblem
+from sgdone.inference import estimate, sample, separation, sums_at_model
+from sgdone.inference.factors import EncodedLevels
 from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.inference.sums_at_model import LargestChange
@@ -206,7 +206,7 @@ def iterative(monkeypatch):
     """Compute as with thousands of coefficients, on one machine and on several."""
     for name in ("MOST_FACTORISED", "MOST_SUMMED"):
         monkeypatch.setattr(estimate, name, 1)
-    monkeypatch.setattr(separated, "MOST_SUMMED", 1)
+    monkeypatch.setattr(separation, "MOST_SUMMED", 1)
     monkeypatch.setattr(sample, "_FREQUENT", 5)
 
 
@@ -290,7 +290,7 @@ def sample_of(rounds, model, n_features):
     """The sample of a model of two classes."""
     objective, names = model._fitted.objective(), [f"x{j}" for j in range(n_features)]
     problem = SummaryProblem(objective, model.classes_, None, None, names, grouped=False)
-    return Sample.of(objective, PartitionRows(rounds, problem))
+    return Sample.of(objective, PartitionedSample(rounds, problem))
 
 
 @message
@@ -474,7 +474,7 @@ def test_facts_about_levels_are_those_of_all_rows(seed):
 
     def facts(chosen):
         shifted = [own + 4 for own in features]
-        return LevelSums.of(LevelsOfRows(rows[chosen], shifted, classes[chosen], weight[chosen]), 3)
+        return LevelSums.of(EncodedLevels(rows[chosen], shifted, classes[chosen], weight[chosen]), 3)
 
     whole = facts(np.arange(12))
     parts = merged([facts(chosen) for chosen in np.split(np.arange(12), [4, 8])])

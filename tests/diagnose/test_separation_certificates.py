@@ -8,9 +8,9 @@ from random_problems import random_problem
 from scipy import sparse
 
 from sgdone.diagnose import separation
-from sgdone.diagnose.separability import split as splitting
+from sgdone.diagnose.separability import partition as splitting
 from sgdone.diagnose.separability.least_squares import Direct, Iterative
-from sgdone.diagnose.separability.split import (
+from sgdone.diagnose.separability.partition import (
     Undecided,
     extend_weights,
     imbalance,

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import stats
 
 from sgdone.inference import Summary
-from sgdone.inference.large_covariance import ChosenCovariance
+from sgdone.inference.covariance import ChosenCovariance
 from sgdone.inference.summary import Head
 
 HEAD = {

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from inference.summary_problems import groups_of, kinds
 from sgdone import LinearClassifier, LinearRegressor
-from sgdone.inference import estimate, large, sample
+from sgdone.inference import estimate, optimum, sample
 from tiers import fast_first, slow
 
 N_ROWS, N_FEATURES = 3000, 24
@@ -179,7 +179,7 @@ def test_equal_columns_are_refused_and_the_others_given(iterative):
 def test_systems_that_are_not_solved_are_refused(columns, iterative, monkeypatch):
     model, X, y = problem("logistic")
     iterative()
-    monkeypatch.setattr(large, "MOST_PRODUCTS", 1)
+    monkeypatch.setattr(optimum, "MOST_PRODUCTS", 1)
     found = model.summary(X, y, columns=columns)
     assert set(kinds(found).values()) == {"not_converged"}
     assert len(found.refused) == len(found)
@@ -189,7 +189,7 @@ def test_systems_that_are_not_solved_are_refused(columns, iterative, monkeypatch
 
 def test_a_system_without_a_solution_stays_finite_and_leaves_the_others_alone():
     curvature = np.diag([1.0, 2.0, 3.0, 0.0])
-    optimum = large.LargeOptimum(
+    found = optimum.LargeOptimum(
         system=None,
         model=np.zeros((4, 1)),
         sums=None,
@@ -199,7 +199,7 @@ def test_a_system_without_a_solution_stays_finite_and_leaves_the_others_alone():
         identification=None,
     )
     right = np.array([[0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.0]]).T[:, None, :]
-    solution, solved = large.solve(optimum, right)
+    solution, solved = optimum.solve(found, right)
     assert solved.tolist() == [False, False, True]
     assert np.isfinite(solution).all()
     np.testing.assert_allclose(solution[:, 0, 2], [1.0, 0.5, 1.0 / 3.0, 0.0], rtol=1e-3, atol=1e-12)

@@ -10,7 +10,7 @@ from inference.summary_problems import assert_within, classifier_summary, kinds,
 from sgdone import LinearClassifier, LinearRegressor
 from sgdone.cli.summary import _columns
 from sgdone.inference import estimate
-from sgdone.inference.layout import FittedModel
+from sgdone.inference.coefficients import SummarisedModel
 from sgdone.inference.reference_coding import reference_coding
 from sgdone.rows.blocks import rows_of
 from sgdone.tables import TableEncoder
@@ -379,7 +379,7 @@ def test_the_coding_loses_nothing(seed, fit_intercept):
     rank = np.linalg.matrix_rank(before)
     assert np.linalg.matrix_rank(after) == rank
     assert np.linalg.matrix_rank(np.hstack([before, after])) == rank
-    model = FittedModel(rng.standard_normal((2, len(names))), rng.standard_normal(2), names, None, 0, 0.0, "")
+    model = SummarisedModel(rng.standard_normal((2, len(names))), rng.standard_normal(2), names, None, 0, 0.0, "")
     if not fit_intercept:
         model.intercept[:] = 0.0
     same = coding.model(model)

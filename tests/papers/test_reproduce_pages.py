@@ -9,7 +9,7 @@ import pytest
 from sgdone.papers.catalogue import all_experiments, statements
 from sgdone.papers.page import html_page
 from sgdone.papers.results import Results
-from sgdone.papers.seeds import Verdict
+from sgdone.papers.seeds import ClaimVerdict
 from sgdone.papers.summary import markdown_table, with_table
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ def test_what_the_page_of_misprints_names_exists():
 
 def results_of(name, paper, *holds):
     verdicts = tuple(
-        Verdict(f"<w{k}> | x", "p. 1", f"r{k}", ("1", "2"), (good, good), "" if good else "a < b")
+        ClaimVerdict(f"<w{k}> | x", "p. 1", f"r{k}", ("1", "2"), (good, good), "" if good else "a < b")
         for k, good in enumerate(holds)
     )
     return Results(name, "A & B", paper, {"form": "full", "seeds": [0, 1]}, verdicts, ())

@@ -5,7 +5,7 @@ import pytest
 
 from sgdone.losses import Squared
 from sgdone.papers.runs import fired, fit, iterates, trajectory
-from sgdone.papers.streams import Stream
+from sgdone.papers.streams import GeneratedStream
 from sgdone.rows import ArraySource
 from sgdone.solvers import ISGD, SGD, Halving
 from sgdone.steps import Constant
@@ -71,6 +71,6 @@ def test_a_stream_ends_where_it_should():
     def draw(rng, n_rows):
         return rng.random((n_rows, 2)), np.ones(n_rows)
 
-    endless, ending = Stream(2, draw), Stream(2, draw, np.array([3, 2000]))
+    endless, ending = GeneratedStream(2, draw), GeneratedStream(2, draw, np.array([3, 2000]))
     assert (endless.n_rows, ending.n_rows) == (None, 2000)
     assert [len(y) for _, y in ending.arrays(np.random.default_rng(0))] == [3, 1024, 973]

@@ -21,7 +21,7 @@ from sgdone.papers.output import check_folder, require_matplotlib, write
 from sgdone.papers.page import html_page
 from sgdone.papers.results import Results, stored
 from sgdone.papers.running import measure_all
-from sgdone.papers.seeds import Verdict, held
+from sgdone.papers.seeds import ClaimVerdict, held
 
 #: The name that stands for every experiment.
 ALL = "all"
@@ -126,12 +126,12 @@ def _show(results: Results) -> None:
         console.say("\nAlso tried, not counted:\n" + "\n".join(f"- {what}: {m}" for what, m in results.also_tried))
 
 
-def _cells(verdict: Verdict) -> tuple[str, str, str]:
+def _cells(verdict: ClaimVerdict) -> tuple[str, str, str]:
     together = f"; {verdict.together}" if verdict.together else ""
     return f"{verdict.words} ({verdict.place})", verdict.reading, verdict.measured[0] + together
 
 
-def _verdict(verdict: Verdict, mark: str) -> Text:
+def _verdict(verdict: ClaimVerdict, mark: str) -> Text:
     return Text(verdict.text + mark, style="green" if verdict.holds else "red")
 
 

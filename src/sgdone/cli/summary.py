@@ -18,8 +18,8 @@ from sgdone.fit import summaries
 from sgdone.fit.columns import FILE_CHECKS
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.inference import Summary
-from sgdone.inference.column_tests import ColumnTest
 from sgdone.inference.summary import INTERCEPT
+from sgdone.inference.wald import ColumnTest
 from sgdone.message_text import did_you_mean
 from sgdone.model_file import load_fitted, read_header
 from sgdone.readers.table import ReadOptions, Table, listed

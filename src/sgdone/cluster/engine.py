@@ -16,7 +16,7 @@ FAN_IN = 16
 class Engine(ABC):
     """Partitions, wherever they are.
 
-    An engine schedules, transports and tries again; it knows nothing of fits. It computes
+    An engine schedules tasks, transports data and retries; it is independent of fits. It computes
     `sgdone.cluster.messages.partition_work` of each partition, a pure function: a partition that is lost is created
     again, and gives the same answer.
     """
@@ -73,7 +73,7 @@ class LocalEngine(Engine):
 
 
 def groups_of(items: list[Item]) -> list[list[Item]]:
-    """Neighbours that `merge_answers` can merge: as many as `FAN_IN` of them.
+    """Groups of neighbours for `merge_answers`, of `FAN_IN` items each.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def _packed(plain: Any) -> bytes:
 
 
 def _plain(value: Any, shared: dict[int, Any] | None) -> Any:
-    """A message as a dict of its fields, also in a tuple, with its name under None; other values as they are.
+    """A message as a dict of its fields, also in a tuple, with its name under None; other values unchanged.
 
     With a dict for shared values, these are collected there, and replaced by numbers.
     """
@@ -150,7 +150,7 @@ class Answer:
 def partition_work(parts: Parts, partition: Partition) -> bytes:
     """Compute the answer of a partition to a request: a pure function of both.
 
-    Bad rows are part of the answer, so that an engine does not compute the partition again in vain.
+    Bad rows are part of the answer, so that an engine does not repeat the computation.
     """
     if partition.fault or partition.is_empty:
         return to_bytes(Answer(partition.number, None, partition.fault))

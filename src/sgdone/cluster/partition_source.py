@@ -1,4 +1,4 @@
-"""The rows of all partitions as a source: each sum over them is a round."""
+"""Source of the rows of all partitions: each sum over them is a round."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from sgdone.sums.row_sum import SHARED, AroundSum, RowSum, message
 @final
 @message
 @dataclass(frozen=True)
-class OnLabelledRows(AroundSum):
+class LabelledSum(AroundSum):
     """A sum over the rows of a partition, with labels and weights as the sums need them."""
 
     coding: LabelCoding = field(metadata=SHARED)
@@ -75,7 +75,7 @@ class PartitionSource(Source):
 
     def sum(self, request: RowSum) -> Any:
         """The sum over all rows of positive weight, in one round."""
-        return self.rounds.sum(OnLabelledRows(request, self.coding))
+        return self.rounds.sum(LabelledSum(request, self.coding))
 
     @property
     def traffic(self) -> Traffic:

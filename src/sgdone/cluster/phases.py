@@ -13,7 +13,7 @@ from sgdone.bank.candidates import CANDIDATES, PLAIN, Candidate
 from sgdone.bank.evaluation import ProgressiveLosses
 from sgdone.bank.models import Models
 from sgdone.cluster.partition import LabelCoding, Partition
-from sgdone.cluster.partition_source import OnLabelledRows, PartitionSource
+from sgdone.cluster.partition_source import LabelledSum, PartitionSource
 from sgdone.cluster.statistics import LabelSums, RowStatistics
 from sgdone.interfaces.method import Method, Report, Trained
 from sgdone.interfaces.objective import Judgement, Model, Objective
@@ -124,7 +124,7 @@ class BankPass(RowSum):
 
 @final
 @dataclass(frozen=True)
-class Averaged:
+class PartitionAverage:
     """The average of the chosen candidates, the best of them, and the progressive losses of all."""
 
     model: Model
@@ -134,7 +134,7 @@ class Averaged:
 
 def average(
     system: System, coding: LabelCoding, statistics: RowStatistics, units: Units, seed: int
-) -> Generator[RowSum, Any, Averaged]:
+) -> Generator[RowSum, Any, PartitionAverage]:
     """Train the bank on each partition, choose by the summed losses, and average by the weights of the rows."""
     objective, rows = system.objective, statistics.rows
     smoothness = smoothness_of(objective, statistics.labels)
@@ -158,10 +158,10 @@ def average(
     sums: BankSums = yield request
     chosen, lead = sums.losses.tied, CANDIDATES[sums.losses.lead]
     if request.models == "each":
-        return Averaged(sums.mean_of(chosen), lead, sums.losses)
+        return PartitionAverage(sums.mean_of(chosen), lead, sums.losses)
     candidates, own = tuple(CANDIDATES[k] for k in chosen), tuple(alphas[k] for k in chosen)
     trained: BankSums = yield replace(request, candidates=candidates, alphas=own, models="mean")
-    return Averaged(trained.mean_of([0]), lead, sums.losses)
+    return PartitionAverage(trained.mean_of([0]), lead, sums.losses)
 
 
 def smoothness_of(objective: Objective, labels: LabelSums) -> float:
@@ -269,9 +269,9 @@ class AverageOfPartitions(Method):
     def _readings(self, state: AverageState) -> Generator[RowSum, Any, None]:
         """The pass of the bank, and the losses of its average and of a constant prediction."""
         source, system = self.source, state.system
-        found: Averaged = yield from average(system, source.coding, source.statistics, self.units, self.seed)
+        found: PartitionAverage = yield from average(system, source.coding, source.statistics, self.units, self.seed)
         models = np.array([state.model, system.from_user(found.model.coef, found.model.intercept)])
-        sums: ArraySum = yield OnLabelledRows(LossesAt(system, models), source.coding)
+        sums: ArraySum = yield LabelledSum(LossesAt(system, models), source.coding)
         *losses, weight = sums.values.tolist()
         best = 1 if losses[1] < losses[0] else 0
         unit = 2.0 * losses[best] / weight if system.objective.is_regression else 1.0

@@ -1,7 +1,7 @@
 """Rounds: a request to all partitions, an answer from each, their sum in a fixed tree; and the log of all rounds.
 
-A fit is a function of its sums. With those of a log it takes the same course, without asking the partitions, up to the
-round at which the driver died.
+A fit is a function of its sums. With the sums of a log it repeats the same steps, without requests to the partitions,
+up to the round at which the driver died.
 """
 
 import hashlib
@@ -37,9 +37,9 @@ class RoundLog:
     Parameters
     ----------
     checkpoints : FitCheckpoints
-        The file, the seconds between two times that it is written, and whether to go on from it.
+        The file, the seconds between two writes, and whether to resume from it.
     identity : dict
-        Which fit it belongs to.
+        Data and options of the fit.
     """
 
     def __init__(self, checkpoints: FitCheckpoints, identity: dict[str, Any]) -> None:
@@ -50,7 +50,7 @@ class RoundLog:
         self._written = time.monotonic()
 
     def next_round(self, digest: str) -> LoggedRound | None:
-        """The next round of the log; None if it has no further round. Raise if it is that of another request."""
+        """The next round of the log; None after the last. Raise if it answers another request."""
         if self._position == len(self._rounds):
             return None
         found = self._rounds[self._position]
@@ -71,7 +71,7 @@ class RoundLog:
             )
 
     def add(self, digest: str, answer: bytes, bytes_received: int) -> None:
-        """Add a round, and write the file if it is time."""
+        """Add a round, and write the file if it is due."""
         self._rounds.append(LoggedRound(digest, answer, bytes_received))
         self._position += 1
         if time.monotonic() - self._written >= self._checkpoints.every:
@@ -137,7 +137,7 @@ class Rounds:
     after_round : callable, optional
         Called with the record of each round.
     log : RoundLog, optional
-        Sums of earlier rounds of the same fit, which are not asked for again, and of the rounds to come.
+        Sums of earlier rounds of the same fit, which are not requested again; later rounds are added to it.
 
     Attributes
     ----------

@@ -17,9 +17,8 @@ from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.labels import class_weight_values
 from sgdone.fit.summaries import SummaryOptions, encoder_of_levels, what_is_summarised
 from sgdone.inference import Summary
-from sgdone.inference.chosen_columns import chosen_columns
-from sgdone.inference.factors import LevelFacts, LevelMap, LevelsOfRows, divisions_of
-from sgdone.inference.layout import FittedModel as SummarisedModel
+from sgdone.inference.coefficients import SummarisedModel, chosen_columns
+from sgdone.inference.factors import EncodedLevels, LevelFacts, LevelMap, divisions_of
 from sgdone.inference.reference_coding import FeatureChoice, ReferenceCoding, coding_of
 from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SamplePreparation, SampleRows
@@ -69,7 +68,7 @@ class LevelSums(LevelFacts):
     numbers: dict[tuple[int, int], Array]
 
     @classmethod
-    def of(cls, facts: LevelsOfRows, n_classes: int) -> "LevelSums":
+    def of(cls, facts: EncodedLevels, n_classes: int) -> "LevelSums":
         """All facts about rows."""
         divisions = range(len(facts.weights))
         sizes = np.array([own.size for own in facts.weights], dtype=np.int64)
@@ -163,7 +162,7 @@ def _joined(first: Array, second: Array) -> Array | None:
 @final
 @message
 @dataclass(frozen=True)
-class LevelsOfPartition(RowSum):
+class AskLevelFacts(RowSum):
     """Ask for facts about the levels of the rows.
 
     Parameters
@@ -189,7 +188,7 @@ class LevelsOfPartition(RowSum):
         if self.classes is not None:
             labels, count = LabelCoding(self.classes).labels(partition.y), self.classes.size
             numbers = (labels > 0 if count == 2 else labels).astype(np.intp)
-        return LevelSums.of(LevelsOfRows(partition.X, self.features, numbers, weight), count)
+        return LevelSums.of(EncodedLevels(partition.X, self.features, numbers, weight), count)
 
 
 message(FeatureChoice)
@@ -264,7 +263,7 @@ def rows_of_partition(partition: Partition, problem: SummaryProblem) -> SampleRo
 @final
 @message
 @dataclass(frozen=True)
-class OfSummary(AroundSum):
+class SampleSum(AroundSum):
     """A sum over the rows of a summary."""
 
     problem: SummaryProblem = field(metadata=SHARED)
@@ -275,7 +274,7 @@ class OfSummary(AroundSum):
 
 
 @final
-class PartitionRows:
+class PartitionedSample:
     """The rows of all partitions. Each sum is a round; the curvature at the last model is cached.
 
     Parameters
@@ -286,15 +285,15 @@ class PartitionRows:
         The problem of the summary.
     """
 
-    at_hand = None
+    local_rows = None
 
     def __init__(self, rounds: Rounds, problem: SummaryProblem) -> None:
         self._rounds, self._problem = rounds, problem
         self._last: tuple[SecondOrderAt, SecondOrder] | None = None
 
-    def prepared(self, preparation: SamplePreparation) -> "PartitionRows":
+    def prepared(self, preparation: SamplePreparation) -> "PartitionedSample":
         """The rows, prepared for sums."""
-        return PartitionRows(self._rounds, self._problem.prepared(preparation))
+        return PartitionedSample(self._rounds, self._problem.prepared(preparation))
 
     def sum(self, request: RowSum) -> Any:
         """The sum over the rows of all partitions."""
@@ -309,7 +308,7 @@ class PartitionRows:
 
     def _ask(self, request: RowSum) -> Any:
         try:
-            found = self._rounds.sum(OfSummary(request, self._problem))
+            found = self._rounds.sum(SampleSum(request, self._problem))
         except ValueError as error:
             raise PartitionError(str(error)) from error
         if found is None:
@@ -327,14 +326,14 @@ def _includes(full: SecondOrderAt, other: SecondOrderAt) -> bool:
 @final
 @message
 @dataclass(frozen=True)
-class FormOfRows:
+class InputForm:
     """Number of columns, and whether the rows are tables."""
 
     partition: int
     n_columns: int
     is_table: bool
 
-    def merge(self, other: "FormOfRows") -> "FormOfRows":
+    def merge(self, other: "InputForm") -> "InputForm":
         """The form of both; raise if they differ."""
         if (self.n_columns, self.is_table) != (other.n_columns, other.is_table):
             here, there = (
@@ -350,17 +349,17 @@ class FormOfRows:
 @final
 @message
 @dataclass(frozen=True)
-class AskFormOfRows(RowSum):
+class AskInputForm(RowSum):
     """Ask for the form of the rows."""
 
-    def of(self, partition: Partition) -> FormOfRows:
+    def of(self, partition: Partition) -> InputForm:
         """The form of these rows."""
-        return FormOfRows(partition.number, int(partition.X.shape[1]), partition.is_table)
+        return InputForm(partition.number, int(partition.X.shape[1]), partition.is_table)
 
 
 def encode_tables(rounds: Rounds, model: FittedModel, n_features: int) -> None:
     """Encode tables by the encoder of the model; raise for rows that are not those of the model."""
-    form: FormOfRows | None = rounds.sum(AskFormOfRows())
+    form: InputForm | None = rounds.sum(AskInputForm())
     if form is None:
         raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
     encoder = model.encoder_
@@ -431,7 +430,7 @@ def summarise_partitions(
             fitted = coding.model(fitted)
         names, choice = list(fitted.feature_names), None if coding is None else coding.choice
         problem = SummaryProblem(objective, classes, class_weights, choice, names, cov == "cluster")
-        sample = Sample.of(objective, PartitionRows(rounds, problem), weights)
+        sample = Sample.of(objective, PartitionedSample(rounds, problem), weights)
         if classes is not None and not np.all(sample.facts.classes > 0):
             missing = classes[sample.facts.classes == 0].tolist()[0]
             raise ValueError(
@@ -465,7 +464,7 @@ def _coding(
     columns, names = encoder.column_features(), fitted.feature_names
     divisions = divisions_of(columns, names)
     features = [own.features for own in divisions]
-    facts: LevelSums | None = rounds.sum(LevelsOfPartition(classes, class_weights, features))
+    facts: LevelSums | None = rounds.sum(AskLevelFacts(classes, class_weights, features))
     if facts is None:
         raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
     coding = coding_of(columns, names, divisions, facts, fit_intercept=objective.fit_intercept)

@@ -207,7 +207,8 @@ def column_hashes(X: Any, block: int, first_row: int = 0) -> Hashes:
     """Hash of each column of an array or a CSC matrix; zeros of a sparse matrix need no work.
 
     Σ_i r_i·m(x_ij) modulo 2⁶⁴, with pseudo-random odd r_i and m the mixing function of SplitMix64, for which m(0) = 0.
-    The hashes of parts of the rows add up to that of all of them, if each is told the number of its first row.
+    The hashes of parts of the rows add up to the hash of all rows, if ``first_row`` is the number of the first row of
+    each part.
     """
     factors = _mixed(np.arange(first_row + 1, first_row + X.shape[0] + 1, dtype=np.uint64)) | np.uint64(1)
     total = np.zeros(X.shape[1], dtype=np.uint64)

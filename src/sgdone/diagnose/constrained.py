@@ -188,7 +188,7 @@ TAIL_LOSSES = {
 
 @final
 @dataclass(frozen=True)
-class Point:
+class EvaluatedPoint:
     """A point with the value, gradient and curvature of the mean loss."""
 
     coef: Array
@@ -239,7 +239,7 @@ class MeanLoss:
     labels: Array | None
     loss: TailLoss
 
-    def at(self, coef: Array, intercept: float) -> Point:
+    def at(self, coef: Array, intercept: float) -> EvaluatedPoint:
         """Evaluate the mean loss and its derivatives at a point."""
         margins = self.rows @ coef
         if self.labels is not None:
@@ -251,9 +251,9 @@ class MeanLoss:
         gradient = np.asarray(-(self.rows.T @ slopes) / margins.size)
         by_intercept = 0.0 if self.labels is None else -float(np.mean(self.labels * slopes))
         curvatures = np.exp(self.loss.curvature(margins) - shift)
-        return Point(coef, intercept, shift, value, gradient, by_intercept, float(slopes.mean()), curvatures)
+        return EvaluatedPoint(coef, intercept, shift, value, gradient, by_intercept, float(slopes.mean()), curvatures)
 
-    def minimise(self, radius: float, start: Point) -> Point:
+    def minimise(self, radius: float, start: EvaluatedPoint) -> EvaluatedPoint:
         """Minimise over ‖w‖ ≤ radius, starting from a point of the ball."""
         point = start
         for _ in range(_ITERATIONS):
@@ -266,7 +266,7 @@ class MeanLoss:
             point = better
         return point
 
-    def _step(self, point: Point, radius: float, residual: float) -> Point | None:
+    def _step(self, point: EvaluatedPoint, radius: float, residual: float) -> EvaluatedPoint | None:
         """Step towards the minimiser of the quadratic model with backtracking; None if only rounding is left."""
         coef, intercept = self._quadratic_minimum(point, radius, residual)
         move, shift = coef - point.coef, intercept - point.intercept
@@ -284,7 +284,7 @@ class MeanLoss:
             fraction /= 2.0
         return None
 
-    def _quadratic_minimum(self, point: Point, radius: float, residual: float) -> tuple[Array, float]:
+    def _quadratic_minimum(self, point: EvaluatedPoint, radius: float, residual: float) -> tuple[Array, float]:
         weights = point.curvatures / point.curvatures.size
         total = float(weights.sum())
         # With an intercept, H is the Schur complement: the weighted covariance of the rows.
@@ -411,11 +411,11 @@ def constrained_optimum(
     return _as_given(found, radii, largest)
 
 
-def _path(mean_loss: MeanLoss, radii: Array) -> list[tuple[Point, float]]:
+def _path(mean_loss: MeanLoss, radii: Array) -> list[tuple[EvaluatedPoint, float]]:
     """Minimisers and radii, in the order of ``radii``."""
     n_features = mean_loss.rows.shape[1]
-    before: list[tuple[float, Point]] = []
-    found: dict[float, Point] = {}
+    before: list[tuple[float, EvaluatedPoint]] = []
+    found: dict[float, EvaluatedPoint] = {}
     for radius in _with_steps(radii):
         point = mean_loss.minimise(radius, _start(mean_loss, before, radius, n_features))
         if radius in radii and max(point.residual(radius), point.gap(radius)) > TOLERANCE:
@@ -435,7 +435,9 @@ def _with_steps(radii: Array) -> list[float]:
     return sorted({*radii.tolist(), *between.tolist()})
 
 
-def _start(mean_loss: MeanLoss, before: list[tuple[float, Point]], radius: float, n_features: int) -> Point:
+def _start(
+    mean_loss: MeanLoss, before: list[tuple[float, EvaluatedPoint]], radius: float, n_features: int
+) -> EvaluatedPoint:
     """The best of the last minimiser, the last minimiser scaled to the new radius, and a linear extrapolation."""
     if not before:
         return mean_loss.at(np.zeros(n_features), 0.0)
@@ -451,7 +453,7 @@ def _start(mean_loss: MeanLoss, before: list[tuple[float, Point]], radius: float
     return min(points, key=lambda point: point.log_value)
 
 
-def _as_given(found: list[tuple[Point, float]], radii: Array, largest: float) -> ConstrainedOptimum:
+def _as_given(found: list[tuple[EvaluatedPoint, float]], radii: Array, largest: float) -> ConstrainedOptimum:
     points = [point for point, _ in found]
     logs = np.array([point.log_value for point in points])
     parts: dict[str, Any] = {
@@ -469,7 +471,7 @@ def _as_given(found: list[tuple[Point, float]], radii: Array, largest: float) ->
     return ConstrainedOptimum(radii, **parts)
 
 
-def _multiplier(point: Point, radius: float) -> float:
+def _multiplier(point: EvaluatedPoint, radius: float) -> float:
     inside = float(np.linalg.norm(point.coef)) < radius * (1.0 - 1e-9)
     return 0.0 if inside else math.exp(point.shift) * point.multiplier()
 

@@ -290,7 +290,7 @@ def margins(
 
 
 def _as_loss(loss: Any) -> Any:
-    """The loss that a name stands for; any other value as it is."""
+    """The loss of a name; any other value unchanged."""
     made = names(Loss, losses).get(loss.lower().replace("-", "_")) if isinstance(loss, str) else None
     return loss if made is None else made()
 

@@ -118,7 +118,7 @@ def shape(
     Parameters
     ----------
     X : array, data frame or sparse matrix of shape (rows, features), or a source
-        Of a source, such as `sgdone.files`, the first rows are checked, as many as fit into a quarter of its
+        For a source, such as `sgdone.files`, the first rows are checked, as many as fit into a quarter of its
         ``max_memory``.
     y : array
         Labels of classes, or numbers for regression. A source has them.

@@ -17,7 +17,7 @@ from sgdone.rows.labels import check_labels
 
 if TYPE_CHECKING:  # imported when a summary is asked for: a fit does not wait for them
     from sgdone.inference import Summary
-    from sgdone.inference.layout import FittedModel as SummarisedModel
+    from sgdone.inference.coefficients import SummarisedModel
     from sgdone.inference.prediction import Intervals
     from sgdone.inference.reference_coding import ReferenceCoding
     from sgdone.tables import TableEncoderCore
@@ -47,7 +47,7 @@ def summary(
     checks: InputChecks,
 ) -> "Summary":
     """Standard errors, p-values and intervals of the coefficients, where they can be trusted."""
-    from sgdone.inference.chosen_columns import chosen_columns
+    from sgdone.inference.coefficients import chosen_columns
     from sgdone.inference.sample import Sample
     from sgdone.inference.sample_rows import SampleRows
     from sgdone.inference.summarise import summarise
@@ -184,7 +184,7 @@ def _reference(model: FittedModel, reference: Any) -> int:
 
 def what_is_summarised(model: FittedModel, options: SummaryOptions) -> "tuple[Objective, SummarisedModel]":
     """The objective without its penalty, and the fitted model; raise for options that do not fit."""
-    from sgdone.inference.layout import FittedModel as SummarisedModel
+    from sgdone.inference.coefficients import SummarisedModel
 
     _check_options(options)
     if model.options.class_weight is not None and options.weights == "frequency":

@@ -101,7 +101,7 @@ class LevelFacts(ABC):
 
 
 @final
-class LevelsOfRows(LevelFacts):
+class EncodedLevels(LevelFacts):
     """Facts about encoded rows in memory, computed when needed.
 
     Parameters
@@ -213,23 +213,23 @@ class Division(NamedTuple):
         The column of the table.
     features : ndarray of int
         The feature of each level.
-    is_gap : bool
-        Whether the only level is a gap.
+    marks_missing : bool
+        Whether the only level marks missing values.
     """
 
     name: str
     column: str
     features: NDArray[np.int64]
-    is_gap: bool
+    marks_missing: bool
 
 
 @final
 @dataclass(frozen=True)
 class Factor:
-    """A division of the rows by the levels of a column.
+    """A division of the rows by the levels of a column, and its coding as features of the summary.
 
     The last level is that of rows without any of the others: dates that are missing, categories that were not in the
-    fit, or, for the gaps of a column, rows without a gap.
+    fit, or, where the only other level marks missing values, rows without one.
 
     Attributes
     ----------
@@ -238,13 +238,19 @@ class Factor:
     column : str
         The column of the table.
     features : ndarray of int
-        The feature of each level; −1 if it has none. Only the last level may have none.
+        The feature of the model of each level; −1 if it has none. Only the last level may have none.
     division : int
         Number of the division.
     weights : ndarray
         Sum of the weights of the rows of each level.
-    is_gap : bool
-        Whether the levels are a gap and no gap.
+    marks_missing : bool
+        Whether the levels are "missing" and "not missing".
+    reference : int
+        The level that the others are compared with; −1 if all levels have a feature, or none has.
+    sources : tuple of DeterminingFactor
+        Factors that determine some of the levels: these have no feature in the summary.
+    has_other : bool
+        Whether rows without any of the levels have a feature of their own in the summary.
     """
 
     name: str
@@ -252,12 +258,23 @@ class Factor:
     features: NDArray[np.intp]
     division: int
     weights: Array
-    is_gap: bool
+    marks_missing: bool
+    reference: int = -1
+    sources: "tuple[DeterminingFactor, ...]" = ()
+    has_other: bool = False
 
     @property
     def present(self) -> NDArray[np.bool_]:
         """Whether any row has each level."""
         return self.weights > 0
+
+    @property
+    def determined(self) -> NDArray[np.bool_]:
+        """Whether other factors determine each level."""
+        found = np.zeros(self.features.size, dtype=bool)
+        for _, levels in self.sources:
+            found[levels[levels >= 0]] = True
+        return found
 
 
 def divisions_of(columns: Sequence[ColumnFeatures], names: Sequence[str]) -> list[Division]:
@@ -273,29 +290,29 @@ def divisions_of(columns: Sequence[ColumnFeatures], names: Sequence[str]) -> lis
 def factors_of(divisions: Sequence[Division], facts: LevelFacts) -> list[Factor]:
     """The factors of divisions of rows.
 
-    The rows without a date, which have no month, belong to the feature that marks its gaps.
+    The rows without a date, which have no month, belong to the feature that marks its missing values.
     """
     found: dict[str, list[Factor]] = {}
     for number, own in enumerate(divisions):
         features = np.append(own.features, -1).astype(np.intp)
-        factor = Factor(own.name, own.column, features, number, facts.weights[number], own.is_gap)
+        factor = Factor(own.name, own.column, features, number, facts.weights[number], own.marks_missing)
         found.setdefault(own.column, []).append(factor)
-    return [factor for of_column in found.values() for factor in _with_gaps(of_column, facts)]
+    return [factor for of_column in found.values() for factor in _with_missing(of_column, facts)]
 
 
-def _with_gaps(factors: list[Factor], facts: LevelFacts) -> list[Factor]:
-    """The factors of a date: rows without any month have the feature that marks gaps, if they are the same rows."""
-    if len(factors) < 2 or not factors[-1].is_gap:
+def _with_missing(factors: list[Factor], facts: LevelFacts) -> list[Factor]:
+    """The factors of a date: rows without any month have the feature that marks missing dates."""
+    if len(factors) < 2 or not factors[-1].marks_missing:
         return factors
-    *parts, gap = factors
+    *parts, missing = factors
     first = parts[0]
-    if not facts.map(first.division, gap.division).are_same_rows(first.features.size - 1, 0):
+    if not facts.map(first.division, missing.division).are_same_rows(first.features.size - 1, 0):
         return factors
-    features = np.append(first.features[:-1], gap.features[0])
-    return [Factor(first.name, first.column, features, first.division, first.weights, False), *parts[1:]]
+    features = np.append(first.features[:-1], missing.features[0])
+    return [replace(first, features=features), *parts[1:]]
 
 
-class Source(NamedTuple):
+class DeterminingFactor(NamedTuple):
     """A factor that determines levels of another.
 
     Attributes
@@ -346,14 +363,14 @@ class Determination:
         #: The factor with the fewest levels that each nested factor is nested in.
         self.nested = {b: min(found, key=lambda a: self._counts[a]) for b, found in outer.items() if found}
 
-    def source(self, of: int, by: int) -> Source:
+    def source(self, of: int, by: int) -> DeterminingFactor:
         """The levels of factor ``of`` that are unions of levels of factor ``by``."""
-        return Source(by, self._map(of, by))
+        return DeterminingFactor(by, self._map(of, by))
 
     def numbers(self) -> list[DeterminedNumber]:
         """Dense columns of the rows that have one value in each level of a factor, but not in all rows."""
         found = []
-        divided = [a for a, factor in enumerate(self._factors) if not factor.is_gap and a not in self.nested]
+        divided = [a for a, factor in enumerate(self._factors) if not factor.marks_missing and a not in self.nested]
         for j in range(self._facts.n_dense):
             if self._facts.is_constant(j):
                 continue
@@ -366,7 +383,7 @@ class Determination:
 
     def _is_nested(self, of: int, by: int) -> bool:
         inner, outer = self._counts[of], self._counts[by]
-        if of == by or inner < 2 or self._factors[of].is_gap or self._factors[by].is_gap:
+        if of == by or inner < 2 or self._factors[of].marks_missing or self._factors[by].marks_missing:
             return False
         if not (inner < outer or (inner == outer and by < of)):
             return False
@@ -383,62 +400,22 @@ Numbers = NDArray[np.intp]
 _ROUNDING = 1e-9
 
 
-@final
-@dataclass(frozen=True)
-class CodedFactor:
-    """Coding of the levels of a factor as features of the summary.
-
-    Attributes
-    ----------
-    name : str
-        ``occupation``, or ``dteday.month``.
-    features : ndarray of int
-        The feature of the model of each level; −1 if it has none.
-    present : ndarray of bool
-        Whether rows of the summary have each level.
-    reference : int
-        The level that the others are compared with; −1 if all levels have a feature, or none has.
-    sources : tuple of Source
-        Factors that determine some of the levels: these have no feature.
-    has_other : bool
-        Whether rows without any of the levels have a feature of their own, which the model has not.
-    is_gap : bool
-        Whether the levels are a gap and no gap.
-    """
-
-    name: str
-    features: Numbers
-    present: NDArray[np.bool_]
-    reference: int
-    sources: tuple[Source, ...]
-    has_other: bool
-    is_gap: bool
-
-    @property
-    def determined(self) -> NDArray[np.bool_]:
-        """Whether other factors determine each level."""
-        found = np.zeros(self.features.size, dtype=bool)
-        for _, levels in self.sources:
-            found[levels[levels >= 0]] = True
-        return found
-
-
 def code_factors(
     factors: Sequence[Factor], facts: LevelFacts, fit_intercept: bool
-) -> tuple[tuple[CodedFactor, ...], tuple[DeterminedNumber, ...]]:
+) -> tuple[tuple[Factor, ...], tuple[DeterminedNumber, ...]]:
     """Choose references and determined levels, so that the remaining features span the same space as all of them."""
     determination = Determination(factors, facts)
     outer = [k for k in range(len(factors)) if k not in determination.nested]
     if not fit_intercept:
         whole = [k for k in outer if _divides_all_rows(factors[k])]
         if not whole:
-            return tuple(_as_it_is(factor) for factor in factors), ()
+            return tuple(factors), ()
         # As in patsy: without an intercept the first category has a coefficient for each level.
         outer = [whole[0], *(k for k in outer if k != whole[0])]
-    coded: list[CodedFactor] = []
+    coded: list[Factor] = []
     places: dict[int, int] = {}
     for k in outer:
-        found = _as_it_is(factors[k])
+        found = factors[k]
         if fit_intercept or coded:
             sources = [determination.source(k, earlier)._replace(factor=places[earlier]) for earlier in places]
             found = _with_reference(factors[k], sources, facts)
@@ -446,37 +423,31 @@ def code_factors(
         coded.append(found)
     for k, by in determination.nested.items():
         source = determination.source(k, by)._replace(factor=places[by])
-        coded.append(replace(_as_it_is(factors[k]), sources=(source,)))
+        coded.append(replace(factors[k], sources=(source,)))
     numbers = [number._replace(factor=places[number.factor]) for number in determination.numbers()]
     return tuple(coded), tuple(numbers)
 
 
 def _divides_all_rows(factor: Factor) -> bool:
     """Whether each row has one of the features."""
-    return not factor.is_gap and bool(factor.features[-1] >= 0 or not factor.present[-1])
+    return not factor.marks_missing and bool(factor.features[-1] >= 0 or not factor.present[-1])
 
 
-def _as_it_is(factor: Factor) -> CodedFactor:
-    return CodedFactor(factor.name, factor.features, factor.present, -1, (), False, factor.is_gap)
-
-
-def _with_reference(factor: Factor, sources: Iterable[Source], facts: LevelFacts) -> CodedFactor:
+def _with_reference(factor: Factor, sources: Iterable[DeterminingFactor], facts: LevelFacts) -> Factor:
     """Leave out the levels that others determine, and of the rest the most frequent one."""
     free, own_sources = factor.present.copy(), []
     last = factor.features.size - 1
     for source in sources if free.sum() > 1 else ():
-        # For a gap, only the gap itself has a feature.
-        wanted = (source.levels >= 0) & free[source.levels] & (not factor.is_gap or source.levels == 0)
+        # Of "missing" and "not missing", only "missing" has a feature.
+        wanted = (source.levels >= 0) & free[source.levels] & (not factor.marks_missing or source.levels == 0)
         if wanted.any():
             own_sources.append(source._replace(levels=np.where(wanted, source.levels, -1)))
             free[source.levels[wanted]] = False
-    reference = last if factor.is_gap or not free[:-1].any() else _most_frequent(factor, free, facts)
-    if not factor.is_gap and not free.any():
+    reference = last if factor.marks_missing or not free[:-1].any() else _most_frequent(factor, free, facts)
+    if not factor.marks_missing and not free.any():
         reference = -1
-    has_other = bool(not factor.is_gap and free[last] and factor.features[last] < 0 and reference != last)
-    return CodedFactor(
-        factor.name, factor.features, factor.present, reference, tuple(own_sources), has_other, factor.is_gap
-    )
+    has_other = bool(not factor.marks_missing and free[last] and factor.features[last] < 0 and reference != last)
+    return replace(factor, reference=reference, sources=tuple(own_sources), has_other=has_other)
 
 
 def _most_frequent(factor: Factor, free: NDArray[np.bool_], facts: LevelFacts) -> int:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgdone.inference.coefficient_names import enumerate_names, shorten
 from sgdone.inference.summary import INTERCEPT, Summary
 from sgdone.inference.summary_table import largest_first
+from sgdone.message_text import enumerate_names, shorten
 from sgdone.run.trace_plot import class_colours
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _draw_intervals(axis: "Axes", summary: Summary, places: dict[int, float]) ->
 
 
 def _mark_refused(axis: "Axes", summary: Summary, places: dict[int, float]) -> None:
-    """Write "refused" beside the line at 0, on the side that has more room."""
+    """Write "refused" next to the line at 0, on the side that has more room."""
     left, right = axis.get_xlim()
     side, offset = ("left", 6) if left + right > 0 else ("right", -6)
     for k in places.keys() & summary.refused.keys():

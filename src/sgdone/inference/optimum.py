@@ -1,18 +1,34 @@
-"""The optimum without a penalty, by Newton's method with factorised curvatures."""
+"""Optimum without a penalty, by Newton's method: with factorised curvatures, or by conjugate gradients."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, final
+from typing import ClassVar, NamedTuple, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
-from sgdone.inference.identification import DOUBTFUL, Identification, identification
+from sgdone.inference.identification import DOUBTFUL, Identification, identification, repeated_columns
 from sgdone.inference.sample import Sample
+from sgdone.inference.sample_rows import SampleRows
 from sgdone.inference.sums_at_model import LargestChange
+from sgdone.losses import Squared
 from sgdone.newton import Minimum, Problem, answered, minimise
-from sgdone.newton.direction import ByFactors, Factors, Point
+from sgdone.newton.direction import ByFactors, Directions, Factors, Found, Point, conjugate_gradients
 from sgdone.newton.search import RESIDUAL_ROUNDING
-from sgdone.sums.second_order import SecondOrder, SecondOrderAt
+from sgdone.rows.rows import Scaling
+from sgdone.sums.row_sum import ArraySum, RowSum, message
+from sgdone.sums.scaled_rows import rows_in_units
+from sgdone.sums.second_order import (
+    CurvatureProduct,
+    LossesAt,
+    SecondOrder,
+    SecondOrderAt,
+    derivatives,
+    own_curvatures,
+    scores,
+)
+from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]
 
@@ -41,7 +57,7 @@ class NoOptimumError(Exception):
 
 @final
 @dataclass(frozen=True)
-class Optimum:
+class FactorisedOptimum:
     """The optimum of Σvℓ.
 
     Attributes
@@ -65,13 +81,13 @@ class Optimum:
     identification: Identification | None
 
 
-def find_optimum(sample: Sample, start: Array) -> Optimum:
+def find_optimum(sample: Sample, start: Array) -> FactorisedOptimum:
     """Minimise the loss from a model, until a step is below 1e-8 standard errors of every combination.
 
     Raises
     ------
     NoOptimumError
-        After 50 steps, or where steps go on to change scores although hardly any loss is left.
+        After 50 steps, or if steps still change scores although hardly any loss is left.
     """
     objective, system = sample.objective, sample.system
     penalties = system.penalties(0.0)
@@ -107,7 +123,7 @@ def find_optimum(sample: Sample, start: Array) -> Optimum:
         gradient = Point.of(sums, model, penalties).gradient
         left = _left(sample, sums, gradient, factors.solve(-gradient))
         if left.is_optimum:
-            return Optimum(model, sums, factors, np.isfinite(penalties), found)
+            return FactorisedOptimum(model, sums, factors, np.isfinite(penalties), found)
     raise NoOptimumError(
         f"after {ended.steps} steps of Newton's method the next one is {left.errors:.2g} standard errors long and "
         f"changes the score of a row by {left.change:.2g}",
@@ -139,3 +155,236 @@ def _left(sample: Sample, sums: SecondOrder, gradient: Array, step: Array) -> _L
         change = change / float(np.sqrt(max(sample.target_spread, float(np.finfo(np.float64).tiny))))
         is_exact = sums.dispersion(objective) <= _rounding(sample, sums.weight)
     return _Left(errors, change, is_exact or (errors <= _STEP and change <= _SCORE_CHANGE))
+
+
+#: Several vectors: (features + 1) × free outputs × vectors.
+Product = Callable[[Array], Array]
+
+#: Longest step at the optimum, in standard errors of any combination of coefficients.
+_LARGE_STEP = 0.01
+#: Products of a step of Newton's method, and their residual relative to the gradient.
+MOST_PRODUCTS, _RESIDUAL = 500, 0.03
+#: Residual of the solutions for columns relative to their right sides: classical variances are right to its square,
+#: sandwiches to itself.
+_SOLVED = 1e-3
+#: Least curvature along a direction, in units of the preconditioner, that is not rounding.
+_FLAT = 1e-13
+
+
+@final
+@dataclass(frozen=True)
+class LargeOptimum:
+    """The optimum of Σvℓ, and products there.
+
+    Attributes
+    ----------
+    system : System
+        The loss of the products, and the units of the sums.
+    model : ndarray
+        (features + 1) × free outputs, in the units of the sample's pieces.
+    sums : SecondOrder
+        Loss, gradient and the diagonal of the curvature.
+    penalties : ndarray
+        0, or infinite for coefficients that are not estimated.
+    product, precondition : callable
+        Multiply several vectors by the curvature, and by an approximation of its inverse.
+    identification : Identification or None
+        Columns that are equal; other dependencies show as systems that cannot be solved.
+    """
+
+    system: System
+    model: Array
+    sums: SecondOrder
+    penalties: Array
+    product: Product
+    precondition: Product
+    identification: Identification | None
+
+    @property
+    def estimated(self) -> NDArray[np.bool_]:
+        """Whether the coefficients of each feature, and the intercepts, were estimated."""
+        return np.isfinite(self.penalties)
+
+
+def find_large_optimum(sample: Sample, start: Array) -> LargeOptimum:
+    """Minimise the loss until a step is below 0.01 standard errors of every combination of coefficients."""
+    objective, system = sample.objective, sample.system
+    penalties = system.penalties(0.0)
+    repeated = repeated_columns(sample.repeated_columns(), system.shape[0])
+    if repeated is not None:
+        penalties[repeated.dropped] = np.inf
+    model, constant = np.where(np.isfinite(penalties)[:, None], start, 0.0), sample.constant_model()
+    losses = sample.sum(LossesAt(system, np.array([model, constant]))).values
+    directions = _ByFrequentColumns(sample, system)
+    search = minimise(
+        Problem(system, penalties, sample.n_used),
+        model if losses[0] <= losses[1] else constant,
+        0.5 * _LARGE_STEP**2,
+        directions,
+        most_steps=_MOST_STEPS,
+    )
+    ended: Minimum = answered(sample, search)
+    if ended.stalled:
+        left = float(np.sqrt(2.0 * ended.decrement))
+        raise NoOptimumError(
+            f"after {ended.steps} steps of Newton's method the next is {left:.2g} standard errors long",
+            ended.model,
+        )
+    change = sample.sum(LargestChange(system, ended.model - ended.at.model)).value
+    if not objective.is_regression and change > 0.5:
+        raise NoOptimumError(
+            f"steps of less than {_LARGE_STEP:.2g} standard errors still change scores by {change:.2g}", ended.model
+        )
+    return _at_optimum(sample, system, ended.model, penalties, repeated)
+
+
+def _at_optimum(
+    sample: Sample, system: System, model: Array, penalties: Array, repeated: Identification | None
+) -> LargeOptimum:
+    """The products at an optimum, and its sums."""
+    sums: SecondOrder = sample.sum(SecondOrderAt(system, model, "diagonal"))
+
+    def product(vectors: Array) -> Array:
+        found: ArraySum = sample.sum(CurvatureProduct(system, model, vectors))
+        return found.values
+
+    columns = sample.frequent_columns(np.isfinite(penalties))
+    blocks: ArraySum = sample.sum(FrequentCurvature(system, model, columns))
+    precondition = _preconditioner(blocks.values, columns, sums, penalties)
+    return LargeOptimum(system, model, sums, penalties, product, precondition, repeated)
+
+
+@final
+class _ByFrequentColumns(Directions):
+    """Directions by conjugate gradients, preconditioned by the diagonal and a block of the most frequent columns."""
+
+    curvature = "diagonal"
+
+    def __init__(self, sample: Sample, system: System) -> None:
+        self._sample, self.system, self._steps = sample, system, 0
+
+    def at(self, at: Point) -> Found:
+        """Direction by products with the curvature at the point; raise if they do not lead to a direction."""
+        self._steps += 1
+        columns = self._sample.frequent_columns(np.isfinite(at.penalties))
+        blocks: ArraySum = yield FrequentCurvature(self.system, at.model, columns)
+        times = _preconditioner(blocks.values, columns, at.sums, at.penalties)
+
+        def precondition(one: Array) -> Array:
+            return times(one[:, :, None])[:, :, 0]
+
+        search = conjugate_gradients(self.system, at, precondition, _RESIDUAL, MOST_PRODUCTS)
+        direction, solved = yield from search
+        if not solved:
+            raise NoOptimumError(
+                f"conjugate gradients did not converge in {MOST_PRODUCTS} products at step {self._steps} of Newton's "
+                "method",
+                at.model,
+            )
+        return at, direction
+
+
+def with_products_of_columns(sample: Sample, optimum: LargeOptimum) -> LargeOptimum:
+    """The optimum with products of XᵀX, the curvature of the squared loss, in place of its own curvature."""
+    squared = System(replace(sample.objective, loss=Squared()), sample.scaling)
+    found = _at_optimum(sample, squared, optimum.model, optimum.penalties, optimum.identification)
+    return replace(found, sums=optimum.sums)
+
+
+def solve(optimum: LargeOptimum, right: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """H⁻¹ times several vectors, by conjugate gradients that share their products; and whether each has converged.
+
+    Parameters
+    ----------
+    optimum : LargeOptimum
+        Where H is the curvature.
+    right : ndarray
+        (features + 1) × free outputs × vectors; 0 for coefficients that are not estimated.
+    """
+    free = np.isfinite(optimum.penalties)[:, None, None]
+    residual = np.where(free, right, 0.0)
+    solution, towards = np.zeros_like(residual), optimum.precondition(residual)
+    reduced = np.einsum("abm,abm->m", residual, towards)
+    wanted, length_squared = _SOLVED**2 * reduced, reduced.copy()
+    for _ in range(MOST_PRODUCTS):
+        open_ = np.flatnonzero((reduced > wanted) & np.isfinite(reduced))
+        if not open_.size:
+            break
+        direction = towards[:, :, open_]
+        curved = np.where(free, optimum.product(direction), 0.0)
+        bent = np.einsum("abm,abm->m", direction, curved)
+        curves = bent > _FLAT * length_squared[open_]
+        length = np.divide(reduced[open_], bent, out=np.zeros_like(bent), where=curves)
+        solution[:, :, open_] += length * direction
+        left = residual[:, :, open_] - length * curved
+        residual[:, :, open_] = left
+        conditioned = optimum.precondition(left)
+        after = np.einsum("abm,abm->m", left, conditioned)
+        kept = after / reduced[open_]
+        towards[:, :, open_] = conditioned + kept * direction
+        # The residual is orthogonal to the direction before it.
+        length_squared[open_] = after + kept**2 * length_squared[open_]
+        # Where there is no curvature no solution exists: such a vector stays as it is, and counts as not solved.
+        reduced[open_] = np.where(curves, after, np.inf)
+    return solution, reduced <= wanted
+
+
+@final
+@message
+@dataclass(frozen=True)
+class FrequentCurvature(RowSum):
+    """The block of the curvature of some columns and the intercept, of each output: outputs × columns × columns."""
+
+    is_pass: ClassVar[bool] = False
+
+    system: System
+    model: Array
+    columns: NDArray[np.intp]
+
+    def of(self, rows: SampleRows) -> ArraySum | None:
+        """The sum over these rows."""
+        objective, basis = self.system.objective, contrasts(self.system.objective)
+        if not rows.n_rows:
+            return None
+        matrix, scaling = rows.block.rows.whole()[:, self.columns], self.system.scaling
+        used = rows.used
+        own_scaling = Scaling(
+            scaling.scale[self.columns], None if scaling.shift is None else scaling.shift[self.columns]
+        )
+        size = self.columns.size + 1
+        blocks = np.zeros((self.model.shape[1], size, size))
+        for places, piece in rows.numbered_pieces(self.system):
+            found = derivatives(objective, scores(piece.rows, self.model, basis), piece.labels)
+            pairs, values = own_curvatures(objective, found)
+            own = [k for k, (a, b) in enumerate(pairs) if a == b]
+            part = rows_in_units(matrix[used[places]], own_scaling)
+            blocks += part.products(piece.weights[:, None] * values[:, own])
+        return ArraySum(blocks)
+
+
+def _preconditioner(blocks: Array, columns: NDArray[np.intp], sums: SecondOrder, penalties: Array) -> Product:
+    """Inverse of the curvature's diagonal; for the intercept and the columns with most entries, of their block."""
+    free = np.isfinite(penalties)
+    inverse = np.divide(1.0, sums.diagonal, out=np.zeros_like(sums.diagonal), where=free[:, None] & (sums.diagonal > 0))
+    chosen = np.append(columns, penalties.size - 1) if free[-1] else columns
+    factors = [_factor(block) for block in blocks[:, : chosen.size, : chosen.size]]
+
+    def precondition(vectors: Array) -> Array:
+        found = inverse[:, :, None] * vectors
+        for a, factor in enumerate(factors):
+            if factor is not None:
+                found[chosen, a, :] = linalg.cho_solve(factor, vectors[chosen, a, :], check_finite=False)
+        return found
+
+    return precondition
+
+
+def _factor(block: Array) -> tuple[Array, bool] | None:
+    """The Cholesky factor of a block; None if it is singular."""
+    scaled = block.copy()
+    scaled.flat[:: len(block) + 1] *= 1.0 + 1e-10
+    try:
+        factor, lower = linalg.cho_factor(scaled, lower=True, check_finite=False)
+    except linalg.LinAlgError:
+        return None
+    return factor, lower

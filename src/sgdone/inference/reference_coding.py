@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.inference.coefficient_names import enumerate_names
+from sgdone.inference.coefficients import SummarisedModel
 from sgdone.inference.factors import (
-    CodedFactor,
     DeterminedNumber,
     Division,
+    EncodedLevels,
+    Factor,
     LevelFacts,
-    LevelsOfRows,
     code_factors,
     divisions_of,
     factors_of,
     level_codes,
 )
-from sgdone.inference.layout import FittedModel
 from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.message_text import enumerate_names
 from sgdone.tables import ColumnFeatures
 
 Numbers = NDArray[np.intp]
@@ -117,7 +117,7 @@ class ReferenceCoding:
         Names of the features of the model.
     kept : ndarray of int
         Features of the model that the summary has; those of ``factors`` with ``has_other`` follow them.
-    factors : tuple of CodedFactor
+    factors : tuple of Factor
         In the order in which they were coded: those that determine others come before them.
     numbers : tuple of DeterminedNumber
         Columns of numbers that are left out because a factor determines them.
@@ -134,7 +134,7 @@ class ReferenceCoding:
     names: list[str]
     model_names: Sequence[str]
     kept: Numbers
-    factors: tuple[CodedFactor, ...]
+    factors: tuple[Factor, ...]
     numbers: tuple[DeterminedNumber, ...]
     has_intercept: bool
     contrasts: tuple[LevelContrasts, ...]
@@ -160,7 +160,7 @@ class ReferenceCoding:
         """Encoded rows with the features of the summary; dense columns are not copied unless some are left out."""
         return self.choice.rows(X)
 
-    def model(self, fitted: FittedModel) -> FittedModel:
+    def model(self, fitted: SummarisedModel) -> SummarisedModel:
         """The model with the features of the summary."""
         effects = [_level_effects(factor, fitted.coef) for factor in self.factors]
         for number in self.numbers:
@@ -248,7 +248,7 @@ def reference_coding(
     """
     classes = None if labels is None else np.unique(labels, return_inverse=True)[1].reshape(-1)
     divisions = divisions_of(columns, names)
-    facts = LevelsOfRows(rows, [own.features for own in divisions], classes, weight)
+    facts = EncodedLevels(rows, [own.features for own in divisions], classes, weight)
     return coding_of(columns, names, divisions, facts, fit_intercept=fit_intercept)
 
 
@@ -275,7 +275,7 @@ def coding_of(
     others = {name: own_names.index(text) for name, text in added.items()}
     by_name = {factor.name: factor for factor in coded}
     contrasts = tuple(
-        _contrasts(by_name[factor.name], names, places, others) for factor in factors if not factor.is_gap
+        _contrasts(by_name[factor.name], names, places, others) for factor in factors if not factor.marks_missing
     )
     return ReferenceCoding(
         own_names,
@@ -290,7 +290,7 @@ def coding_of(
     )
 
 
-def _dropped_features(factors: Sequence[CodedFactor], numbers: Iterable[DeterminedNumber]) -> Numbers:
+def _dropped_features(factors: Sequence[Factor], numbers: Iterable[DeterminedNumber]) -> Numbers:
     found = [np.array([number.feature for number in numbers], dtype=np.intp)]
     for factor in factors:
         dropped = factor.determined | ~factor.present
@@ -300,7 +300,7 @@ def _dropped_features(factors: Sequence[CodedFactor], numbers: Iterable[Determin
     return np.concatenate(found)
 
 
-def _level_effects(factor: CodedFactor, coef: Array) -> Array:
+def _level_effects(factor: Factor, coef: Array) -> Array:
     """The coefficient of each level; 0 for a level without a feature."""
     return np.where(factor.features >= 0, coef[:, factor.features], 0.0)
 
@@ -313,7 +313,7 @@ def _new_name(name: str, known: Sequence[str]) -> str:
     return shown
 
 
-def _contrasts(factor: CodedFactor, names: Sequence[str], places: Numbers, others: dict[str, int]) -> LevelContrasts:
+def _contrasts(factor: Factor, names: Sequence[str], places: Numbers, others: dict[str, int]) -> LevelContrasts:
     own = places[factor.features[:-1]]
     features = own[own >= 0]
     if factor.has_other:
@@ -325,7 +325,7 @@ def _contrasts(factor: CodedFactor, names: Sequence[str], places: Numbers, other
     return LevelContrasts(factor.name, reference, levels, features.astype(np.intp))
 
 
-def _level_name(factor: CodedFactor, level: int, names: Sequence[str]) -> str:
+def _level_name(factor: Factor, level: int, names: Sequence[str]) -> str:
     """The level without the name of its factor."""
     if factor.features[level] < 0:
         return "(other)"
@@ -345,7 +345,7 @@ def _columns(
 
 
 def _left_out(
-    factors: Sequence[CodedFactor], numbers: Iterable[DeterminedNumber], names: Sequence[str]
+    factors: Sequence[Factor], numbers: Iterable[DeterminedNumber], names: Sequence[str]
 ) -> Iterable[tuple[str, str]]:
     """Features and columns that are left out besides the references, and why."""
     for number in numbers:
@@ -365,7 +365,7 @@ def _left_out(
                     yield str(names[factor.features[level]]), f"the same rows as {same}{together}"
 
 
-def _feature_name(factor: CodedFactor, level: int, names: Sequence[str]) -> str:
+def _feature_name(factor: Factor, level: int, names: Sequence[str]) -> str:
     if factor.features[level] >= 0:
         return str(names[factor.features[level]])
-    return f"not {factor.name}" if factor.is_gap else f"{factor.name}=(other)"
+    return f"not {factor.name}" if factor.marks_missing else f"{factor.name}=(other)"

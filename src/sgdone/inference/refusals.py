@@ -1,4 +1,4 @@
-"""Why a coefficient has no standard error: the limits, and the sentences."""
+"""Refusals: why coefficients have no standard error, with the limits and the sentences."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, final
@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.message_text import enumerate_names
+
 if TYPE_CHECKING:
+    from sgdone.inference.coefficients import Layout
+    from sgdone.inference.identification import Identification
     from sgdone.inference.sample import Sample
+
 
 Kind = Literal[
     "infinite",
@@ -48,7 +53,7 @@ class Refusal:
         "infinite", "collinear", "constant", "few_rows", "biased", "few_nonzeros", "few_groups", "not_converged",
         "not_smooth" or "no_errors".
     reason : str
-        What was found, with its number, and what to do: whole sentences. Coefficients that are refused together share
+        The finding, with its number, and advice: whole sentences. Coefficients that are refused together share
         one reason.
     sign : int
         Sign of an infinite coefficient: 1 or −1, 0 if it is not known.
@@ -180,3 +185,37 @@ def few_nonzeros_refusals(sample: "Sample", cov: str, share: float) -> dict[int,
         j: Refusal("few_nonzeros", reason, detail=f"{rows[j]:.3g} rows")
         for j in np.flatnonzero(sample.varies & (rows < fewest)).tolist()
     }
+
+
+def constant_refusals(sample: "Sample", layout: "Layout") -> dict[int, Refusal]:
+    """Refusals of columns that have no coefficient of their own."""
+    refused: dict[int, Refusal] = {}
+    for j in np.flatnonzero(~sample.varies).tolist():
+        same = "cannot be distinguished from the intercept" if layout.has_intercept else "has no effect"
+        text = f"{layout.feature_names[j]} has one value in all rows: its coefficient {same}. Drop the column."
+        refused |= dict.fromkeys(layout.positions([j]), Refusal("constant", text))
+    return refused
+
+
+def collinear_refusals(sample: "Sample", layout: "Layout", found: "Identification | None") -> dict[int, Refusal]:
+    """Refusals of coefficients that linearly dependent columns share."""
+    if found is None:
+        return {}
+    names, refused = [*layout.feature_names, "the intercept"], dict[int, Refusal]()
+    undetermined = np.tile(found.undetermined(layout.combinations(sample, np.ones((1, 1)))), len(layout.outputs))
+    for group in found.groups():
+        dropped = ", ".join(names[j] for j in np.intersect1d(group, found.dropped).tolist())
+        own_names = enumerate_names([names[j] for j in group.tolist()])
+        reason = Refusal(
+            "collinear",
+            f"{group.size} columns are linearly dependent ({own_names}): the rows do not determine their coefficients. "
+            f"Drop {dropped}.",
+        )
+        own = layout.positions(group.tolist(), intercept=bool(group[-1] == sample.n_features))
+        refused |= {k: reason for k in own if undetermined[k]}
+    dropped = ", ".join(names[j] for j in found.dropped.tolist())
+    for k in np.flatnonzero(undetermined).tolist():
+        # The intercept of centred columns depends on all of them.
+        text = f"The intercept depends on columns that are linearly dependent. Drop {dropped}."
+        refused.setdefault(k, Refusal("collinear", text))
+    return refused

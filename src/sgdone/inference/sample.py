@@ -8,15 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.inference.identification import ColumnHashes, HashSum
-from sgdone.inference.sample_facts import (
+from sgdone.inference.sample_rows import (
+    AskSampleFacts,
     ColumnPowers,
-    FactsOfRows,
     SampleFacts,
+    SamplePreparation,
+    SampleRows,
+    SampleSource,
     comparable_scaling,
     rows_of_powers,
     safe_units,
 )
-from sgdone.inference.sample_rows import SamplePreparation, SampleRows, SummaryRows
 from sgdone.inference.sums_at_model import ColumnProducts
 from sgdone.interfaces.objective import Objective
 from sgdone.machine.threads import single_thread
@@ -48,7 +50,7 @@ class Sample:
     ----------
     objective : Objective
         The loss, without a penalty.
-    source : SummaryRows
+    source : SampleSource
         The rows as they are given.
     preparation : SamplePreparation
         Preparation of the rows before they are added up.
@@ -59,14 +61,14 @@ class Sample:
     """
 
     objective: Objective
-    source: SummaryRows
+    source: SampleSource
     preparation: SamplePreparation
     facts: SampleFacts
     weights: Weights = "frequency"
 
     @classmethod
     def of(
-        cls, objective: Objective, source: SummaryRows, weights: Weights = "frequency", frequency: float | None = None
+        cls, objective: Objective, source: SampleSource, weights: Weights = "frequency", frequency: float | None = None
     ) -> "Sample":
         """Find the units of the columns and of the weights; raise for rows that are not finite.
 
@@ -96,23 +98,23 @@ class Sample:
 
     def without_rows(self, rows: NDArray[np.bool_]) -> "Sample":
         """The sample without some rows; only if all rows are in this process."""
-        given = self.source.at_hand
+        given = self.source.local_rows
         assert given is not None
         return self._of_others(given.without(rows), self.preparation)
 
-    def _of_others(self, source: SummaryRows, preparation: SamplePreparation) -> "Sample":
+    def _of_others(self, source: SampleSource, preparation: SamplePreparation) -> "Sample":
         facts = _facts(self.objective, source, preparation)
         return replace(self, source=source, preparation=replace(preparation, starts=facts.starts), facts=facts)
 
     @cached_property
-    def rows(self) -> SummaryRows:
+    def rows(self) -> SampleSource:
         """The rows that are added up."""
         return self.source.prepared(self.preparation)
 
     @property
-    def at_hand(self) -> SampleRows | None:
+    def local_rows(self) -> SampleRows | None:
         """The rows, if they are all in this process; otherwise None."""
-        return self.rows.at_hand
+        return self.rows.local_rows
 
     def sum(self, request: RowSum) -> Any:
         """A sum over the rows."""
@@ -169,11 +171,6 @@ class Sample:
         return 0 if self.facts.groups is None else int(self.facts.groups.size)
 
     @property
-    def has_whole_weights(self) -> bool:
-        """Whether all weights are whole numbers."""
-        return self.facts.has_whole_weights
-
-    @property
     def weight_power(self) -> int:
         """The power of a weight in the sum of outer products of gradients."""
         return 2 if self.weights == "sampling" else 1
@@ -185,16 +182,12 @@ class Sample:
             return 1.0
         return self.preparation.frequency * self.facts.weight / self.facts.rows
 
-    @property
-    def class_shares(self) -> Array:
-        """Shares of the classes; there are none in a regression."""
-        return np.asarray(self.facts.classes / self.facts.classes.sum())
-
     def rarest_share(self, chosen: NDArray[np.bool_]) -> float:
         """The smallest share of rows inside or outside one of the classes of the chosen outputs; 1 in regression."""
         if self.objective.is_regression:
             return 1.0
-        shares = self.class_shares[1:] if self.objective.n_outputs == 1 else self.class_shares[chosen]
+        shares = self.facts.classes / self.facts.classes.sum()
+        shares = shares[1:] if self.objective.n_outputs == 1 else shares[chosen]
         return float(np.minimum(shares, 1.0 - shares).min())
 
     @property
@@ -248,7 +241,7 @@ class Sample:
         """Whether each step evaluates the curvature; otherwise steps use that of earlier points."""
         outputs = self.objective.n_free_outputs
         products = self.n_used * (self.n_features + 1) ** 2 * outputs * (outputs + 1) / 2
-        return self.at_hand is None or products <= _CHEAP
+        return self.local_rows is None or products <= _CHEAP
 
     def model_in_units(self, coef: Array, intercept: Array) -> Array:
         """A model of the user's as the sums need it: (features + 1) × free outputs, in comparable units."""
@@ -277,7 +270,7 @@ class Sample:
         return initial_intercept(self.objective, self._codes, self.facts.classes)
 
 
-def _facts(objective: Objective, source: SummaryRows, preparation: SamplePreparation) -> SampleFacts:
+def _facts(objective: Objective, source: SampleSource, preparation: SamplePreparation) -> SampleFacts:
     n_classes = 0 if objective.is_regression else max(2, objective.n_outputs)
-    found: SampleFacts = source.prepared(preparation).sum(FactsOfRows(n_classes))
+    found: SampleFacts = source.prepared(preparation).sum(AskSampleFacts(n_classes))
     return found

@@ -1,132 +1,23 @@
-"""The rows of a summary, wherever they are, and those of this process: all of them, or those of a partition."""
+"""Rows of a summary that this process has, and facts about them: weights, labels, groups, and how the columns vary."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any, ClassVar, Protocol, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.objective import Objective, Predicts
+from sgdone.inference.margin_signs import separated_rows
+from sgdone.interfaces.objective import Objective
 from sgdone.machine.threads import blas_threads
-from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows.rows import Rows, Scaling, frozen
-from sgdone.rows.source import Block
-from sgdone.sums.pieces import BlockPieces, Piece, Pieces, in_units, pieces_of
-from sgdone.sums.row_sum import MemoryRows, ReadableRows, RowSource, message
+from sgdone.rows.source import Block, check_rows
+from sgdone.sums.pieces import BlockPieces, Piece, Pieces, in_units, parts_of, pieces_of
+from sgdone.sums.row_sum import ArraySum, MemoryRows, ReadableRows, RowSource, RowSum, message
 from sgdone.sums.system import System
+from sgdone.sums.units import ColumnMoments, column_moments, moments_of
 
 Array = NDArray[np.float64]
-Signs = NDArray[np.int8]
-
-#: Sums of whole numbers up to this are exact.
-_EXACT = 2.0**52
-#: Most scores of a partition that are computed again in exact arithmetic.
-_MOST_EXACT = 2000
-
-
-def separated_rows(block: Block, directions: Array) -> NDArray[np.bool_]:
-    """Whether each row of a block of two classes is on one side of a direction, of directions × (features + 1)."""
-    away = np.zeros(block.rows.n_rows, dtype=bool)
-    used = block.all_used().astype(np.intp)
-    for direction in directions:
-        away[used] |= margin_signs("two_classes", block, direction[:, None])[:, 0] != 0
-    return away
-
-
-def margin_signs(predicts: Predicts, block: Block, direction: Array) -> Signs:
-    """Signs of the margins of rows of positive weight along a direction; 2 if a sign was not decided.
-
-    Parameters
-    ----------
-    predicts : {"two_classes", "one_vs_rest", "softmax"}
-        Meaning of the outputs.
-    block : Block
-        The rows.
-    direction : ndarray
-        (features + 1) × outputs.
-
-    Returns
-    -------
-    ndarray of int8
-        Rows × outputs. The margin of two classes is y·z; of a class against the rest, that of its label; of several
-        classes, the score of the row's class less that of each class.
-    """
-    found, left = [], _MOST_EXACT
-    for part, labels, _ in pieces_of(block):
-        scores, errors = _scores(part, direction)
-        margins, bounds = _margins(predicts, scores, labels), _bounds(predicts, errors, labels)
-        signs = np.where(np.abs(margins) > bounds, np.sign(margins), 0.0).astype(np.int8)
-        doubtful = np.flatnonzero(((np.abs(margins) <= bounds) & (bounds > 0)).any(axis=1))
-        if doubtful.size > left:
-            signs[doubtful] = 2
-        for row in doubtful.tolist() if doubtful.size <= left else ():
-            exact = _exact_scores(part[[row]], direction)
-            signs[row] = [(margin > 0) - (margin < 0) for margin in _margins(predicts, exact, labels[[row]])[0]]
-        left -= min(left, doubtful.size)
-        found.append(signs)
-    return np.concatenate(found)
-
-
-def _margins(predicts: Predicts, scores: NDArray[Any], labels: Array) -> NDArray[Any]:
-    if predicts == "two_classes":
-        return np.where(labels[:, None] > 0, scores, -scores)
-    if predicts == "one_vs_rest":
-        return np.where(labels[:, None] == np.arange(scores.shape[1]), scores, -scores)
-    own: NDArray[Any] = scores[np.arange(labels.size), labels.astype(np.intp)][:, None] - scores
-    return own
-
-
-def _bounds(predicts: Predicts, errors: Array, labels: Array) -> Array:
-    """Largest errors of margins."""
-    if predicts != "softmax":
-        return errors
-    own = labels.astype(np.intp)
-    both = errors[np.arange(labels.size), own][:, None] + errors
-    both[np.arange(labels.size), own] = 0.0
-    return both
-
-
-def _scores(part: Any, direction: Array) -> tuple[Array, Array]:
-    """Scores of rows, and bounds of their rounding errors: 0 where all numbers are whole and small."""
-    coef, intercept = direction[:-1], direction[-1]
-    scores = np.asarray(part @ coef) + intercept
-    sizes = np.asarray(_absolute(part) @ np.abs(coef)) + np.abs(intercept)
-    errors = 4.0 * np.finfo(np.float64).eps * (coef.shape[0] + 2) * sizes
-    if np.all(direction == np.rint(direction)):
-        errors[_has_whole_numbers(part, (coef != 0).any(axis=1))[:, None] & (sizes < _EXACT)] = 0.0
-    return scores, errors
-
-
-def _absolute(part: Any) -> Any:
-    if isinstance(part, MixedMatrix):
-        return MixedMatrix(np.abs(part.dense), abs(part.sparse))
-    return abs(part)
-
-
-def _has_whole_numbers(part: Any, columns: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether each row has whole numbers in all of some columns."""
-    if isinstance(part, MixedMatrix):
-        dense, entries = columns[: part.n_dense], columns[part.n_dense :]
-        return _has_whole_numbers(part.dense, dense) & _has_whole_numbers(part.sparse, entries)
-    if isinstance(part, np.ndarray):
-        chosen = part[:, columns]
-        return np.asarray((chosen == np.rint(chosen)).all(axis=1))
-    broken = (part.data != np.rint(part.data)) & columns[part.indices]
-    rows = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
-    return np.asarray(np.bincount(rows[broken], minlength=part.shape[0]) == 0)
-
-
-def _exact_scores(row: Any, direction: Array) -> NDArray[Any]:
-    """The scores of one row as fractions."""
-    values = np.asarray(row.toarray() if hasattr(row, "toarray") else row).ravel().tolist()
-    found = np.empty((1, direction.shape[1]), dtype=object)
-    for output, (*coef, intercept) in enumerate(direction.T.tolist()):
-        pairs = ((x, w) for x, w in zip(values, coef, strict=True) if x and w)
-        found[0, output] = sum((Fraction(x) * Fraction(w) for x, w in pairs), Fraction(intercept))
-    return found
-
 
 Found = TypeVar("Found")
 
@@ -158,14 +49,14 @@ class SamplePreparation:
     starts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))
 
 
-class SummaryRows(RowSource, Protocol):
+class SampleSource(RowSource, Protocol):
     """The rows of a summary, in memory or in partitions."""
 
     @property
-    def at_hand(self) -> "SampleRows | None":
+    def local_rows(self) -> "SampleRows | None":
         """The rows, if they are all in this process, as linear programs need them; otherwise None."""
 
-    def prepared(self, preparation: SamplePreparation) -> "SummaryRows":
+    def prepared(self, preparation: SamplePreparation) -> "SampleSource":
         """The rows, prepared for sums."""
 
 
@@ -222,8 +113,8 @@ class SampleRows(ReadableRows):
         return cls(block, groups, threads=blas_threads())
 
     @property
-    def at_hand(self) -> "SampleRows":
-        """These rows."""
+    def local_rows(self) -> "SampleRows":
+        """The rows of this object."""
         return self
 
     def prepared(self, preparation: SamplePreparation) -> "SampleRows":
@@ -281,3 +172,276 @@ class SampleRows(ReadableRows):
 
 def _without(block: Block, rows: NDArray[np.bool_]) -> Block:
     return replace(block, sample_weight=frozen(np.where(rows, 0.0, block.sample_weight)))
+
+
+#: Rows that are read at once.
+_ROWS = 1 << 16
+
+
+@final
+@message
+@dataclass(frozen=True)
+class SampleFacts:
+    """Facts about rows of positive weight.
+
+    Parameters
+    ----------
+    parts : ndarray of int
+        Numbers of the partitions, in the first column, and of their rows.
+    n_dense : int
+        Number of dense columns; they come first.
+    weight : float
+        Sum of the weights.
+    has_whole_weights : bool
+        Whether all weights are whole numbers.
+    first, low, high : ndarray
+        The first row, and the least and the largest value of each column.
+    entries : ndarray
+        Number of nonzero entries of each column; for dense columns, of rows.
+    moments : ColumnMoments
+        Moments of the columns.
+    classes : ndarray
+        Weights of the classes; there are none in a regression.
+    targets : ColumnMoments or None
+        Moments of the targets of a regression.
+    target_squares : float
+        Σv·y² of a regression.
+    groups : ndarray or None
+        Labels of the groups, sorted.
+    divided_groups : ndarray or None
+        Labels of the groups whose rows are in several partitions.
+    """
+
+    parts: NDArray[np.int64]
+    n_dense: int
+    weight: float
+    has_whole_weights: bool
+    first: Array
+    low: Array
+    high: Array
+    entries: Array
+    moments: ColumnMoments
+    classes: Array
+    targets: ColumnMoments | None
+    target_squares: float
+    groups: NDArray[Any] | None
+    divided_groups: NDArray[Any] | None
+
+    def merge(self, other: "SampleFacts") -> "SampleFacts":
+        """The facts about the rows of both."""
+        if self.n_dense != other.n_dense:
+            raise ValueError(
+                f"partition {other.parts[0, 0]} has {other.n_dense} dense columns, partition {self.parts[0, 0]} has "
+                f"{self.n_dense}: convert both to the same storage"
+            )
+        groups, divided = self.groups, self.divided_groups
+        if groups is not None and other.groups is not None and divided is not None and other.divided_groups is not None:
+            both = np.intersect1d(groups, other.groups)
+            divided = joined_labels(joined_labels(divided, other.divided_groups), both)
+            groups = joined_labels(groups, other.groups)
+        return replace(
+            self,
+            parts=np.concatenate([self.parts, other.parts]),
+            weight=self.weight + other.weight,
+            has_whole_weights=self.has_whole_weights and other.has_whole_weights,
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
+            entries=self.entries + other.entries,
+            moments=self.moments.merge(other.moments),
+            classes=self.classes + other.classes,
+            targets=None if self.targets is None or other.targets is None else self.targets.merge(other.targets),
+            target_squares=self.target_squares + other.target_squares,
+            groups=groups,
+            divided_groups=divided,
+        )
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.parts[:, 1].sum())
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Number of the first row of each partition, if rows are numbered in the order of the partitions."""
+        counts = np.zeros(int(self.parts[:, 0].max()) + 1, np.int64)
+        counts[self.parts[:, 0]] = self.parts[:, 1]
+        return np.cumsum(counts) - counts
+
+    @property
+    def largest(self) -> Array:
+        """Largest absolute value of each column."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+
+def joined_labels(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    """Labels of both, sorted; raise if some are numbers and others are text."""
+    if (first.dtype.kind in "OU") != (second.dtype.kind in "OU"):
+        raise ValueError("the groups are numbers in some partitions and text in others: convert them to one type")
+    return np.unique(np.concatenate([first, second]))
+
+
+@final
+@message
+@dataclass(frozen=True)
+class AskSampleFacts(RowSum):
+    """The facts about rows, after a check that all numbers are finite.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes; 0 in a regression.
+    """
+
+    n_classes: int
+
+    def of(self, rows: SampleRows) -> SampleFacts | None:
+        """The facts about these rows."""
+        block, used = rows.block, rows.used
+        if not used.size:
+            return None
+        labels, weights = block.labels[used], block.weights_of(block.all_used())
+        low, high, entries = _ranges(block, used)
+        if not np.all(np.isfinite(low) & np.isfinite(high)) or not np.all(np.isfinite(labels)):
+            check_rows(block, block.all_used())
+        classes, targets, squares = np.empty(0), None, 0.0
+        if self.n_classes:
+            numbers = (labels > 0 if self.n_classes == 2 else labels).astype(np.intp)
+            classes = np.bincount(numbers, weights, minlength=self.n_classes).astype(np.float64)
+        else:
+            targets, squares = moments_of(labels[:, None], weights), float(weights @ labels**2)
+        first = block.rows.whole()[[int(used[0])]]
+        groups = None if rows.groups is None else np.unique(rows.groups[used])
+        return SampleFacts(
+            np.array([[rows.number, used.size]], np.int64),
+            block.rows.n_dense,
+            float(weights.sum()),
+            _are_whole(weights * rows.frequency),
+            np.asarray(first.toarray() if hasattr(first, "toarray") else first, dtype=np.float64).ravel(),
+            low,
+            high,
+            entries,
+            column_moments(block, weighted=True),
+            classes,
+            targets,
+            squares,
+            groups,
+            None if groups is None else groups[:0],
+        )
+
+
+def _are_whole(weights: Array) -> bool:
+    """Whether weights are whole numbers, up to rounding."""
+    return bool(np.allclose(weights, np.round(weights), rtol=1e-9))
+
+
+def _ranges(block: Block, used: NDArray[np.intp]) -> tuple[Array, Array, Array]:
+    """The least and the largest value of each column, and the number of its entries."""
+    low, high = np.full(block.rows.n_features, np.inf), np.full(block.rows.n_features, -np.inf)
+    entries = np.zeros(low.size)
+    chosen = [used[first : first + _ROWS] for first in range(0, used.size, _ROWS)]
+    for columns, of_columns in block.parts:
+        for part, _, _ in parts_of(of_columns, chosen):
+            if isinstance(part, np.ndarray):
+                counts, least, most = np.full(part.shape[1], part.shape[0]), part.min(axis=0), part.max(axis=0)
+            else:
+                counts = np.bincount(part.indices, minlength=part.shape[1])
+                full = counts == part.shape[0]
+                least, most = np.where(full, np.inf, 0.0), np.where(full, -np.inf, 0.0)
+                with np.errstate(invalid="ignore"):
+                    np.minimum.at(least, part.indices, part.data)
+                    np.maximum.at(most, part.indices, part.data)
+            low[columns], high[columns] = np.minimum(low[columns], least), np.maximum(high[columns], most)
+            entries[columns] += counts
+    return low, high, entries
+
+
+#: Largest absolute values of columns between which their fourth powers neither overflow nor underflow.
+_SMALL, _LARGE = 1e-60, 1e60
+
+
+def safe_units(largest: Array) -> Array:
+    """Powers of two that bring extreme columns to a size of about 1; 1 for other columns."""
+    units = np.ones(largest.size)
+    extreme = (largest > 0) & ((largest < _SMALL) | (largest > _LARGE))
+    if extreme.any():
+        exponents = np.minimum(np.frexp(largest[extreme])[1], np.finfo(np.float64).maxexp - 1)
+        units[extreme] = np.ldexp(1.0, exponents)
+    return units
+
+
+def comparable_scaling(facts: SampleFacts, *, fit_intercept: bool) -> Scaling:
+    """Units in which dense columns have mean 0 and spread 1, and sparse columns a root mean square of 1.
+
+    Infinite for columns that are constant if there is an intercept, and for those that are 0.
+    """
+    moments, d = facts.moments, facts.n_dense
+    size = np.sqrt(moments.squares / moments.rows + moments.means**2)
+    if not fit_intercept:
+        return Scaling(np.where(size > 0, size, np.inf))
+    spreads = moments.spreads
+    # For sparse columns, squares less the square of the mean: rounding hides a small spread.
+    constant = ~(spreads[d:] > 1e-6 * size[d:]) & (facts.low[d:] == facts.high[d:])
+    scale = np.where(spreads > 0, spreads, np.inf)
+    scale[d:] = np.where((size[d:] > 0) & ~constant, size[d:], np.inf)
+    shift = np.where(np.arange(size.size) < d, moments.means, 0.0)
+    return Scaling(scale, shift if d else None)
+
+
+@final
+@message
+@dataclass(frozen=True)
+class ColumnPowers(RowSum):
+    """Σvd² and Σvd⁴ of each column, v² in place of the last v if ``sampling``.
+
+    d is the distance from the mean, or from 0 if ``means`` is None, in units of ``scaling``.
+    """
+
+    scaling: Scaling
+    means: Array | None
+    sampling: bool
+
+    def of(self, rows: SampleRows) -> ArraySum | None:
+        """The sums over these rows."""
+        if not rows.n_rows:
+            return None
+        inverse = 1.0 / self.scaling.scale
+        centres = np.zeros(inverse.size) if self.means is None else self.means * inverse
+        found = np.empty((2, inverse.size))
+        for columns, part in rows.block.parts:
+            powers = _powers_of_dense if part.rows.is_dense else _powers_of_sparse
+            found[:, columns] = powers(part, inverse[columns], centres[columns], sampling=self.sampling)
+        return ArraySum(found)
+
+
+def rows_of_powers(powers: Array, varies: NDArray[np.bool_], unit: float) -> Array:
+    """(Σvd²)²/Σvd⁴ of each column, times ``unit``; 0 for columns that do not vary."""
+    squares, fourths = powers
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = unit * squares**2 / fourths
+    return np.where(varies & (fourths > 0), found, 0.0)
+
+
+def _powers_of_dense(block: Block, inverse: Array, means: Array, *, sampling: bool) -> tuple[Array, Array]:
+    squares, fourths = np.zeros(means.size), np.zeros(means.size)
+    for part, _, weights in pieces_of(block):
+        apart = part * inverse - means
+        apart *= apart
+        squares += weights @ apart
+        fourths += (weights * weights if sampling else weights) @ (apart * apart)
+    return squares, fourths
+
+
+def _powers_of_sparse(block: Block, inverse: Array, means: Array, *, sampling: bool) -> tuple[Array, Array]:
+    """Σvd² and Σvd⁴ of sparse columns, from the powers of their entries."""
+    squares, powers, total = np.zeros(means.size), np.zeros((4, means.size)), 0.0
+    for part, _, weights in pieces_of(block):
+        own = weights * weights if sampling else weights
+        values = part.data * inverse[part.indices]
+        of_rows, of_own = (np.repeat(each, np.diff(part.indptr)) for each in (weights, own))
+        total += float(own.sum())
+        for power in range(4):
+            powers[power] += np.bincount(part.indices, of_own * values ** (power + 1), minlength=means.size)
+        squares += np.bincount(part.indices, of_rows * values**2, minlength=means.size)
+    squares = squares - block.total_weight * means * means
+    fourths = powers[3] - 4 * means * powers[2] + 6 * means**2 * powers[1] - 4 * means**3 * powers[0]
+    return squares, fourths + total * means**4

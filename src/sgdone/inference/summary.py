@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from sgdone.inference.column_tests import ColumnTest
     from sgdone.inference.reference_coding import ReferenceCoding
+    from sgdone.inference.wald import ColumnTest
 
 Array = NDArray[np.float64]
 
@@ -161,7 +161,7 @@ class Summary:
         >>> test.reference, test.levels, test.df, test.p < 0.001
         ('Sales', 3, 2, True)
         """
-        from sgdone.inference.column_tests import column_tests
+        from sgdone.inference.wald import column_tests
 
         return column_tests(self)
 

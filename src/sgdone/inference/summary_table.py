@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from sgdone.inference.coefficient_names import enumerate_names
 from sgdone.inference.summary import INTERCEPT, Head, Summary
+from sgdone.message_text import enumerate_names
 
 #: A coefficient that would need more decimals, or is at least this large, is printed with exponents.
 _MOST_DECIMALS, _LARGE = 7, 1e8
@@ -92,7 +92,7 @@ Facts = list[tuple[str, str]]
 
 @final
 @dataclass(frozen=True)
-class Row:
+class CoefficientLine:
     """A coefficient: its name, the number of its footnote (0 for none), and one cell per column."""
 
     name: str
@@ -102,11 +102,11 @@ class Row:
 
 @final
 @dataclass(frozen=True)
-class Block:
+class CoefficientGroup:
     """The coefficients of one class; the heading is empty if there are no classes."""
 
     heading: str
-    rows: list[Row]
+    rows: list[CoefficientLine]
 
 
 @final
@@ -140,7 +140,7 @@ class SummaryTable:
         The two columns of the head: labels and values.
     header : tuple of str
         Names of the columns.
-    blocks : list of Block
+    groups : list of CoefficientGroup
         The coefficients.
     left_out : str
         How many coefficients are not shown; empty if all are.
@@ -155,7 +155,7 @@ class SummaryTable:
     settings: Facts
     results: Facts
     header: tuple[str, ...]
-    blocks: list[Block]
+    groups: list[CoefficientGroup]
     left_out: str
     tests: ColumnTestTable | None
     footnotes: Facts
@@ -173,7 +173,7 @@ def table_of(summary: Summary) -> SummaryTable:
         settings=_settings(summary),
         results=_results(summary.head),
         header=("coef", "std err", statistic, f"P>|{statistic}|", f"[{tail:.6g}", f"{1 - tail:.6g}]"),
-        blocks=_blocks(summary, shown, list(refused)),
+        groups=_groups(summary, shown, list(refused)),
         left_out=_left_out(summary, shown, statistic),
         tests=_tests(summary),
         footnotes=footnotes,
@@ -207,16 +207,16 @@ def _left_out(summary: Summary, shown: list[int], statistic: str) -> str:
     return f"{which} {count:,} others are left out: to_frame() has all of them."
 
 
-def _blocks(summary: Summary, shown: list[int], reasons: list[str]) -> list[Block]:
+def _groups(summary: Summary, shown: list[int], reasons: list[str]) -> list[CoefficientGroup]:
     """The rows, by class in the order of the summary."""
     classes = [""] if summary.classes is None else list(dict.fromkeys(f"class {label}" for label in summary.classes))
-    rows: dict[str, list[Row]] = {heading: [] for heading in classes}
+    rows: dict[str, list[CoefficientLine]] = {heading: [] for heading in classes}
     for k in shown:
         refusal = summary.refused.get(k)
         footnote = 0 if refusal is None else 1 + reasons.index(refusal.reason)
         heading = "" if summary.classes is None else f"class {summary.classes[k]}"
-        rows[heading].append(Row(summary.features[k], footnote, coefficient_cells(summary, k)))
-    return [Block(heading, of_class) for heading, of_class in rows.items() if of_class]
+        rows[heading].append(CoefficientLine(summary.features[k], footnote, coefficient_cells(summary, k)))
+    return [CoefficientGroup(heading, of_class) for heading, of_class in rows.items() if of_class]
 
 
 def _by_reason(summary: Summary, shown: list[int]) -> dict[str, list[int]]:

@@ -7,9 +7,17 @@ from textwrap import wrap
 
 from rich.cells import cell_len
 
-from sgdone.inference.coefficient_names import shorten
 from sgdone.inference.summary import Summary
-from sgdone.inference.summary_table import TITLE, Block, ColumnTestTable, Facts, Row, SummaryTable, table_of
+from sgdone.inference.summary_table import (
+    TITLE,
+    CoefficientGroup,
+    CoefficientLine,
+    ColumnTestTable,
+    Facts,
+    SummaryTable,
+    table_of,
+)
+from sgdone.message_text import shorten
 
 #: Width of the table in characters: at least, and at most unless the numbers are very long.
 _NARROWEST, _WIDEST = 78, 90
@@ -34,10 +42,10 @@ def summary_text(summary: Summary) -> str:
         remarks.
     """
     table = table_of(summary)
-    rows = [row for block in table.blocks for row in block.rows]
+    rows = [row for group in table.groups for row in group.rows]
     columns = [_aligned(header, [row.cells[j] for row in rows]) for j, header in enumerate(table.header)]
     numbers = len(_GAP) * len(columns) + sum(len(column[0]) for column in columns)
-    texts = [*(_marked(row, _WIDEST) for row in rows), *(block.heading for block in table.blocks)]
+    texts = [*(_marked(row, _WIDEST) for row in rows), *(group.heading for group in table.groups)]
     longest = max(map(cell_len, texts))
     names = max(_LEAST_NAMES, _NARROWEST - numbers, min(longest, _WIDEST - numbers))
     lines = [_GAP.join(cells) for cells in zip(*columns, strict=True)]
@@ -52,12 +60,12 @@ def _lines(table: SummaryTable, names: int, width: int, numbers: list[str]) -> I
     yield "=" * width
     header, *rest = numbers
     cells = iter(rest)
-    for number, block in enumerate(table.blocks):
+    for number, group in enumerate(table.groups):
         if number:
             yield "-" * width
-        yield _padded(shorten(block.heading, names), names) + _GAP + header
+        yield _padded(shorten(group.heading, names), names) + _GAP + header
         yield "-" * width
-        for row in block.rows:
+        for row in group.rows:
             yield _padded(_marked(row, names), names) + _GAP + next(cells)
     yield "=" * width
     if table.left_out:
@@ -93,7 +101,7 @@ def _tests(tests: ColumnTestTable, width: int) -> Iterator[str]:
 
 
 def _head(left: Facts, right: Facts, width: int) -> Iterator[str]:
-    """Two columns of labels and values; a value too long for the left column has lines of its own."""
+    """Two columns of labels and values; a value too long for the left column has separate lines."""
     right_width = max((len(f"{label}: {value}") for label, value in right), default=0)
     left_width = width - right_width - 3 if right else width
     long = [fact for fact in left if cell_len(": ".join(fact)) > left_width]
@@ -111,7 +119,7 @@ def _fact(fact: tuple[str, str], width: int) -> str:
     return f"{label}:" + " " * (width - cell_len(label) - 1 - cell_len(value)) + value
 
 
-def _marked(row: Row, width: int) -> str:
+def _marked(row: CoefficientLine, width: int) -> str:
     """The name, shortened, and the number of the footnote."""
     mark = f" [{row.footnote}]" if row.footnote else ""
     return shorten(row.name, width - len(mark)) + mark
@@ -169,8 +177,8 @@ def _parts(table: SummaryTable) -> Iterator[str]:
     for setting, result in zip_longest(table.settings, table.results, fillvalue=("", "")):
         yield f"<tr>{_html_fact(setting, 'sgdone-text')}{_html_fact(result, 'sgdone-number')}</tr>"
     yield "</tbody></table><table>"
-    for block in table.blocks:
-        yield from _block(block, table.header)
+    for group in table.groups:
+        yield from _group(group, table.header)
     yield "</table>"
     if table.left_out:
         yield f"<p>{escape(table.left_out)}</p>"
@@ -187,10 +195,10 @@ def _html_fact(fact: tuple[str, str], kind: str) -> str:
     return f'<th scope="row">{escape(label.strip())}</th><td class="{kind}">{escape(value)}</td>'
 
 
-def _block(block: Block, header: tuple[str, ...]) -> Iterator[str]:
+def _group(group: CoefficientGroup, header: tuple[str, ...]) -> Iterator[str]:
     columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
-    yield f'<tbody><tr class="sgdone-header"><th class="sgdone-text">{escape(block.heading)}</th>{columns}</tr>'
-    for row in block.rows:
+    yield f'<tbody><tr class="sgdone-header"><th class="sgdone-text">{escape(group.heading)}</th>{columns}</tr>'
+    for row in group.rows:
         cells = "".join(f"<td>{escape(cell)}</td>" for cell in row.cells)
         yield f'<tr><th scope="row">{_name(row)}</th>{cells}</tr>'
     yield "</tbody>"
@@ -209,5 +217,5 @@ def _html_tests(tests: ColumnTestTable) -> Iterator[str]:
         yield f"<p>{escape(tests.left_out)}</p>"
 
 
-def _name(row: Row) -> str:
+def _name(row: CoefficientLine) -> str:
     return escape(row.name) + (f" <sup>[{row.footnote}]</sup>" if row.footnote else "")

@@ -1,5 +1,6 @@
 """Sums over rows at a model that only summaries need."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, final
@@ -7,8 +8,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.inference.sample_facts import joined_labels
-from sgdone.inference.sample_rows import SampleRows
+from sgdone.inference.sample_rows import SampleRows, joined_labels
 from sgdone.interfaces.objective import Objective
 from sgdone.sums.pieces import PIECE, Piece
 from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, merged, message
@@ -31,11 +31,42 @@ def slopes_of(objective: Objective, piece: Piece, model: Array) -> Array:
     return slopes if basis is None else slopes @ basis
 
 
+def weighing(piece: Piece, power: int) -> Array:
+    """Factor of a row's gradient: the root of a frequency, or a sampling weight."""
+    return piece.weights if power == 2 else np.sqrt(piece.weights)
+
+
+def added_up(rows: ReadableRows, system: System, of_piece: Callable[[Piece], Array]) -> ArraySum | None:
+    """The sum of an array over pieces, one after the other; None if there are no rows."""
+    pieces = rows.pieces(system)
+    if not pieces.n_rows:
+        return None
+    total: Array | None = None
+    for found in pieces.map(of_piece):
+        if total is None:
+            total = found
+        else:
+            total += found
+    assert total is not None
+    return ArraySum(total)
+
+
 @final
 @message
 @dataclass(frozen=True)
-class ScoreProductsAt(RowSum):
-    """Σv^power·ggᵀ over rows, g the gradient of a row's loss, in the order of a curvature.
+class ColumnProducts(RowSum):
+    """Σv·(x̃, 1)(x̃, 1)ᵀ."""
+
+    system: System
+
+    def of(self, rows: ReadableRows) -> ArraySum | None:
+        """The sum over these rows."""
+        return added_up(rows, self.system, lambda piece: piece.rows.products(piece.weights[:, None])[0])
+
+
+@dataclass(frozen=True)
+class SumAt(RowSum):
+    """A sum over rows at a model.
 
     Parameters
     ----------
@@ -43,12 +74,95 @@ class ScoreProductsAt(RowSum):
         The loss, and the units of the model.
     model : ndarray
         (features + 1) × free outputs.
-    power : {1, 2}
-        1 if weights are frequencies, 2 if they are sampling weights.
     """
 
     system: System
     model: Array
+
+
+@dataclass(frozen=True)
+class PieceSumAt(SumAt):
+    """A sum of arrays over pieces of rows, one after the other."""
+
+    def of(self, rows: ReadableRows) -> ArraySum | None:
+        """The sum over these rows."""
+        return added_up(rows, self.system, self.of_piece)
+
+    @abstractmethod
+    def of_piece(self, piece: Piece) -> Array:
+        """The sum over a piece."""
+
+
+@final
+@message
+@dataclass(frozen=True)
+class InformationAt(PieceSumAt):
+    """Σv·p(1 − p) of each class."""
+
+    def of_piece(self, piece: Piece) -> Array:
+        """The sum over a piece."""
+        objective, basis = self.system.objective, contrasts(self.system.objective)
+        shares = derivatives(objective, scores(piece.rows, self.model, basis), piece.labels).shares
+        return np.asarray(piece.weights @ (shares if basis is None else shares * (1.0 - shares)))
+
+
+@final
+@message
+@dataclass(frozen=True)
+class SlopeSums(PieceSumAt):
+    """Σv·ψ² of the slopes ψ of a regression, and the weight of the rows where |ψ| is below its bound."""
+
+    def of_piece(self, piece: Piece) -> Array:
+        """The sums over a piece."""
+        slopes = slopes_of(self.system.objective, piece, self.model)[:, 0]
+        inside = np.abs(slopes) < self.system.objective.loss.lipschitz
+        return np.array([piece.weights @ slopes**2, piece.weights @ inside])
+
+
+@final
+@message
+@dataclass(frozen=True)
+class BiasSums(PieceSumAt):
+    """Σv·(x̃, 1) ⊗ t, shaped like the model, with t as in `sgdone.inference.estimate.first_order_bias`."""
+
+    inverse: Array
+
+    def of_piece(self, piece: Piece) -> Array:
+        """The sum over a piece."""
+        objective, model, inverse = self.system.objective, self.model, self.inverse
+        basis, count = contrasts(objective), model.shape[1]
+        scored = scores(piece.rows, model, basis)
+        if basis is None:
+            found = derivatives(objective, scored, piece.labels)
+            width = model.shape[0]
+            own = np.stack([inverse[a * width : (a + 1) * width, a * width : (a + 1) * width] for a in range(count)])
+            # p(1 − p)(1 − 2p), of σ(z).
+            cumulants = -found.shares * np.tanh(0.5 * scored)
+            return piece.rows.transposed_times(piece.weights[:, None] * cumulants * piece.rows.quadratic_forms(own))
+        shares = derivatives(objective, scored, piece.labels).shares
+        blocks = inverse.reshape(count, model.shape[0], count, model.shape[0]).transpose(0, 2, 1, 3)
+        matrices = blocks.reshape(count * count, model.shape[0], model.shape[0])
+        forms = piece.rows.quadratic_forms(0.5 * (matrices + matrices.transpose(0, 2, 1))).reshape(-1, count, count)
+        spread = np.einsum("ka,iab,lb->ikl", basis, forms, basis)
+        own = np.einsum("ikk->ik", spread)
+        along = np.einsum("ikl,il->ik", spread, shares)
+        middle = np.einsum("ik,ik->i", along, shares)
+        cumulants = shares * (own - 2.0 * along - (shares * own).sum(axis=1, keepdims=True) + 2.0 * middle[:, None])
+        return piece.rows.transposed_times(piece.weights[:, None] * (cumulants @ basis))
+
+
+@final
+@message
+@dataclass(frozen=True)
+class ScoreProductsAt(SumAt):
+    """Σv^power·ggᵀ over rows, g the gradient of a row's loss, in the order of a curvature.
+
+    Parameters
+    ----------
+    power : {1, 2}
+        1 if weights are frequencies, 2 if they are sampling weights.
+    """
+
     power: int
 
     def of(self, rows: ReadableRows) -> ArraySum | None:
@@ -101,23 +215,17 @@ class GroupProducts:
 @final
 @message
 @dataclass(frozen=True)
-class GroupScoresAt(RowSum):
+class GroupScoresAt(SumAt):
     """Σ over groups of (Σvg)(Σvg)ᵀ, the inner sums over the rows of a group: `GroupProducts`.
 
     Rows are read in the order of their groups, so that few sums are kept at a time.
 
     Parameters
     ----------
-    system : System
-        The loss, and the units of the model.
-    model : ndarray
-        (features + 1) × free outputs.
     divided : ndarray
         Labels of groups whose rows are in several partitions.
     """
 
-    system: System
-    model: Array
     divided: Labels
 
     def of(self, rows: SampleRows) -> GroupProducts | None:
@@ -178,70 +286,50 @@ def _by_group(rows: SampleRows, groups: NDArray[np.intp]) -> Iterator[NDArray[np
         first = last
 
 
-def added_up(rows: ReadableRows, system: System, of_piece: Callable[[Piece], Array]) -> ArraySum | None:
-    """The sum of an array over pieces, in their order; None if there are no rows."""
-    pieces = rows.pieces(system)
-    if not pieces.n_rows:
-        return None
-    total: Array | None = None
-    for found in pieces.map(of_piece):
-        if total is None:
-            total = found
-        else:
-            total += found
-    assert total is not None
-    return ArraySum(total)
+@final
+@message
+@dataclass(frozen=True)
+class ScoresAlong(PieceSumAt):
+    """Σv^power·(Uᵀg)(Uᵀg)ᵀ of the gradients g of rows; U: ``vectors``, (features + 1) × free outputs × vectors."""
+
+    vectors: Array
+    power: int
+
+    def of_piece(self, piece: Piece) -> Array:
+        """The sum over a piece."""
+        own = _along(self.system, piece, self.model, self.vectors)
+        own *= weighing(piece, self.power)[:, None]
+        return np.asarray(own.T @ own)
 
 
 @final
 @message
 @dataclass(frozen=True)
-class ColumnProducts(RowSum):
-    """Σv·(x̃, 1)(x̃, 1)ᵀ."""
+class GroupScoresAlong(SumAt):
+    """Σ over groups of (ΣvUᵀg)(ΣvUᵀg)ᵀ: `GroupProducts`. ``divided`` are labels of groups in several partitions."""
 
-    system: System
+    vectors: Array
+    divided: NDArray[Any]
 
-    def of(self, rows: ReadableRows) -> ArraySum | None:
-        """The sum over these rows."""
-        return added_up(rows, self.system, lambda piece: piece.rows.products(piece.weights[:, None])[0])
-
-
-@final
-@message
-@dataclass(frozen=True)
-class InformationAt(RowSum):
-    """Σv·p(1 − p) of each class."""
-
-    system: System
-    model: Array
-
-    def of(self, rows: ReadableRows) -> ArraySum | None:
-        """The sum over these rows."""
-        return added_up(rows, self.system, self._of_piece)
-
-    def _of_piece(self, piece: Piece) -> Array:
-        objective, basis = self.system.objective, contrasts(self.system.objective)
-        shares = derivatives(objective, scores(piece.rows, self.model, basis), piece.labels).shares
-        return np.asarray(piece.weights @ (shares if basis is None else shares * (1.0 - shares)))
-
-
-@final
-@message
-@dataclass(frozen=True)
-class SlopeSums(RowSum):
-    """Σv·ψ² of the slopes ψ of a regression, and the weight of the rows where |ψ| is below its bound."""
-
-    system: System
-    model: Array
-
-    def of(self, rows: ReadableRows) -> ArraySum | None:
+    def of(self, rows: SampleRows) -> GroupProducts | None:
         """The sums over these rows."""
-        return added_up(rows, self.system, self._of_piece)
+        if not rows.n_rows:
+            return None
+        assert rows.groups is not None
+        groups, numbers = np.unique(rows.groups[rows.used], return_inverse=True)
+        sums = np.zeros((groups.size, self.vectors.shape[2]))
+        for places, piece in rows.numbered_pieces(self.system):
+            along = _along(self.system, piece, self.model, self.vectors)
+            np.add.at(sums, numbers.reshape(-1)[places], piece.weights[:, None] * along)
+        divided = np.isin(groups, self.divided)
+        known = sums[~divided]
+        return GroupProducts(known.T @ known, groups[divided], sums[divided])
 
-    def _of_piece(self, piece: Piece) -> Array:
-        slopes = slopes_of(self.system.objective, piece, self.model)[:, 0]
-        inside = np.abs(slopes) < self.system.objective.loss.lipschitz
-        return np.array([piece.weights @ slopes**2, piece.weights @ inside])
+
+def _along(system: System, piece: Piece, model: Array, vectors: Array) -> Array:
+    """Uᵀg of each row."""
+    slopes = slopes_of(system.objective, piece, model)
+    return np.asarray(sum(slopes[:, [a]] * piece.rows.times(vectors[:, a, :]) for a in range(slopes.shape[1])))
 
 
 @final

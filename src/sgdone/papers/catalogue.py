@@ -36,7 +36,7 @@ class Statement:
 
     @property
     def meaning(self) -> str:
-        """What the number is."""
+        """Meaning of the number."""
         return self._paragraphs[0]
 
     @property
@@ -51,7 +51,7 @@ class Statement:
 
     @property
     def assumptions(self) -> str:
-        """What must hold, whether or not the function can check it."""
+        """Conditions that must hold, whether or not the function can check them."""
         stated = (text for text in self._paragraphs if text.startswith("Assumes "))
         return next(stated, "").removeprefix("Assumes ")
 
@@ -62,7 +62,7 @@ class Statement:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """What each parameter is, by name."""
+        """Descriptions of the parameters, by name."""
         described: dict[str, str] = {}
         section = re.split(r"^[A-Z]\w+\n-+\n", inspect.getdoc(self.function) or "", flags=re.MULTILINE)[1]
         for entry in re.split(r"\n(?=\w)", section.strip()):

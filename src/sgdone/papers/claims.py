@@ -1,4 +1,4 @@
-"""Sentences of a paper beside the measurements that confirm or contradict them."""
+"""Sentences of a paper, and the measurements that confirm or contradict them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Claim:
     reason : str
         Why it does not hold, where that is known; dropped if it holds.
     agreeing, pairs : int
-        Of a pooled claim, the number of pairs that agree and of all pairs; 0 of other claims.
+        Number of pairs that agree, and of all pairs, of a pooled claim; otherwise 0.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def pooled(
     reason : str
         Why it fails, where that is known.
     of : str
-        What the pairs are.
+        Noun for the pairs.
 
     Examples
     --------

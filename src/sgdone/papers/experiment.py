@@ -1,4 +1,4 @@
-"""What an experiment is."""
+"""Interface of experiments."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ class Experiment(ABC, Generic[Task, Prepared]):
     seconds. Tasks are independent: they may run in any order and at once.
     """
 
-    #: What the command line and the files call it: words joined by "-".
+    #: Name on the command line and of the files: words joined by "-".
     name: ClassVar[str]
-    #: What it shows.
+    #: Title of the figure or table.
     title: ClassVar[str]
     #: The paper and the figure or table.
     paper: ClassVar[str]
@@ -54,12 +54,12 @@ class Experiment(ABC, Generic[Task, Prepared]):
         return range(first, first + (SEEDS[size] if cls.random else 1))
 
     def prepare(self, seed: np.random.SeedSequence) -> Prepared:
-        """What all tasks share and none may change, like a data set; by default nothing."""
+        """Read-only values that all tasks share, such as a data set; nothing by default."""
         return None  # type: ignore[return-value]  # Prepared is None where this is not overridden
 
     @abstractmethod
     def tasks(self) -> Sequence[Task]:
-        """What is to be measured, piece by piece."""
+        """Tasks of the experiment: a measurement each."""
 
     @abstractmethod
     def measure(self, task: Task, prepared: Prepared, seed: np.random.SeedSequence) -> list[Row]:
@@ -67,10 +67,10 @@ class Experiment(ABC, Generic[Task, Prepared]):
 
     @abstractmethod
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """The paper's sentences beside the measurements of one seed; readings are the same for all seeds."""
+        """The paper's sentences, with the measurements of one seed; readings are the same for all seeds."""
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
-        """Other readings and tests of our own beside the measurements of one seed; by default none."""
+        """Other readings and further tests, with the measurements of one seed; by default none."""
         return []
 
     @abstractmethod

@@ -35,11 +35,11 @@ def write(
     Parameters
     ----------
     experiment : Experiment
-        What was measured.
+        Experiment that was measured.
     by_seed : sequence of sequences of dict
         The measurements with each seed; the picture is that of the first.
     results : Results
-        The paper's sentences beside them.
+        The paper's sentences, with these measurements.
     folder : Path
         Created if it does not exist.
     how : str

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from sgdone.papers.claims import AlsoTried
 from sgdone.papers.results import Results
-from sgdone.papers.seeds import Verdict, held
+from sgdone.papers.seeds import ClaimVerdict, held
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 0 1rem 3rem; color: #1c1c1c;
@@ -23,7 +23,7 @@ blockquote { margin: 0; font-style: italic; } article p { margin: 0.25rem 0; }
 
 
 def html_page(results: Sequence[Results], absent: Mapping[str, str]) -> str:
-    """The page ``index.html``: no scripts, all text escaped, pictures by their place beside it.
+    """The page ``index.html``: no scripts, all text escaped, pictures by their place relative to it.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _section(found: Results) -> str:
     return "\n".join(parts)
 
 
-def _claim(verdict: Verdict) -> str:
+def _claim(verdict: ClaimVerdict) -> str:
     reason = f"<p>Why: {escape(verdict.reason)}</p>" if verdict.reason and not verdict.holds else ""
     others = ""
     if len(set(verdict.measured)) > 1:

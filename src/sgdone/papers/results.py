@@ -1,4 +1,4 @@
-"""What a run of an experiment found, as it is stored in ``claims.json``."""
+"""Results of a run of an experiment, as stored in ``claims.json``."""
 
 import json
 from collections.abc import Sequence
@@ -9,21 +9,21 @@ from typing import Any, final
 from sgdone._version import __version__
 from sgdone.papers.claims import AlsoTried
 from sgdone.papers.experiment import Experiment, Row, Size
-from sgdone.papers.seeds import Verdict, verdicts_of
+from sgdone.papers.seeds import ClaimVerdict, verdicts_of
 
 
 @final
 @dataclass(frozen=True)
 class Results:
-    """Claims of an experiment with their verdicts, what was also tried, and what the run was.
+    """Claims of an experiment with their verdicts, other readings that were tried, and the settings of the run.
 
     Parameters
     ----------
     name, title, paper : str
-        Those of the experiment.
+        Name, title and paper of the experiment.
     run : dict
-        Form, seeds, version and fields of the experiment: a stored run with the same is not repeated.
-    verdicts : tuple of Verdict
+        Form, seeds, version and fields of the experiment: a stored run with equal settings is not repeated.
+    verdicts : tuple of ClaimVerdict
         One per claim.
     also_tried : tuple of AlsoTried
         With the numbers of the first seed.
@@ -33,7 +33,7 @@ class Results:
     title: str
     paper: str
     run: dict[str, Any]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ClaimVerdict, ...]
     also_tried: tuple[AlsoTried, ...]
 
     @classmethod
@@ -78,13 +78,13 @@ class Results:
         True
         """
         entry = json.loads(text)
-        claims = tuple(Verdict.from_json(claim) for claim in entry["claims"])
+        claims = tuple(ClaimVerdict.from_json(claim) for claim in entry["claims"])
         tried = tuple(AlsoTried(**each) for each in entry["also_tried"])
         return cls(entry["name"], entry["title"], entry["paper"], entry["run"], claims, tried)
 
 
 def run_of(experiment: Experiment[Any, Any], size: Size, seeds: Sequence[int]) -> dict[str, Any]:
-    """What identifies a run: with the same, the measurements are the same."""
+    """Settings that identify a run: runs with equal settings have equal measurements."""
     run = {"form": size, "seeds": list(seeds), "version": __version__, "settings": vars(experiment)}
     return dict(json.loads(json.dumps(run)))
 

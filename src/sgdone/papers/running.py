@@ -26,9 +26,9 @@ def measure_all(
     Parameters
     ----------
     experiment : Experiment
-        What to measure.
+        Experiment to run.
     seeds : sequence of int
-        Each task gets a seed of its own that is derived from one of these.
+        Each task gets a separate seed, derived from one of these.
     workers : int, optional
         Number of tasks at once; the number of cores if not given.
     done : callable

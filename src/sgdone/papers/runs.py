@@ -20,7 +20,7 @@ from sgdone.stopping import MaxPasses, MaxSamples
 
 __all__ = ["Quantity", "Result", "Trajectory", "fired", "fit", "iterates", "trajectory", "updates", "weights"]
 
-#: What is measured of weights and intercept: a number or a tuple of numbers.
+#: A measurement of weights and intercept: a number or a tuple of numbers.
 Quantity = Callable[[NDArray[Any], float], ArrayLike]
 
 
@@ -109,9 +109,9 @@ def trajectory(
     Parameters
     ----------
     source, loss, solver
-        What to fit, and how; all runs start from zero.
+        Rows, loss and method of the fit; all runs start from zero.
     quantity : callable
-        What to measure of weights and intercept; not finite if the run has diverged.
+        Measurement of weights and intercept; not finite if the run has diverged.
     passes : array
         When to measure, in rising order and after the start.
     seed : numpy.random.SeedSequence

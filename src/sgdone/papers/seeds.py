@@ -9,7 +9,7 @@ from sgdone.papers.claims import Claim, share_with_interval
 
 @final
 @dataclass(frozen=True)
-class Verdict:
+class ClaimVerdict:
     """A claim, and in which of the seeds it holds.
 
     Parameters
@@ -17,17 +17,17 @@ class Verdict:
     words, place, reading : str
         As in `~sgdone.papers.claims.Claim`.
     measured : tuple of str
-        By seed.
+        Measurement with each seed.
     holds_in : tuple of bool
-        By seed.
+        Whether the claim holds, for each seed.
     reason : str
         Why it does not hold in the first seed in which it does not.
     agreeing, pairs : int
-        Of a pooled claim, the number of pairs that agree and of all pairs, over all seeds; 0 of other claims.
+        Number of pairs that agree, and of all pairs, over all seeds, of a pooled claim; otherwise 0.
 
     Examples
     --------
-    >>> Verdict("faster", "section 5", "k is smaller", ("1 < 2", "3 > 2", "1 < 2"), (True, False, True), "").text
+    >>> ClaimVerdict("faster", "section 5", "k is smaller", ("1 < 2", "3 > 2", "1 < 2"), (True, False, True), "").text
     'holds in 2 of 3 seeds'
     """
 
@@ -60,7 +60,7 @@ class Verdict:
 
         Examples
         --------
-        >>> Verdict("faster", "section 5", "k is smaller", ("", ""), (False, False), "", 9, 12).together
+        >>> ClaimVerdict("faster", "section 5", "k is smaller", ("", ""), (False, False), "", 9, 12).together
         'with all seeds together 9 of 12, 95 % interval 43 % to 95 %'
         """
         if not self.pairs or len(self.holds_in) == 1:
@@ -69,7 +69,7 @@ class Verdict:
         return f"with all seeds together {share_with_interval(outcomes, of='').words.replace(' ,', ',')}"
 
     @classmethod
-    def of(cls, claims: Sequence[Claim]) -> "Verdict":
+    def of(cls, claims: Sequence[Claim]) -> "ClaimVerdict":
         """One claim, measured with each seed."""
         first = claims[0]
         return cls(
@@ -87,7 +87,7 @@ class Verdict:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
     @classmethod
-    def from_json(cls, entry: dict[str, Any]) -> "Verdict":
+    def from_json(cls, entry: dict[str, Any]) -> "ClaimVerdict":
         """The inverse of `as_json`."""
         values: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()
@@ -95,20 +95,20 @@ class Verdict:
         return cls(**values)
 
 
-def verdicts_of(by_seed: Sequence[Sequence[Claim]]) -> list[Verdict]:
+def verdicts_of(by_seed: Sequence[Sequence[Claim]]) -> list[ClaimVerdict]:
     """The claims of each seed, which are the same but for their numbers, joined."""
     readings = [[claim.reading for claim in claims] for claims in by_seed]
     if any(other != readings[0] for other in readings):
         raise ValueError("the seeds differ in the readings of their claims; a reading must not contain measurements")
-    return [Verdict.of(claims) for claims in zip(*by_seed, strict=True)]
+    return [ClaimVerdict.of(claims) for claims in zip(*by_seed, strict=True)]
 
 
-def held(verdicts: Sequence[Verdict]) -> str:
+def held(verdicts: Sequence[ClaimVerdict]) -> str:
     """How many hold.
 
     Examples
     --------
-    >>> held([Verdict("", "", "", ("1",), (True,), ""), Verdict("", "", "", ("1",), (False,), "")])
+    >>> held([ClaimVerdict("", "", "", ("1",), (True,), ""), ClaimVerdict("", "", "", ("1",), (False,), "")])
     '1 of 2'
     """
     return f"{sum(verdict.holds for verdict in verdicts)} of {len(verdicts)}"

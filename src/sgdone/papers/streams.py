@@ -16,7 +16,7 @@ _ROWS_IN_BLOCK = 1024
 
 
 @final
-class Stream(Source):
+class GeneratedStream(Source):
     """Rows drawn as they are needed, without end or up to the last of ``ends``.
 
     Parameters
@@ -30,7 +30,7 @@ class Stream(Source):
 
     Examples
     --------
-    >>> stream = Stream(1, lambda rng, n_rows: (rng.random((n_rows, 1)), np.ones(n_rows)), np.array([2, 5]))
+    >>> stream = GeneratedStream(1, lambda rng, n_rows: (rng.random((n_rows, 1)), np.ones(n_rows)), np.array([2, 5]))
     >>> [block.labels.size for block in stream.blocks(np.random.default_rng(0))]
     [2, 3]
     """

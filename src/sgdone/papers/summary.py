@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from html import escape
 
 from sgdone.papers.results import Results
-from sgdone.papers.seeds import Verdict, held
+from sgdone.papers.seeds import ClaimVerdict, held
 
 #: Lines around the table in the page.
 BEGIN, END = "<!-- claims: begin -->", "<!-- claims: end -->"
@@ -16,7 +16,7 @@ def markdown_table(results: Iterable[Results]) -> str:
 
     Examples
     --------
-    >>> claim = Verdict("never below 0.95", "section 5.1", "ratio ≥ 0.95", ("0.94",), (False,), "large steps")
+    >>> claim = ClaimVerdict("never below 0.95", "section 5.1", "ratio ≥ 0.95", ("0.94",), (False,), "large steps")
     >>> print(markdown_table([Results("tiny", "A title", "Nobody (1900), Fig. 0", {}, (claim,), ())]))
     | experiment | of | claims that hold | claims that fail, and why |
     |---|---|---|---|
@@ -52,7 +52,7 @@ def with_table(page: str, results: Iterable[Results]) -> str:
     return f"{before}{BEGIN}\n{markdown_table(results)}\n{END}{after}"
 
 
-def _why(verdict: Verdict) -> str:
+def _why(verdict: ClaimVerdict) -> str:
     """In how many seeds it holds, the share of pairs, and the reason, or else the numbers of the first seed."""
     return "; ".join(filter(None, (verdict.text, verdict.together, verdict.reason or verdict.measured[0])))
 

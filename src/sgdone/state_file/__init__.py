@@ -1,4 +1,4 @@
-"""Arrays and plain numbers in files: checkpoints, and what model files are made of. Safetensors, no pickle."""
+"""Arrays and plain numbers in files, as safetensors without pickle: checkpoints, and the base of model files."""
 
 from sgdone.machine.atomic import remove_partial
 from sgdone.state_file.checkpoint import Checkpoint, check_identity, read_checkpoint, write_checkpoint

@@ -20,7 +20,7 @@ _ABSENT: Any = object()
 
 
 def check_is_plain(identity: Any) -> None:
-    """Raise a TypeError for an identity that is not a dict of what JSON can express.
+    """Raise a TypeError for an identity that is not a dict of JSON values.
 
     Examples
     --------
@@ -157,7 +157,7 @@ _PARTS = ("custom_loss", "identity", "parts", "sgdone")
 @final
 @dataclass(frozen=True)
 class Checkpoint:
-    """What it takes to continue a fit.
+    """State of a fit that can be continued.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class Checkpoint:
 
 
 def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
-    """Write a checkpoint, whole or not at all; an earlier one at ``path`` stays until the new one is complete.
+    """Write a checkpoint atomically; an earlier one at ``path`` stays until the new one is complete.
 
     Arrays are not copied. The temporary file is called ``.NAME.partial``: a process that is killed while it writes
     leaves at most that file, which the next write replaces and `sgdone.machine.atomic.remove_partial` removes. Two
@@ -183,7 +183,7 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
     path : path
         Name of the file.
     checkpoint : Checkpoint
-        What to write.
+        Checkpoint to write.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
 
 
 def read_checkpoint(path: str | os.PathLike[str], *, loss: Loss | None = None) -> Checkpoint:
-    """Read a checkpoint: its values are those that were written, bit for bit.
+    """Read a checkpoint; its values equal those that were written, bit for bit.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ from sgdone.state_file.registered_names import name_of, registered, stored_field
 
 _ACCESSES = {name: thing for name, thing in vars(rows).items() if isinstance(thing, RowAccess)}
 _NUMBERS = (*(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "float16", "float32", "float64")
-#: Numbers and texts that NumPy has a type of its own for.
+#: Types of NumPy for numbers and texts.
 _SCALARS = {f"numpy.{name}": np.dtype(name).type for name in (*_NUMBERS, "bool", "str")}
 
 
@@ -39,7 +39,7 @@ class NotStorable(TypeError):  # noqa: N818
 
 @final
 class Encoder:
-    """Makes JSON of values, and gathers their arrays, which are not copied.
+    """Encodes values as JSON, and collects their arrays, which are not copied.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 @final
 class Decoder:
-    """Makes values of untrusted JSON and tensors; what does not fit is a ValueError or the like.
+    """Decodes untrusted JSON and tensors; unsuitable content raises one of `UNUSABLE`, such as ValueError.
 
     A value is of the type that was stored, each tensor is used once, and an object has the fields of its class, of the
     types that the class declares. Whether the values suit each other is for others to check.
@@ -140,7 +140,7 @@ class Decoder:
     Parameters
     ----------
     tensors : dict of ndarray
-        Those of the file; arrays are made of them without copying, where that is possible.
+        Tensors of the file; arrays share their memory where possible.
     custom_loss : Loss or None
         The loss that the file needs and cannot hold.
     running : bool, default=False
@@ -269,7 +269,7 @@ def can_hold(array: NDArray[Any]) -> bool:
 
 
 def to_tensor(array: NDArray[Any], encode: Callable[[Any], Any]) -> NDArray[Any]:
-    """Numbers as they are, texts as their code points, objects as JSON in bytes."""
+    """Numbers unchanged, texts as their code points, objects as JSON in bytes."""
     if array.dtype.kind == "O":
         text = json.dumps([encode(item) for item in array.tolist()], allow_nan=False)
         return np.frombuffer(text.encode("ascii"), dtype=np.uint8)

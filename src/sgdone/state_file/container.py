@@ -1,4 +1,4 @@
-"""The file itself: tensors and a text in the safetensors format, written whole and checked whole."""
+"""The file: tensors and a text in the safetensors format, written atomically and checked completely."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ _SMALLEST, LONGEST_HEADER = 10, 100_000_000
 
 
 def read_bytes(name: str | os.PathLike[str], form: FileFormat) -> bytes:
-    """All bytes of a regular file: a pipe would be waited for, and a device read to the end of memory."""
+    """All bytes of a regular file; others are refused: reading a pipe may wait for ever, and a device never ends."""
     path = Path(name)
     try:
         # Without waiting for the other end of a pipe; what was opened is examined, so that it cannot be exchanged.
@@ -48,12 +48,12 @@ def read_bytes(name: str | os.PathLike[str], form: FileFormat) -> bytes:
 
 
 def header_of(data: bytes) -> bytes:
-    """The JSON after the eight bytes that tell its length."""
+    """The JSON header, after the eight bytes with its length."""
     return data[8 : 8 + int.from_bytes(data[:8], "little")]
 
 
 def refuse_broken(path: str | os.PathLike[str], data: bytes, form: FileFormat, error: Exception) -> NoReturn:
-    """Tell a file cut short from one that never was of the format."""
+    """Raise an error that distinguishes truncated files from files of another format."""
     if len(data) < _SMALLEST:
         raise form.error(f"{path}: holds {len(data)} bytes only, too few for a {form.holds}: {form.again}") from error
     start = 8 + int.from_bytes(data[:8], "little")
@@ -71,7 +71,7 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def _bytes_announced(file: BinaryIO, size: int) -> bytes:
-    """The bytes of a file, but only its beginning if its size is not the one that its header announces."""
+    """The bytes of a file; only the beginning if its size differs from that in its header."""
     start = file.read(8)
     length = int.from_bytes(start, "little")
     if length > LONGEST_HEADER:
@@ -113,7 +113,7 @@ def write(
     *,
     fixed_name: bool = False,
 ) -> None:
-    """Write a header and its tensors; the file is there whole or not at all.
+    """Write a header and its tensors atomically: the file is complete or absent.
 
     Nothing is copied but arrays that are not contiguous, one at a time. The library would write to a name of its own
     and report a full disk without its error number.
@@ -153,7 +153,7 @@ def write(
 
 
 def read(path: str | os.PathLike[str], form: FileFormat) -> tuple[dict[str, Any], Tensors]:
-    """Read a header and its tensors, or say why not."""
+    """Read a header and its tensors, or raise an error that states the cause."""
     data = read_bytes(path, form)
     try:
         tensors = safetensors.load(data)
@@ -208,6 +208,6 @@ def _check_format(path: str | os.PathLike[str], form: FileFormat, metadata: dict
 
 
 def _bytes_of(tensor: NDArray[Any]) -> memoryview:
-    """The bytes of an array, the smallest of a number first; not copied if they are stored like that."""
+    """The little-endian bytes of an array; not copied if it is stored like this."""
     little = np.ascontiguousarray(tensor, dtype=tensor.dtype.newbyteorder("<"))
     return little.reshape(-1).view(np.uint8).data

@@ -12,10 +12,10 @@ class StateFileError(ValueError):
 
 
 class CheckpointError(StateFileError):
-    """A file that holds no checkpoint that can be used, or one of another fit."""
+    """A file without a usable checkpoint, or with that of another fit."""
 
 
-#: What values that do not fit can cause.
+#: Errors that unsuitable values can cause.
 UNUSABLE = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 
 
@@ -27,19 +27,19 @@ class FileFormat:
     Parameters
     ----------
     name, version : str, int
-        What files of this format say of themselves.
+        Name and version of the format, stored in each file.
     what : str
-        What a file is, "model file".
+        Kind of file, as in "model file".
     holds : str
-        What it holds, "model".
+        Content of the file, as in "model".
     made_by : str
         Which files can be read: "that sgdone.save wrote".
     again : str
-        What to do if it cannot be read.
+        Advice if a file cannot be read.
     error : type
-        What is raised.
+        Error that is raised.
     refused : dict of str to str
-        What to say of versions that are no longer read.
+        Messages about versions that are no longer supported.
     """
 
     name: str
@@ -53,7 +53,7 @@ class FileFormat:
 
 
 def name_and_task(loss: Loss | None) -> dict[str, str] | None:
-    """What a file says of the loss that its reader must bring along."""
+    """Name and task of a loss that its reader must supply."""
     return None if loss is None else {"name": loss.name, "task": loss.task}
 
 

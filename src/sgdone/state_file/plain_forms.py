@@ -21,20 +21,20 @@ from sgdone.tables import EncoderState, TableEncoderCore
 
 
 class PlainForm(NamedTuple):
-    """How the objects of a class are stored: a value that the codec holds, under a name of its own."""
+    """Stored form of the objects of a class: a value that the codec can hold, under a name."""
 
     kind: str
     #: The name of the value in the JSON.
     part: str
     of_class: type
     pack: Callable[[Any], Any]
-    #: The object again; values that do not fit together are a ValueError or the like.
+    #: Restores the object; inconsistent values raise a ValueError or a similar error.
     unpack: Callable[[Any], Any]
 
 
 @lru_cache(maxsize=1)
 def plain_forms() -> dict[str, PlainForm]:
-    """All of them, by kind."""
+    """All stored forms, by kind."""
     forms = (
         PlainForm("RandomState", "state", np.random.RandomState, pack_random_state, unpack_random_state),
         PlainForm("Generator", "state", np.random.Generator, pack_generator, unpack_generator),
@@ -50,7 +50,7 @@ def plain_forms() -> dict[str, PlainForm]:
 
 
 def form_of(value: Any) -> PlainForm | None:
-    """The form in which a value is stored, if it has one."""
+    """The stored form of a value, if it has one."""
     return next((form for form in plain_forms().values() if isinstance(value, form.of_class)), None)
 
 
@@ -79,14 +79,14 @@ _LARGEST_POOL = 64
 
 
 def pack_random_state(generator: np.random.RandomState) -> dict[str, Any]:
-    """Everything that decides what it will draw next."""
+    """State that determines the next draws."""
     state: dict[str, Any] = generator.get_state(legacy=False)
     _check_known(state["bit_generator"])
     return state
 
 
 def unpack_random_state(state: Any) -> np.random.RandomState:
-    """A generator that will draw what the other would have; raise a ValueError for a state that none can have."""
+    """A generator that continues the draws of the stored one; raise a ValueError for an impossible state."""
     generator = np.random.RandomState(_bit_generator(state)())
     _check("random state", state, generator.get_state(legacy=False))
     generator.set_state(state)
@@ -94,7 +94,7 @@ def unpack_random_state(state: Any) -> np.random.RandomState:
 
 
 def pack_generator(generator: np.random.Generator) -> dict[str, Any]:
-    """Everything that decides what it will draw next, and which generators it will spawn."""
+    """State that determines the next draws, and the generators that will be spawned."""
     bits: Any = generator.bit_generator
     state, seed = dict(bits.state), bits.seed_seq
     _check_known(state["bit_generator"])
@@ -104,7 +104,7 @@ def pack_generator(generator: np.random.Generator) -> dict[str, Any]:
 
 
 def unpack_generator(parts: Any) -> np.random.Generator:
-    """A generator that will draw and spawn what the other would have; raise for one that cannot be."""
+    """A generator that continues the draws and spawns of the stored one; raise for an impossible state."""
     if not isinstance(parts, dict) or sorted(parts) != ["seed", "state"]:
         raise ValueError("a random generator has a state and a seed")
     state = parts["state"]
@@ -140,7 +140,7 @@ def _seed(parts: Any) -> np.random.SeedSequence:
 
 
 def _check(name: str, found: Any, example: Any) -> None:
-    """Raise a ValueError unless a part of a state is like the same part of another generator's."""
+    """Raise a ValueError unless a part of a state has the types of another generator's."""
     if isinstance(example, dict):
         if not isinstance(found, dict) or found.keys() != example.keys():
             raise ValueError(f"{name} does not have the parts {', '.join(example)}")
@@ -177,7 +177,7 @@ def to_columns(trace: Any) -> dict[str, Any]:
 
 
 def from_columns(columns: dict[str, Any]) -> Any:
-    """The trace again, of plain Python numbers as before; raise a ValueError for columns that are none of a trace."""
+    """The trace, of plain Python numbers; raise a ValueError for columns that no trace has."""
     numbers, classes, task = columns.pop("class"), columns.pop("classes"), columns.pop("task")
     traffic = columns.pop("traffic", None)
     module = trace_module()
@@ -207,7 +207,7 @@ def _column_names(*, margins: bool) -> tuple[str, ...]:
 
 
 def _check_column(name: str, column: Any, numbers: Any, *, whole: bool) -> None:
-    """Raise unless it is a column of a trace; what was not measured is NaN, so that NaN is valid."""
+    """Raise unless a column is valid in a trace; NaN is valid: it stands for values that were not measured."""
     # A trace without rows has columns of the type that NumPy gives to nothing.
     expected = np.dtype(np.int64 if whole and numbers.size else np.float64)
     if name == "class":
@@ -218,7 +218,7 @@ def _check_column(name: str, column: Any, numbers: Any, *, whole: bool) -> None:
 
 
 def _margins(columns: dict[str, Any], names: tuple[str, ...], n_rows: int) -> list[MarginStatistics | None]:
-    """Those of each row; one without any has NaN for their mean."""
+    """Margins of each row of the trace; their mean is NaN in rows without margins."""
     if not names:
         return [None] * n_rows
     table = zip(*(columns[name].tolist() for name in names), strict=True)
@@ -226,7 +226,7 @@ def _margins(columns: dict[str, Any], names: tuple[str, ...], n_rows: int) -> li
 
 
 def _traffic(columns: Any, n_rows: int) -> list[Any]:
-    """That of each round; None for each row of a fit on one machine."""
+    """Traffic of each round; None for the rows of a fit on one machine."""
     if columns is None:
         return [None] * n_rows
     module = trace_module()
@@ -245,7 +245,7 @@ def _whole(value: Any) -> int:
 
 
 def pack_csr(matrix: Any) -> dict[str, Any]:
-    """Values, columns and boundaries, of the types they have, and the shape."""
+    """Values, columns and row boundaries with their types, and the shape."""
     return {
         "data": matrix.data,
         "indices": matrix.indices,
@@ -255,7 +255,7 @@ def pack_csr(matrix: Any) -> dict[str, Any]:
 
 
 def unpack_csr(parts: Any) -> Any:
-    """The matrix; raise a ValueError for parts that do not fit together: no loop checks them again."""
+    """The matrix; raise a ValueError for inconsistent parts: no loop checks them again."""
     data, indices, indptr, (n_rows, n_columns) = (parts[name] for name in ("data", "indices", "indptr", "shape"))
     if not all(isinstance(part, np.ndarray) and part.ndim == 1 for part in (data, indices, indptr)):
         raise ValueError("a sparse matrix is made of other parts than arrays")
@@ -273,7 +273,7 @@ def unpack_csr(parts: Any) -> Any:
 
 
 def pack_mixed(matrix: MixedMatrix) -> dict[str, Any]:
-    """Both parts."""
+    """The dense and the sparse part."""
     return {"dense": matrix.dense, "sparse": matrix.sparse}
 
 
@@ -283,7 +283,7 @@ def unpack_mixed(parts: Any) -> MixedMatrix:
 
 
 def pack_rows(rows: Rows) -> dict[str, Any]:
-    """The matrix in the user's units, and what else `Rows.of` takes."""
+    """The matrix in the user's units, and the other arguments of `Rows.of`."""
     names = None if rows.names is None else [str(name) for name in rows.names]
     return {"matrix": _matrix(rows), "scaling": rows.scaling, "names": names, "roles": rows.roles}
 
@@ -325,7 +325,7 @@ def pack_encoder_state(state: EncoderState) -> dict[str, Any]:
 
 
 def unpack_encoder_state(parts: Any) -> EncoderState:
-    """The state; whether it fits together is checked by the encoder that is made of it."""
+    """The state; the encoder made from it checks its consistency."""
     header, arrays, levels = (parts[name] for name in ("header", "arrays", "levels"))
     if not isinstance(header, dict) or not isinstance(arrays, dict):
         raise ValueError("the state of an encoder has no header, or no arrays")
@@ -340,7 +340,7 @@ def pack_encoder(encoder: TableEncoderCore) -> dict[str, Any]:
 
 
 def unpack_encoder(parts: Any) -> TableEncoderCore:
-    """The encoder; a state that does not fit together is a ValueError."""
+    """The encoder; an inconsistent state is a ValueError."""
     return TableEncoderCore.from_state(unpack_encoder_state(parts))
 
 
@@ -356,7 +356,7 @@ def to_stream(levels: Any) -> NDArray[np.uint8]:
 
 
 def from_stream(stream: NDArray[Any]) -> Any:
-    """The array of strings; a stream that `to_stream` does not write is a ValueError.
+    """The array of strings; a stream that `to_stream` cannot have written is a ValueError.
 
     Examples
     --------
@@ -398,7 +398,7 @@ def _is_compressed(message: bytes) -> bool:
         return int.from_bytes(message[place : place + size], "little", signed=signed)
 
     def field(table: int, number: int) -> int:
-        """Where a field of a table is; 0 if it is absent."""
+        """Position of a field of a table; 0 if it is absent."""
         places = table - integer(table, 4, signed=True)
         at = 4 + 2 * number
         distance = integer(places + at, 2) if at < integer(places, 2) else 0

@@ -20,7 +20,7 @@ from sgdone.papers.diagnostics.pflug_region import PflugRegion
 from sgdone.papers.diagnostics.region import DiagnosticsRegion, shape_claims
 from sgdone.papers.diagnostics.simulated import DiagnosticsSimulated
 from sgdone.papers.diagnostics.simulated_claims import claims_of_simulations, tried_on_simulations
-from sgdone.papers.diagnostics.simulated_problems import LOGISTIC, NORMAL, SCALED, Problem
+from sgdone.papers.diagnostics.simulated_problems import LOGISTIC, NORMAL, SCALED, SimulatedProblem
 from sgdone.papers.diagnostics.tuning import AVERAGED, CLASSICAL, HALF, VARIANCE_REDUCED, Setting, follow
 from sgdone.papers.running import measure_all
 from sgdone.rows import ArraySource
@@ -137,8 +137,8 @@ def test_anchors_need_not_count_as_passes():
 def simulations(normal=2.0, logistic=0.5, diverges=True):
     """Errors of ISGD½ in units of SVRG's at the end of each run, by model."""
     rows = []
-    problems = [Problem(NORMAL, snr, p) for snr in (5.0, 2.0) for p in (10, 150)]
-    problems += [Problem(LOGISTIC, None, p) for p in (10, 150)] + [Problem(SCALED, 5.0, 10)]
+    problems = [SimulatedProblem(NORMAL, snr, p) for snr in (5.0, 2.0) for p in (10, 150)]
+    problems += [SimulatedProblem(LOGISTIC, None, p) for p in (10, 150)] + [SimulatedProblem(SCALED, 5.0, 10)]
     for problem in problems:
         for method in (HALF, VARIANCE_REDUCED):
             ratio = {NORMAL: normal, LOGISTIC: logistic, SCALED: 3.0}[problem.model] if method == HALF else 1.0

@@ -21,9 +21,9 @@ from sgdone.papers.margin_pursuit.runs import (
     READINGS,
     ROOT,
     SETS,
-    Method,
+    ComparedMethod,
     Pool,
-    Sample,
+    TrainingSample,
     errors_of,
     margins_of,
     points_of,
@@ -113,10 +113,10 @@ def by_hand(x, label, method, points):
 
 
 METHODS = [
-    *(Method(steps, alpha) for steps in (PEGASOS, *READINGS) for alpha in (0.5, 1e-3)),
-    Method(PRINTED, 1e-3, 7),
-    Method(PRINTED, 1e-3, 7, follows=False),
-    Method(AS_PEGASOS, 1e-1, 7),
+    *(ComparedMethod(steps, alpha) for steps in (PEGASOS, *READINGS) for alpha in (0.5, 1e-3)),
+    ComparedMethod(PRINTED, 1e-3, 7),
+    ComparedMethod(PRINTED, 1e-3, 7, follows=False),
+    ComparedMethod(AS_PEGASOS, 1e-1, 7),
 ]
 
 
@@ -124,7 +124,7 @@ METHODS = [
 @pytest.mark.slow
 def test_runs_follow_the_paper(method):
     x = np.array([0.3, -1.2, 0.7])
-    sample = Sample(np.tile(x, (5, 1)), np.full(5, -1.0), np.empty((0, 3)), np.empty(0))
+    sample = TrainingSample(np.tile(x, (5, 1)), np.full(5, -1.0), np.empty((0, 3)), np.empty(0))
     points = np.array([1, 2, 5, 6, 8, 20])
     np.testing.assert_allclose(weights_along(sample, method, points, SEED), by_hand(x, -1.0, method, points), rtol=1e-9)
 
@@ -146,7 +146,7 @@ def test_errors_and_margins_are_of_each_of_the_weights(form, monkeypatch):
     monkeypatch.setattr("sgdone.papers.margin_pursuit.runs._SCORES", 20)
     expected = [np.mean(np.where(X @ w > 0, 1.0, -1.0) != labels) for w in weights]
     np.testing.assert_allclose(errors_of(form(X), labels, weights), expected)
-    found = margins_of(Sample(form(X), labels, form(X), labels), weights)
+    found = margins_of(TrainingSample(form(X), labels, form(X), labels), weights)
     np.testing.assert_allclose([each.mean for each in found], [(labels * (X @ w)).mean() for w in weights])
 
 
@@ -218,7 +218,9 @@ def test_swapped_labels_break_a_claim_of_the_benchmarks(monkeypatch):
 def turned_round(sample, method, points, seed):
     if method.steps == PEGASOS:
         return weights_along(sample, method, points, seed)
-    return weights_along(Sample(sample.X, -sample.labels, sample.X_test, sample.labels_test), method, points, seed)
+    return weights_along(
+        TrainingSample(sample.X, -sample.labels, sample.X_test, sample.labels_test), method, points, seed
+    )
 
 
 def scaling_rows(best, under, keeps, follows):

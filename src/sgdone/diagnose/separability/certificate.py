@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from sgdone.diagnose.separability.design import Design, check_rows, labels_of
+from sgdone.diagnose.separability.design import SignedDesign, check_rows, labels_of
 from sgdone.diagnose.separability.least_squares import is_sparse
-from sgdone.diagnose.separability.split import SLACK, TOLERANCE, Split, imbalance
+from sgdone.diagnose.separability.partition import SLACK, TOLERANCE, ProvedPartition, imbalance
 
 #: A matrix of Python integers.
 Integers = NDArray[np.object_]
@@ -162,7 +162,7 @@ class Check:
     exact : bool
         Whether it was checked in integer arithmetic, without rounding.
     reason : str
-        What was verified, or what failed.
+        Statement of the conditions that were verified, or of the one that failed.
     """
 
     holds: bool
@@ -279,7 +279,7 @@ class Certificate:
         return Check(True, True, "A·u and Aᵀq satisfy all conditions in integer arithmetic")
 
     def _check_floats(self, X: Any, labels: Array) -> Check:
-        design = Design(X, labels, self.fit_intercept)
+        design = SignedDesign(X, labels, self.fit_intercept)
         direction = np.append(self.coef, [self.intercept] * self.fit_intercept) / design.column_scale
         separable = self.separable_rows[self.used_rows]
         tolerance = min(self.tolerance, TOLERANCE)
@@ -300,7 +300,7 @@ class Certificate:
         return Check(True, False, f"A·u and Aᵀq satisfy all conditions to {tolerance:.0e}")
 
 
-def _can_be_balanced(design: Design, weights: Array) -> bool:
+def _can_be_balanced(design: SignedDesign, weights: Array) -> bool:
     """Whether BᵀQB·p = Bᵀq has a solution with B·p < 1: then q(1 − B·p) is positive and satisfies the equation."""
     gram, rest = np.zeros((design.width, design.width)), np.zeros(design.width)
     for rows in design.blocks():
@@ -311,7 +311,7 @@ def _can_be_balanced(design: Design, weights: Array) -> bool:
     return bool((design.times(p)[weights > 0.0] <= 1.0 - SLACK).all())
 
 
-def _imbalance(design: Design, weights: Array) -> float:
+def _imbalance(design: SignedDesign, weights: Array) -> float:
     """Largest |Σ q_i·B_ij| / Σ q_i·|B_ij| over the columns."""
     if design.sparse:
         return imbalance(design.matrix(), weights)
@@ -328,7 +328,7 @@ _MOST_ENTRIES = 20_000
 _WIDEST_EXACT = 40
 
 
-def exact_proof(design: Design, part: Split) -> tuple[list[int], list[int]] | None:
+def exact_proof(design: SignedDesign, part: ProvedPartition) -> tuple[list[int], list[int]] | None:
     """Integer direction and weights that prove the partition of A exactly; None if they are not found.
 
     The direction is a combination of integer vectors of the null space of A_S, close to the floating-point direction:
@@ -345,13 +345,13 @@ def exact_proof(design: Design, part: Split) -> tuple[list[int], list[int]] | No
     return None if direction is None or weights is None else (direction, weights)
 
 
-def _plain(design: Design) -> Array:
+def _plain(design: SignedDesign) -> Array:
     """The unscaled matrix A; the scales are powers of two, so nothing is rounded."""
     A: Array = design.take(slice(None)) / design.row_scale[:, None] / design.column_scale
     return A
 
 
-def _direction(A: Integers, part: Split, near: Array) -> list[int] | None:
+def _direction(A: Integers, part: ProvedPartition, near: Array) -> list[int] | None:
     if not part.separable.any():
         return [0] * A.shape[1]
     basis = np.array(null_basis(A[~part.separable].tolist(), A.shape[1]), dtype=object)
@@ -372,13 +372,13 @@ def _direction(A: Integers, part: Split, near: Array) -> list[int] | None:
     return None
 
 
-def _weights(A: Integers, part: Split, near: Array) -> list[int] | None:
+def _weights(A: Integers, part: ProvedPartition, near: Array) -> list[int] | None:
     out = [0] * A.shape[0]
     held = np.flatnonzero(~part.separable)
     if not held.size:
         return out
     rows = A[held].tolist()
-    # Use the rows of largest weight as the basis: they can best extend_weights the rounding of the others.
+    # Use the rows of largest weight as the basis: they can best absorb the rounding of the others.
     order = np.argsort(-near[held] * np.array([max(map(abs, row), default=0) for row in rows], dtype=np.float64))
     _, _, used = eliminate([rows[k] for k in order], A.shape[1])
     base = [int(order[k]) for k in used]

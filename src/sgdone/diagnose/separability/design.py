@@ -122,7 +122,7 @@ _BLOCK = 2_000_000
 
 
 @final
-class Design:
+class SignedDesign:
     """A of Ji and Telgarsky (2018), section 3: row i is −y_i·x_i, with 1 appended to x_i if there is an intercept.
 
     Computations use B = R·A·C, with diagonal R and C of powers of two, so that no entry is rounded and signs do not
@@ -149,7 +149,7 @@ class Design:
         ones_of_rows, ones_of_columns = np.ones(self.n_rows), np.ones(self.width)
         self.row_scale, self.column_scale = ones_of_rows, ones_of_columns
         if rows is not None:
-            self.column_scale = Design(X[rows], labels[rows], fit_intercept).column_scale
+            self.column_scale = SignedDesign(X[rows], labels[rows], fit_intercept).column_scale
             return
         # Scale columns first, so that the units of the features do not affect the row scales; then columns again.
         self.column_scale = _inverse_power_of_two(self._largest_of_columns())

@@ -157,7 +157,7 @@ _FLAT = 1e-14
 
 @final
 @dataclass(frozen=True)
-class Minimum:
+class HingeMinimum:
     """The minimum of the squared hinge objective.
 
     Attributes
@@ -183,7 +183,7 @@ def minimise(
     start: Array | None = None,
     satisfied: float = 0.0,
     most_steps: int = 200,
-) -> Minimum:
+) -> HingeMinimum:
     """Minimise ½·Σ (b_i + B_i·w)₊²; rows with ``equal`` set contribute ½(b_i + B_i·w)² for both signs.
 
     Newton steps on the active rows with exact line search; the method terminates after finitely many steps. It also
@@ -199,14 +199,14 @@ def minimise(
         counts = (residuals > 0.0) | equal
         held = not some_equal or float(np.abs(residuals[equal]).max()) <= 1e-9
         if held and float(residuals[~equal].max(initial=-np.inf)) <= satisfied:
-            return Minimum(w, residuals, step)
+            return HingeMinimum(w, residuals, step)
         rows = np.flatnonzero(counts)
         active = B if rows.size == n else B[rows]
         now = residuals[rows]
         gradient = np.asarray(active.T @ now)
         norm = float(np.linalg.norm(gradient))
         if norm <= _FLAT * float(np.abs(now).sum()):
-            return Minimum(w, residuals, step)
+            return HingeMinimum(w, residuals, step)
         first_norm = first_norm or norm
         forcing = min(0.1, np.sqrt(norm / first_norm))
         direction = solver.solve(active, -now, tolerance=max(forcing, 1e-13))
@@ -217,8 +217,8 @@ def minimise(
         residuals = offsets + np.asarray(B @ w)
         after = residuals[(residuals > 0.0) | equal]
         if 0.5 * float(after @ after) >= before * (1.0 - 1e-15) and step > 0:
-            return Minimum(w, residuals, step + 1)
-    return Minimum(w, residuals, most_steps)
+            return HingeMinimum(w, residuals, step + 1)
+    return HingeMinimum(w, residuals, most_steps)
 
 
 def _search(residuals: Array, along: Array, equal: NDArray[np.bool_]) -> float:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.optimize import nnls
 
-from sgdone.diagnose.separability.design import Design
+from sgdone.diagnose.separability.design import SignedDesign
 from sgdone.diagnose.separability.least_squares import Direct, Iterative, LeastSquares, is_sparse, minimise, row_space
-from sgdone.diagnose.separability.split import TOLERANCE, Split, Undecided, rows_times, split
+from sgdone.diagnose.separability.partition import TOLERANCE, ProvedPartition, Undecided, rows_times, split
 from sgdone.losses import Exponential, Logistic
 
 Array = NDArray[np.float64]
@@ -61,7 +61,7 @@ class Spaces:
         return np.asarray(self.functionals.any(axis=1))
 
 
-def spaces_of(design: Design, separable: Mask) -> Spaces:
+def spaces_of(design: SignedDesign, separable: Mask) -> Spaces:
     """Compute S and its complement in the span of the rows."""
     if min(design.width, design.n_rows) > WIDEST:
         raise ValueError(
@@ -86,7 +86,7 @@ def _complement(whole: Array, part: Array) -> Array:
     return np.asarray(rest - part @ (part.T @ rest))
 
 
-def _functionals(design: Design, everything: Array, free: Array) -> Array:
+def _functionals(design: SignedDesign, everything: Array, free: Array) -> Array:
     """Row j: e_j projected onto the span of the rows of A, applied to C·free.
 
     This is C·free minus its component in C times the null space of B. A sparse basis of the null space, one vector per
@@ -115,7 +115,7 @@ def _idle(everything: Array) -> Array:
     return idle
 
 
-def _span(design: Design, rows: NDArray[np.intp]) -> Array:
+def _span(design: SignedDesign, rows: NDArray[np.intp]) -> Array:
     """Orthonormal basis of the span of the given rows of B, from a subset of them."""
     rng = np.random.default_rng(0)
     batch = 2 * design.width + 100
@@ -154,7 +154,7 @@ Step = Callable[[Array, Array], Array]
 
 
 def find_finite_part(
-    design: Design, fixed: NDArray[np.bool_], spaces: Spaces, sample_weight: Array, loss: LossName
+    design: SignedDesign, fixed: NDArray[np.bool_], spaces: Spaces, sample_weight: Array, loss: LossName
 ) -> tuple[Array, float]:
     """Compute v̄ and the infimum of the loss: Ji and Telgarsky (2018), Theorem 3.1, part 2.
 
@@ -247,7 +247,7 @@ _FEWEST_ROWS = 500
 _MOST_PENALTIES = 60
 
 
-def max_margin_direction(design: Design, part: Split, spaces: Spaces) -> tuple[Array, float]:
+def max_margin_direction(design: SignedDesign, part: ProvedPartition, spaces: Spaces) -> tuple[Array, float]:
     """Compute ū and γ of Ji and Telgarsky (2018), Theorem 3.1: max γ with A_c·u ≤ −γ, A_S·u = 0, ‖u‖ = 1.
 
     The shortest u with A_c·u ≤ −1 in S⊥ is γ⁻¹·ū. This least-distance problem is equivalent to non-negative least
@@ -347,7 +347,9 @@ def max_margin_direction_large(
 NOT_DETERMINED = 2
 
 
-def signs(design: Design, part: Split, spaces: Spaces, direction: Array, columns: NDArray[np.intp]) -> NDArray[np.int8]:
+def signs(
+    design: SignedDesign, part: ProvedPartition, spaces: Spaces, direction: Array, columns: NDArray[np.intp]
+) -> NDArray[np.int8]:
     """Sign of each u_j over all u in the span of the rows with A_S·u = 0 and A_c·u < 0.
 
     It is 0 if the projection of e_j onto S⊥ is 0. Otherwise, since these u form a convex cone that is open in S⊥, the
@@ -355,7 +357,7 @@ def signs(design: Design, part: Split, spaces: Spaces, direction: Array, columns
 
     Parameters
     ----------
-    design, part, spaces : Design, Split, Spaces
+    design, part, spaces : SignedDesign, ProvedPartition, Spaces
     direction : array
         ū or any other direction in the cone, in the user's units.
     columns : array of int

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.diagnose.separability.certificate import Certificate, Kind, exact_proof
-from sgdone.diagnose.separability.design import Design, check_labels, check_rows, check_weights
+from sgdone.diagnose.separability.design import SignedDesign, check_labels, check_rows, check_weights
 from sgdone.diagnose.separability.design import feature_names as names_of
 from sgdone.diagnose.separability.limit import LossName
-from sgdone.diagnose.separability.partition import Found, partition, search
+from sgdone.diagnose.separability.partition import TOLERANCE, Found, ProvedPartition, Undecided, partition, search
 from sgdone.diagnose.separability.separation_result import Separation, SeparationByClass
-from sgdone.diagnose.separability.split import TOLERANCE, Split, Undecided
 from sgdone.machine.threads import single_thread
 
 Array = NDArray[np.float64]
@@ -102,7 +101,7 @@ def _binary(
 ) -> Separation:
     used = np.flatnonzero(weights)
     whole = used.size == weights.size
-    design = Design(X if whole else X[used], np.where(positive, 1.0, -1.0)[used], fit_intercept)
+    design = SignedDesign(X if whole else X[used], np.where(positive, 1.0, -1.0)[used], fit_intercept)
     separable = np.zeros(weights.size, dtype=bool)
     try:
         with single_thread():
@@ -118,7 +117,7 @@ def _binary(
     )
 
 
-def _in_units(design: Design, start: Start) -> Array:
+def _in_units(design: SignedDesign, start: Start) -> Array:
     """Convert coefficients to a direction of B."""
     coef = np.asarray(start[0], dtype=np.float64).ravel()
     if coef.size != design.n_features:
@@ -126,7 +125,7 @@ def _in_units(design: Design, start: Start) -> Array:
     return np.append(coef, [float(start[1])] * design.fit_intercept) / design.column_scale
 
 
-def _certificate(design: Design, part: Split, weights: Array, positive: Any) -> Certificate:
+def _certificate(design: SignedDesign, part: ProvedPartition, weights: Array, positive: Any) -> Certificate:
     used = weights > 0.0
     count = int(part.separable.sum())
     kind: Kind = "none" if count == 0 else "complete" if count == design.n_rows else "quasi-complete"
@@ -267,7 +266,7 @@ def _check(X: Any, labels: Array, coef: Array, intercept: float, fit_intercept: 
         )
     if passes < 1.0 and spread.size < n:
         return _of_sample(X[chosen], labels[chosen], fit_intercept)
-    design = Design(X, labels, fit_intercept, rows=chosen)
+    design = SignedDesign(X, labels, fit_intercept, rows=chosen)
     try:
         return _answer(design, search(design, chosen, passes=max(1, int(passes)), batch=size))
     except Undecided as reason:
@@ -276,7 +275,7 @@ def _check(X: Any, labels: Array, coef: Array, intercept: float, fit_intercept: 
 
 def _of_sample(X: Any, labels: Array, fit_intercept: bool) -> FastCheck:
     """Result of a sample alone: if none of its rows is separable and they span the whole space, no row is."""
-    design = Design(X, labels, fit_intercept)
+    design = SignedDesign(X, labels, fit_intercept)
     try:
         found = search(design, np.arange(design.n_rows), passes=0, batch=0)
     except Undecided:
@@ -294,7 +293,7 @@ def _clearly_positive(margins: Array, X: Any, coef: Array, intercept: float) -> 
     return bool(margins[least] > TOLERANCE * (size + abs(intercept)))
 
 
-def _answer(design: Design, found: Found) -> FastCheck:
+def _answer(design: SignedDesign, found: Found) -> FastCheck:
     separable = ~found.still
     examined = f"{found.chosen.size:,} of {design.n_rows:,} rows"
     u = design.column_scale * found.part.direction

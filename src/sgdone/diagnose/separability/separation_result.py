@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from sgdone.diagnose.separability import limit
 from sgdone.diagnose.separability.certificate import Certificate, Kind
-from sgdone.diagnose.separability.design import Design
+from sgdone.diagnose.separability.design import SignedDesign
 from sgdone.diagnose.separability.limit import LossName, find_finite_part, find_finite_part_large
-from sgdone.diagnose.separability.split import Split
+from sgdone.diagnose.separability.partition import ProvedPartition
 from sgdone.machine.threads import single_thread
 from sgdone.message_text import counted, shown_label
 
@@ -70,8 +70,8 @@ class Separation:
     classes: tuple[Any, Any]
     loss: LossName
     fit_intercept: bool
-    design: Design = field(repr=False)
-    part: Split | None = field(repr=False)
+    design: SignedDesign = field(repr=False)
+    part: ProvedPartition | None = field(repr=False)
     sample_weight: Array = field(repr=False)
 
     @cached_property
@@ -188,7 +188,7 @@ class Separation:
     @cached_property
     def _matrix(self) -> Any:
         """A as a CSR matrix in the user's units."""
-        from sgdone.diagnose.separability.split import rows_times
+        from sgdone.diagnose.separability.partition import rows_times
 
         scaled = rows_times(1.0 / self.design.row_scale, self.design.matrix())
         scaled.data /= self.design.column_scale[scaled.indices]
@@ -198,7 +198,7 @@ class Separation:
         n = self.design.n_features
         return Weights(u[:n], float(u[n]) if self.fit_intercept else 0.0)
 
-    def _decided(self) -> Split:
+    def _decided(self) -> ProvedPartition:
         if self.part is None:
             raise ValueError(f"the separation of these data is undecided: {self.reason}")
         return self.part

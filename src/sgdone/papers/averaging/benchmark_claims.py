@@ -1,11 +1,11 @@
-"""What Xu (2011), section 6.3, says about Figures 3 to 5."""
+"""Claims of Xu (2011), section 6.3, about Figures 3 to 5."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from sgdone.papers.averaging.benchmark_runs import AS_PRINTED, ASGD, L2SVM, LIBLINEAR, ONLINE_LBFGS, SVM
-from sgdone.papers.averaging.benchmark_table import Table, table_of
+from sgdone.papers.averaging.benchmark_table import BenchmarkTable, table_of
 from sgdone.papers.claims import AlsoTried, Claim, Sentence, listed
 from sgdone.papers.experiment import Row
 
@@ -50,7 +50,7 @@ _LESS_TIME = Sentence("ASGD needs less time to reach similar test performance co
 
 
 def claims_of_benchmarks(rows: Sequence[Row]) -> list[Claim]:
-    """Each sentence once for each loss, which has a figure of its own; that on times once."""
+    """Each sentence once for each loss, each of which has a figure; the sentence on times once."""
     table = table_of(rows)
     sets = [data for data in table.sets if data != BETA]
     claims = [_outperforms(table, loss, sets) for loss in table.losses]
@@ -96,7 +96,7 @@ def tried_on_benchmarks(rows: Sequence[Row]) -> list[AlsoTried]:
     return found
 
 
-def _wins(table: Table, loss: str, passes: int, sets: Sequence[str]) -> tuple[int, str, float]:
+def _wins(table: BenchmarkTable, loss: str, passes: int, sets: Sequence[str]) -> tuple[int, str, float]:
     """Sets in which ASGD has the lowest mean error, in words too, and how much lower another is at most."""
     lost, gap = {}, 0.0
     for data in sets:
@@ -110,7 +110,7 @@ def _wins(table: Table, loss: str, passes: int, sets: Sequence[str]) -> tuple[in
     return won, f"{won} of {len(sets)}{_not_in(lost)}; mean ranks {ranks}", gap
 
 
-def _outperforms(table: Table, loss: str, sets: Sequence[str]) -> Claim:
+def _outperforms(table: BenchmarkTable, loss: str, sets: Sequence[str]) -> Claim:
     won, words, gap = _wins(table, loss, 2, sets)
     return Claim(
         _OUTPERFORMS,
@@ -121,7 +121,7 @@ def _outperforms(table: Table, loss: str, sets: Sequence[str]) -> Claim:
     )
 
 
-def _one_pass(table: Table, loss: str, sets: Sequence[str]) -> Claim:
+def _one_pass(table: BenchmarkTable, loss: str, sets: Sequence[str]) -> Claim:
     excess = {data: 100 * table.excess(data, loss, ASGD, 1) for data in sets}
     good = sum(value <= 100 * GOOD for value in excess.values())
     return Claim(
@@ -133,7 +133,7 @@ def _one_pass(table: Table, loss: str, sets: Sequence[str]) -> Claim:
     )
 
 
-def _others_after_one_pass(table: Table, loss: str, sets: Sequence[str]) -> Claim:
+def _others_after_one_pass(table: BenchmarkTable, loss: str, sets: Sequence[str]) -> Claim:
     others = [method for method in table.methods(loss) if method != ASGD]
     poor = {m: sum(table.excess(data, loss, m, 1) > GOOD for data in sets) for m in others}
     share = sum(poor.values()) / (len(sets) * len(others))
@@ -146,7 +146,7 @@ def _others_after_one_pass(table: Table, loss: str, sets: Sequence[str]) -> Clai
     )
 
 
-def _volatile(table: Table, loss: str, sets: Sequence[str]) -> Claim:
+def _volatile(table: BenchmarkTable, loss: str, sets: Sequence[str]) -> Claim:
     others = [method for method in table.methods(loss) if method not in (ASGD, LIBLINEAR)]
     ratios: dict[str, list[float]] = {method: [] for method in others}
     lowest = 0
@@ -166,7 +166,7 @@ def _volatile(table: Table, loss: str, sets: Sequence[str]) -> Claim:
     )
 
 
-def _equally_bad(table: Table, loss: str) -> Claim:
+def _equally_bad(table: BenchmarkTable, loss: str) -> Claim:
     errors = table.errors(BETA, loss, 2)
     return Claim(
         _EXCEPTION,
@@ -177,8 +177,8 @@ def _equally_bad(table: Table, loss: str) -> Claim:
     )
 
 
-def _pass_time(table: Table) -> Claim:
-    """LIBLINEAR's passes cannot be told from scikit-learn's copying of the rows."""
+def _pass_time(table: BenchmarkTable) -> Claim:
+    """LIBLINEAR's passes cannot be distinguished from scikit-learn's copying of the rows."""
     ratios = {m: _median_time(table, m) for m in table.methods(L2SVM) if m not in (ASGD, LIBLINEAR)}
     alike = all(1 / SIMILAR <= ratio <= SIMILAR for method, ratio in ratios.items() if method != ONLINE_LBFGS)
     return Claim(
@@ -191,7 +191,7 @@ def _pass_time(table: Table) -> Claim:
     )
 
 
-def _less_time(table: Table, loss: str, sets: Sequence[str]) -> Claim:
+def _less_time(table: BenchmarkTable, loss: str, sets: Sequence[str]) -> Claim:
     first, never, lost = 0, 0, {}
     for data in sets:
         goal = table.optima[data, loss][0] + GOOD
@@ -210,11 +210,11 @@ def _less_time(table: Table, loss: str, sets: Sequence[str]) -> Claim:
     )
 
 
-def _median_time(table: Table, method: str) -> float:
+def _median_time(table: BenchmarkTable, method: str) -> float:
     return float(np.median([_time(table, data, method) for data in table.sets]))
 
 
-def _time(table: Table, data: str, method: str) -> float:
+def _time(table: BenchmarkTable, data: str, method: str) -> float:
     return table.curves[data, L2SVM, method].pass_seconds() / table.curves[data, L2SVM, ASGD].pass_seconds()
 
 

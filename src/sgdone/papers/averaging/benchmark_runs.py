@@ -14,7 +14,7 @@ from sgdone import datasets
 from sgdone.datasets.pascal import pascal_like
 from sgdone.losses import Hinge, Logistic, SquaredHinge
 from sgdone.losses.loss import Loss
-from sgdone.papers.averaging.optimum import Optimum, minimise
+from sgdone.papers.averaging.optimum import ExactOptimum, minimise
 from sgdone.papers.runs import Trajectory, fit, trajectory, weights
 from sgdone.papers.tables import Array
 from sgdone.rows import ArraySource
@@ -23,7 +23,7 @@ from sgdone.steps import Bottou, Xu
 from sgdone.steps.step_size import StepSize
 from sgdone.stopping import MaxPasses
 
-#: Of the generated sets: with it no classifier errs less often than in one of five rows.
+#: Noise of the generated sets, with which the best classifier errs in one of five rows.
 _NOISE = float(np.tan(0.2 * np.pi))
 #: One row in this number of a generated set is for the test.
 _TEST = 6
@@ -74,7 +74,7 @@ class Benchmark:
     labels_test: Array
     alpha: float
     #: Minimisers that are known already, by the name of the loss.
-    minimisers: dict[str, Optimum] = field(default_factory=dict)
+    minimisers: dict[str, ExactOptimum] = field(default_factory=dict)
 
     @classmethod
     def load(cls, name: str, limit: int | None, shape: tuple[int, int], rng: np.random.Generator) -> "Benchmark":
@@ -121,7 +121,7 @@ class Benchmark:
             return ArraySource(sparse.csr_array(sparse.hstack(blocks, format="csr")), self.labels)
         return ArraySource(np.hstack([self.X, ones]), self.labels)
 
-    def minimiser(self, loss: Loss) -> Optimum:
+    def minimiser(self, loss: Loss) -> ExactOptimum:
         """The exact minimiser on the training rows; computed once for all seeds."""
         if loss.name not in self.minimisers:
             self.minimisers[loss.name] = minimise(loss, self.X.astype(np.float64), self.labels, self.alpha)
@@ -147,7 +147,7 @@ AS_PRINTED = "ASGD, γ₀ = 1/M"
 METHODS = (ASGD, "SGD2", "SGDQN", ONLINE_LBFGS, PEGASOS, LIBLINEAR)
 
 L2SVM, LOGISTIC, SVM = "L2-SVM", "logistic", "SVM"
-#: As the paper calls them.
+#: Losses by their names in the paper.
 LOSSES: dict[str, Loss] = {L2SVM: SquaredHinge(), LOGISTIC: Logistic(), SVM: Hinge()}
 
 _SOLVERS: dict[str, Callable[[], SingleModel]] = {
@@ -165,7 +165,7 @@ _FEW = 64
 
 
 def methods_for(loss: str) -> tuple[str, ...]:
-    """Those of the paper's figures: LIBLINEAR is not among them for logistic regression."""
+    """Methods of the paper's figures: for logistic regression without LIBLINEAR."""
     return tuple(method for method in (*METHODS, AS_PRINTED) if (method, loss) != (LIBLINEAR, LOGISTIC))
 
 
@@ -187,7 +187,7 @@ def follow(
     Parameters
     ----------
     data, loss, method
-        What to fit, and how.
+        Rows, loss and method of the fit.
     passes, points : int
         Number of passes, and of evaluations per pass. LIBLINEAR's pass is an outer iteration, evaluated at its end.
     seed : numpy.random.SeedSequence

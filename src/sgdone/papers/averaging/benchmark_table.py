@@ -11,7 +11,7 @@ from sgdone.papers.averaging.benchmark_runs import AS_PRINTED, METHODS
 from sgdone.papers.experiment import Row
 from sgdone.papers.tables import Array, by_run, column, grouped
 
-#: What stands for a method in rows of the exact minimiser, and of sets that are not available.
+#: Names in place of a method in rows of the exact minimiser, and of sets that are not available.
 OPTIMUM, SKIPPED = "optimum", "skipped"
 
 
@@ -45,7 +45,7 @@ class Curve:
         return float(within.std(axis=1).mean()) if np.all(np.isfinite(within)) else np.inf
 
     def pass_seconds(self) -> float:
-        """Of the second pass, median over the runs: choosing step sizes and copying rows come before it."""
+        """Seconds of the second pass, median over the runs; step sizes are chosen and rows copied before it."""
         return float(np.median(self.seconds[:, self.place(2)] - self.seconds[:, self.place(1)]))
 
     def seconds_to(self, error: float) -> float:
@@ -56,7 +56,7 @@ class Curve:
 
 @final
 @dataclass(frozen=True)
-class Table:
+class BenchmarkTable:
     """All curves, and the minimisers' errors and costs on the test rows."""
 
     curves: Mapping[tuple[str, str, str], Curve]
@@ -75,7 +75,7 @@ class Table:
         return list(dict.fromkeys(loss for _, loss in self.optima))
 
     def methods(self, loss: str) -> list[str]:
-        """Of the six, those that were run with a loss."""
+        """The methods, of the six, that were run with a loss."""
         return [method for method in METHODS if (self.sets[0], loss, method) in self.curves]
 
     def errors(self, data: str, loss: str, passes: float) -> dict[str, float]:
@@ -97,7 +97,7 @@ class Table:
         return dict(sorted(means.items(), key=lambda item: item[1]))
 
 
-def table_of(rows: Sequence[Row]) -> Table:
+def table_of(rows: Sequence[Row]) -> BenchmarkTable:
     """The rows of the CSV file by set, loss and method."""
     optima = {(r["data"], r["loss"]): (r["error"], r["cost"]) for r in rows if r["method"] == OPTIMUM}
     skipped = {r["data"]: r["note"] for r in rows if r["method"] == SKIPPED}
@@ -106,4 +106,4 @@ def table_of(rows: Sequence[Row]) -> Table:
     for key, own in grouped(measured, "data", "loss", "method").items():
         passes = column(own, "passes", run=own[0]["run"])
         curves[key] = Curve(passes, *(by_run(own, "run", name) for name in ("seconds", "error", "cost")))
-    return Table(curves, optima, skipped)
+    return BenchmarkTable(curves, optima, skipped)

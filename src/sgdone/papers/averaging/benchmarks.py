@@ -1,4 +1,4 @@
-"""Averaged SGD beside five other methods on benchmark data."""
+"""Averaged SGD compared with five other methods on benchmark data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from sgdone.papers.averaging.benchmark_runs import (
     follow,
     methods_for,
 )
-from sgdone.papers.averaging.benchmark_table import OPTIMUM, SKIPPED, Table, table_of
+from sgdone.papers.averaging.benchmark_table import OPTIMUM, SKIPPED, BenchmarkTable, table_of
 from sgdone.papers.claims import AlsoTried, Claim
 from sgdone.papers.drawing import Axes, Figure, grid_lines, legend_below
 from sgdone.papers.experiment import Experiment, Row
@@ -46,7 +46,7 @@ _COLUMNS = (
     (SVM, "error", "passes"),
 )
 _TITLES = {"error": "test error (%)", "cost": "test cost"}
-#: Of all values of a panel this part is below its upper edge, if ASGD's curve is.
+#: Share of the values of a panel that is below its upper edge, as ASGD's curve is.
 _SHOWN = 0.7
 _ROW_HEIGHT, _MARGIN, _WIDTH = 2.0, 1.6, 17.0
 _PASSES = 2
@@ -152,7 +152,7 @@ class AsgdBenchmarks(Experiment[Task, dict[str, Benchmark | str]]):
         }
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 6.3 says."""
+        """Claims of section 6.3."""
         return claims_of_benchmarks(rows)
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
@@ -172,7 +172,7 @@ def _exponent(power_of_ten: float) -> str:
     return str(round(np.log10(power_of_ten))).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def _draw(table: Table, notes: Mapping[str, str], figure: Figure) -> None:
+def _draw(table: BenchmarkTable, notes: Mapping[str, str], figure: Figure) -> None:
     """Means over the runs; seconds are medians. A curve that leaves its panel goes on above it."""
     figure.set_size_inches(_WIDTH, _MARGIN + _ROW_HEIGHT * len(table.sets))
     axes = figure.subplots(len(table.sets), len(_COLUMNS), squeeze=False)
@@ -188,7 +188,7 @@ def _draw(table: Table, notes: Mapping[str, str], figure: Figure) -> None:
     legend_below(figure, axes[0, 0])
 
 
-def _draw_panel(axis: Axes, table: Table, data: str, loss: str, what: str, against: str) -> None:
+def _draw_panel(axis: Axes, table: BenchmarkTable, data: str, loss: str, what: str, against: str) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     factor = 100.0 if what == "error" else 1.0

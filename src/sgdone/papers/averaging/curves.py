@@ -182,7 +182,7 @@ def power_of_ten(samples: int) -> str:
 def ratios_tried(
     method: str, ratio: Curve, values: Mapping[int, float], source: str, other_trials: float = float("inf")
 ) -> list[AlsoTried]:
-    """The mean excess risk in units of the batch method's beside values from elsewhere, with its sampling error.
+    """Ratio of the mean excess risk to the batch method's, with its sampling error, and values from elsewhere.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def ratios_tried(
 
 
 def expectations_tried(curves: Mapping[str, Curve]) -> AlsoTried:
-    """Every method's mean excess risk at every decade beside its exact expectation."""
+    """Every method's mean excess risk at every decade compared with its exact expectation."""
     ratios = [
         curve.means[place] / curve.expected[place]
         for curve in curves.values()

@@ -39,18 +39,18 @@ class Parts(NamedTuple):
 Rounded = Callable[[Array, Array], Parts]
 
 
-class Optimum(NamedTuple):
+class ExactOptimum(NamedTuple):
     """Weights and intercept."""
 
     coef: Array
     intercept: float
 
 
-def minimise(loss: Loss, X: Any, labels: Array, alpha: float) -> Optimum:
+def minimise(loss: Loss, X: Any, labels: Array, alpha: float) -> ExactOptimum:
     """The minimiser of mean loss + α/2·‖w‖², the intercept not penalised.
 
     With few features it is found by Newton's method. The hinge is rounded off for it, (1 − m)²/(2δ) for margins m
-    from 1 − δ to 1, for ever smaller δ; the objective found is at most δ/2 above the minimum. With many features, as
+    from 1 − δ to 1, for decreasing δ; the objective found is at most δ/2 above the minimum. With many features, as
     texts have, LIBLINEAR finds it.
 
     Parameters
@@ -77,16 +77,16 @@ def minimise(loss: Loss, X: Any, labels: Array, alpha: float) -> Optimum:
     *before, last = [_rounded_hinge(width) for width in WIDTHS] if isinstance(loss, Hinge) else [_parts_of(loss)]
     for rounded in (*before, last):
         point = _newton(rounded, X, labels, alpha, point, _NEGLIGIBLE if rounded is last else _NEARLY)
-    return Optimum(point[:-1], float(point[-1]))
+    return ExactOptimum(point[:-1], float(point[-1]))
 
 
-def _by_liblinear(loss: Loss, X: Any, labels: Array, alpha: float) -> Optimum:
+def _by_liblinear(loss: Loss, X: Any, labels: Array, alpha: float) -> ExactOptimum:
     solver = Liblinear(tol=_TOLERANCE, max_iter=_MOST)
     result = fit(ArraySource(X, labels), loss, solver, MaxPasses(100 * _MOST), alpha=alpha)
     if not fired(result):
         raise ArithmeticError(f"no minimiser with alpha={alpha:g}: {result.verdict.reason}")
     coef, intercept = weights(result.model)
-    return Optimum(np.asarray(coef, np.float64), intercept)
+    return ExactOptimum(np.asarray(coef, np.float64), intercept)
 
 
 def _parts_of(loss: Loss) -> Rounded:

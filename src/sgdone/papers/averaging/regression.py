@@ -1,4 +1,4 @@
-"""Averaged SGD beside plain SGD and least squares on a regression."""
+"""Averaged SGD compared with plain SGD and least squares on a regression."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from sgdone.papers.averaging.theory import Schedule, expected_regression_errors
 from sgdone.papers.claims import AlsoTried, Claim, Sentence
 from sgdone.papers.experiment import Row
 from sgdone.papers.runs import iterates
-from sgdone.papers.streams import Stream
+from sgdone.papers.streams import GeneratedStream
 from sgdone.papers.tables import Array, Points
 from sgdone.solvers import SGD, Averaged, SingleModel
 from sgdone.steps import Xu
@@ -43,7 +43,7 @@ _OPTIMALITY = Sentence(
 INDEPENDENT_RUNS = 5
 
 
-def regression_rows(ends: Points) -> Stream:
+def regression_rows(ends: Points) -> GeneratedStream:
     """Independent rows y = xᵀθ* + ε, x ~ N(0, A), ε ~ N(0, 1), in blocks that end at given numbers of rows."""
 
     def draw(rng: np.random.Generator, n_rows: int) -> tuple[Array, Array]:
@@ -51,7 +51,7 @@ def regression_rows(ends: Points) -> Stream:
         X *= np.sqrt(EIGENVALUES)
         return X, X @ OPTIMUM + rng.standard_normal(n_rows)
 
-    return Stream(EIGENVALUES.size, draw, ends)
+    return GeneratedStream(EIGENVALUES.size, draw, ends)
 
 
 def expected_risks(method: str, points: Points) -> Array:
@@ -118,13 +118,13 @@ class AsgdRegression(RiskCurves):
         }
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 6.2 says."""
+        """Claims of section 6.2."""
         curves = self.curves(rows)
         ratio = curves[AVERAGED].over(curves[BATCH])
         return [_close_claim(ratio), _ten_times_claim(curves), _optimal_claim(ratio)]
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
-        """The ratios to the batch method beside an independent implementation's, and expectations."""
+        """Ratios to the batch method, those of an independent implementation, and expectations."""
         curves = self.curves(rows)
         source = f"an independent implementation has, in {INDEPENDENT_RUNS} runs,"
         ratios = [
@@ -179,7 +179,7 @@ def _decades(ratio: Curve) -> str:
 
 
 def _why_not_yet(samples: int) -> str:
-    """The part of ASGD's excess risk that its start causes, beside the batch method's."""
+    """The part of ASGD's excess risk that its start causes, compared with the batch method's."""
     points, schedule = np.array([samples]), SCHEDULES[AVERAGED]
     silent = expected_regression_errors(
         points, A=np.diag(EIGENVALUES), noise=0.0, start_error=-OPTIMUM, **schedule._asdict()

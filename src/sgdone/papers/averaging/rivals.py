@@ -142,7 +142,7 @@ def minibatches(weights: Array, size: int) -> NDArray[np.intp]:
 def radius_of_optimum(y: Array, weights: Array, loss: Any, alpha: float) -> float:
     """√(F(0)/α), no smaller than ‖w*‖ of the minimiser without intercept: F(0) ≥ F(w*) + ½α‖w*‖² ≥ α‖w*‖².
 
-    Of the hinge and rows of weight 1 it is the 1/√α of Pegasos; other targets or weights can put w* outside of that.
+    For the hinge loss and rows of weight 1 it is the 1/√α of Pegasos; other targets or weights can put w* outside it.
     """
     used = np.flatnonzero(weights)
     return float(np.sqrt(np.mean(weights[used] * loss.value(np.zeros(len(used)), y[used])) / alpha))

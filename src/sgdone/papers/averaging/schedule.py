@@ -1,4 +1,4 @@
-"""What the step sizes of averaged SGD mean for the number of samples it takes."""
+"""Effect of the step sizes of averaged SGD on the number of samples it needs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ class AsgdSchedule(RiskCurves):
         return risks
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 6.1 says."""
+        """Claims of section 6.1."""
         curves = self.curves(rows)
         ratios = {method: curves[method].over(curves[BATCH]) for method in SCHEDULES}
         return [
@@ -89,7 +89,7 @@ class AsgdSchedule(RiskCurves):
         ]
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
-        """The ratios to the batch method beside those of an independent recursion, and expectations."""
+        """Ratios to the batch method, those of an independent recursion, and expectations."""
         curves = self.curves(rows)
         source = "an independent recursion of moments gives"
         ratios = [

@@ -1,4 +1,4 @@
-"""What Chee & Toulis (2018), section 4.4, say about Figure 3."""
+"""Claims of Chee & Toulis (2018), section 4.4, about Figure 3."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from sgdone.papers.tables import Array, where
 
 #: The sets, as the CSV file has them; the last one is also tried.
 MNIST, COVERTYPE, STANDARDISED = "MNIST", "COVERTYPE", "COVERTYPE, standardised"
-#: Of the data, before which ISGD½ is said to have converged.
+#: Share of the data after which ISGD½ has converged, according to the paper.
 QUARTER = 0.25
 #: A curve has converged, or is flat, where its mean error is within this factor of that at the end.
 CONVERGED = 1.05

@@ -24,7 +24,7 @@ _VALIDATION = 5
 
 @final
 @dataclass(frozen=True)
-class LabelledRows:
+class BenchmarkRows:
     """Rows and their labels −1 and 1."""
 
     X: NDArray[np.float32]
@@ -46,10 +46,10 @@ class LabelledRows:
 class Benchmark:
     """Training rows, the two parts of them that parameters are chosen on, and test rows."""
 
-    train: LabelledRows
-    fit: LabelledRows
-    validation: LabelledRows
-    test: LabelledRows
+    train: BenchmarkRows
+    fit: BenchmarkRows
+    validation: BenchmarkRows
+    test: BenchmarkRows
 
     @classmethod
     def load(cls, name: str, limit: int | None, standardise: bool, rng: np.random.Generator) -> "Benchmark":
@@ -58,7 +58,7 @@ class Benchmark:
         Parameters
         ----------
         name : str
-            As `datasets.load` has it.
+            Name of the set in `datasets.load`.
         limit : int, optional
             Number of training rows, chosen at random; all if not given.
         standardise : bool
@@ -76,10 +76,10 @@ class Benchmark:
         X, X_test = (((rows - shift) / scale).astype(np.float32) for rows in (X, test.X))
         cut = len(y) // _VALIDATION
         return cls(
-            LabelledRows(X, y),
-            LabelledRows(X[cut:], y[cut:]),
-            LabelledRows(X[:cut], y[:cut]),
-            LabelledRows(X_test, test.y.astype(np.float64)),
+            BenchmarkRows(X, y),
+            BenchmarkRows(X[cut:], y[cut:]),
+            BenchmarkRows(X[:cut], y[:cut]),
+            BenchmarkRows(X_test, test.y.astype(np.float64)),
         )
 
     def settings(self, method: str, n_rows: int, wide: bool) -> list[Setting]:

@@ -1,4 +1,4 @@
-"""ISGD½ beside SVRG, classical and averaged implicit SGD on MNIST and Covertype."""
+"""ISGD½ compared with SVRG, classical and averaged implicit SGD on MNIST and Covertype."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from sgdone.papers.diagnostics.benchmark_claims import (
     errors_of,
     tried_on_benchmarks,
 )
-from sgdone.papers.diagnostics.benchmark_data import Benchmark, LabelledRows
+from sgdone.papers.diagnostics.benchmark_data import Benchmark, BenchmarkRows
 from sgdone.papers.diagnostics.tuning import (
     AVERAGED,
     CLASSICAL,
@@ -91,7 +91,7 @@ class DiagnosticsBenchmarks(Experiment[Task, dict[str, Benchmark]]):
         for_tuning, *for_runs = seed.spawn(self.runs + 1)
         passes = np.linspace(0.0, self.passes, self.passes * _POINTS + 1)
 
-        def errors(train: LabelledRows, test: LabelledRows, setting: Setting, order: np.random.SeedSequence) -> Array:
+        def errors(train: BenchmarkRows, test: BenchmarkRows, setting: Setting, order: np.random.SeedSequence) -> Array:
             source, quantity = train.source(), test.error()
             return follow(
                 source, Logistic(), setting, quantity, passes, order,
@@ -109,7 +109,7 @@ class DiagnosticsBenchmarks(Experiment[Task, dict[str, Benchmark]]):
         )
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 4.4 says."""
+        """Claims of section 4.4."""
         return claims_of_benchmarks(rows)
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:

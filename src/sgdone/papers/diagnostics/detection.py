@@ -122,7 +122,7 @@ class DiagnosticsDetection(Experiment[Trial, None]):
         ]
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
-        """Coefficients with 95 % intervals beside the printed ones, and the table."""
+        """Coefficients with 95 % intervals compared with the printed ones, and the table."""
         lines = lines_of(rows)
         parts: Any = figure.subfigures(2, 1, height_ratios=(1.5, 1.0))
         above, below = parts

@@ -45,7 +45,7 @@ class Design(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What tables call it."""
+        """Name in tables."""
         return f"N = {self.n_rows}, burn-in {self.burn_in}"
 
 
@@ -62,7 +62,7 @@ class Line:
 
     @property
     def label(self) -> str:
-        """What claims call it."""
+        """Name in claims."""
         return f"γ = {self.gamma:g}"
 
 

@@ -7,7 +7,7 @@ from typing import final
 import numpy as np
 from scipy.special import expit
 
-from sgdone.papers.streams import Stream
+from sgdone.papers.streams import GeneratedStream
 from sgdone.papers.tables import Array
 
 #: Outcomes y for the scores xᵀθ*.
@@ -59,7 +59,7 @@ class GaussianModel:
         X = rng.standard_normal((n_rows, self.optimum.size)) @ self.root.T
         return X, self.response(rng, X @ self.optimum)
 
-    def stream(self) -> Stream:
+    def stream(self) -> GeneratedStream:
         """Rows without end.
 
         Examples
@@ -69,4 +69,4 @@ class GaussianModel:
         >>> np.allclose(y, X @ [1.0, 2.0])
         True
         """
-        return Stream(self.optimum.size, self.draw)
+        return GeneratedStream(self.optimum.size, self.draw)

@@ -21,7 +21,7 @@ class PflugRegion:
     Parameters
     ----------
     correlation, gamma, noise : float
-        Of the two features; the step size γ; the variance σ² of the noise.
+        Correlation of the two features, step size γ, and variance σ² of the noise.
 
     Examples
     --------

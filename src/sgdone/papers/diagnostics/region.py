@@ -1,4 +1,4 @@
-"""Where Pflug's diagnostic is about to fire, beside where SGD oscillates."""
+"""Region in which Pflug's diagnostic is about to fire, and region in which SGD oscillates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -64,7 +64,7 @@ class DiagnosticsRegion(Experiment[Batch, None]):
 
     The paper gives no parameters. Here x ~ N(0, Σ) has two features of variance 1 and correlation 0.3, γ = 0.02,
     σ = 1, and explicit SGD starts at 0, θ* = (1, 1); the polygon is the convex hull of the central 95 % of the last
-    iterates, long after the start is forgotten. Other correlations are measured beside it.
+    iterates, long after the start is forgotten. Other correlations are measured in addition.
     """
 
     simulations: int = 1000
@@ -118,7 +118,7 @@ class DiagnosticsRegion(Experiment[Batch, None]):
         return PflugRegion(correlation, self.gamma, self.noise)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 3 says about the region, and how well it approximates the polygon."""
+        """Claims of section 3 about the region, and how well it approximates the polygon."""
         region = self._region(self.correlations[0])
         return [*shape_claims(region), _overlap_claim(errors_of(rows, region.correlation), region)]
 

@@ -1,4 +1,4 @@
-"""ISGD½ beside SVRG and classical implicit SGD on simulated data."""
+"""ISGD½ compared with SVRG and classical implicit SGD on simulated data."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from sgdone.papers.diagnostics.simulated_claims import (
     curves_of,
     tried_on_simulations,
 )
-from sgdone.papers.diagnostics.simulated_problems import LOGISTIC, NORMAL, SCALED, Problem
+from sgdone.papers.diagnostics.simulated_problems import LOGISTIC, NORMAL, SCALED, SimulatedProblem
 from sgdone.papers.diagnostics.tuning import (
     CLASSICAL,
     COLOURS,
@@ -29,7 +29,7 @@ from sgdone.papers.experiment import Experiment, Row
 from sgdone.papers.tables import Array
 from sgdone.rows import ArraySource
 
-#: What the CSV calls the exact minimiser of the mean loss.
+#: Name of the exact minimiser of the mean loss in the CSV file.
 MINIMISER = "minimiser"
 #: Evaluations per pass.
 _POINTS = 10
@@ -47,12 +47,12 @@ class Draw(NamedTuple):
 class Task(NamedTuple):
     """One method on one problem."""
 
-    panel: Problem
+    panel: SimulatedProblem
     method: str
 
 
 #: Draws to choose parameters on, and draws to measure on, by problem.
-Draws = dict[Problem, tuple[list[Draw], list[Draw]]]
+Draws = dict[SimulatedProblem, tuple[list[Draw], list[Draw]]]
 
 
 @final
@@ -84,12 +84,12 @@ class DiagnosticsSimulated(Experiment[Task, Draws]):
     figure_size = (14.0, 7.5)
 
     @property
-    def panels(self) -> list[Problem]:
+    def panels(self) -> list[SimulatedProblem]:
         """Four normal and two logistic problems, and four that are also tried."""
         models = (NORMAL, SCALED) if self.tried else (NORMAL,)
         return [
-            *(Problem(LOGISTIC, None, p) for p in self.sizes),
-            *(Problem(model, snr, p) for model in models for snr in self.ratios for p in self.sizes),
+            *(SimulatedProblem(LOGISTIC, None, p) for p in self.sizes),
+            *(SimulatedProblem(model, snr, p) for model in models for snr in self.ratios for p in self.sizes),
         ]
 
     def prepare(self, seed: np.random.SeedSequence) -> Draws:
@@ -130,7 +130,7 @@ class DiagnosticsSimulated(Experiment[Task, Draws]):
     def _head(task: Task) -> Row:
         return {**task.panel._asdict(), "method": task.method}
 
-    def _errors(self, panel: Problem, draws: Sequence[Draw], setting: Setting) -> Array:
+    def _errors(self, panel: SimulatedProblem, draws: Sequence[Draw], setting: Setting) -> Array:
         """Squared errors, draws × passes."""
         model = panel.data_model()
 
@@ -159,7 +159,7 @@ class DiagnosticsSimulated(Experiment[Task, Draws]):
                 yield self._head(task) | {"stage": "measured", "parameters": ""} | tail
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 4.3 says."""
+        """Claims of section 4.3."""
         return claims_of_simulations(rows)
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
@@ -187,7 +187,7 @@ class DiagnosticsSimulated(Experiment[Task, Draws]):
         return f"N = {self.n_rows}, medians and quartiles of {self.draws} data sets"
 
 
-def _draw(axis: Axes, panel: Problem, curves: Curves) -> None:
+def _draw(axis: Axes, panel: SimulatedProblem, curves: Curves) -> None:
     for method in METHODS:
         passes, errors = curves[panel, method]
         line_with_band(axis, passes, quartiles(errors), COLOURS[method], method)

@@ -1,4 +1,4 @@
-"""What Chee & Toulis (2018), section 4.3, say about Figure 2."""
+"""Claims of Chee & Toulis (2018), section 4.3, about Figure 2."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from sgdone.papers.claims import AlsoTried, Claim, Sentence, pooled
 from sgdone.papers.diagnostics.models import decaying
-from sgdone.papers.diagnostics.simulated_problems import LOGISTIC, NORMAL, SCALED, Problem
+from sgdone.papers.diagnostics.simulated_problems import LOGISTIC, NORMAL, SCALED, SimulatedProblem
 from sgdone.papers.diagnostics.tuning import HALF, VARIANCE_REDUCED, measured_curves
 from sgdone.papers.experiment import Row
 from sgdone.papers.tables import Array, where
@@ -34,17 +34,17 @@ _FALSE_ALARMS = (
 )
 
 #: By problem and method: the passes, and the squared errors (draws × passes) at them.
-Curves = dict[tuple[Problem, str], tuple[Array, Array]]
+Curves = dict[tuple[SimulatedProblem, str], tuple[Array, Array]]
 
 
 def curves_of(rows: Sequence[Row]) -> Curves:
-    """What was measured."""
+    """The curves measured."""
     found = measured_curves(rows, NAMES, "model", "snr", "n_features", "method")
-    return {(Problem(*key[:3]), key[3]): curve for key, curve in found.items()}
+    return {(SimulatedProblem(*key[:3]), key[3]): curve for key, curve in found.items()}
 
 
 #: By problem, log₁₀ of ISGD½'s error over SVRG's on the same draw, draws × passes.
-Ratios = dict[Problem, Array]
+Ratios = dict[SimulatedProblem, Array]
 
 
 def ratios_of(rows: Sequence[Row], model: str) -> tuple[Array, Ratios]:
@@ -112,7 +112,7 @@ def _consistently_better(ratios: Array, passes: Array) -> Claim:
 
 
 def _divergence(rows: Sequence[Row]) -> Claim:
-    """Of the settings tried, those that end no nearer to θ* than they started."""
+    """Settings, of those tried, that end no nearer to θ* than they started."""
     shares = {}
     for method in (HALF, VARIANCE_REDUCED):
         tried = [row for row in where(rows, stage="tuning", method=method) if row["model"] != SCALED]

@@ -25,7 +25,7 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(200)
 
 
 @final
-class Problem(NamedTuple):
+class SimulatedProblem(NamedTuple):
     """One problem."""
 
     #: One of `NORMAL`, `LOGISTIC` and `SCALED`.
@@ -36,7 +36,7 @@ class Problem(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What panels are called."""
+        """Name of the panels."""
         ratio = "" if self.snr is None else f"SNR {self.snr:g}, "
         return f"{ratio}p = {self.n_features}"
 
@@ -47,7 +47,7 @@ class Problem(NamedTuple):
 
     @property
     def loss(self) -> Loss:
-        """That of the model's likelihood."""
+        """Loss of the model's likelihood."""
         return Logistic() if self.logistic else Squared()
 
     @property
@@ -58,7 +58,7 @@ class Problem(NamedTuple):
 
         Examples
         --------
-        >>> round(Problem(SCALED, 5.0, 10).scale, 3), Problem(NORMAL, 5.0, 10).scale
+        >>> round(SimulatedProblem(SCALED, 5.0, 10).scale, 3), SimulatedProblem(NORMAL, 5.0, 10).scale
         (0.695, 1.0)
         """
         if self.model != SCALED or self.snr is None:
@@ -72,7 +72,7 @@ class Problem(NamedTuple):
         return GaussianModel(decaying(self.n_features), self.scale * np.eye(self.n_features), response)
 
     def minimiser(self, X: Array, y: Array) -> Array:
-        """Of the mean loss over the rows."""
+        """Minimiser of the mean loss over the rows."""
         if not self.logistic:
             return np.asarray(np.linalg.lstsq(X, y, rcond=None)[0])
         fit = LogisticRegression(C=np.inf, fit_intercept=False, solver="newton-cholesky", tol=1e-8, max_iter=1000)

@@ -90,7 +90,7 @@ def follow(
     Parameters
     ----------
     source, loss, setting
-        What to fit without penalty, and how.
+        Rows, loss and method of the fit, which has no penalty.
     quantity : callable
         A number that is measured of weights and intercept.
     passes : array
@@ -151,7 +151,7 @@ def tune_and_measure(
     head : dict
         The first columns of all rows.
     names : (str, str)
-        What the columns of runs and of errors are called.
+        Names of the columns of runs and of errors.
     passes : array
         Where errors are measured.
     candidates, settings : sequence of Setting
@@ -159,7 +159,7 @@ def tune_and_measure(
     tuning, measuring : callable
         Errors of a setting in either stage.
     score : callable
-        What is averaged for the choice, of all errors.
+        Score of the errors of a run, averaged for the choice.
     """
 
     def row(stage: str, setting: Setting, is_chosen: bool, run: int, at: float, error: float) -> Row:

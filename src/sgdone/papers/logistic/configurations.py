@@ -12,7 +12,7 @@ from sgdone.papers.claims import Claim, Sentence, every
 from sgdone.papers.drawing import Axes, Figure
 from sgdone.papers.experiment import Experiment, Row
 from sgdone.papers.logistic.descent import STEPS, descend, mean_loss
-from sgdone.papers.logistic.problems import PLANE, PROBLEMS, Problem
+from sgdone.papers.logistic.problems import PLANE, PROBLEMS, LogisticProblem
 from sgdone.papers.tables import Array, checkpoints, where
 
 #: How well the diagnosis must know what is known by construction.
@@ -73,7 +73,7 @@ class LogisticConfigurations(Experiment[str, None]):
         return rows
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """The structure found beside the known one, and the limits of the paths."""
+        """The structure found compared with the known one, and the limits of the paths."""
         return [_structure_claim(rows), _finite_part_claim(rows), _direction_claim(rows)]
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
@@ -158,7 +158,7 @@ def _direction_claim(rows: Sequence[Row]) -> Claim:
     )
 
 
-def _draw_data(axis: Axes, problem: Problem, rows: Sequence[Row]) -> None:
+def _draw_data(axis: Axes, problem: LogisticProblem, rows: Sequence[Row]) -> None:
     """The points x of both classes, S shaded, and ū."""
     reach = 1.1
     basis = points_of(rows, problem.name, "basis of S")
@@ -189,7 +189,7 @@ def _draw_data(axis: Axes, problem: Problem, rows: Sequence[Row]) -> None:
     axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
 
 
-def _draw_paths(axis: Axes, problem: Problem, rows: Sequence[Row]) -> None:
+def _draw_paths(axis: Axes, problem: LogisticProblem, rows: Sequence[Row]) -> None:
     """Level lines of the risk above its infimum, the two paths, v̄ and the ray that they follow."""
     paths = {steps: points_of(rows, problem.name, "path", steps) for steps in STEPS}
     v, direction = points_of(rows, problem.name, "finite part")[0], points_of(rows, problem.name, "direction")[0]

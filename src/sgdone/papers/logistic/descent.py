@@ -17,7 +17,7 @@ STEPS: dict[str, Callable[[Points], Array]] = {
 _STRETCH = 1 << 16
 
 
-class Descent(NamedTuple):
+class RecordedDescent(NamedTuple):
     """At the steps t = ``at``: w_t, and the sum of the step sizes so far."""
 
     at: Points
@@ -25,7 +25,7 @@ class Descent(NamedTuple):
     step_sums: Array
 
 
-def descend(rows: Array, steps: str, at: Points) -> Descent:
+def descend(rows: Array, steps: str, at: Points) -> RecordedDescent:
     """Gradient descent on the mean logistic loss of rows y·x, from 0.
 
     Parameters
@@ -54,7 +54,7 @@ def descend(rows: Array, steps: str, at: Points) -> Descent:
             _advance(rows, etas / n, w, gradient)
             t, total = last, total + float(etas.sum())
         seen[place], sums[place] = w, total
-    return Descent(at, seen, sums)
+    return RecordedDescent(at, seen, sums)
 
 
 @compiled("logistic_descent")

@@ -12,7 +12,7 @@ from sgdone.papers.claims import AlsoTried, Claim, Sentence, every
 from sgdone.papers.drawing import Axes, Figure, grid_lines, legend_below
 from sgdone.papers.experiment import Experiment, Row
 from sgdone.papers.logistic.descent import descend, mean_loss
-from sgdone.papers.logistic.problems import PROBLEMS, Problem
+from sgdone.papers.logistic.problems import PROBLEMS, LogisticProblem
 from sgdone.papers.logistic.theory import (
     direction_bound,
     finite_part_bound,
@@ -23,7 +23,7 @@ from sgdone.papers.logistic.theory import (
 )
 from sgdone.papers.tables import Array, checkpoints, column
 
-#: Those of Theorem 3.6.
+#: Step sizes of Theorem 3.6.
 STEPS = "1/√(j+1)"
 DESCENT, OPTIMAL = WHO = "w_t", "optimal iterate"
 #: Rates are checked from this step on; squares of distances below this are rounding.
@@ -89,7 +89,7 @@ class LogisticParameterRates(Experiment[str, None]):
         return rows
 
     @staticmethod
-    def _finite_bound(problem: Problem, points: Any) -> Array:
+    def _finite_bound(problem: LogisticProblem, points: Any) -> Array:
         if not problem.axes:
             return np.full(len(points), math.nan)
         v_norm = float(np.linalg.norm(problem.v()))
@@ -129,7 +129,7 @@ class LogisticParameterRates(Experiment[str, None]):
         return ""
 
 
-def _directions(problem: Problem, places: Array, inside: Array, excess: Array) -> tuple[Array, Array]:
+def _directions(problem: LogisticProblem, places: Array, inside: Array, excess: Array) -> tuple[Array, Array]:
     """Squared distances to ū, and Lemma D.5's bound on them where its assumption holds, else 4."""
     if problem.u is None:
         nothing = np.full(len(places), math.nan)

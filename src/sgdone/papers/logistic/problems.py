@@ -67,13 +67,13 @@ class Axis:
 
 @final
 @dataclass(frozen=True)
-class Problem:
-    """Rows y·x of norm 1 or less, and what Theorem 3.1 says of them.
+class LogisticProblem:
+    """Rows y·x of norm at most 1, and their values in Theorem 3.1.
 
     Parameters
     ----------
     name : str
-        What it is called.
+        Name of the problem.
     axes : tuple of Axis
         The axes of S; none if all rows are separable.
     separable : array, (rows, features)
@@ -143,7 +143,7 @@ class Problem:
         return found
 
     def infimum(self, loss: LossName = "logistic") -> float:
-        """Of the mean loss."""
+        """Infimum of the mean loss."""
         return sum(axis.total(axis.optimum(loss), loss) for axis in self.axes) / len(self.rows)
 
     def modulus(self, loss: LossName = "logistic") -> float:
@@ -166,19 +166,21 @@ def _beside(margin: float, *sides: float, along: tuple[float, float] = _SLANT) -
 
 #: Fig. 1 (a)–(d).
 PLANE = (
-    Problem(
+    LogisticProblem(
         "separable",
         (),
         (*_beside(0.3, -0.25, 0.65), *_beside(0.6, 0.7, 0.5, 0.3), *_beside(0.8, 0.4, 0.55)),
         _SLANT,
         0.3,
     ),
-    Problem("strongly convex", (Axis(0.9, 3, 1), Axis(0.6, 2, 1)), turn=0.4),
-    Problem("orthogonal parts", (Axis(0.8, 2, 1),), ((0.0, 0.4), (0.0, 0.6), (0.0, 0.9)), (0.0, 1.0), 0.4, turn=0.3),
-    Problem("general", (Axis(0.8, 2, 1),), ((0.5, 0.4), (-0.7, 0.5), (0.6, 0.7)), (0.0, 1.0), 0.4, turn=0.3),
+    LogisticProblem("strongly convex", (Axis(0.9, 3, 1), Axis(0.6, 2, 1)), turn=0.4),
+    LogisticProblem(
+        "orthogonal parts", (Axis(0.8, 2, 1),), ((0.0, 0.4), (0.0, 0.6), (0.0, 0.9)), (0.0, 1.0), 0.4, turn=0.3
+    ),
+    LogisticProblem("general", (Axis(0.8, 2, 1),), ((0.5, 0.4), (-0.7, 0.5), (0.6, 0.7)), (0.0, 1.0), 0.4, turn=0.3),
 )
 #: S is a line, and across it there is a plane in which a direction must be found.
-SPACE = Problem(
+SPACE = LogisticProblem(
     "mixed in space",
     (Axis(0.8, 2, 1),),
     tuple(

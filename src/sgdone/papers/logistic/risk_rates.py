@@ -41,7 +41,7 @@ class Task(NamedTuple):
 @final
 @dataclass(frozen=True)
 class LogisticRiskRates(Experiment[Task, None]):
-    """Theorems 1.1 and 1.2, part 1: the logistic risk above its infimum, which is known exactly, beside the bounds.
+    """Theorems 1.1 and 1.2, part 1: the logistic risk above its infimum, which is known exactly, and the bounds.
 
     SGD with steps of 1 draws the seven rows of the separable problem, each as likely as the others, so that the
     expected loss is a mean over them; its risk is that of the mean of its iterates. The bound holds with probability

@@ -1,4 +1,4 @@
-"""What Holland (2018), section 4, says about Figures 3 and 4."""
+"""Claims of Holland (2018), section 4, about Figures 3 and 4."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ COMPETITIVE = 1.1
 _RISES = 0.05
 #: A curve has peaked if it ends below this share of its highest value.
 _PEAKED = 0.9
-#: What is measured along a run.
+#: Measurements along a run.
 QUANTITIES = (
     "training_error",
     "test_error",

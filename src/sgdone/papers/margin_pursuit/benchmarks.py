@@ -1,4 +1,4 @@
-"""Margin pursuit beside Pegasos on real data: errors and margins along their runs."""
+"""Margin pursuit compared with Pegasos on real data: errors and margins along their runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from sgdone.papers.margin_pursuit.runs import (
     AS_PEGASOS,
     PEGASOS,
     READINGS,
+    ComparedMethod,
     MarginExperiment,
-    Method,
     Pool,
     Task,
     errors_of,
@@ -58,7 +58,7 @@ class MarginBenchmarks(MarginExperiment):
         for_rows, for_runs = seed.spawn(2)
         sample = prepared[task.data].draw(np.random.default_rng(for_rows), self.test_rows)
         points = points_of(sample.n_rows, self.passes, self.points)
-        methods = [Method(steps, alpha) for steps in (*READINGS, PEGASOS) for alpha in self.grid]
+        methods = [ComparedMethod(steps, alpha) for steps in (*READINGS, PEGASOS) for alpha in self.grid]
         weights = np.concatenate([weights_along(sample, method, points, for_runs) for method in methods])
         train, test = (
             errors_of(X, labels, weights)
@@ -81,7 +81,7 @@ class MarginBenchmarks(MarginExperiment):
         ]
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 4 says about Figures 3 and 4, with steps 1/(λ(1+t))."""
+        """Claims of section 4 about Figures 3 and 4, with steps 1/(λ(1+t))."""
         return claims_of_benchmarks(rows)
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
@@ -147,7 +147,7 @@ def _draw_margins(axis: Axes, best: Best) -> None:
 
 
 def _draw_skew(axis: Axes, best: Best) -> None:
-    """On an axis of its own at the right: the skew has no unit, margins have."""
+    """On a separate axis at the right: the skew has no unit, margins have."""
     skew = axis.twinx()
     skew.plot(best.gradients, best.mean("skew"), color=_SKEW, linestyle=":", linewidth=1.7)
     axis.plot([], [], color=_SKEW, linestyle=":", linewidth=1.7, label="skew (right axis)")

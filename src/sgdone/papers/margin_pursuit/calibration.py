@@ -56,7 +56,7 @@ class MarginCalibration(Experiment[Task, None]):
     """Figure 2: H and Ψ for five levels γ; Ψ⁻¹(a) against γ; Ψ⁻¹(ε/s) and Ψ⁻¹(ε), ε = ½, against s.
 
     All are closed forms of the theory. Where ε is beyond Ψ(1), no error rate is excluded and 1 is shown. The paper
-    reads inverses off a grid of 2500 points: the CSV file has that value beside the exact one.
+    reads inverses off a grid of 2500 points: the CSV file has that value and the exact one.
     """
 
     points: int = 400
@@ -103,7 +103,7 @@ class MarginCalibration(Experiment[Task, None]):
         return scales, *_inverses(risks, np.full(scales.size, task.curve), scales)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What Lemma 8, Remark 9 and section 4 say."""
+        """Claims of Lemma 8, Remark 9 and section 4."""
         curves = curves_of(rows)
         transforms = curves["Ψ"]
         levels = sorted(transforms)

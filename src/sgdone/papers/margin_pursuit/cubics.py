@@ -66,7 +66,7 @@ class MarginCubics(Experiment[Task, None]):
         return [_row(task.gamma, float(eta)) for eta in etas if abs(eta - 0.5) > 1e-12]
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What the proof of Lemma 8 says."""
+        """Claims of the proof of Lemma 8."""
         double = [row for row in rows if row["condition"] == "(14)"]
         single = [row for row in rows if row["condition"] != "(14)"]
         off = max(abs(row["root"] - row["minimiser"]) for row in rows)

@@ -54,7 +54,7 @@ class MarginFunctions(Experiment[str, None]):
         ]
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 2.2 says of them."""
+        """Claims of section 2.2."""
         u, values, _ = _table(rows)
         steepest = float(np.abs(values[PSI]).max())
         middle = 0.5 * (values[PSI][1:] + values[PSI][:-1])
@@ -92,7 +92,7 @@ class MarginFunctions(Experiment[str, None]):
         ]
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
-        """The compiled loss beside theory, and the join of ρ."""
+        """The compiled loss compared with theory, and the join of ρ."""
         u, values, apart = _table(rows)
         join = float(np.max(np.abs(values[RHO][np.isclose(np.abs(u), _ROOT2)] - 5 / 6)))
         return [

@@ -35,7 +35,7 @@ _SCORES = 1 << 23
 @final
 @dataclass(frozen=True)
 class SetChoice:
-    """What a set is called in `sgdone.datasets`, how it is scaled, and the number of training rows."""
+    """Name of a set in `sgdone.datasets`, its scaling, and the number of training rows."""
 
     loads: str
     scaled: Literal["no", "largest", "each"]
@@ -58,7 +58,7 @@ SETS = {
 
 @final
 @dataclass(frozen=True, eq=False)
-class Sample:
+class TrainingSample:
     """Balanced training rows, test rows, and the labels −1 and 1 of both."""
 
     X: Any
@@ -102,7 +102,7 @@ class Pool:
             X /= np.where(largest > 0, largest, 1.0).astype(np.float32)
         return cls(X, np.where(data.y > 0, 1.0, -1.0), choice.rows)
 
-    def draw(self, rng: np.random.Generator, test_rows: int | None = None) -> Sample:
+    def draw(self, rng: np.random.Generator, test_rows: int | None = None) -> TrainingSample:
         """Training rows, half of either class, and as many other rows as possible for the test, half of either class.
 
         Parameters
@@ -124,10 +124,10 @@ class Pool:
                 [(rows, taken, rest) for rows, taken in zip(classes, of_each, strict=True)],
             )
         )
-        return Sample(self.X[train], self.labels[train], self.X[test], self.labels[test])
+        return TrainingSample(self.X[train], self.labels[train], self.X[test], self.labels[test])
 
 
-class Method(NamedTuple):
+class ComparedMethod(NamedTuple):
     """The reading of the step size, or Pegasos; λ; and the number of steps after which s is reset, if ever.
 
     With ``follows`` the s in the step size is reset too.
@@ -158,13 +158,15 @@ def points_of(n_rows: int, passes: int, count: int) -> Points:
     return np.unique(np.round(np.geomspace(max(1, n_rows // 20), passes * n_rows, count)).astype(np.int64))
 
 
-def weights_along(sample: Sample, method: Method, points: Points, seed: np.random.SeedSequence) -> Array:
+def weights_along(
+    sample: TrainingSample, method: ComparedMethod, points: Points, seed: np.random.SeedSequence
+) -> Array:
     """The weights after each number of steps, one line each, of stochastic projected gradients from a random start.
 
     Parameters
     ----------
     sample, method
-        What to fit, and how.
+        Rows, loss and method of the fit.
     points : array of int
         Numbers of steps, rising.
     seed : numpy.random.SeedSequence
@@ -195,7 +197,7 @@ def errors_of(X: Any, labels: Array, weights: NDArray[Any]) -> Array:
     return wrong / labels.size
 
 
-def margins_of(sample: Sample, weights: NDArray[Any]) -> list[MarginStatistics]:
+def margins_of(sample: TrainingSample, weights: NDArray[Any]) -> list[MarginStatistics]:
     """Statistics of the margins of the training rows, for each of some weights."""
     scores = np.asarray(sample.X @ weights.T.astype(sample.X.dtype), dtype=np.float64)
     return [MarginStatistics.of(sample.labels * column, 1.0) for column in scores.T]

@@ -12,8 +12,8 @@ from sgdone.papers.experiment import Row
 from sgdone.papers.margin_pursuit.runs import (
     AS_PEGASOS,
     PRINTED,
+    ComparedMethod,
     MarginExperiment,
-    Method,
     Pool,
     Task,
     errors_of,
@@ -80,10 +80,10 @@ class MarginScaling(MarginExperiment):
         runs = []
         for steps in (PRINTED, AS_PEGASOS):
             small = [SHARE * alpha for alpha in self.grid]
-            runs += [(PLAIN, Method(steps, alpha)) for alpha in sorted({*self.grid, *small}, reverse=True)]
-            runs += [(KEEPS, Method(steps, alpha, reset, follows=False)) for alpha in small]
+            runs += [(PLAIN, ComparedMethod(steps, alpha)) for alpha in sorted({*self.grid, *small}, reverse=True)]
+            runs += [(KEEPS, ComparedMethod(steps, alpha, reset, follows=False)) for alpha in small]
             if steps == PRINTED:
-                runs += [(FOLLOWS, Method(steps, alpha, reset)) for alpha in small]
+                runs += [(FOLLOWS, ComparedMethod(steps, alpha, reset)) for alpha in small]
         weights = np.concatenate([weights_along(sample, method, points, for_runs) for _, method in runs])
         errors = errors_of(sample.X_test, sample.labels_test, weights).reshape(len(runs), points.size)
         return [
@@ -102,7 +102,7 @@ class MarginScaling(MarginExperiment):
         ]
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """What section 4 says about Figure 5, with steps 1/(s√λ(1+t)) whose s is not reset."""
+        """Claims of section 4 about Figure 5, with steps 1/(s√λ(1+t)) whose s is not reset."""
         return claims_of_scaling(rows, self.grid)
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:

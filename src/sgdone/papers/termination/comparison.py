@@ -1,4 +1,4 @@
-"""The margin test beside small validation sets: what the figures of scatter plots share."""
+"""The margin test compared with small validation sets: common code of the scatter plots."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ _SVS_COLOURS = ("red", "magenta", "cyan")
 
 
 def panel_label(row: Row) -> str:
-    """As the paper has it: (l/200) is the logistic loss with α̃ = 1/200."""
+    """Label of a panel in the paper: (l/200) is the logistic loss with α̃ = 1/200."""
     return f"{row['data']} ({row['loss'][0]}/{row['step'][2:]})"
 
 
@@ -62,12 +62,12 @@ class TerminationComparison(Experiment[Trial, Prepared]):
     @property
     @abstractmethod
     def data(self) -> Sequence[str]:
-        """What the rows of panels are about: values of a parameter, or data sets."""
+        """Rows of panels: values of a parameter, or data sets."""
 
     @property
     @abstractmethod
     def limit(self) -> StopRule:
-        """What ends a run whose test does not."""
+        """Limit of a run that its test does not stop."""
 
     def sizes(self, data: str) -> Mapping[int, tuple[int, ...]]:
         """Rows of the small validation sets by 1/α̃."""
@@ -100,7 +100,7 @@ class TerminationComparison(Experiment[Trial, Prepared]):
 
     @abstractmethod
     def claims_of_loss(self, rows: Sequence[Row], loss: str) -> list[Claim]:
-        """What the paper says about these data."""
+        """Claims of the paper about these data."""
 
     def draw(self, rows: Sequence[Row], figure: Figure) -> str:
         """A row of panels for each data and loss, a column for each α̃."""

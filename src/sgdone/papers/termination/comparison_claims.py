@@ -1,4 +1,4 @@
-"""What Baghal et al. (2021) say about the margin test beside small validation sets, figure by figure.
+"""Claims of Baghal et al. (2021) about the margin test and small validation sets, figure by figure.
 
 Each sentence is counted once per figure and loss. Pairs are the margin test and a small validation set (SVS) on the
 same random run; standard deviations are compared panel by panel.
@@ -196,7 +196,7 @@ def tried_on_images(rows: Sequence[Row], loss: str) -> list[AlsoTried]:
 def _consistent(
     sentence: Sentence, what: str, rows: Sequence[Row], loss: str, column: str, reason: str, steps: Sequence[str]
 ) -> Claim:
-    """Standard deviations over the runs of a panel, (12) beside each SVS."""
+    """Standard deviations over the runs of a panel, (12) compared with each SVS."""
     panels = spreads_of(rows, loss, column, steps).values()
     spreads = [
         (tests[MARGIN], spread)

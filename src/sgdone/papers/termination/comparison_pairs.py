@@ -48,7 +48,7 @@ def runs_of(rows: Sequence[Row], loss: str) -> Runs:
 
 
 def pairs_of(runs: Runs, *steps: str, largest: bool = False) -> list[Pair]:
-    """The margin test beside SVS, or beside SVS with p = 512 only, at some α̃."""
+    """The margin test compared with SVS, or with SVS at p = 512 only, at some α̃."""
     return [
         Pair(step, test, tests[MARGIN], row)
         for (_, step, _), tests in runs.items()

@@ -1,4 +1,4 @@
-"""The margin test beside small validation sets on two Gaussians."""
+"""The margin test compared with small validation sets on two Gaussians."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The margin test beside small validation sets on heavy-tailed data."""
+"""The margin test compared with small validation sets on heavy-tailed data."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

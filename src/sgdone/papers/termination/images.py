@@ -1,4 +1,4 @@
-"""The margin test beside small validation sets on pairs of classes of images."""
+"""The margin test compared with small validation sets on pairs of classes of images."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -121,7 +121,7 @@ class TerminationCifar(TerminationImages):
     paper = "Baghal, Paquette, Vavasis (2021), Fig. 5 (Fig. 3 of the main text)"
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
-        """As for the other figures, and that one panel lacks the largest validation set."""
+        """Claims of the other figures, and that one panel lacks the largest validation set."""
         return [*super().claims(rows), _exhausted(rows)]
 
 

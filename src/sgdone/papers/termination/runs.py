@@ -23,7 +23,7 @@ from sgdone.stopping import MarginTest, SmallValidationSet, StopRule
 Accuracy = Callable[[NDArray[Any], float], float]
 
 LOSSES = ("logistic", "hinge")
-#: What the CSV file calls the tests; `svs` names the others.
+#: Names of the tests in the CSV file; `svs` names the others.
 MARGIN, LONGER = "margin", "margin, 1.5k"
 #: Rows of the first block among which the preliminary ones are: more than 100 if these are of one class.
 _FIRST_BLOCK = 1000
@@ -32,7 +32,7 @@ ASTERISK = (6, 2, 0)
 
 
 def svs(size: int) -> str:
-    """What the CSV file calls the small validation set of that size.
+    """Name of the small validation set of that size in the CSV file.
 
     Examples
     --------
@@ -62,14 +62,14 @@ def homogeneous_run(source: Source, loss: str, step: float, stop: StopRule, seed
     return fit(source, objective, SGD(), stop, seed, step=ClassScale(alpha=step), center=True)
 
 
-class Preliminary(NamedTuple):
-    """What the first 100 rows of a run give, for all of its tests: the centre and σ̃²."""
+class PreliminaryRows(NamedTuple):
+    """Values from the first 100 rows of a run, for all of its tests: the centre and σ̃²."""
 
     centre: NDArray[np.float64]
     scale: float
 
 
-def preliminary_phase(source: Source, seed: np.random.SeedSequence) -> Preliminary:
+def preliminary_phase(source: Source, seed: np.random.SeedSequence) -> PreliminaryRows:
     """Estimate the centre of the two class means and σ̃² from the first 100 rows that the seed draws.
 
     Examples
@@ -82,7 +82,7 @@ def preliminary_phase(source: Source, seed: np.random.SeedSequence) -> Prelimina
     first = block.order[:_FIRST_BLOCK]
     X, y = block.rows.arrays[0][first].astype(np.float64), block.labels[first]
     weights = np.ones(y.size)
-    return Preliminary(centre(X, y, weights), class_scale(X, y, weights))
+    return PreliminaryRows(centre(X, y, weights), class_scale(X, y, weights))
 
 
 @final
@@ -126,7 +126,7 @@ class Centred(Source):
 
 def five_tests(
     rows: Centred,
-    first: Preliminary,
+    first: PreliminaryRows,
     loss: str,
     step: float,
     sizes: tuple[int, ...],
@@ -142,12 +142,12 @@ def five_tests(
         All tests see the same rows in the same order, without those that SVS holds out.
     loss, step, seed
         As in `homogeneous_run`.
-    first : Preliminary
+    first : PreliminaryRows
         Centre and scale: the same for all tests.
     sizes : tuple of int
         Rows in the small validation sets.
     limit : StopRule
-        What ends a run whose test does not: then ``fired`` is 0.
+        Limit of a run whose test does not fire: then ``fired`` is 0.
     accuracy : callable
         The fraction correct of weights and intercept.
     """

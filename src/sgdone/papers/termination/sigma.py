@@ -95,7 +95,7 @@ class TerminationSigma(Experiment[Trial, None]):
         )
 
     def also_tried(self, rows: Sequence[Row]) -> list[AlsoTried]:
-        """Mean k beside that of an independent run: the paper has only a plot."""
+        """Mean k compared with that of an independent run: the paper has only a plot."""
         found = []
         for loss in LOSSES:
             for sigma, expected in zip(INDEPENDENT_SIGMAS, INDEPENDENT_K[loss], strict=True):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from sgdone.papers.streams import Stream
+from sgdone.papers.streams import GeneratedStream
 
 #: A table of that shape of independent entries, symmetric about 0.
 Noise = Callable[[np.random.Generator, tuple[int, int]], NDArray[np.float64]]
@@ -22,7 +22,7 @@ def student_t(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.fl
     return rng.standard_t(2, shape)
 
 
-def two_classes(n_features: int, scale: float, noise: Noise = gaussian) -> Stream:
+def two_classes(n_features: int, scale: float, noise: Noise = gaussian) -> GeneratedStream:
     """Rows ζ = scale·η of one class and e₁ + scale·η of the other, equally likely, without end.
 
     Parameters
@@ -49,7 +49,7 @@ def two_classes(n_features: int, scale: float, noise: Noise = gaussian) -> Strea
         X[:, 0] += positive
         return X, np.where(positive, 1.0, -1.0)
 
-    return Stream(n_features, draw)
+    return GeneratedStream(n_features, draw)
 
 
 def gaussian_accuracy(coef: NDArray[np.float64], intercept: float, sigma: float) -> float:

@@ -28,7 +28,7 @@ class LinearProblem:
     Parameters
     ----------
     eigenvalues : array, (features,)
-        Of A, in rising order.
+        Eigenvalues of A, in ascending order.
     noise : array, (features,)
         The variances of the gradient's noise.
     start : array, (features,)

@@ -126,7 +126,7 @@ def general_error_bound(
     (10) is needed for every j ≤ t, and as the steps fall it takes a c₂ that grows like 1/γ_t.
 
     Lemma 8 sums over θ_1 to θ_t where ξ⁽³⁾_j depends on θ_{j−1}: the start's own share is added here, which makes
-    1 + c₅ of c₅, and 1 + c₂ of the c₂ beside c₃.
+    1 + c₅ of c₅, and 1 + c₂ of the c₂ next to c₃.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class FinitePart:
         return np.asarray((outside**2).sum(axis=1) > _OUTSIDE * (dense**2).sum(axis=1))
 
 
-def find_finite_part(sample: Sample) -> FinitePart | None:
+def multinomial_finite_part(sample: Sample) -> FinitePart | None:
     """The finite part of a multinomial model without an optimum; None if no pair is separable.
 
     Raises
@@ -137,9 +137,9 @@ def _differences(sample: Sample) -> tuple[Array, NDArray[np.intp], NDArray[np.in
     assert basis is not None
     parts, owners, numbers, first = [], list[NDArray[np.intp]](), list[NDArray[np.intp]](), 0
     fixed = ~np.append(sample.varies, sample.objective.fit_intercept)
-    at_hand = sample.at_hand
-    assert at_hand is not None
-    for rows, labels, _ in at_hand.pieces(sample.system):
+    local_rows = sample.local_rows
+    assert local_rows is not None
+    for rows, labels, _ in local_rows.pieces(sample.system):
         dense = rows.transposed_times(np.eye(labels.size)).T
         dense[:, fixed] = 0.0
         classes = labels.astype(np.intp)
@@ -165,7 +165,7 @@ class _PairLoss:
         self._lengths = np.diff(np.append(self._starts, owners.size))
         self._rows = owners[self._starts]
         self._sample = sample
-        rows = sample.at_hand
+        rows = sample.local_rows
         assert rows is not None
         self._groups = None if rows.groups is None else rows.groups[rows.used]
         labels, weights = rows.labels_and_weights()
