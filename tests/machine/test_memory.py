@@ -38,7 +38,7 @@ def test_an_allocation_that_fails_says_what_to_reduce(monkeypatch):
         raise MemoryError("Unable to allocate 84.0 GiB for an array")
 
     X, _ = wide(1000)
-    monkeypatch.setattr("sgdone.fit.fit.train", fail)
+    monkeypatch.setattr("sgdone.fit.fit.run", fail)
     message = r"training on 1,000 columns for 3 outputs needs more memory .*84.0 GiB.*: use fewer columns or classes"
     with pytest.raises(memory.NotEnoughMemoryError, match=message):
         LinearClassifier().fit(X, np.arange(60) % 3)

@@ -15,23 +15,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_y, validate_data
 
+from sgdone.estimators.callbacks import SklearnCallbacks
 from sgdone.fit import summaries
-from sgdone.fit.checkpoints import FitCheckpoints, refuse_checkpoint
-from sgdone.fit.columns import InputChecks, InputColumns, check_lengths
+from sgdone.fit.checkpoints import FitCheckpoints
+from sgdone.fit.columns import InputChecks, InputColumns, check_lengths, is_predicted_in_parts, is_row_input
 from sgdone.fit.fit import ProgressHook, TrainingRows, fit
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.loaded_rows import LoadedRows, partial_fit, start_model
 from sgdone.fit.options import FitOptions, as_loss
 from sgdone.fit.streamed_rows import (
     StreamedRows,
-    is_predicted_in_parts,
-    is_row_input,
     labelled_parts,
     predicted_in_parts,
     refuse_given,
     row_input,
 )
-from sgdone.fit.training import Callbacks
 from sgdone.interfaces.stop_rule import Status
 from sgdone.run import Trace, Verdict
 from sgdone.tables.not_fitted import used_before_fit
@@ -185,26 +183,59 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             raise used_before_fit(self._name)
         return self._fitted
 
-    def _fit(
+    @with_callbacks
+    @unchanged_if_it_fails
+    def fit(
         self,
         X: Any,
-        y: Any,
-        coef_init: Any,
-        intercept_init: Any,
-        sample_weight: Any,
-        checkpoints: tuple[str | os.PathLike[str] | None, float, bool],
+        y: ArrayLike | None = None,
+        coef_init: ArrayLike | None = None,
+        intercept_init: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        every: float = 60.0,
+        resume: bool = False,
     ) -> Self:
+        """Train until the stopping rule fires.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            Training rows. A source, from `sgdone.files` or `sgdone.batches`, has the labels and weights too.
+        y : array of shape (n_samples,)
+            Labels of any kind, or numbers of a regression; required unless ``X`` is a source.
+        coef_init, intercept_init : arrays, optional
+            The model to start from.
+        sample_weight : array of shape (n_samples,), optional
+            Non-negative weights; they multiply the loss of a row, and a row of weight 0 is not read.
+        checkpoint : path, optional
+            File for checkpoints of a fit on a source that does not fit into memory. Ctrl-C and SIGTERM write one too.
+        every : float, default=60
+            Seconds between two checkpoints.
+        resume : bool, default=False
+            Whether to go on from the checkpoint, if it exists: the model is the same, bit for bit, as without the
+            interruption.
+
+        Returns
+        -------
+        self : object
+            Fitted estimator.
+        """
         options, start = self._options(), None
         rows: TrainingRows
         if is_row_input(X, y):
             given = [("y", y), ("coef_init", coef_init), ("intercept_init", intercept_init)]
             refuse_given([*given, ("sample_weight", sample_weight)])
-            rows = StreamedRows(row_input(X), FitCheckpoints.of(*checkpoints), SklearnChecks(self))
+            rows = StreamedRows(row_input(X), FitCheckpoints.of(checkpoint, every, resume), SklearnChecks(self))
         else:
-            refuse_checkpoint(checkpoints[0], checkpoints[2])
+            if checkpoint is not None or resume:
+                raise ValueError(
+                    "checkpoints are written for rows that are read in parts: give files, sgdone.files(...)"
+                )
             rows = LoadedRows.to_fit(X, y, sample_weight, options, SklearnChecks(self))
             start = start_model(rows, options, coef_init, intercept_init, vars(self).get("_fitted"))
-        callbacks = Callbacks(self, _attributes)
+        callbacks = SklearnCallbacks(self, _attributes)
         self._adopt(fit(rows, options, start=start, hook=self._progress_hook, callbacks=callbacks))
         return self._warn_of_divergence()
 
@@ -399,47 +430,6 @@ class Classifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
     classes_: NDArray[Any] = Fitted()  # type: ignore[assignment]
     multinomial_: bool = Fitted()  # type: ignore[assignment]
 
-    @with_callbacks
-    @unchanged_if_it_fails
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        coef_init: ArrayLike | None = None,
-        intercept_init: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = 60.0,
-        resume: bool = False,
-    ) -> Self:
-        """Train until the stopping rule fires.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
-            Training rows. A source, from `sgdone.files` or `sgdone.batches`, has the labels and weights too.
-        y : array of shape (n_samples,)
-            Labels of any kind; required unless ``X`` is a source.
-        coef_init, intercept_init : arrays, optional
-            The model to start from.
-        sample_weight : array of shape (n_samples,), optional
-            Non-negative weights; they multiply the loss of a row, and a row of weight 0 is not read.
-        checkpoint : path, optional
-            File for checkpoints of a fit on a source that does not fit into memory. Ctrl-C and SIGTERM write one too.
-        every : float, default=60
-            Seconds between two checkpoints.
-        resume : bool, default=False
-            Whether to go on from the checkpoint, if it exists: the model is the same, bit for bit, as without the
-            interruption.
-
-        Returns
-        -------
-        self : object
-            Fitted estimator.
-        """
-        return self._fit(X, y, coef_init, intercept_init, sample_weight, (checkpoint, every, resume))
-
     @unchanged_if_it_fails
     def partial_fit(
         self,
@@ -491,23 +481,6 @@ class Classifier(ClassifierMixin, LinearModel):  # type: ignore[misc]
 
 class Regressor(RegressorMixin, LinearModel):  # type: ignore[misc]
     """Base of the regressors."""
-
-    @with_callbacks
-    @unchanged_if_it_fails
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        coef_init: ArrayLike | None = None,
-        intercept_init: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        checkpoint: str | os.PathLike[str] | None = None,
-        every: float = 60.0,
-        resume: bool = False,
-    ) -> Self:
-        """Train until the stopping rule fires; parameters as in `LinearClassifier.fit`, ``y`` real numbers."""
-        return self._fit(X, y, coef_init, intercept_init, sample_weight, (checkpoint, every, resume))
 
     @unchanged_if_it_fails
     def partial_fit(

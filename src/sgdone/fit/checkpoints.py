@@ -135,12 +135,6 @@ def custom_loss(options: FitOptions) -> CustomLoss | None:
     return options.loss if isinstance(options.loss, CustomLoss) else None
 
 
-def refuse_checkpoint(checkpoint: Any, resume: bool) -> None:
-    """Raise for checkpoints of a fit on rows in memory."""
-    if checkpoint is not None or resume:
-        raise ValueError("checkpoints are written for rows that are read in parts: give files, sgdone.files(...)")
-
-
 #: Names of the two files in the folder of a cache.
 _ROWS, _ABOUT = "rows.arrow", "rows.about"
 

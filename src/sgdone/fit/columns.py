@@ -19,6 +19,7 @@ from sgdone.machine.memory import memory_errors_explained
 from sgdone.matrices.csr import check_csr
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.message_text import RowError, listed
+from sgdone.readers.row_input import RowInput
 from sgdone.readers.table import reads_as_number, shortened
 from sgdone.rows.blocks import rows_of
 from sgdone.rows.cells import bad_cells_named, column_text, refuse_masked
@@ -341,6 +342,18 @@ class _Reading:
         elif self.purpose == "partial_fit" and encoder is not None:
             encoder.add_numbers(rows, weight)
         return rows
+
+
+def is_row_input(X: Any, y: Any = None) -> bool:
+    """Whether rows are read in parts, with their labels: from files, or from an iterator of batches."""
+    if isinstance(X, RowInput):
+        return True
+    return y is None and ((hasattr(X, "__next__") and not is_frame(X)) or isinstance(X, pa.RecordBatchReader))
+
+
+def is_predicted_in_parts(X: Any) -> bool:
+    """Whether predictions are made part by part; an Arrow reader is a table that is read whole."""
+    return is_row_input(X) and not isinstance(X, pa.RecordBatchReader)
 
 
 def is_table(X: Any) -> bool:

@@ -1,7 +1,9 @@
 """The only way to a fitted model: estimators, command, Dask and Spark call `fit`."""
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, final
@@ -13,17 +15,26 @@ from sgdone.fit.columns import InputColumns
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.labels import NewClassError
 from sgdone.fit.options import FitOptions
-from sgdone.fit.training import Callbacks, FitTask, PassPrinter, Snapshot, Start, train
 from sgdone.interfaces.method import Method
 from sgdone.interfaces.objective import Model, Objective
-from sgdone.interfaces.stop_rule import StopRule
+from sgdone.interfaces.stop_rule import Progress, Status, StopRule
 from sgdone.machine import interruption
 from sgdone.rows.blocks import ColumnNumbers
 from sgdone.rows.source import Source
-from sgdone.run import Clock, Hook, Result
+from sgdone.run import Clock, Hook, Result, run
 
 #: Makes a hook for a model, given its number: the progress line of the command.
 ProgressHook = Callable[[int], Hook]
+
+
+@final
+@dataclass(frozen=True)
+class Start:
+    """Where a run starts: a model, or another run, which may have ended for good."""
+
+    model: Model | None = None
+    resume: Result | None = None
+    ended: bool = False
 
 
 @final
@@ -101,13 +112,49 @@ class TrainingRows(ABC):
         raise error
 
 
+#: The fitted model at this moment, from the number of a model and the model, for callbacks that predict.
+Snapshot = Callable[[int, Model], FittedModel]
+
+
+class ModelHook(ABC):
+    """A hook of one model, which is told when its run begins and ends."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """The run begins."""
+
+    @abstractmethod
+    def __call__(self, progress: Progress) -> str | None:
+        """Follow the run; a returned text stops it."""
+
+    @abstractmethod
+    def end(self, model: Model) -> None:
+        """The run is over."""
+
+
+class FitCallbacks(ABC):
+    """What follows the passes of a fit: callbacks of scikit-learn."""
+
+    @abstractmethod
+    def begin(self, n_models: int, max_passes: int | None, data: dict[str, Any]) -> None:
+        """Begin a fit of some models to the data."""
+
+    @abstractmethod
+    def hook(self, model: int, name: str, snapshot: Snapshot) -> ModelHook | None:
+        """A hook for the run of one model; None if nothing follows it."""
+
+    @abstractmethod
+    def end(self, model: FittedModel) -> None:
+        """The fit is over."""
+
+
 def fit(
     rows: TrainingRows,
     options: FitOptions,
     *,
     start: Model | None = None,
     hook: ProgressHook | None = None,
-    callbacks: Callbacks | None = None,
+    callbacks: FitCallbacks | None = None,
 ) -> FittedModel:
     """Fit a linear model.
 
@@ -121,7 +168,7 @@ def fit(
         The model to start from; zero by default.
     hook : callable, optional
         Makes a hook for each model, which is called after each chunk of rows.
-    callbacks : Callbacks, optional
+    callbacks : FitCallbacks, optional
         Callbacks of scikit-learn.
 
     Examples
@@ -144,50 +191,129 @@ def _fit(
     options: FitOptions,
     start: Model | None,
     hook: ProgressHook | None,
-    callbacks: Callbacks | None,
+    callbacks: FitCallbacks | None,
 ) -> FittedModel:
     with rows.problem(options, start, hook) as problem, interruption.remembered():
-        task = None
+        if problem.data is None:
+            callbacks = None
         if callbacks is not None and problem.data is not None:
-            task = callbacks.begin(len(problem.sources), options.stop.max_passes, problem.data)
-        found = problem.finished(trained(problem, options, hook, task))
+            callbacks.begin(len(problem.sources), options.stop.max_passes, problem.data)
+        found = problem.finished(trained(problem, options, hook, callbacks))
         model = FittedModel.of(options, problem.columns, problem.classes, problem.objective, found.results)
         model.feature_std_, model.feature_share_ = found.feature_std, found.feature_share
-        if task is not None:
-            task.end(model)
+        if callbacks is not None:
+            callbacks.end(model)
         return model
 
 
 def trained(
-    problem: Problem, options: FitOptions, hook: ProgressHook | None = None, task: FitTask | None = None
+    problem: Problem,
+    options: FitOptions,
+    hook: ProgressHook | None = None,
+    callbacks: FitCallbacks | None = None,
 ) -> list[Result]:
-    """The results of the runs, with the hooks that the options ask for."""
-    names = problem.names
+    """Train one model for each source, in ``n_jobs`` threads; Ctrl-C ends all of them with what they have."""
+    names, n_models = problem.names, len(problem.sources)
     printers = [PassPrinter(name) for name in names] if options.verbose and problem.hooks is None else []
     hooks: list[list[Hook]] = [[printer] for printer in printers] or [[] for _ in names]
     for k, own in enumerate(hooks):
         own.extend([] if hook is None else [hook(k)])
-    tasks = []
-    if task is not None and task.active:
+    if problem.hooks is not None:
+        hooks = [list(problem.hooks)]
+    tasks: list[ModelHook | None] = [None] * n_models
+    if callbacks is not None:
         snapshot = _snapshots(problem, options)
-        tasks = [task.hook(k, name.strip(), snapshot) for k, name in enumerate(names)]
-    results = train(
-        problem.sources,
-        problem.objective,
-        problem.phases,
-        problem.stop,
-        problem.starts,
-        seed=options.seed,
-        n_jobs=options.n_jobs,
-        hooks=hooks if problem.hooks is None else [problem.hooks],
-        tasks=tasks,
-        clock=problem.clock,
-        **options.run_options(),
-        **problem.run_options,
-    )
+        tasks = [callbacks.hook(k, name.strip(), snapshot) for k, name in enumerate(names)]
+    # Callbacks are called in the order in which classes are trained: one after the other.
+    workers = 1 if any(task is not None for task in tasks) else _n_workers(options.n_jobs, n_models)
+    clock = replace(problem.clock or Clock(), turns=-(-n_models // workers))
+    interrupted = threading.Event()
+
+    def end_with_the_others(progress: Progress) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+
+    def one(k: int) -> Result:
+        start, task = problem.starts[k], tasks[k]
+        if start.ended and start.resume is not None:
+            return start.resume
+        own = [*([end_with_the_others] if n_models > 1 else []), *hooks[k]]
+        if task is not None:
+            task.begin()
+            own.append(task)
+        result = run(
+            problem.sources[k](),
+            problem.objective,
+            problem.phases,
+            problem.stop,
+            rng=np.random.default_rng(options.seed),
+            start=start.model,
+            resume=start.resume,
+            hooks=own,
+            clock=replace(clock, turn=k // workers),
+            **options.run_options(),
+            **problem.run_options,
+        )
+        if result.verdict.status is Status.INTERRUPTED:
+            interrupted.set()
+        if task is not None:
+            task.end(result.model)
+        return result
+
+    results = [one(k) for k in range(n_models)] if workers == 1 else _in_threads(one, n_models, workers, interrupted)
     for printer in printers:
         printer.end()
     return results
+
+
+def _in_threads(
+    one: Callable[[int], Result], n_models: int, workers: int, interrupted: threading.Event
+) -> list[Result]:
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(one, k) for k in range(n_models)]
+        try:
+            return [future.result() for future in futures]
+        except BaseException as error:
+            interrupted.set()
+            if not isinstance(error, KeyboardInterrupt):
+                raise
+            return [future.result() for future in futures]
+
+
+def _n_workers(n_jobs: int | None, n_models: int) -> int:
+    """Number of threads that are of use."""
+    if n_models == 1:
+        return 1
+    from joblib import effective_n_jobs  # a single model does not wait for it
+
+    return min(int(effective_n_jobs(n_jobs)), n_models)
+
+
+@final
+class PassPrinter:
+    """A hook that prints a line per pass, also of the last one if the run ends within it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._unprinted: Progress | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Print a line if a pass has ended."""
+        self._unprinted = progress
+        if progress.pass_ended:
+            self._print("")
+
+    def end(self) -> None:
+        """The run is over: print the line of a pass that has not ended."""
+        if self._unprinted is not None:
+            share = self._unprinted.passes % 1.0
+            self._print(f", {share:.0%} of it" if share else "")
+
+    def _print(self, part: str) -> None:
+        progress, self._unprinted = self._unprinted, None
+        if progress is not None:
+            loss = f"progressive loss {progress.loss:.6g}, {progress.seconds:.2f} s"
+            print(f"{self._name}pass {progress.pass_number}{part}: {loss}")
 
 
 def _snapshots(problem: Problem, options: FitOptions) -> Snapshot:

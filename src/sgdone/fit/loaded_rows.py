@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.fit.columns import FILE_CHECKS, InputChecks, InputColumns, check_entries, rows_and_labels
-from sgdone.fit.fit import Finished, Problem, ProgressHook, TrainingRows, trained, with_all_columns, with_note
+from sgdone.fit.fit import Finished, Problem, ProgressHook, Start, TrainingRows, trained, with_all_columns, with_note
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.labels import (
     Frequencies,
@@ -27,7 +27,6 @@ from sgdone.fit.labels import (
 from sgdone.fit.optimum_check import as_check_optimum, with_optimum_check
 from sgdone.fit.options import FitOptions
 from sgdone.fit.partial_fit import resumed, rule_for_rows
-from sgdone.fit.training import Start
 from sgdone.interfaces.objective import Model
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.machine import interruption

@@ -8,9 +8,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.fit.fit import Start
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.options import FitOptions, is_auto
-from sgdone.fit.training import Start
 from sgdone.interfaces.stop_rule import Progress, Stop, StopRule
 from sgdone.run import Result
 

@@ -46,7 +46,7 @@ from sgdone.rows.blocks import BLOCK_ROWS, BlockMaker, ColumnNumbers, block_rows
 from sgdone.run import Result
 from sgdone.stopping import MaxPasses
 from sgdone.sums.units import Units
-from sgdone.tables import TableEncoderCore, is_frame
+from sgdone.tables import TableEncoderCore
 from sgdone.tables.warn_user import one_warning_a_topic
 
 #: Share of the memory that the buffer of permuted rows may take.
@@ -62,18 +62,6 @@ _MANY_ENTRIES = 2**31 - 1
 _LARGE = 4
 #: Share of the memory that the first rows of large files take.
 _FEW = 1 / 32
-
-
-def is_row_input(X: Any, y: Any = None) -> bool:
-    """Whether rows are read in parts, with their labels: from files, or from an iterator of batches."""
-    if isinstance(X, RowInput):
-        return True
-    return y is None and ((hasattr(X, "__next__") and not is_frame(X)) or isinstance(X, pa.RecordBatchReader))
-
-
-def is_predicted_in_parts(X: Any) -> bool:
-    """Whether predictions are made part by part; an Arrow reader is a table that is read whole."""
-    return is_row_input(X) and not isinstance(X, pa.RecordBatchReader)
 
 
 def row_input(X: Any) -> RowInput:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, final, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.fit.columns import InputChecks, linear_scores, rows_and_labels, rows_to_predict
+from sgdone.fit.columns import InputChecks, is_row_input, linear_scores, rows_and_labels, rows_to_predict
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.labels import Frequencies, check_sample_weight, encode_known, signs, with_class_weight
-from sgdone.fit.streamed_rows import is_row_input, mapped_rows
+from sgdone.fit.streamed_rows import mapped_rows
 from sgdone.interfaces.objective import Objective
 from sgdone.losses.loss import real_or_nan
 from sgdone.rows.labels import check_labels

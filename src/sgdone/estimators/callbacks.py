@@ -1,0 +1,105 @@
+"""scikit-learn's callbacks, which follow a fit pass by pass."""
+
+from collections.abc import Callable
+from typing import Any, final
+
+from sgdone.fit.fit import FitCallbacks, ModelHook, Snapshot
+from sgdone.fit.fitted_model import FittedModel
+from sgdone.interfaces.objective import Model
+from sgdone.interfaces.stop_rule import Progress
+
+
+@final
+class SklearnCallbacks(FitCallbacks):
+    """scikit-learn's callbacks of an estimator: a task for the fit, for each model of several, and for each pass.
+
+    Parameters
+    ----------
+    estimator : object
+        The estimator that is fitted.
+    attributes : callable
+        The attributes that make an estimator of a fitted model.
+    """
+
+    def __init__(self, estimator: Any, attributes: Callable[[FittedModel], dict[str, Any]]) -> None:
+        self._estimator, self._attributes = estimator, attributes
+        self._active = bool(getattr(estimator, "_skl_callbacks", []))
+
+    def begin(self, n_models: int, max_passes: int | None, data: dict[str, Any]) -> None:
+        """Begin a fit of some models to the data, which are the user's own X, whose columns may have names."""
+        self._data = data
+        self._n_models = n_models
+        self._max_passes = max_passes
+        if not hasattr(self._estimator, "_init_callback_context"):
+            return
+        single = n_models == 1
+        self._root = self._estimator._init_callback_context(
+            max_subtasks=self._max_passes if single else n_models, sequential_subtasks=single
+        )
+        self._root.call_on_fit_task_begin(estimator=self._estimator, **data)
+
+    def hook(self, model: int, name: str, snapshot: Snapshot) -> "ModelTask | None":
+        """A hook for the run of one model."""
+        return ModelTask(self, model, name, snapshot) if self._active else None
+
+    def open(self, parent: Any = None, **options: Any) -> Any:
+        """Begin a task under another one or the fit."""
+        context = (parent or self._root).subcontext(**options)
+        context.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        return context
+
+    def open_model(self, model: int, name: str) -> Any:
+        """Begin the task of one model of several; a single model has none of its own."""
+        if self._n_models == 1:
+            return None
+        return self.open(task_name=name, task_id=model, max_subtasks=self._max_passes)
+
+    def close(self, context: Any, model: Callable[[], FittedModel]) -> bool:
+        """End a task; returns whether a callback requests a stop."""
+
+        def attributes() -> dict[str, Any]:
+            return self._attributes(model())
+
+        return bool(
+            context.call_on_fit_task_end(estimator=self._estimator, reconstruction_attributes=attributes, **self._data)
+        )
+
+    def end(self, model: FittedModel) -> None:
+        """The fit is over."""
+        if hasattr(self, "_root"):
+            self.close(self._root, lambda: model)
+
+
+@final
+class ModelTask(ModelHook):
+    """A hook that opens and closes a task for each pass of one model."""
+
+    def __init__(self, task: SklearnCallbacks, model: int, name: str, snapshot: Snapshot) -> None:
+        self._task, self._model, self._name, self._snapshot = task, model, name, snapshot
+        self._own: Any = None
+        self._pass: Any = None
+
+    def begin(self) -> None:
+        """The run begins, with its first pass."""
+        self._own = self._task.open_model(self._model, self._name)
+        self._pass = self._task.open(self._own, task_name="pass")
+
+    def __call__(self, progress: Progress) -> str | None:
+        """Report the state of the run to the callbacks; a reason to stop, if one of them requests it."""
+        if self._pass is None:
+            self._pass = self._task.open(self._own, task_name="pass")
+        if progress.pass_ended and self._close_pass(progress.solution):
+            return f"a callback asked to stop after pass {progress.pass_number}"
+        return None
+
+    def end(self, model: Model) -> None:
+        """The run is over: close what is open."""
+        if self._pass is not None:
+            self._close_pass(lambda: model)
+        if self._own is not None:
+            self._task.close(self._own, lambda: self._snapshot(self._model, model))
+
+    def _close_pass(self, model: Callable[[], Model]) -> bool:
+        # Closed before the callbacks are called: one that raises KeyboardInterrupt is not called again.
+        context, self._pass = self._pass, None
+        return self._task.close(context, lambda: self._snapshot(self._model, model()))
