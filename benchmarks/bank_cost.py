@@ -16,7 +16,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import Scaling
-from sgdone.rows.source import Block
+from sgdone.rows.source import Block, Order
 from sgdone.rows.validation_rows import ValidationRows
 
 
@@ -62,8 +62,8 @@ def main() -> None:
         source = ArraySource(
             X, labels if n_classes > 2 else 2 * labels - 1, scaling=Scaling(np.ones(n_features), shift)
         )
-        order = np.concatenate([block.order for block in source.blocks(rng)])
-        block = Block(source.rows, source.labels, source.sample_weight, order, order)
+        order = np.concatenate([block.order.rows for block in source.blocks(rng)])
+        block = Block(source.rows, source.labels, source.sample_weight, Order.of(order))
         folds = ValidationRows.none(n_rows)
         one, many = (models_of(count, objective, n_features) for count in (1, options.models))
         times = [[seconds(models, block, folds) for models in (one, many, one)] for _ in range(options.pairs + 1)][1:]

@@ -59,7 +59,7 @@ def X(rng):  # noqa: N802
 
 def labels_in(blocks):
     """Labels in the order of use, which are the numbers of the rows."""
-    return np.concatenate([block.labels[block.order] for block in blocks]).astype(int)
+    return np.concatenate([block.labels[block.order.rows] for block in blocks]).astype(int)
 
 
 def one_pass(source):
@@ -96,7 +96,7 @@ def test_later_passes_draw_pieces_of_blocks_at_random_and_mark_validation_rows(X
     for _ in range(2):
         blocks = list(source.blocks(np.random.default_rng(0)))
         assert all(isinstance(block, Block) for block in blocks)
-        held = [block.labels[block.order[block.folds[block.order] != NO_FOLD]] for block in blocks]
+        held = [block.labels[block.order.rows[block.folds[block.order.rows] != NO_FOLD]] for block in blocks]
         np.testing.assert_array_equal(np.sort(np.concatenate(held)), validation)
         orders.append(labels_in(blocks))
         np.testing.assert_array_equal(np.sort(orders[-1]), np.arange(N_ROWS))

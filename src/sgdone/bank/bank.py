@@ -216,7 +216,7 @@ class Bank(Method):
         outputs = state.models.n_models * state.objective.n_outputs
         run.work += training_work(found.position - first, block.rows.typical_length, outputs)
         if state.models.holds_out:
-            run.passed += int(np.count_nonzero(folds[block.order[first : found.position]] != NO_FOLD))
+            run.passed += int(np.count_nonzero(folds[block.order.rows[first : found.position]] != NO_FOLD))
         weights = block.weights_of(block.used(first, found.position))
         if not weights.size:
             return Report(found.position, pass_loss=run.mean_pass_loss)
@@ -559,7 +559,7 @@ def _behind(state: BankState, block: Block, first: int, last: int, updates: int)
     """Position after the next ``updates`` rows that models train on, or ``last``."""
     if updates >= last - first:
         return last
-    rows = block.order[first:last]
+    rows = block.order.rows[first:last]
     used = block.weights_of(rows) != 0
     if state.models.holds_out:
         used &= state.run.folds_of(block)[rows] == NO_FOLD

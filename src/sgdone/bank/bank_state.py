@@ -355,7 +355,7 @@ class BankState:
         waited, validation = self.models.holds_out, self.run.validation
         if waited:
             self.models.fork(validation.count)
-            held_out = replace(self.scaled(validation.block or block), order=validation.rows, upcoming=validation.rows)
+            held_out = self.scaled(validation.block or block).ordered(validation.rows)
             raise_for_bad_row(held_out, self.models.advance(held_out, validation.of_row, 0, validation.rows.size))
         return waited
 
@@ -363,7 +363,7 @@ class BankState:
         """Losses of all candidates on the validation rows, or on all rows of the block if there are none."""
         block, of_row = self.validation_rows(block)
         losses = self.losses_of(self.models, block, of_row)
-        constant, weights = self.run.evaluations.constant, block.weights_of(block.order)
+        constant, weights = self.run.evaluations.constant, block.weights_of(block.order.rows)
         numbers, last = self.run.validation.numbers, self.run.evaluations.last
         if constant.size != len(losses) or (last is not None and not np.array_equal(last.numbers, numbers)):
             constant = self.run.evaluations.constant = self._losses_of_constant(block, of_row)
@@ -375,7 +375,7 @@ class BankState:
         validation = self.run.validation
         block = validation.block or block
         rows = validation.rows if validation.count else block.all_used()
-        return replace(self.scaled(block), order=rows, upcoming=rows), validation.folds_of(block)
+        return self.scaled(block).ordered(rows), validation.folds_of(block)
 
     def losses_of(self, models: Models, block: Block, of_row: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Losses of the candidates of some models (columns) on the rows of a block."""
@@ -387,17 +387,21 @@ class BankState:
         self, block: Block, of_row: NDArray[np.uint8], model_of: Callable[[int], Models]
     ) -> NDArray[np.float64]:
         """Losses of the rows of each fold by a single model, one fold after the other."""
-        losses, folds = np.empty(block.order.size), of_row[block.order]
+        losses, folds = np.empty(block.order.size), of_row[block.order.rows]
         nowhere = np.full(block.rows.n_rows, NO_FOLD, np.uint8)
         for fold in np.unique(folds).tolist():
             own = folds == fold
-            rows = replace(block, order=block.order[own], upcoming=block.order[own])
+            rows = block.ordered(block.order.rows[own])
             losses[own] = self.losses_of(model_of(fold), rows, nowhere)[:, 0]
         return losses
 
     def _losses_of_constant(self, block: Block, of_row: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Losses of a constant prediction; that of a fold is the best one for the rows of the others, if there are."""
-        labels, weights, folds = block.labels[block.order], block.weights_of(block.order), of_row[block.order]
+        labels, weights, folds = (
+            block.labels[block.order.rows],
+            block.weights_of(block.order.rows),
+            of_row[block.order.rows],
+        )
 
         def constant(fold: int) -> Models:
             others = folds != fold if np.any(folds != fold) else folds == fold
@@ -481,7 +485,7 @@ def raise_for_bad_row(block: Block, found: Advance) -> None:
     """Raise for the row at which a chunk ended, if it did not reach its end."""
     if found.outcome == CONTINUE:
         return
-    row = block.order[found.position : found.position + 1]
+    row = block.order.rows[found.position : found.position + 1]
     if found.outcome == NOT_SOUND:
         block.rows.check_indices()
     check_rows(block, row)

@@ -1,7 +1,6 @@
 """Models to start from that are far from the optimum: not used, shortened, or left during a stream."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -77,7 +76,7 @@ def _losses(
     """Losses of ``share`` times the leader plus the rest of a constant prediction, by default the best one."""
     models = state.models.mean_of([state.lead])
     models.shrink(share, _constant(state, block, rows) if intercept is None else intercept)
-    scaled = replace(state.scaled(block), order=rows, upcoming=rows)
+    scaled = state.scaled(block).ordered(rows)
     return state.losses_of(models, scaled, np.full(block.rows.n_rows, NO_FOLD, np.uint8))[:, 0]
 
 

@@ -117,7 +117,7 @@ class Models:
         return float(gain / np.sqrt(1.0 + (self.numbers[model, STEPS] + 1.0) / clock))
 
     def advance(self, block: Block, folds: NDArray[np.uint8], first: int, last: int, *, learn: bool = True) -> Advance:
-        """Predict the rows ``block.order[first:last]`` and, if ``learn``, train on them."""
+        """Predict the rows ``block.order.rows[first:last]`` and, if ``learn``, train on them."""
         rows, objective, kernel = block.rows, self.objective, self.objective.loss.kernel
         functions = _OUTPUTS[objective.predicts], kernel.value, kernel.implicit
         losses = np.zeros((last - first, self.n_models))
@@ -170,10 +170,10 @@ class Models:
         self.intercepts += (1.0 - share) * intercept
 
     def losses(self, block: Block, of_row: NDArray[np.uint8]) -> tuple[Advance, NDArray[np.float64]]:
-        """Losses of the candidates (columns) on the rows ``block.order``: of the model that left out the row's fold."""
+        """Losses of the candidates (columns) on the rows in order: of the model that left out the row's fold."""
         found = self.advance(block, of_row, 0, block.order.size, learn=False)
         losses = np.full((len(found.losses), len(self.alive)), np.nan)
-        folds = of_row[block.order[: len(losses)]]
+        folds = of_row[block.order.rows[: len(losses)]]
         for place, candidate in enumerate(self.alive):
             for fold, model in self.models_of(candidate).items():
                 chosen = folds == (NO_FOLD if fold == ALL_ROWS else fold)

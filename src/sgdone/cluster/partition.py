@@ -246,8 +246,7 @@ class Partition:
         return self._labelled[1:]
 
     def _block(self, source: ArraySource) -> Block:
-        rows = np.arange(self.n_rows, dtype=np.uint64)
-        return Block(source.rows, source.labels, source.sample_weight, rows, rows)
+        return Block.of(source.rows, source.labels, source.sample_weight)
 
     def _source_of(self, labels: Array, class_weights: ClassWeights | None) -> ArraySource:
         weights = self.weights(class_weights)

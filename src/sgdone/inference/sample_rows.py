@@ -215,9 +215,7 @@ class SampleRows(ReadableRows):
         names: Sequence[str] | None = None,
     ) -> "SampleRows":
         """Rows of an array or CSR matrix."""
-        order = np.arange(X.shape[0], dtype=np.uint64)
-        weight = np.ones(1) if sample_weight is None else sample_weight
-        block = Block(Rows.of(X, names=names), frozen(labels), frozen(weight), order, order)
+        block = Block.of(Rows.of(X, names=names), labels, sample_weight)
         block.rows.check_indices()
         return cls(block, groups, threads=blas_threads())
 

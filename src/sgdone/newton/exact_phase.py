@@ -340,6 +340,8 @@ class ExactInMemory(ExactPhase):
     def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
         """The model, from which the main method can make a state of its own."""
         block, found = stream.block, self.objective(state)
+        # With classes the curvature depends on the loss only, and the rows need not be shuffled.
+        window = block.used(0, WINDOW) if found.is_regression else np.empty(0, np.uint64)
         return ExactModel(
             main,
             state.objective,
@@ -348,7 +350,7 @@ class ExactInMemory(ExactPhase):
             state.path.units(state.units),
             block.n_used,
             block.total_weight / block.n_used,
-            curvature(state.objective, block.labels[block.used(0, WINDOW)]),
+            curvature(state.objective, block.labels[window]),
             block.rows.dtype,
             stream.source.frequency,
         )

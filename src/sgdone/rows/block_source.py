@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -10,7 +11,7 @@ from sgdone.machine.background import in_background
 from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.matrices.stacking import widened
 from sgdone.rows.blocks import PIECES, RowBlock, in_groups, joined
-from sgdone.rows.rows import Rows, frozen
+from sgdone.rows.rows import Rows
 from sgdone.rows.source import Block, Order, Source, in_order, shuffled
 from sgdone.rows.validation_rows import HashedValidation, ValidationRows
 
@@ -137,9 +138,7 @@ class BlockSource(Source):
         with closing(read):
             for rows in read:
                 matrix = Rows.of(widened(rows.X, n_features), names=self.feature_names, roles=rows.roles, unique=True)
-                weights = frozen(np.ones(1) if rows.weights is None else rows.weights)
-                order = np.arange(rows.n_rows, dtype=np.uint64)
-                yield Block(matrix, frozen(rows.labels), weights, order, order)
+                yield Block.of(matrix, rows.labels, rows.weights)
 
     @property
     def rows_so_far(self) -> tuple[int, int]:
@@ -219,15 +218,13 @@ class BlockSource(Source):
     ) -> Iterator[Block]:
         self._n_features = max(self._n_features, rows.n_features)
         matrix = Rows.of(rows.X, names=self.feature_names, roles=rows.roles, unique=True)
-        labels = frozen(rows.labels)
-        weights = frozen(np.ones(1) if rows.weights is None else rows.weights)
+        block = Block.of(matrix, rows.labels, rows.weights)
         for order in orders:
-            chosen, upcoming = order.rows, order.upcoming
             if use is not None:
-                keep = use[chosen]
-                chosen, upcoming = chosen[keep], upcoming[keep]
-            if chosen.size:
-                yield Block(matrix, labels, weights, chosen, upcoming, folds)
+                keep = use[order.rows]
+                order = Order.of(order.rows[keep], order.upcoming[keep])
+            if order.size:
+                yield replace(block, order=order, folds=folds)
 
 
 def blocks_in_buffer(block_bytes: float, buffer_bytes: float) -> int:

@@ -1,8 +1,9 @@
 """Sources of rows: a source yields blocks, pass after pass; `ArraySource` is that of arrays in memory."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -12,7 +13,6 @@ from sgdone.rows.rows import BadRowError, Rows, Scaling, check_row
 
 if TYPE_CHECKING:
     from sgdone.rows.validation_rows import ValidationRows
-from typing import NamedTuple
 
 from scipy import sparse
 
@@ -46,27 +46,79 @@ _FEW_ROWS = 1024
 _LARGEST_WEIGHT = 1e150
 
 
+RowNumbers = NDArray[np.uint64]
+
+
+@final
+class Order:
+    """Row numbers in the order of use and, for each of them, the number of a row used later, to prefetch.
+
+    A shuffled order is made when its rows are first needed: a fit that needs sums over all rows only does without.
+
+    Parameters
+    ----------
+    size : int
+        Number of rows.
+    make : callable
+        Returns the row numbers, and those to prefetch.
+    """
+
+    def __init__(self, size: int, make: Callable[[], tuple[RowNumbers, RowNumbers]]) -> None:
+        self.size, self._make = size, make
+        self._made: tuple[RowNumbers, RowNumbers] | None = None
+
+    @classmethod
+    def of(cls, rows: RowNumbers, upcoming: RowNumbers | None = None) -> "Order":
+        """The given row numbers; ``upcoming`` are rows to prefetch, by default the same."""
+        return cls(rows.size, partial(_given, rows, rows if upcoming is None else upcoming))
+
+    @property
+    def rows(self) -> RowNumbers:
+        """Row numbers in the order of use."""
+        return self._all()[0]
+
+    @property
+    def upcoming(self) -> RowNumbers:
+        """The rows to prefetch, one for each position."""
+        return self._all()[1]
+
+    def _all(self) -> tuple[RowNumbers, RowNumbers]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+
+def _given(rows: RowNumbers, upcoming: RowNumbers) -> tuple[RowNumbers, RowNumbers]:
+    return rows, upcoming
+
+
 @final
 @dataclass(frozen=True)
 class Block:
-    """Rows of a matrix, with their labels and weights, in the order of use."""
+    """`Rows` with their labels and weights, and the order in which some or all of them are used."""
 
     rows: Rows
     labels: NDArray[np.float64]
     #: One weight per row, or an array with one weight for all rows.
     sample_weight: NDArray[np.float64]
-    #: Row numbers in the order of use.
-    order: NDArray[np.uint64]
-    #: For each position of the order, a row used later, to prefetch.
-    upcoming: NDArray[np.uint64]
+    order: Order
     #: The fold of each row of the matrix, if the source chooses validation rows; `NO_FOLD` for training rows.
     folds: NDArray[np.uint8] | None = None
 
     @classmethod
+    def of(cls, rows: Rows, labels: NDArray[np.float64], weights: NDArray[np.float64] | None) -> "Block":
+        """All rows of a matrix, in their order; weights are 1 by default."""
+        order = Order.of(np.arange(rows.n_rows, dtype=np.uint64))
+        return cls(rows, frozen(labels), frozen(np.ones(1) if weights is None else weights), order)
+
+    @classmethod
     def without_rows(cls, n_features: int) -> "Block":
         """A block of no rows, where other processes have them."""
-        nothing, order = np.empty(0), np.empty(0, np.uint64)
-        return cls(Rows.of(np.empty((0, n_features))), nothing, np.ones(1), order, order)
+        return cls.of(Rows.of(np.empty((0, n_features))), np.empty(0), None)
+
+    def ordered(self, rows: RowNumbers) -> "Block":
+        """The block with another order: only the given rows are used."""
+        return replace(self, order=Order.of(rows))
 
     @property
     def parts(self) -> "tuple[tuple[slice, Block], ...]":
@@ -80,7 +132,7 @@ class Block:
 
     def used(self, first: int, last: int) -> NDArray[np.uint64]:
         """Rows of ``order[first:last]`` with a positive weight."""
-        rows = self.order[first:last]
+        rows = self.order.rows[first:last]
         return rows if self.sample_weight.size == 1 else rows[self.sample_weight[rows] != 0]
 
     def all_used(self) -> NDArray[np.uint64]:
@@ -92,8 +144,13 @@ class Block:
         """Position in the order after ``count`` rows of positive weight, counted from ``first``; at most its end."""
         if self.sample_weight.size == 1:
             return min(first + count, self.order.size)
-        used = np.flatnonzero(self.sample_weight[self.order[first:]])
+        used = np.flatnonzero(self.sample_weight[self.order.rows[first:]])
         return first + int(used[count - 1]) + 1 if used.size >= count else self.order.size
+
+    @property
+    def has_used_rows(self) -> bool:
+        """Whether a row in the order has a positive weight."""
+        return self.order.size > 0 if self.sample_weight.size == 1 else self.used(0, self.order.size).size > 0
 
     @property
     def n_used(self) -> int:
@@ -224,7 +281,7 @@ class ArraySource(Source):
     Examples
     --------
     >>> source = ArraySource(np.eye(3), np.array([1.0, -1.0, 1.0]), shuffle=False)
-    >>> [block.order.tolist() for block in source.blocks(np.random.default_rng(0))]
+    >>> [block.order.rows.tolist() for block in source.blocks(np.random.default_rng(0))]
     [[0, 1, 2]]
     """
 
@@ -268,7 +325,7 @@ class ArraySource(Source):
         n_rows = self.rows.n_rows
         orders = shuffled(n_rows, rng) if self.shuffle else in_order(n_rows)
         for order in orders:
-            yield Block(self.rows, self.labels, self.sample_weight, order.rows, order.upcoming)
+            yield Block(self.rows, self.labels, self.sample_weight, order)
 
 
 def _check(X: Any, labels: NDArray[np.float64], sample_weight: NDArray[np.float64] | None) -> None:
@@ -322,32 +379,30 @@ def label_fault(labels: NDArray[np.float64], row: int) -> BadRowError:
     return BadRowError("the label of ", row, f" is {labels[row]}: impute or drop it before fit")
 
 
-class Order(NamedTuple):
-    """Row numbers of a block in the order of use, and rows of the next window to prefetch, in memory order."""
-
-    rows: NDArray[np.uint64]
-    upcoming: NDArray[np.uint64]
-
-
 def shuffled(n_rows: int, rng: np.random.Generator) -> Iterator[Order]:
     """Yield the shuffled row numbers of one pass, a few windows at a time; a full shuffle up to 4096 rows."""
-    shuffle = interpreted(shuffled_windows) if n_rows <= _FEW_ROWS else shuffled_windows
     runs = rng.permutation(-(-n_rows // RUN))
     for first in range(0, runs.size, RUNS_IN_BLOCK):
-        rows = np.empty(RUN * RUNS_IN_BLOCK, dtype=np.uint64)
-        upcoming = np.empty_like(rows)
-        bits = rng.integers(0, 1 << 32, size=rows.size, dtype=np.uint32)
+        bits = rng.integers(0, 1 << 32, size=RUN * RUNS_IN_BLOCK, dtype=np.uint32)
+        size = int(np.minimum(RUN, n_rows - RUN * runs[first : first + RUNS_IN_BLOCK]).sum())
         near = runs[first : first + RUNS_IN_BLOCK + RUNS_IN_WINDOW]
-        filled = shuffle(near, RUNS_IN_WINDOW, RUN, n_rows, bits, rows, upcoming)
-        yield Order(rows[:filled], upcoming[:filled])
+        yield Order(size, partial(_shuffle, near, n_rows, bits))
+
+
+def _shuffle(runs: NDArray[np.int64], n_rows: int, bits: NDArray[np.uint32]) -> tuple[RowNumbers, RowNumbers]:
+    """The rows of a block's runs, shuffled within windows, and rows of the window after each."""
+    shuffle = interpreted(shuffled_windows) if n_rows <= _FEW_ROWS else shuffled_windows
+    rows = np.empty(bits.size, dtype=np.uint64)
+    upcoming = np.empty_like(rows)
+    filled = shuffle(runs, RUNS_IN_WINDOW, RUN, n_rows, bits, rows, upcoming)
+    return rows[:filled], upcoming[:filled]
 
 
 def in_order(n_rows: int) -> Iterator[Order]:
     """Yield the row numbers of one pass in ascending order."""
     size = RUN * RUNS_IN_BLOCK
     for first in range(0, n_rows, size):
-        rows = np.arange(first, min(first + size, n_rows), dtype=np.uint64)
-        yield Order(rows, rows)
+        yield Order.of(np.arange(first, min(first + size, n_rows), dtype=np.uint64))
 
 
 @final

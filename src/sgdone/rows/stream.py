@@ -110,7 +110,7 @@ class Stream:
 
     def skip_unused(self) -> None:
         """Move to the first block that has a row of positive weight."""
-        while not self.source.is_remote and not self.block.used(0, self.block.order.size).size:
+        while not (self.source.is_remote or self.block.has_used_rows):
             if self._waiting is None:
                 raise ValueError("no row has a positive weight: there is nothing to learn from")
             self.rows_read += self.block.order.size
@@ -133,7 +133,8 @@ class Stream:
 
     def advance(self, position: int, further_reads: int = 0, passes: int = 0) -> NDArray[np.uint64]:
         """Count rows read up to a position, and passes that the method made by itself; the rows just read."""
-        rows = self.block.order[self.position : position]
+        # A method that uses no rows of the block, because it makes passes by itself, does not need its order.
+        rows = self.block.order.rows[self.position : position] if position > self.position else np.empty(0, np.uint64)
         if passes:
             self.begun += passes - self._uncounted
             self._uncounted = 0

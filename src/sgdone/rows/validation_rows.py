@@ -11,7 +11,7 @@ from sgdone.kernels.row_keys import make_row_keys, number_copies
 from sgdone.kernels.words import PAIR_FACTOR, mixed
 from sgdone.matrices.stacking import widened
 from sgdone.rows.blocks import BLOCK_ROWS, RowBlock, joined
-from sgdone.rows.rows import Rows, frozen
+from sgdone.rows.rows import Rows
 from sgdone.rows.source import Block
 
 #: With fewer rows than this nothing can be validated.
@@ -225,10 +225,9 @@ class HashedValidation:
             return ValidationRows()
         together = joined([self._still_chosen(part) for part in self._parts])
         self._parts = [together]
-        order = np.arange(together.n_rows, dtype=np.uint64)
-        weights = np.ones(1) if together.weights is None else together.weights
         rows = Rows.of(widened(together.X, n_features), roles=together.roles, unique=True)
-        block = Block(rows, frozen(together.labels), frozen(weights), order, order)
+        block = Block.of(rows, together.labels, together.weights)
+        order = block.order.rows
         return ValidationRows(1, np.zeros(order.size, np.uint8), order, block, numbers=together.numbers)
 
     def _still_chosen(self, part: RowBlock) -> RowBlock:

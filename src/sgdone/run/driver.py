@@ -605,7 +605,7 @@ def _end_of_part(source: Source, progress: Progress) -> Stop | None:
 
 def _raise_for_bad_row(block: Block, report: Report) -> None:
     """Raise if the row at which a chunk ended cannot be used; otherwise the weights have diverged."""
-    row = int(block.order[report.position]) if report.bad_row is None else report.bad_row
+    row = int(block.order.rows[report.position]) if report.bad_row is None else report.bad_row
     if report.ending == "not sound":
         block.rows.check_indices()
     check_rows(block, np.array([row], dtype=np.uint64))

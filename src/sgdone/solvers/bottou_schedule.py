@@ -44,7 +44,7 @@ def settle_t0(
     rows = block.used(0, block.order.size)[:PRELIMINARY_ROWS]
     if not rows.size:
         return Report(last, "used", nothing, nothing, np.nan)
-    sample = replace(block, order=rows, upcoming=rows)
+    sample = block.ordered(rows)
     X, labels, weights = block.rows.matrix(rows), block.labels[rows], block.weights_of(rows)
     objective = state.objective
     tried = [t0 for t0 in TRIED if t0 >= at_least] or [float(at_least)]

@@ -159,7 +159,7 @@ class SVRG(SingleModel):
         rows = np.arange(block.rows.n_rows, dtype=np.uint64)
         used = block.n_used
         stage.slopes, gradient_b = np.zeros(rows.size), np.zeros(1)
-        everything = replace(block, order=rows, upcoming=rows)
+        everything = block.ordered(rows)
         own = 1.0 / used, stage.slopes, gradient_b
         ran = run_method(state, everything, 0, rows.size, 1, make_anchor, (objective.loss.kernel.slope,), [], own)
         stage.gradient_b = float(gradient_b[0])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, helmert
 
 from sgdone.interfaces.objective import Model, Objective, mean, standard_error
-from sgdone.rows.rows import Rows, Scaling, frozen
+from sgdone.rows.rows import Rows, Scaling
 from sgdone.rows.source import Block
 from sgdone.sums.pieces import PIECE, BlockPieces, Pieces
 
@@ -56,8 +56,7 @@ class RowSpan:
         known[-1] = True  # rows that are all equal keep one coordinate
         sizes = np.sqrt(np.maximum(values[known], 0.0))
         matrix = np.ascontiguousarray(vectors[:, known] * sizes)
-        order = np.arange(len(matrix), dtype=np.uint64)
-        block = Block(Rows.of(matrix), frozen(piece.labels), frozen(piece.weights), order, order)
+        block = Block.of(Rows.of(matrix), piece.labels, piece.weights)
         return cls(
             BlockPieces(block, Scaling(np.ones(matrix.shape[1]))),
             original,

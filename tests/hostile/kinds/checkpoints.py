@@ -39,7 +39,7 @@ _FORMS: dict[str, Any] = {
 def _state(X: Any) -> BankState:
     """A state in the middle of a run, without having trained: no loop is compiled."""
     rows = np.arange(60, dtype=np.uint64)
-    block = Block(Rows.of(X, names=list("abcd")), np.sign(_X[:, 0]), np.ones(1), rows, rows)
+    block = Block.of(Rows.of(X, names=list("abcd")), np.sign(_X[:, 0]), None)
     state = BankState.over(block, rows, Objective(Logistic()), None, CANDIDATES, seen=rows, ordered=False)
     state.run.validation = ValidationRows(1, np.zeros(60, np.uint8), rows, block)
     evaluations = state.run.evaluations

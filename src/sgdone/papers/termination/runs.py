@@ -79,7 +79,7 @@ def preliminary_phase(source: Source, seed: np.random.SeedSequence) -> Prelimina
     array([0.5])
     """
     block = next(iter(source.blocks(np.random.default_rng(seed))))
-    first = block.order[:_FIRST_BLOCK]
+    first = block.order.rows[:_FIRST_BLOCK]
     X, y = block.rows.arrays[0][first].astype(np.float64), block.labels[first]
     weights = np.ones(y.size)
     return Preliminary(centre(X, y, weights), class_scale(X, y, weights))
