@@ -15,8 +15,7 @@ from sgdone.bank.models import Models
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic
 from sgdone.rows import ArraySource
-from sgdone.rows.rows import Scaling
-from sgdone.rows.source import Block, Order
+from sgdone.rows.rows import Block, Order, Scaling
 from sgdone.rows.validation_rows import ValidationRows
 
 

@@ -17,7 +17,7 @@ from sgdone.interfaces.objective import Model
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.losses import Hinge, Logistic, Squared
 from sgdone.rows import ArraySource
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 from sgdone.rows.validation_rows import ValidationRows
 from tiers import fast_first
 

@@ -10,7 +10,7 @@ from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows.block_source import BlockSource
 from sgdone.rows.blocks import PIECES, RowBlock
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 
 SIZE, N_ROWS = 500, 20 * 500 + 77
 

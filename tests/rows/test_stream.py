@@ -5,7 +5,7 @@ import pytest
 
 from sgdone.rows import ArraySource, Block, Source
 from sgdone.rows.rows import Rows
-from sgdone.rows.stream import Stream
+from sgdone.rows.source import Stream
 
 
 class NumberedBlocks(Source):

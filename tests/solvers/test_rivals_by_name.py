@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from sgdone import SGDClassifier, load, losses, save
 from sgdone.model_file import ModelFileError, container
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.solvers import OLBFGS, Liblinear, Pegasos
 from tiers import grid
 

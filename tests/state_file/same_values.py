@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 
 import numpy as np
 
-from sgdone.rows.source import Order
+from sgdone.rows.rows import Order
 
 #: Work arrays, which are made again when they are needed.
 MADE_AGAIN = {("BankState", "in_units"), ("RunState", "folds"), ("_Held", "rows")}

@@ -10,8 +10,7 @@ from model_file.table_rows import FIRST, SECOND
 from sgdone.interfaces.objective import Judgement, Model, Objective
 from sgdone.losses import Huber
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.rows import Rows, Scaling
-from sgdone.rows.source import Block, Order
+from sgdone.rows.rows import Block, Order, Rows, Scaling
 from sgdone.state_file.codec import Decoder, Encoder, NotStorable
 from sgdone.state_file.plain_forms import unpack_rows
 from sgdone.stopping import Gain, MarginTest, MaxPasses, MaxSamples, Pflug

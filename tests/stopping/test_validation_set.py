@@ -10,7 +10,7 @@ from sgdone.interfaces.stop_rule import Status
 from sgdone.papers import sgd_reference
 from sgdone.papers.termination import reference as termination
 from sgdone.rows import ArraySource
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.stopping import MaxPasses, MaxSamples, SmallValidationSet
 from storage_forms import FORMS
 from tiers import fast_first, grid, interpreted

@@ -11,7 +11,8 @@ from scipy import sparse
 from model_cases import OBJECTIVES, advance, predictions, random_case
 from reference_bank import column_units
 from sgdone.rows import ArraySource
-from sgdone.rows.rows import LEVEL, BadRowError
+from sgdone.rows.faults import BadRowError
+from sgdone.rows.rows import LEVEL
 from sgdone.sums.units import TEXT_NORM, Units
 from tiers import examples, fast_first
 

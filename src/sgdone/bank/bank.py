@@ -43,10 +43,9 @@ from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.mixed_matrix import with_dense_columns
 from sgdone.newton.exact_path import training_work
 from sgdone.newton.exact_phase import ExactModel
-from sgdone.rows.labels import drift_advice
-from sgdone.rows.rows import LEVEL, Rows
-from sgdone.rows.source import Block, check_rows
-from sgdone.rows.stream import Stream
+from sgdone.rows.faults import drift_advice
+from sgdone.rows.rows import LEVEL, Block, Rows, check_rows
+from sgdone.rows.source import Stream
 from sgdone.rows.validation_rows import FEWEST, USUAL, ValidationRows
 from sgdone.steps.step_size import StepSize
 from sgdone.sums.units import WINDOW, roles_of

@@ -22,9 +22,8 @@ from sgdone.interfaces.objective import Estimate, Model, Objective
 from sgdone.interfaces.stop_rule import NEVER
 from sgdone.kernels.bank import ALL_ROWS, CLOCK, LEAVES_OUT, NO_FOLD, PENALTY, RECORDS_LOSSES, STEP_SCALE, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
-from sgdone.rows.labels import GroupMeans, LabelOrder
-from sgdone.rows.rows import ENTRIES, LEVEL, SMALLEST_SCALE, squared_norms, typical
-from sgdone.rows.source import Block, InUnits, check_rows
+from sgdone.rows.faults import GroupMeans, LabelOrder
+from sgdone.rows.rows import ENTRIES, LEVEL, SMALLEST_SCALE, Block, InUnits, check_rows, squared_norms, typical
 from sgdone.rows.validation_rows import FEWEST, ValidationRows
 from sgdone.run.loss_change import LossWatch
 from sgdone.solvers.stretch import LARGEST

@@ -10,7 +10,7 @@ from sgdone.bank.bank_state import BankState
 from sgdone.bank.candidates import FEWEST_TO_LEAVE, LOST
 from sgdone.interfaces.objective import mean, standard_error
 from sgdone.kernels.bank import NO_FOLD
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 from sgdone.sums.system import Z_CONSTANT, best_constant, is_worse_than_constant
 
 #: Smallest share of a model to start from that is tried, and share of the loss that a smaller model must gain.

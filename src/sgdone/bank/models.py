@@ -28,8 +28,7 @@ from sgdone.kernels.bank_rows import CSR, DENSE, MIXED
 from sgdone.kernels.loop import make_loop
 from sgdone.kernels.outputs import make_one_vs_rest, make_softmax, make_target, make_two_classes
 from sgdone.machine.memory import check_training_memory
-from sgdone.rows.rows import Scaling
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Scaling
 from sgdone.solvers.stretch import LARGEST, run_loop
 
 _ACCESS = {"dense": DENSE, "sparse": CSR, "mixed": MIXED}

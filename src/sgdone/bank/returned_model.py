@@ -16,7 +16,7 @@ from sgdone.bank.evaluation import Evaluation, measure
 from sgdone.bank.models import Models
 from sgdone.interfaces.objective import FIT_VARIANCE, Judgement, Model, Objective, grouped_error
 from sgdone.kernels.bank import ALL_ROWS, NO_FOLD
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 
 #: Iterations for the intercepts of classes, and the imbalance at which they end.
 _MAX_ITERATIONS, _CLOSE = 50, 1e-12

@@ -19,10 +19,9 @@ from sgdone.readers.file_parts import FilePart
 from sgdone.readers.row_places import Place, places_among
 from sgdone.readers.table import DataError, errors_located, shortened
 from sgdone.rows.blocks import rows_of
-from sgdone.rows.cells import refuse_masked
-from sgdone.rows.labels import as_classes
-from sgdone.rows.rows import aligned, roles_of_features
-from sgdone.rows.source import ArraySource, Block
+from sgdone.rows.faults import as_classes, refuse_masked
+from sgdone.rows.rows import Block, aligned, roles_of_features
+from sgdone.rows.source import ArraySource
 from sgdone.sums.row_sum import MemoryRows, message
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
 

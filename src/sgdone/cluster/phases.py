@@ -23,8 +23,8 @@ from sgdone.newton import Followed, Problem
 from sgdone.newton.exact_phase import ExactPhase, ExactState
 from sgdone.newton.search import RESIDUAL_ROUNDING
 from sgdone.newton.summed_path import Chosen, SummedPath
-from sgdone.rows.source import Block, InUnits
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, InUnits
+from sgdone.rows.source import Stream
 from sgdone.steps.step_size import StepSize
 from sgdone.sums.row_sum import SHARED, ArraySum, RowSum, message
 from sgdone.sums.second_order import LossesAt

@@ -26,8 +26,7 @@ from sgdone.readers.row_input import IN_MEMORY, BatchInput, RowInput, all_rows, 
 from sgdone.readers.table import Table, errors_located, reads_as_number, shortened
 from sgdone.rows.block_cache import CacheError, cache_folder, unnamed_file
 from sgdone.rows.blocks import rows_of
-from sgdone.rows.cells import bad_cells_named, column_text, refuse_masked
-from sgdone.rows.labels import check_finite_labels, check_labels
+from sgdone.rows.faults import bad_cells_named, check_finite_labels, check_labels, column_text, refuse_masked
 from sgdone.rows.rows import aligned
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
 from sgdone.tables.frames import names_of_columns

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.inference.sample_rows import SampleRows
-from sgdone.rows.rows import Scaling
-from sgdone.rows.source import Block, check_rows
+from sgdone.rows.rows import Block, Scaling, check_rows
 from sgdone.sums.pieces import parts_of, pieces_of
 from sgdone.sums.row_sum import ArraySum, RowSum, message
 from sgdone.sums.units import ColumnMoments, column_moments, moments_of

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sgdone.interfaces.objective import Objective, Predicts
 from sgdone.machine.threads import blas_threads
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.rows import Rows, Scaling, frozen
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows, Scaling, frozen
 from sgdone.sums.pieces import BlockPieces, Piece, Pieces, in_units, pieces_of
 from sgdone.sums.row_sum import MemoryRows, ReadableRows, RowSource, message
 from sgdone.sums.system import System

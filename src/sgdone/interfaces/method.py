@@ -14,8 +14,8 @@ from sgdone.interfaces.stop_rule import Needs, Pause, Stop, StopRule, Watch
 from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
 from sgdone.losses.loss import Loss
 from sgdone.machine.memory import check_training_memory
-from sgdone.rows.source import Block, Source
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block
+from sgdone.rows.source import Source, Stream
 from sgdone.steps.step_size import StepSize
 
 Ending = Literal["used", "not finite", "not sound"]

@@ -34,7 +34,7 @@ from sgdone.newton.penalty_path import (
 )
 from sgdone.newton.ridge_path import Gram, RidgePath, gram
 from sgdone.newton.search import RESIDUAL_ROUNDING
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 from sgdone.rows.validation_rows import FEWEST, ValidationRows
 from sgdone.sums.pieces import BlockPieces, is_extreme
 from sgdone.sums.row_sum import MemoryRows

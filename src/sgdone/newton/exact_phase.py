@@ -29,8 +29,8 @@ from sgdone.newton.exact_path import (
 )
 from sgdone.newton.penalty_path import Evaluated, PenaltyPath, losses_of_constant
 from sgdone.newton.summed_path import ROWS_PER_COEFFICIENT, Chosen, SummedPath, has_likelihood
-from sgdone.rows.source import Block, check_rows
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, check_rows
+from sgdone.rows.source import Stream
 from sgdone.steps.step_size import StepSize
 from sgdone.stopping import Decrement
 from sgdone.sums.row_sum import MemoryRows, RowSource, rows_of

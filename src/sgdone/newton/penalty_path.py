@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from sgdone.interfaces.objective import Objective
 from sgdone.newton.direction import Factors
-from sgdone.rows.rows import Rows, Scaling
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows, Scaling
 from sgdone.sums.pieces import BlockPieces, Piece, Pieces
 from sgdone.sums.row_sum import ReadableRows, RowSum, message
 from sgdone.sums.second_order import SecondOrder, derivatives, own_curvatures, scores, second_order

@@ -6,8 +6,8 @@ from typing import final
 import numpy as np
 
 from sgdone.papers.tables import Array, Points
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block, Source
+from sgdone.rows.rows import Block, Rows
+from sgdone.rows.source import Source
 
 #: Draws that number of rows, and their labels or responses.
 Draw = Callable[[np.random.Generator, int], tuple[Array, Array]]

@@ -11,8 +11,8 @@ from sgdone.machine.background import in_background
 from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.matrices.stacking import widened
 from sgdone.rows.blocks import PIECES, RowBlock, in_groups, joined
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block, Order, Source, in_order, shuffled
+from sgdone.rows.rows import Block, Order, Rows
+from sgdone.rows.source import Source, in_order, shuffled
 from sgdone.rows.validation_rows import HashedValidation, ValidationRows
 
 #: Most blocks in the buffer whose rows are permuted.

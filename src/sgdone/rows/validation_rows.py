@@ -11,8 +11,7 @@ from sgdone.kernels.row_keys import make_row_keys, number_copies
 from sgdone.kernels.words import PAIR_FACTOR, mixed
 from sgdone.matrices.stacking import widened
 from sgdone.rows.blocks import BLOCK_ROWS, RowBlock, joined
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 
 #: With fewer rows than this nothing can be validated.
 FEWEST = 20

@@ -11,9 +11,8 @@ from sgdone.interfaces.method import Method, Report, Trained, check_needs
 from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import Pause, Progress, Status, Stop, StopRule, Turn, Watch
 from sgdone.machine import interruption
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block, Source, check_rows
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, Rows, check_rows
+from sgdone.rows.source import Source, Stream
 from sgdone.run.checkpoints import Checkpoints, Snapshot
 from sgdone.run.trace import Trace, TraceRow
 from sgdone.run.verdict import Verdict, divergence_reason, with_advice

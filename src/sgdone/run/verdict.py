@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sgdone.interfaces.method import Method, Report
 from sgdone.interfaces.objective import Objective, mean, standard_error
 from sgdone.interfaces.stop_rule import Status, Stop
+from sgdone.rows.source import Stream
 from sgdone.rows.spread import FAR, Spread
-from sgdone.rows.stream import Stream
 from sgdone.run.trace import Trace
 from sgdone.steps.step_size import PRELIMINARY_ROWS
 from sgdone.sums.system import Z_CONSTANT, best_constant, is_worse_than_constant

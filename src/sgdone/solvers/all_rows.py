@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.kernels.batch import make_combination, make_predictions
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import LARGEST
 

@@ -11,8 +11,7 @@ from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.losses.loss import real_or_nan
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.single_model import SingleModel

@@ -12,8 +12,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.all_rows import predictions_of, weighted_sum
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from sgdone.interfaces.method import Report
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.state import State
 from sgdone.steps.bottou import Bottou
 from sgdone.steps.step_size import PRELIMINARY_ROWS

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.kernels.descent import make_descent
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 from sgdone.solvers.all_rows import room_for_sums
 from sgdone.solvers.batch import BatchSolver, Descended
 from sgdone.solvers.state import State

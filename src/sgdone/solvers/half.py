@@ -10,9 +10,8 @@ from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import NEVER, Needs, Progress, Status, Stop, StopRule, Watch
 from sgdone.losses.loss import real_or_nan
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, Rows
+from sgdone.rows.source import Stream
 from sgdone.solvers.isgd import ISGD
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD

@@ -18,8 +18,7 @@ from sgdone.kernels.model import Numbers
 from sgdone.kernels.rows import CSR_SHIFTED
 from sgdone.losses import Hinge, Logistic, SquaredHinge
 from sgdone.losses.loss import Loss, real_or_nan
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
 from sgdone.steps import Constant

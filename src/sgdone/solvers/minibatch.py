@@ -14,8 +14,7 @@ from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.loop import RowMethod
 from sgdone.kernels.minibatch import FILLED, N_TOTALS
 from sgdone.matrices.csr import check_csr
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import Ran, run_method
 from sgdone.steps.step_size import step_sizes

@@ -12,9 +12,8 @@ from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
 from sgdone.newton import Followed, Position, Problem, minimise
 from sgdone.newton.direction import MOST_FACTORISED, ByFactors, ByProducts
-from sgdone.rows.rows import Rows, Scaling
-from sgdone.rows.source import Block
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, Rows, Scaling
+from sgdone.rows.source import Stream
 from sgdone.solvers.batch import BatchSolver, Descended
 from sgdone.solvers.state import State
 from sgdone.steps import Constant

@@ -14,8 +14,7 @@ from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.olbfgs import COUNT, NEXT, make_olbfgs
 from sgdone.kernels.scan import make_scan
 from sgdone.losses.loss import real_or_nan
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.minibatch import Minibatches, Waiting, check_minibatch
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State

@@ -12,9 +12,8 @@ from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.kernels.pegasos import PROJECTIONS, make_pegasos
 from sgdone.losses.loss import real_or_nan
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, Rows
+from sgdone.rows.source import Stream
 from sgdone.solvers.minibatch import Minibatches, Waiting, check_minibatch
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State

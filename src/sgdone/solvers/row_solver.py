@@ -11,8 +11,7 @@ from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.losses.loss import Loss, ScalarFunction
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import advance_along_rows

@@ -11,7 +11,7 @@ from sgdone.interfaces.method import Report
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.updates import make_shrunk
 from sgdone.losses.loss import Loss, ScalarFunction
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 from sgdone.solvers.bottou_schedule import check_skip, settle_t0, skip_of, t0_in_words, t0_of
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.state import State

@@ -11,8 +11,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.kernels.rows_rescaled import rescaled
 from sgdone.kernels.sgdqn import STEP_B, make_sgdqn
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.bottou_schedule import check_skip, settle_t0, skip_of, t0_in_words, t0_of
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State

@@ -15,9 +15,8 @@ from sgdone.interfaces.registry import names
 from sgdone.interfaces.stop_rule import Needs, Pause, Status, Stop, Watch
 from sgdone.kernels.outcome import CONTINUE
 from sgdone.rows.class_means import centre_of_classes, scale_of_classes
-from sgdone.rows.rows import Rows, Scaling, squared_norms, typical
-from sgdone.rows.source import Block, InUnits, check_rows
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, InUnits, Rows, Scaling, check_rows, squared_norms, typical
+from sgdone.rows.source import Stream
 from sgdone.solvers import loss_scale
 from sgdone.solvers.all_rows import predictions_of
 from sgdone.solvers.state import Phase, State

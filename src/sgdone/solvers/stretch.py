@@ -14,7 +14,7 @@ from sgdone.kernels.outcome import AVERAGE_IS_BETTER, ENERGY_EXCEEDED
 from sgdone.kernels.row_step import make_row_step
 from sgdone.kernels.storage import make_averaged, make_plain, make_searching, make_truncated
 from sgdone.losses.loss import Loss, ScalarFunction
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 from sgdone.solvers.state import State
 from sgdone.steps.step_size import Preliminary, step_sizes
 

@@ -12,8 +12,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Status, Stop, Watch
 from sgdone.kernels.svrg import make_anchor, make_svrg
 from sgdone.losses.loss import real_or_nan
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import Phase, State
 from sgdone.solvers.stretch import Ran, run_method

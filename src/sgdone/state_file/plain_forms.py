@@ -16,8 +16,7 @@ from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.interfaces.objective import Model
 from sgdone.matrices.csr import check_csr
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Order
+from sgdone.rows.rows import Order, Rows
 from sgdone.tables import EncoderState, TableEncoderCore
 
 

@@ -16,7 +16,7 @@ _FOLDERS = {
     "rule": "sgdone.stopping",
 }
 _FURTHER_MODULES = {
-    "auto": ("sgdone.sums.units", "sgdone.rows.labels"),
+    "auto": ("sgdone.sums.units", "sgdone.rows.faults"),
 }
 #: Classes of other packages.
 _CLASSES = {

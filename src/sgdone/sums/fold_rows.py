@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.kernels.csr_columns import lanes_of, make_adds, make_curved, make_dots, padded
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 from sgdone.sums.pieces import PIECE, BlockPieces, Pieces
 
 Array = NDArray[np.float64]

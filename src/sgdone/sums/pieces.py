@@ -11,8 +11,8 @@ from scipy import sparse
 
 from sgdone.machine.threads import mapped
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.rows import Rows, Scaling
-from sgdone.rows.source import Block, Source
+from sgdone.rows.rows import Block, Rows, Scaling
+from sgdone.rows.source import Source
 from sgdone.sums.scaled_rows import ScaledRows, rows_in_units
 
 Array = NDArray[np.float64]

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from sgdone.interfaces.objective import Objective
 from sgdone.machine.threads import blas_threads, single_thread
 from sgdone.matrices.row_hash import row_hashes
-from sgdone.rows.rows import Scaling
-from sgdone.rows.source import Block, Source
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, Scaling
+from sgdone.rows.source import Source, Stream
 from sgdone.sums.pieces import BlockPieces, Pieces, SourcePieces
 from sgdone.sums.system import System
 

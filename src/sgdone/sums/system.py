@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, helmert
 
 from sgdone.interfaces.objective import Model, Objective, mean, standard_error
-from sgdone.rows.rows import Rows, Scaling
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows, Scaling
 from sgdone.sums.pieces import PIECE, BlockPieces, Pieces
 
 Array = NDArray[np.float64]

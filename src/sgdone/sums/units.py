@@ -9,9 +9,8 @@ from scipy import sparse
 
 from sgdone.kernels.column_statistics import make_csr_statistics, make_dense_statistics
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.labels import GroupMeans
-from sgdone.rows.rows import ENTRIES, LEVEL, Rows, Scaling
-from sgdone.rows.source import Block, check_rows
+from sgdone.rows.faults import GroupMeans
+from sgdone.rows.rows import ENTRIES, LEVEL, Block, Rows, Scaling, check_rows
 from sgdone.sums.pieces import pieces_of
 from sgdone.sums.row_sum import merged
 

@@ -14,8 +14,7 @@ from sgdone.bank.evaluation import Evaluation
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.state_file import Checkpoint, CheckpointError, check_identity, read_checkpoint, write_checkpoint
 from sgdone.state_file.checkpoint import CHECKPOINT

@@ -13,8 +13,8 @@ from sgdone.losses.loss import Loss
 from sgdone.papers.experiment import Row
 from sgdone.papers.runs import Result, fired, fit, updates, weights
 from sgdone.papers.termination.reference import centre, class_scale
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block, Source
+from sgdone.rows.rows import Block, Rows
+from sgdone.rows.source import Source
 from sgdone.solvers import SGD
 from sgdone.steps import ClassScale, Constant
 from sgdone.stopping import MarginTest, SmallValidationSet, StopRule
