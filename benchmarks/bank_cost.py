@@ -10,7 +10,7 @@ import time
 import numpy as np
 from scipy import sparse
 
-from sgdone.bank.candidates import Candidate
+from sgdone.bank.evaluation import Candidate
 from sgdone.bank.models import Models
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic

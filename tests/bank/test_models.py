@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import reference_bank as slow
 from model_cases import CANDIDATES, FEW_OBJECTIVES, OBJECTIVES, advance, forked, predictions, random_case, with_steps
-from sgdone.bank.candidates import Candidate
+from sgdone.bank.evaluation import Candidate
 from sgdone.bank.models import Models
 from sgdone.kernels.bank import ALL_ROWS, NO_FOLD, OWN, RECORDS_LOSSES, SCALE, SHARE, STEPS
 from sgdone.kernels.model import AVERAGE_FLOOR

@@ -11,7 +11,7 @@ from running import objective_of
 from sgdone import LinearClassifier
 from sgdone.bank import returned_model
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.candidates import CANDIDATES
+from sgdone.bank.evaluation import CANDIDATES
 from sgdone.bank.returned_model import better_of_mean_and_leader, evaluated, intercept_shift, loss_of
 from sgdone.interfaces.objective import Model
 from sgdone.kernels.bank import NO_FOLD

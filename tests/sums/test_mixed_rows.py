@@ -10,8 +10,7 @@ from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
 from sgdone.newton.ridge_path import gram
 from sgdone.rows import ArraySource, Scaling
 from sgdone.sums.fold_rows import Curved, Outputs, fold_rows
-from sgdone.sums.pieces import BlockPieces, in_units
-from sgdone.sums.scaled_rows import MixedRows, rows_in_units
+from sgdone.sums.pieces import BlockPieces, MixedRows, in_units, rows_in_units
 from sgdone.sums.second_order import second_order
 from sgdone.sums.units import column_moments
 from tiers import slow

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.bank.bank_state import BankState, RunState, Stage, check_state, raise_for_bad_row
-from sgdone.bank.candidates import (
+from sgdone.bank.evaluation import (
     BLIND_PASSES,
     CANDIDATES,
     ENOUGH_ROWS,
@@ -21,13 +21,14 @@ from sgdone.bank.candidates import (
     PLAIN,
     Z_DOUBT,
     Candidate,
+    Evaluation,
     is_due_after,
     is_due_in_stream,
     is_time_for_larger_steps,
+    judge,
     most_candidates,
     next_in_stream,
 )
-from sgdone.bank.evaluation import Evaluation, judge
 from sgdone.bank.far_start import is_lost, share_to_use, shorten
 from sgdone.bank.returned_model import (
     better_of_mean_and_leader,

@@ -7,7 +7,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.bank.candidates import (
+from sgdone.bank.evaluation import (
     LARGER_STEP,
     LARGEST_STEP,
     LATER_PENALTIES,
@@ -15,8 +15,13 @@ from sgdone.bank.candidates import (
     ROWS_FOR_STEPS,
     SMALLER_PENALTY,
     Candidate,
+    Evaluation,
+    Evaluations,
+    ProgressiveLosses,
+    clear_losers,
+    limits,
+    worth_keeping,
 )
-from sgdone.bank.evaluation import Evaluation, Evaluations, ProgressiveLosses, clear_losers, limits, worth_keeping
 from sgdone.bank.models import Advance, Models
 from sgdone.interfaces.objective import Estimate, Model, Objective
 from sgdone.interfaces.stop_rule import NEVER

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.candidates import FEWEST_TO_LEAVE, LOST
+from sgdone.bank.evaluation import FEWEST_TO_LEAVE, LOST
 from sgdone.interfaces.objective import mean, standard_error
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.rows.rows import Block

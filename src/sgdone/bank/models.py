@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.bank.candidates import AVERAGE_POWER, Candidate
-from sgdone.bank.candidates import CLOCK as CLOCK_FACTOR
+from sgdone.bank.evaluation import AVERAGE_POWER, Candidate
+from sgdone.bank.evaluation import CLOCK as CLOCK_FACTOR
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.bank import (
     ALL_ROWS,

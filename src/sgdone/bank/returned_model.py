@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.candidates import Candidate
-from sgdone.bank.evaluation import Evaluation, measure
+from sgdone.bank.evaluation import Candidate, Evaluation, measure
 from sgdone.bank.models import Models
 from sgdone.interfaces.objective import FIT_VARIANCE, Judgement, Model, Objective, grouped_error
 from sgdone.kernels.bank import ALL_ROWS, NO_FOLD

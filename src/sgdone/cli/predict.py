@@ -35,7 +35,7 @@ from sgdone.cli.scores import Model, PartScores, numbers_of_classes, raw_outputs
 from sgdone.estimators.classification import Classification, probabilities
 from sgdone.fit.options import as_loss
 from sgdone.machine.atomic import write_atomically
-from sgdone.machine.background import in_background
+from sgdone.machine.threads import in_background
 from sgdone.model_file import load_core, read_header
 from sgdone.readers.reading import read_as_written, read_parts, written_parts
 from sgdone.readers.row_input import FileInput

@@ -14,7 +14,7 @@ from sgdone.interfaces.stop_rule import Progress
 from sgdone.rows.rows import Block
 from sgdone.rows.source import Source
 from sgdone.run import Hook, TraceRow
-from sgdone.run.trace import Traffic
+from sgdone.run.result import Traffic
 from sgdone.sums.row_sum import SHARED, AroundSum, RowSum, message
 
 

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from sgdone.bank.bank import Bank
 from sgdone.bank.bank_state import BankState, raise_for_bad_row
-from sgdone.bank.candidates import CANDIDATES, PLAIN, Candidate
-from sgdone.bank.evaluation import ProgressiveLosses
+from sgdone.bank.evaluation import CANDIDATES, PLAIN, Candidate, ProgressiveLosses
 from sgdone.bank.models import Models
 from sgdone.cluster.partition import LabelCoding, Partition
 from sgdone.cluster.partition_source import OnLabelledRows, PartitionSource

@@ -30,7 +30,7 @@ from sgdone.fit.options import as_bool
 from sgdone.fit.training import Start
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.machine import interruption
-from sgdone.machine.background import in_background
+from sgdone.machine.threads import in_background
 from sgdone.matrices.csr import with_unique_entries
 from sgdone.readers.occurring_columns import occurring
 from sgdone.readers.row_input import BatchInput, RowInput, all_rows

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sgdone.fit.labels import check_sample_weight, labels_of
-from sgdone.machine.background import in_background
 from sgdone.machine.memory import memory_errors_explained
+from sgdone.machine.threads import in_background
 from sgdone.matrices.csr import check_csr
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.message_text import RowError, listed

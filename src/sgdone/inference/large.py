@@ -17,8 +17,8 @@ from sgdone.losses import Squared
 from sgdone.newton import Minimum, Problem, answered, minimise
 from sgdone.newton.direction import Directions, Found, Point, conjugate_gradients
 from sgdone.rows.rows import Scaling
+from sgdone.sums.pieces import rows_in_units
 from sgdone.sums.row_sum import ArraySum, RowSum, message
-from sgdone.sums.scaled_rows import rows_in_units
 from sgdone.sums.second_order import (
     CurvatureProduct,
     LossesAt,

@@ -12,9 +12,8 @@ from sgdone.inference.large import LargeOptimum, solve
 from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.inference.sums_at_model import GroupProducts, added_up, slopes_of
-from sgdone.sums.pieces import Piece
+from sgdone.sums.pieces import Piece, ScaledRows
 from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, message
-from sgdone.sums.scaled_rows import ScaledRows
 from sgdone.sums.second_order import derivatives, scores
 from sgdone.sums.system import System, contrasts
 

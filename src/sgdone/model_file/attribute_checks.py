@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from sgdone.estimators.classification import Classification
 from sgdone.estimators.estimator_cores import EstimatorCore
-from sgdone.run.trace import Trace
-from sgdone.run.verdict import Verdict
+from sgdone.run.result import Trace, Verdict
 from sgdone.tables import TableEncoderCore
 
 Model = EstimatorCore

@@ -7,7 +7,7 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from sgdone.machine.background import in_background
+from sgdone.machine.threads import in_background
 from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.matrices.stacking import widened
 from sgdone.rows.blocks import PIECES, RowBlock, in_groups, joined

@@ -78,7 +78,7 @@ class Source(ABC):
 
     @property
     def traffic(self) -> Any:
-        """The `sgdone.run.trace.Traffic` of the last sum, if other processes have the rows."""
+        """The `sgdone.run.result.Traffic` of the last sum, if other processes have the rows."""
         return None
 
     def keep_sums(self) -> bool:

@@ -162,7 +162,7 @@ def _check(name: str, found: Any, example: Any) -> None:
 
 def trace_module() -> Any:
     """The module of traces, imported when it is needed: the driver, which keeps traces, uses this package."""
-    return importlib.import_module("sgdone.run.trace")
+    return importlib.import_module("sgdone.run.result")
 
 
 def to_columns(trace: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ _FURTHER_MODULES = {
 #: Classes of other packages.
 _CLASSES = {
     "units": ("sgdone.rows.rows", "Scaling"),
-    "verdict": ("sgdone.run.verdict", "Verdict"),
+    "verdict": ("sgdone.run.result", "Verdict"),
     "stop": ("sgdone.interfaces.stop_rule", "Stop"),
     "objective": ("sgdone.interfaces.objective", "Objective"),
     "judgement": ("sgdone.interfaces.objective", "Judgement"),

@@ -9,8 +9,7 @@ import pyarrow as pa
 from scipy import sparse
 
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.candidates import CANDIDATES
-from sgdone.bank.evaluation import Evaluation
+from sgdone.bank.evaluation import CANDIDATES, Evaluation
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic
 from sgdone.matrices.mixed_matrix import MixedMatrix
