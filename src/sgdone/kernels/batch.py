@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled
+from sgdone.kernels.jit import compiled, fingerprint
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
 from sgdone.kernels.plain_vectors import make_vectors
 from sgdone.kernels.rows import RowAccess

@@ -11,8 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from sgdone.kernels.decimal_number import INFINITY, MINUS, NAN, ONE, SIGN, ZERO_DIGIT, read_number
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled, inlined
+from sgdone.kernels.jit import compiled, fingerprint, inlined
 
 #: In place of a column's number, of one that is not read.
 SKIPPED: Final = -1

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled
+from sgdone.kernels.jit import compiled, fingerprint
 
 _ROOT2: Final = math.sqrt(2.0)
 _STEEPEST: Final = 2.0 * _ROOT2 / 3.0

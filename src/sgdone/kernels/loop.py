@@ -8,9 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from sgdone.kernels.bookkeeping import ONE_MODEL, Bookkeeping
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled, inlined
+from sgdone.kernels.jit import compiled, fingerprint, inlined
 from sgdone.kernels.outcome import (
     CONTINUE,
     ENERGY_EXCEEDED,
@@ -20,6 +18,8 @@ from sgdone.kernels.outcome import (
     GATHERED,
     NOT_FINITE,
     NOT_SOUND,
+    ONE_MODEL,
+    Bookkeeping,
 )
 from sgdone.kernels.prefetch import AHEAD, FAR_AHEAD, prefetch
 from sgdone.kernels.probes import FIRE, GO, LEAVE_OUT, ProbeMaker, make_probes
@@ -44,7 +44,7 @@ class RowMethod(NamedTuple):
     #: ``update(row, arrays, model, own)`` with the tuples ``(i, y, v, z, reading, used)``, for a row of label ``y`` and
     #: weight ``v`` after ``used`` updates, and ``(rows, settings, parameters, weights, offsets)``. It returns the
     #: outcome, the prediction and the slope to report, the numbers that changed and the sums to add: see
-    #: `sgdone.kernels.bookkeeping`. With the outcomes `NOT_FINITE` and `ENERGY_EXCEEDED` the row was not used; with
+    #: `sgdone.kernels.outcome`. With the outcomes `NOT_FINITE` and `ENERGY_EXCEEDED` the row was not used; with
     #: `GATHERED` it waits for the rest of a minibatch.
     update: Callable[..., Any]
     #: ``write(rows, i, weights, offsets, own)`` is called after an update. Whatever is called from ``update`` is

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from sgdone.kernels.decimal_number import ONE
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled, inlined
+from sgdone.kernels.jit import compiled, fingerprint, inlined
 from sgdone.kernels.vw_text import NO_NAME, name_end
 from sgdone.kernels.words import FNV_PRIME, FNV_START, extended, mixed
 

@@ -10,8 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sgdone.machine.memory import MemoryBudget
-from sgdone.matrices.reused_arrays import ReusedArrays
-from sgdone.matrices.stacking import rows_together
+from sgdone.matrices.stacking import ReusedArrays, rows_together
 from sgdone.message_text import RowError, rows_from
 from sgdone.readers.locations import Location, shown
 from sgdone.readers.row_places import Place, joined_places, places_among

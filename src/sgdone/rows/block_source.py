@@ -8,8 +8,7 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from sgdone.machine.threads import in_background
-from sgdone.matrices.reused_arrays import ReusedArrays
-from sgdone.matrices.stacking import widened
+from sgdone.matrices.stacking import ReusedArrays, widened
 from sgdone.rows.blocks import PIECES, RowBlock, in_groups, joined
 from sgdone.rows.rows import Block, Order, Rows
 from sgdone.rows.source import Source, in_order, shuffled

@@ -10,13 +10,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.kernels.column_numbers import NO_NUMBER, make_number_columns
+from sgdone.kernels.csr_entries import NO_NUMBER, make_number_columns
 from sgdone.machine.memory import check_training_memory
 from sgdone.matrices.csr import as_unsigned, csr_of, with_unique_entries
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.matrices.row_hash import row_hashes
-from sgdone.matrices.stacking import rows_between, rows_together
+from sgdone.matrices.stacking import ReusedArrays, rows_between, rows_together
 from sgdone.readers.table import Table, errors_located, tables_of_rows
 from sgdone.rows.rows import Rows, check_row, roles_of_features
 from sgdone.tables import Encoded

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sgdone.kernels import rows as access
+from sgdone.kernels.column_statistics import make_scan
 from sgdone.kernels.rows import RowAccess
-from sgdone.kernels.scan import make_scan
 from sgdone.matrices.csr import as_unsigned, check_csr, check_indptr, has_duplicates, without_duplicates
 from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
 from sgdone.rows.faults import BadRowError, column_text, label_fault

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.kernels.bank import NO_FOLD
-from sgdone.kernels.row_keys import make_row_keys, number_copies
+from sgdone.kernels.row_hash import make_row_keys, number_copies
 from sgdone.kernels.words import PAIR_FACTOR, mixed
 from sgdone.matrices.stacking import widened
 from sgdone.rows.blocks import BLOCK_ROWS, RowBlock, joined

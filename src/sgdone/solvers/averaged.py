@@ -1,4 +1,4 @@
-"""Averaging, around any method that steps along rows."""
+"""Averaging, around any method that steps along rows; `asgd` and `aisgd` by name."""
 
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -12,6 +12,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.losses.loss import real_or_nan
 from sgdone.rows.rows import Block, Rows
+from sgdone.solvers.isgd import ISGD
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.single_model import SingleModel
@@ -109,3 +110,17 @@ class Averaged(SingleModel):
             penalties_of=penalties,
             decay=float(self.decay),
         )
+
+
+def asgd() -> Averaged:
+    """Averaged SGD as Xu (2011) has it: `Averaged` around `SGD`."""
+    return Averaged(SGD())
+
+
+def aisgd() -> Averaged:
+    """Averaged implicit SGD: `Averaged` around `ISGD`."""
+    return Averaged(ISGD())
+
+
+asgd.name = "asgd"  # type: ignore[attr-defined]
+aisgd.name = "aisgd"  # type: ignore[attr-defined]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
+from sgdone.kernels.column_statistics import make_scan
 from sgdone.kernels.olbfgs import COUNT, NEXT, make_olbfgs
-from sgdone.kernels.scan import make_scan
 from sgdone.losses.loss import real_or_nan
 from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.minibatch import Minibatches, Waiting, check_minibatch

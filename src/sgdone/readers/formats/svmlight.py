@@ -11,7 +11,7 @@ import numpy as np
 from sgdone.kernels.decimal_number import power_table
 from sgdone.kernels.svmlight_text import make_read_lines
 from sgdone.matrices.csr import csr_of
-from sgdone.matrices.reused_arrays import ReusedArrays
+from sgdone.matrices.stacking import ReusedArrays
 from sgdone.message_text import counted
 from sgdone.readers.numeric_lines import LineBlock, RowArrays, joined, parsed_blocks
 from sgdone.readers.occurring_columns import columns_of, names_of, occurring, select
