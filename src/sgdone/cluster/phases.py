@@ -123,7 +123,7 @@ class BankPass(RowSum):
 
 @final
 @dataclass(frozen=True)
-class Averaged:
+class PartitionAverage:
     """The average of the chosen candidates, the best of them, and the progressive losses of all."""
 
     model: Model
@@ -133,7 +133,7 @@ class Averaged:
 
 def average(
     system: System, coding: LabelCoding, statistics: RowStatistics, units: Units, seed: int
-) -> Generator[RowSum, Any, Averaged]:
+) -> Generator[RowSum, Any, PartitionAverage]:
     """Train the bank on each partition, choose by the summed losses, and average by the weights of the rows."""
     objective, rows = system.objective, statistics.rows
     smoothness = smoothness_of(objective, statistics.labels)
@@ -157,10 +157,10 @@ def average(
     sums: BankSums = yield request
     chosen, lead = sums.losses.tied, CANDIDATES[sums.losses.lead]
     if request.models == "each":
-        return Averaged(sums.mean_of(chosen), lead, sums.losses)
+        return PartitionAverage(sums.mean_of(chosen), lead, sums.losses)
     candidates, own = tuple(CANDIDATES[k] for k in chosen), tuple(alphas[k] for k in chosen)
     trained: BankSums = yield replace(request, candidates=candidates, alphas=own, models="mean")
-    return Averaged(trained.mean_of([0]), lead, sums.losses)
+    return PartitionAverage(trained.mean_of([0]), lead, sums.losses)
 
 
 def smoothness_of(objective: Objective, labels: LabelSums) -> float:
@@ -268,7 +268,7 @@ class AverageOfPartitions(Method):
     def _readings(self, state: AverageState) -> Generator[RowSum, Any, None]:
         """The pass of the bank, and the losses of its average and of a constant prediction."""
         source, system = self.source, state.system
-        found: Averaged = yield from average(system, source.coding, source.statistics, self.units, self.seed)
+        found: PartitionAverage = yield from average(system, source.coding, source.statistics, self.units, self.seed)
         models = np.array([state.model, system.from_user(found.model.coef, found.model.intercept)])
         sums: ArraySum = yield OnLabelledRows(LossesAt(system, models), source.coding)
         *losses, weight = sums.values.tolist()

@@ -13,7 +13,7 @@ from sgdone.sums.pieces import PIECE, BlockPieces, Pieces
 Array = NDArray[np.float64]
 
 
-class Outputs(NamedTuple):
+class FoldOutputs(NamedTuple):
     """Scores of a row that a model has, and whether a softmax couples them."""
 
     per_model: int
@@ -31,7 +31,7 @@ class Curved(NamedTuple):
     intercepts: Array
     shares: Array
     weights: Array
-    outputs: Outputs
+    outputs: FoldOutputs
     scores: Array
     changes: Array
     totals: Array
