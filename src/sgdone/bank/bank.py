@@ -411,7 +411,7 @@ class Bank(Method):
             state.order.observe(block.labels[window], state.objective.n_outputs)
 
     def _rows_of_penalty(self, state: BankState) -> float:
-        """Number of rows that the penalties refer to: those of a pass or, for a stream, those seen so far."""
+        """Number of rows that the penalties refer to: the rows of a pass or, for a stream, the rows seen so far."""
         run = state.run
         return run.frequency * (state.units.rows if run.stage.is_stream or not run.n_rows else run.n_rows)
 

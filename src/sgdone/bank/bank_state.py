@@ -43,7 +43,7 @@ class Stage:
     Parameters
     ----------
     kind : {"stream", "first pass", "later passes"}
-        Rows of a stream are read once, as those of a first pass are.
+        Rows of a stream are read once, as in a first pass.
     order : {"shuffled", "shuffled later", "as given"}
         Whether the rows of all passes, of all but the first, or of none are shuffled.
     next : {"train", "branch", "restart"}
@@ -188,7 +188,7 @@ class BankState:
         seen: NDArray[np.uint64],
         ordered: bool,
     ) -> "BankState":
-        """A state before the first update; its units are those of the rows ``seen``."""
+        """A state before the first update, in the units of the rows ``seen``."""
         rows = block.rows
         centred = objective.fit_intercept and not rows.is_sparse
         units = Units(rows.n_dense, centred, rows.n_features, ordered=ordered, roles=roles_of(rows))
@@ -319,7 +319,7 @@ class BankState:
     def blend(self, evaluation: Evaluation) -> Model:
         """The mean of the candidates that cannot be told apart from the leader.
 
-        The loss is convex: that of the mean is at most the mean of theirs, and usually below the least.
+        The loss is convex: the mean model has at most the mean of their losses, and usually less than the least.
         """
         return self.mean_of(self.tied(evaluation))
 
@@ -400,12 +400,9 @@ class BankState:
         return losses
 
     def _losses_of_constant(self, block: Block, of_row: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Losses of a constant prediction; that of a fold is the best one for the rows of the others, if there are."""
-        labels, weights, folds = (
-            block.labels[block.order.rows],
-            block.weights_of(block.order.rows),
-            of_row[block.order.rows],
-        )
+        """Losses of a constant prediction; for a fold, the best constant for the rows of the other folds, if any."""
+        used = block.order.rows
+        labels, weights, folds = block.labels[used], block.weights_of(used), of_row[used]
 
         def constant(fold: int) -> Models:
             others = folds != fold if np.any(folds != fold) else folds == fold

@@ -94,7 +94,7 @@ class Models:
 
     @property
     def n_models(self) -> int:
-        """Number of models, those of folds included."""
+        """Number of models, including the models of folds."""
         return len(self.candidates)
 
     @property

@@ -74,7 +74,7 @@ def evaluation_of_start(state: BankState, start: Model, evaluation: Evaluation, 
 
 
 def loss_of(state: BankState, evaluation: Evaluation) -> Judgement:
-    """The loss of the best model of an evaluation and its error; the gain is that of the last judgement.
+    """The loss of the best model of an evaluation and its error, with the gain of the last judgement.
 
     Copies of a row count once. The loss of one fit varies around the mean loss of such fits, which validation
     estimates: the error is wider for that.

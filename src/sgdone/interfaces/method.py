@@ -44,7 +44,7 @@ class Report:
     fired : bool
         Whether a watch ended the chunk.
     further_reads : int
-        Rows read in addition to those of the chunk.
+        Rows read in addition to the rows of the chunk.
     finished : Stop or None
         Why the method itself ends, if it does.
     bad_row : int or None
@@ -147,7 +147,7 @@ class Method(ABC):
         return before is None
 
     def rule(self, stop: StopRule) -> StopRule:
-        """The rule that ends it, given that of the run."""
+        """The rule that ends the phase, given the rule of the run."""
         return stop
 
     @abstractmethod
@@ -207,15 +207,15 @@ class Method(ABC):
         return float("nan")
 
     def is_better(self, state: Any, ended: Stop, before: Trained) -> bool:
-        """Whether its model is to be returned instead of that of the phase before it."""
+        """Whether its model is to be returned instead of the model of the phase before."""
         return True
 
     def state_after(self, state: Any, main: "Method", before: Any, stream: Stream) -> Any:
-        """The state to continue from: that of the main method, ``before`` this phase, at the model that was found."""
+        """The state to continue from: the state ``before`` of the main method, moved to the model that was found."""
         return state
 
     def full_state(self, state: Any) -> Any:
-        """The state to train further with: that of a model which another phase found is made when it is needed."""
+        """The state to train further with, made here if another phase found the model."""
         return state
 
     def state_at(self, found: Any) -> Any:

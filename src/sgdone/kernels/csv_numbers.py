@@ -1,7 +1,8 @@
 """Columns of numbers of CSV text.
 
-The loop reads numbers as most programs write them, and stops at everything else: words for gaps, numbers in quotes or
-with blanks, codes such as ``007``, and rows that are too short or too long. Its caller reads them in another way.
+The loop reads numbers as most programs write them, and stops at everything else: words for missing values, numbers in
+quotes or with blanks, codes such as ``007``, and rows that are too short or too long. Its caller reads them in another
+way.
 """
 
 from collections.abc import Callable
@@ -67,7 +68,7 @@ def make_read_rows() -> Callable[..., int]:
         last = places.size - 1
         while at < end:
             if data[at] == NEWLINE or (data[at] == RETURN and data[at + ONE] == NEWLINE):
-                if last == 0:  # of one column, it could be a gap
+                if last == 0:  # of one column, it could be a missing value
                     return NOT_NUMBERS
                 at += ONE + np.uint64(data[at] == RETURN)
                 continue

@@ -36,7 +36,7 @@ def write_nothing(rows: Any, i: Any, weights: Any, offsets: Any, own: Any) -> No
 
 
 class RowMethod(NamedTuple):
-    """What a method does with one row. The functions are compiled into the loop (`sgdone.kernels.jit.inlined`)."""
+    """Functions by which a method uses one row, compiled into the loop (`sgdone.kernels.jit.inlined`)."""
 
     #: ``predict(rows, i, weights, offsets, model, own)`` returns the prediction z for row ``i``, and a tuple of what
     #: the update needs of the same read.
@@ -83,7 +83,7 @@ def make_loop(
         It uses the rows ``order[first:last]`` until ``updates`` updates are made or an outcome ends it, and returns the
         position of the next row, the number of updates and the outcome. ``upcoming`` names rows that are needed much
         later, to be prefetched. ``own`` is a tuple of what the method alone needs. ``predictions`` and ``slopes``
-        receive one number an update, and ``predictions`` the energy of a row that exceeded the limit. ``held`` is the
+        receive one number per update, and ``predictions`` the energy of a row that exceeded the limit. ``held`` is the
         numbers and memories of the probes.
     """
     predict, update, write, (load, count, store) = make_method(access, *functions)

@@ -70,7 +70,7 @@ def sums_of_row(y: Any, v: Any, z: Any, loss: Any) -> Any:
 
 @inlined
 def no_update(outcome: Any, reported: Any, model: Any) -> Any:
-    """What is returned where no update was made."""
+    """The return value of an update that was not made."""
     iterate = model.scale, model.own, model.share, model.intercept
     averages = model.averaged_intercept, model.iterate_loss, model.moving_loss
     return outcome, reported, 0.0, (*iterate, *averages), (0.0, 0.0, 0.0, 0.0)

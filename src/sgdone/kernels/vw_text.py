@@ -15,7 +15,7 @@ from sgdone.kernels.jit import compiled, fingerprint, inlined
 from sgdone.kernels.machine_words import float_of, word_at
 from sgdone.kernels.svmlight_text import AT, DOUBTFUL, ENTRIES, FINISHED, FULL, LINES, ROWS
 
-#: Arithmetic is that of 32 bits, in words of 64.
+#: Arithmetic of 32 bits, in words of 64.
 LOW_BITS, FOUR, EIGHT = np.uint64(0xFFFFFFFF), np.uint64(4), np.uint64(8)
 FIRST_FACTOR, SECOND_FACTOR = np.uint64(0xCC9E2D51), np.uint64(0x1B873593)
 STEP_FACTOR, STEP_TERM = np.uint64(5), np.uint64(0xE6546B64)

@@ -25,8 +25,8 @@ Found = TypeVar("Found")
 class _SingleThread:
     """Limits BLAS to one thread while any thread of this process is within it.
 
-    The number of threads of BLAS is that of the process. If each thread restored it, the products of another thread
-    that is still within would round differently.
+    All threads of the process share the number of threads of BLAS. If each thread restored it, the products of another
+    thread that is still within would round differently.
     """
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from sgdone.matrices.mixed_matrix import MixedMatrix
 _SMALL = 1 << 20
 #: Arrays that are kept although they are free.
 _MOST_FREE = 64
-#: References to an array that nobody else has: that of the list, and that of the count itself.
+#: References to an array that nobody else has: from the list, and from the count itself.
 _OWN = 2
 
 

@@ -119,7 +119,7 @@ def _folds(objective: Objective, rows: MemoryRows, draws: np.random.Generator) -
 
 
 def _units_and_sums(objective: Objective, block: Block, frequency: float, threads: int) -> tuple[Units, Gram | None]:
-    """Units of the columns, and sums for least squares, which give those of dense columns."""
+    """Units of the columns, and the sums for least squares that give the units of dense columns."""
     with np.errstate(over="ignore", invalid="ignore"):
         sums = gram(block, centred=objective.fit_intercept, frequency=frequency, threads=threads)
         n_dense = block.rows.n_dense
@@ -372,7 +372,7 @@ def is_least_squares(objective: Objective) -> bool:
 
 
 def factorises(objective: Objective, block: Block) -> bool:
-    """Whether the curvature has a size that can be factorised, in the form of columns or in that of rows."""
+    """Whether the curvature has a size that can be factorised, in the form of columns or of rows."""
     return (min(block.rows.n_features, block.n_used) + 1) * objective.n_free_outputs <= MOST_FACTORISED
 
 
@@ -425,14 +425,14 @@ def exact_work_after(objective: Objective, block: Block) -> float:
 
 
 def exact_work_from_disk(objective: Objective, block: Block, n_rows: int) -> float:
-    """Work of Newton's method from a model that is close, on ``n_rows`` rows like those of a block."""
+    """Work of Newton's method from a model that is close, on ``n_rows`` rows like a block's."""
     dense, entries = _lengths(block)
     evaluation = _CALLS + n_rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * objective.n_free_outputs)
     return _BLOCK_EVALUATIONS * (evaluation + _products(objective, n_rows, dense, entries))
 
 
 def reading_work(block: Block, n_rows: int) -> float:
-    """Work of reading ``n_rows`` rows like those of a block from files."""
+    """Work of reading ``n_rows`` rows like a block's from files."""
     return n_rows * (_READ_ROW + _READ_ENTRY * block.rows.typical_length)
 
 

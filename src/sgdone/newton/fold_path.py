@@ -308,7 +308,7 @@ class FoldPath(PenaltyPath):
     pieces : BlockPieces
         Rows in the units in which the penalty acts.
     start : ndarray
-        The model to start from: that of a constant prediction.
+        The model to start from, which predicts a constant.
     validation : ValidationRows
         The folds.
     """

@@ -146,7 +146,7 @@ class BlockCache:
 
     @property
     def roles(self) -> NDArray[np.int32] | None:
-        """What the columns of the last block are part of."""
+        """Roles of the columns of the last block."""
         return self._roles
 
     def keep(self) -> Path:
@@ -216,7 +216,7 @@ class BlockCache:
 
 
 def _message(block: NumberedRows) -> tuple[pa.Buffer, int]:
-    """A record batch of one row a row: features, label, weight and hash."""
+    """A record batch with one record per row: features, label, weight and hash."""
     dense, entries = _parts(block.X)
     columns: dict[str, Any] = {}
     n_dense = 0 if dense is None else dense.shape[1]

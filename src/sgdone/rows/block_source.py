@@ -101,7 +101,7 @@ class BlockSource(Source):
         return self._n_rows
 
     def validation_rows(self) -> ValidationRows:
-        """Those among the rows read so far."""
+        """Validation rows among the rows read so far."""
         return self._validation.validation_rows(self._n_features)
 
     @property

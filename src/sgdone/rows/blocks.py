@@ -93,7 +93,7 @@ class NumberedRows:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of the features, indices counted as those of 32 bits that a cache has."""
+        """Bytes of the features, with indices of 32 bits, as in a cache."""
         parts = (self.X.dense, self.X.sparse) if isinstance(self.X, MixedMatrix) else (self.X,)
         return sum(_bytes_of(part) for part in parts)
 
@@ -254,7 +254,7 @@ class ArrayBlocks:
     roles : ndarray of int32 or None
         What the columns are part of.
     numbers : ColumnNumbers, optional
-        Numbers the columns of sparse rows, as those of files are.
+        Numbers the columns of sparse rows, as for files.
     """
 
     def __init__(

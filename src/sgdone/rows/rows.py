@@ -101,10 +101,10 @@ class Scaling:
 @final
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a matrix: how they are stored, and the arrays that compiled loops read."""
+    """A matrix as compiled loops read it: how its rows are stored, the arrays, and the units of its columns."""
 
     storage: Storage
-    #: Those of `access`; of mixed rows, the arrays of the dense and those of the sparse columns.
+    #: Arrays that the functions of `access` take; for mixed rows, the arrays of the dense and of the sparse columns.
     arrays: tuple[Any, ...]
     n_rows: int
     n_features: int

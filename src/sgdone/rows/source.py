@@ -295,7 +295,7 @@ class Stream:
         self._held_out: HoldOut | None = None
         #: 1 if the pass begun last has not been counted by a method that makes passes by itself.
         self._uncounted = 0
-        #: Passes begun, that of the current block included.
+        #: Passes begun, including the pass of the current block.
         self.begun = begun
         self.rows_read = rows_read
         self.position = 0
@@ -321,7 +321,7 @@ class Stream:
 
     @property
     def in_first_pass(self) -> bool:
-        """Whether rows are new: those of a part of a stream always are."""
+        """Whether rows are new, as the rows of a part of a stream always are."""
         return self.source.part_of_stream or self.begun == 1
 
     @property
@@ -335,7 +335,7 @@ class Stream:
         return self.position == self.block.order.size
 
     def hold_out(self, size: int) -> HoldOut:
-        """Keep the first rows from training for good; they have weight 0 from now on."""
+        """Keep the first rows from training: they have weight 0 from now on."""
         self._held_out = HoldOut(self.block, size)
         self.block = self._held_out(self.block)
         return self._held_out

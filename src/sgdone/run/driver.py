@@ -87,7 +87,7 @@ def run(
         The model to start from; zero by default.
     resume : Result, optional
         Another run to continue, bit for bit if it ended with a pass; its state is changed in place, and its objective
-        and step size stay as they were. A rule that is not that of the other run starts again.
+        and step size stay as they were. A rule that differs from the rule of the other run starts again.
     hooks : sequence of callables
         Called after each chunk of rows; a returned text stops the run.
     monitors : sequence of str
@@ -316,7 +316,7 @@ class TrainingLoop:
         if beginning is not None and not (np.all(np.isfinite(model.coef)) and np.all(np.isfinite(model.intercept))):
             self._further_updates += main.steps(state) - main.steps(beginning)
             state, model = beginning, main.solution(beginning)
-            ended = Stop("", Status.DIVERGED, "weights exceeded the largest float; those of the start are kept")
+            ended = Stop("", Status.DIVERGED, "weights exceeded the largest float; the weights of the start are kept")
         self._main_state = state
         return Trained(main, state, model, ended)
 
@@ -482,7 +482,7 @@ class TrainingLoop:
         return report, bool(report.position > first or report.fired or report.further_reads)
 
     def _requested_end(self, rule: ActiveRule) -> Stop | None:
-        """The end that the rule or a callback requests, or that of a part of a stream."""
+        """The end that the rule or a callback requests, or the end of a part of a stream."""
         progress = self._progress
         assert progress is not None
         fired = rule.observe(progress)

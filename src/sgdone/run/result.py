@@ -54,7 +54,7 @@ class TraceRow:
     traffic: Traffic | None = None
 
 
-#: Columns of a trace: numbers that every row has, and those of the margins, which it has with ``monitors=["margins"]``.
+#: Columns of a trace: numbers that every row has, and numbers of the margins with ``monitors=["margins"]``.
 MEASURES = ("step", "passes", "loss", "error", "step_size", "seconds")
 MARGINS = tuple(f"margin_{field.name}" for field in fields(MarginStatistics))
 #: Further columns of a fit on a cluster.
@@ -109,7 +109,7 @@ class Trace(Sequence[TraceRow]):
             raise KeyError(f"no column {name!r} in the trace: {', '.join(known)}")
         if name in TRAFFIC:
             if not self.has_traffic:
-                raise KeyError(f"no column {name!r} in this trace: it is that of a fit on a cluster")
+                raise KeyError(f"no column {name!r} in this trace: only fits on a cluster have it")
             return np.array([getattr(row.traffic, name) for row in self._rows])
         if name not in MARGINS:
             return np.array([getattr(row, name) for row in self._rows])
@@ -125,7 +125,7 @@ class Trace(Sequence[TraceRow]):
 
     @property
     def has_traffic(self) -> bool:
-        """Whether the trace is that of a fit on a cluster, with one row per round."""
+        """Whether the trace comes from a fit on a cluster, with one row per round."""
         return bool(self._rows) and all(row.traffic is not None for row in self._rows)
 
     def labels(self) -> list[Any]:
@@ -365,7 +365,7 @@ def _scale_columns(spread: str, worse: bool, default: str) -> str:
 
 
 def _is_worse_than_zero(method: Method, state: Any, trace: Trace, pass_loss: float) -> bool:
-    """Whether the latest progressive loss exceeds that of predicting zero (classification only)."""
+    """Whether the latest progressive loss exceeds the loss of predicting zero (classification only)."""
     objective = method.objective(state)
     if objective.task != "classification":
         return False

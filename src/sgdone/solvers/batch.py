@@ -93,7 +93,7 @@ class BatchSolver(SingleModel):
 @final
 @dataclass(frozen=True)
 class Seen:
-    """What a step knows of the rows of positive weight: one number a row of each."""
+    """Measurements of the rows of positive weight that a step uses, one number per row each."""
 
     labels: NDArray[np.float64]
     weights: NDArray[np.float64]

@@ -45,7 +45,7 @@ class Halvings:
 class Halving(SingleModel):
     """Constant steps, halved each time a rule detects stationarity: Chee & Toulis (2018), Algorithm 2.
 
-    A constant step goes fast to a region around the optimum, whose size is that of the step, and then nowhere;
+    A constant step goes fast to a region around the optimum, as large as the step, and then nowhere;
     halving it there leads to a smaller region. With implicit steps (`ISGD`, the default) no step is too large.
     The detector starts again after each halving.
 
@@ -92,7 +92,7 @@ class Halving(SingleModel):
 
     @property
     def needs(self) -> Needs:
-        """What the inner method and the detector need."""
+        """Requirements of the inner method and of the detector."""
         return self.inner.needs | self.detector.needs
 
     @property

@@ -299,7 +299,7 @@ class Liblinear(SingleModel):
         )
 
     def check_memory(self, state: State) -> None:
-        """It keeps nothing that a compiled loop reads."""
+        """Nothing to check: no compiled loop reads what the method keeps."""
         if not isinstance(state.extra, Solved):
             raise ValueError(f"the state of {self!r} is a {type(state.extra).__name__}")
 

@@ -111,7 +111,7 @@ class OLBFGS(SingleModel):
 
     @property
     def n_vectors(self) -> int:
-        """Those of the pairs, of a copy of the state, and of the room of an update."""
+        """Number of vectors: the pairs, a copy of the state, and the room of an update."""
         return 4 * int(self.memory) + 5
 
     @property

@@ -135,7 +135,7 @@ class Pegasos(SingleModel):
         return sqrt((max(1.0, at_zero) if isfinite(at_zero) else 1.0) / objective.penalty)
 
     def check_memory(self, state: State) -> None:
-        """The squared norm must be that of the weights, and the rows that wait some of a minibatch."""
+        """Check that the squared norm is the norm of the weights, and that fewer rows wait than a minibatch has."""
         ball = state.extra
         if not isinstance(ball, Ball) or not isinstance(ball.waiting, Waiting):
             raise ValueError(f"the state of {self!r} is a {type(ball).__name__}")

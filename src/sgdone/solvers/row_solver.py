@@ -37,8 +37,8 @@ class RowSolver(SingleModel):
     def slope_of(self, loss: Loss) -> ScalarFunction:
         """The function of the loss that the step calls."""
 
-    def penalties_of(self, state: State, block: Block) -> Callable[[int, int], NDArray[np.float64]] | None:
-        """What each of some samples (the first, how many) takes for α, if it is not the same for all."""
+    def alphas_of(self, state: State, block: Block) -> Callable[[int, int], NDArray[np.float64]] | None:
+        """A function of the first of some samples and their number: α of each; None if all have the same α."""
         return None
 
     @property
@@ -54,5 +54,5 @@ class RowSolver(SingleModel):
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
     ) -> Report:
         """Use rows of a block."""
-        make, slope_of, penalties = self.make_update, self.slope_of, self.penalties_of(state, block)
-        return advance_along_rows(state, block, first, last, updates, make, slope_of, watches, penalties_of=penalties)
+        make, slope_of, alphas = self.make_update, self.slope_of, self.alphas_of(state, block)
+        return advance_along_rows(state, block, first, last, updates, make, slope_of, watches, alphas_of=alphas)

@@ -62,7 +62,7 @@ class SingleModel(Method):
 
     @property
     def counts(self) -> Literal["sample", "update"]:
-        """What `steps` counts, in messages."""
+        """Word for what `steps` counts, in messages."""
         return "sample" if self.updates_by_row else "update"
 
     def __str__(self) -> str:
@@ -221,7 +221,7 @@ class SingleModel(Method):
         return replace(ended, advice=advice)
 
     def check_state(self, state: Any, objective: Objective, n_features: int) -> None:
-        """What all states have in common; `check_memory` checks what the method itself keeps."""
+        """Check what all states have in common; `check_memory` checks what the method itself keeps."""
         if not isinstance(state, State):
             raise ValueError(f"the state is a {type(state).__name__}, not one of {self!r}")
         if state.phase not in self.phases:

@@ -32,7 +32,7 @@ LARGEST = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e18}
 @final
 @dataclass(frozen=True)
 class Ran:
-    """What a call of a loop returned: the next position, the outcome, and the prediction and slope of each update."""
+    """Result of a call of a loop: the next position, the outcome, and the prediction and slope of each update."""
 
     position: int
     outcome: int
@@ -136,14 +136,14 @@ def advance_along_rows(
     slope_of: Callable[[Loss], ScalarFunction],
     watches: tuple[Watch, ...] = (),
     average_after: int | None = None,
-    penalties_of: Callable[[int, int], NDArray[np.float64]] | None = None,
+    alphas_of: Callable[[int, int], NDArray[np.float64]] | None = None,
     truncate_every: int = 1,
     decay: float = 0.0,
 ) -> Report:
     """Run steps along the rows of ``block.order[first:last]``, continuing after each outcome that is not an end.
 
     A row that is larger than the step size allows for gives a new step size and is then used. Averaging begins when the
-    search for its start has succeeded, or after the sample ``average_after``. ``penalties_of(first, count)`` returns
+    search for its start has succeeded, or after the sample ``average_after``. ``alphas_of(first, count)`` returns
     the α of ``count`` samples, if they differ. For ``truncate_every`` and ``decay`` see `sgdone.solvers.Truncated` and
     `sgdone.solvers.Averaged`.
     """
@@ -160,7 +160,7 @@ def advance_along_rows(
         if state.phase == "plain" and average_after is not None:
             count = min(count, average_after - state.steps)
         sizes = step_sizes(state.step, state.steps + 1, count)
-        penalties = np.array([objective.l2]) if penalties_of is None else penalties_of(state.steps + 1, count)
+        alphas = np.array([objective.l2]) if alphas_of is None else alphas_of(state.steps + 1, count)
         ran = run_method(
             state,
             block,
@@ -170,7 +170,7 @@ def advance_along_rows(
             make_row_step,
             (_STORAGE[state.phase], make_update, loss.kernel.value, slope_of(loss)),
             [state.step.energy_limit, objective.l1, float(truncate_every), decay],
-            (sizes, penalties, 0 if penalties_of is None else 1),
+            (sizes, alphas, 0 if alphas_of is None else 1),
             watches,
         )
         parts.append(ran)
@@ -200,7 +200,7 @@ def joined(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def _held_by(watches: tuple[Watch, ...]) -> tuple[Any, ...]:
-    """What the watches hold, nested as `sgdone.kernels.probes` expects it."""
+    """Numbers and memory of the watches, nested as `sgdone.kernels.probes` expects it."""
     nested: tuple[Any, ...] = ()
     for watch in reversed(watches):
         nested = ((watch.numbers, watch.memory), nested)

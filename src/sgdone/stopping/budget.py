@@ -126,8 +126,8 @@ class MaxSamples(StopRule):
 class MaxSeconds(StopRule):
     """Stop at the first block that ends after a number of seconds; where that is depends on the machine.
 
-    They are those of the whole fit. Models that are trained one after the other, one per class, share them: each may
-    use an equal part of what the models before it have left.
+    They are the seconds of the whole fit. Models that are trained one after the other, one per class, share them: each
+    may use an equal part of what the models before it have left.
     """
 
     seconds: float

@@ -42,7 +42,7 @@ def message(kind: Kind) -> Kind:
     """Let a dataclass be sent to other processes. Its fields are messages, or values that model files can store."""
     known = MESSAGES.setdefault(kind.__name__, kind)
     if known is not kind and known.__module__ != kind.__module__:
-        raise TypeError(f"two messages are called {kind.__name__}: that of {known.__module__} and {kind.__module__}")
+        raise TypeError(f"two messages are called {kind.__name__}: in {known.__module__} and in {kind.__module__}")
     return kind
 
 
@@ -194,7 +194,7 @@ class ArraySum:
 @message
 @dataclass(frozen=True)
 class SeveralValues:
-    """The values of several sums; None for those without rows."""
+    """The values of several sums; None where there are no rows."""
 
     values: tuple[Any, ...]
 
@@ -318,8 +318,8 @@ class TreeSum:
     def add(self, number: int, part: Any, count: int = 1) -> None:
         """Add the part with this number, or the sum of ``count`` parts from it on.
 
-        Sums of several parts are those of a subtree: they begin at a multiple of a power of two that is at least
-        ``count``, and have fewer parts than that only if they are the last.
+        A sum of several parts is the sum of a subtree: it begins at a multiple of a power of two that is at least
+        ``count``, and has fewer parts than that only if it is the last.
         """
         numbers = set(range(number, number + count))
         if not self.numbers.isdisjoint(numbers):

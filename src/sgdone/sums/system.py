@@ -150,7 +150,7 @@ class System:
         return model
 
     def from_user(self, coef: NDArray[Any], intercept: Array) -> Array:
-        """A model in the user's units, outputs × features, in those of the sums."""
+        """A model in the units of the sums, from one in the user's units, outputs × features."""
         basis = contrasts(self.objective)
         model = np.vstack(self.scaling.from_user(coef.astype(np.float64, copy=False), intercept))
         return model if basis is None else model @ basis
@@ -248,7 +248,7 @@ def is_worse_than_constant(
     errors: float = Z_CONSTANT,
     factor: float = 1.0,
 ) -> bool:
-    """Whether the losses of a model clearly exceed those of a constant prediction of the same rows."""
+    """Whether the losses of a model clearly exceed the losses of a constant prediction of the same rows."""
     difference = losses - constant
     clear = mean(difference, weights) > errors * standard_error(difference, weights)
     return clear and mean(losses, weights) > factor * mean(constant, weights)

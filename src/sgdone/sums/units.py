@@ -414,7 +414,7 @@ class Units:
         return self._of_rows(max(1, self.rows))
 
     def _of_rows(self, rows: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Scale and shift if the sums are those of ``rows`` rows."""
+        """Scale and shift from sums over ``rows`` rows."""
         scale, shift = np.empty(self.n_features), np.zeros(self.n_features if self.centred else 0)
         dense = self._dense
         for first in range(self.n_dense, self.n_features, _PIECE):
