@@ -103,8 +103,6 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
-Item = TypeVar("Item")
-
 #: Seconds between two checks whether the consumer has gone, or a signal was received.
 _PATIENCE = 0.1
 _END = object()

@@ -39,7 +39,10 @@ _FEW_ROWS = 1024
 
 
 class Source(ABC):
-    """Rows that can be read in several passes."""
+    """A place of rows, which yields a `sgdone.rows.rows.Block` at a time, pass after pass.
+
+    Sums over rows read its blocks in order, or ask it for the sum if other processes have the rows.
+    """
 
     #: Scaling applied to the rows; None if they are in the user's units.
     scaling: Scaling | None = None

@@ -13,9 +13,9 @@ from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
 from sgdone.rows.rows import Block, Rows
-from sgdone.solvers.all_rows import predictions_of, weighted_sum
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
+from sgdone.solvers.stretch import predictions_of, weighted_sum
 from sgdone.steps.descent import Descent
 from sgdone.steps.step_size import StepSize, step_sizes
 

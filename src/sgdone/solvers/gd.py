@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 from sgdone.kernels.descent import make_descent
 from sgdone.rows.rows import Block
-from sgdone.solvers.all_rows import room_for_sums
 from sgdone.solvers.batch import BatchSolver, Descended
 from sgdone.solvers.state import State
-from sgdone.solvers.stretch import LARGEST
+from sgdone.solvers.stretch import LARGEST, room_for_sums
 
 
 @final

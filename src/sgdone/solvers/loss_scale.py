@@ -14,8 +14,8 @@ from sgdone.losses.margin_pursuit import MarginPursuit
 from sgdone.losses.scale_rules import AdaptiveScale, AutoScale, ScaleRule
 from sgdone.message_text import RowError
 from sgdone.rows.rows import Block, check_rows
-from sgdone.solvers.all_rows import predictions_of, weighted_sum
 from sgdone.solvers.state import State
+from sgdone.solvers.stretch import predictions_of, weighted_sum
 from sgdone.steps import Constant
 from sgdone.steps.step_size import Preliminary
 

@@ -18,8 +18,8 @@ from sgdone.rows.class_means import centre_of_classes, scale_of_classes
 from sgdone.rows.rows import Block, InUnits, Rows, Scaling, check_rows, squared_norms, typical
 from sgdone.rows.source import Stream
 from sgdone.solvers import loss_scale
-from sgdone.solvers.all_rows import predictions_of
 from sgdone.solvers.state import Phase, State
+from sgdone.solvers.stretch import predictions_of
 from sgdone.steps.step_size import PRELIMINARY_ROWS, Preliminary, StepSize
 
 

@@ -1,4 +1,4 @@
-"""A stretch of rows through the compiled loop of a method."""
+"""A stretch of rows through the compiled loop of a method; predictions for rows, and weighted sums of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sgdone.interfaces.method import Ending, Report, ending_of
 from sgdone.interfaces.stop_rule import Watch
+from sgdone.kernels.batch import make_combination, make_predictions
 from sgdone.kernels.loop import RowMethod, make_loop
 from sgdone.kernels.outcome import AVERAGE_IS_BETTER, ENERGY_EXCEEDED
 from sgdone.kernels.row_step import make_row_step
@@ -205,3 +206,28 @@ def _held_by(watches: tuple[Watch, ...]) -> tuple[Any, ...]:
     for watch in reversed(watches):
         nested = ((watch.numbers, watch.memory), nested)
     return nested
+
+
+def predictions_of(state: State, block: Block, rows: NDArray[np.uint64]) -> tuple[NDArray[np.float64], int, int]:
+    """Predictions of the running iterate for some rows, the outcome, and the row that could not be used if any."""
+    out = np.empty(rows.size)
+    scale, _, intercept = state.place()
+    outcome, place = make_predictions(state.access, block.rows.types)(
+        block.rows.arrays, rows, state.weights, state.offsets, scale, intercept, LARGEST[state.dtype], out
+    )
+    return out, outcome, int(rows[place]) if rows.size else 0
+
+
+def weighted_sum(
+    state: State, block: Block, rows: NDArray[np.uint64], coefficients: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Σ c·x over some rows, in the units in which the method sees them."""
+    total = np.zeros(state.n_features)
+    combine = make_combination(state.access, block.rows.types)
+    combine(block.rows.arrays, rows, coefficients, *room_for_sums(state), total)
+    return total
+
+
+def room_for_sums(state: State) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Room for a sum of rows in float64, and for its offsets."""
+    return np.zeros(state.weights.shape), np.zeros((1, 2))

@@ -338,7 +338,6 @@ def rows_in_units(part: Any, scaling: Scaling, *, raw: bool = False, threads: in
     return RawRows(part, scaling) if raw else DenseRows(part, scaling, threads)
 
 
-Array = NDArray[np.float64]
 Found = TypeVar("Found")
 
 #: Rows whose scaled copy is made at once. It is part of the result: sums over other pieces round differently.
@@ -359,7 +358,7 @@ _EXTREME = 1e60
 
 
 class Piece(NamedTuple):
-    """Some rows, their labels and weights."""
+    """Some rows of a `sgdone.rows.rows.Block` in the units of a sum, with their labels and weights."""
 
     rows: ScaledRows
     labels: Array

@@ -72,7 +72,7 @@ class RowSum(ABC):
 
 
 class RowSource(Protocol):
-    """Rows over which sums are computed, wherever they are."""
+    """Rows over which sums are computed: `MemoryRows`, `DiskRows`, or a `Source` whose rows other processes have."""
 
     def sum(self, request: RowSum) -> Any:
         """The sum over all rows of positive weight."""
