@@ -130,7 +130,7 @@ def compare(data: Data, partitions: list[int], console: Console) -> None:
             elapsed = time.perf_counter() - began
             del parts
             minima = minima or Minima(data, fit)
-            alpha, own = fit.objective.penalty, (fit.model.coef[0], float(fit.model.intercept[0]))
+            alpha, own = fit.objective.known_alpha, (fit.model.coef[0], float(fit.model.intercept[0]))
             exact = minima.at(alpha)
             far = [np.abs((own[0] - other[0]) * minima.scale).max() for other in (exact, alone)]
             found = mean_loss(data.X_test, data.y_test, *own)

@@ -171,7 +171,7 @@ def main() -> None:
 
     pieces = zip(np.array_split(X, given.partitions), np.array_split(y, given.partitions), strict=True)
     engine = LocalEngine([Partition(number, *rows) for number, rows in enumerate(pieces)])
-    alpha = fit_partitions(engine).objective.penalty
+    alpha = fit_partitions(engine).objective.known_alpha
 
     def without_engine() -> tuple[np.ndarray, float]:
         model = fit_partitions(engine).model

@@ -291,7 +291,7 @@ class AverageOfPartitions(Method):
 
     def state_after(self, state: Any, main: Method, before: Any, stream: Stream) -> BankState:
         """State for further training: a bank with one candidate at the model."""
-        return self.bank_at(self.solution(state), state.system.objective, self.objective(state).penalty)
+        return self.bank_at(self.solution(state), state.system.objective, self.objective(state).known_alpha)
 
     def bank_at(self, model: Model, objective: Objective, alpha: float) -> BankState:
         """A bank with a single candidate at the model, as if it had been trained in one pass."""
@@ -359,7 +359,7 @@ class ExactOnPartitions(ExactPhase):
     def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
         """A bank with one candidate at the model."""
         average: Any = main
-        return average.bank_at(self.solution(state), state.objective, self.objective(state).penalty)
+        return average.bank_at(self.solution(state), state.objective, self.objective(state).known_alpha)
 
     def summary(self, state: ExactState) -> str:
         """The remaining gain, as text, in units of the estimation noise p/(2n)."""
@@ -373,7 +373,7 @@ class ExactOnPartitions(ExactPhase):
         """The reason for the end, with the remaining gain if it ended early, and whether the classes are separated."""
         path, reason, advice = _path(state), ended.reason, ended.advice
         if path.is_separated:
-            return _with_separation(ended, state.n_rows, penalised=self.objective(state).penalty > 0)
+            return _with_separation(ended, state.n_rows, penalised=self.objective(state).known_alpha > 0)
         if ended.status in (Status.CONVERGED, Status.STALLED):
             return ended
         if ended.status is Status.BUDGET_SPENT:

@@ -421,7 +421,7 @@ class LinearModel(ReadRows, NamedFeatures):
             "coef_": np.concatenate([result.model.coef for result in results]).reshape(shape),
             "intercept_": np.concatenate([result.model.intercept for result in results]).reshape(intercept_shape),
             "n_iter_": max(1, *(int(np.ceil(verdict.passes)) for verdict in verdicts)),
-            "alpha_": results[0].objective.penalty,
+            "alpha_": results[0].objective.known_alpha,
             "trace_": trace,
             "verdict_": verdict,
             "_results": list(results),

@@ -84,7 +84,7 @@ def rows_together(parts: Sequence[Any], arrays: ReusedArrays | None = None) -> A
            [0., 2.]])
     """
     if any(isinstance(part, MixedMatrix) for part in parts):
-        pairs = [(part.dense, part.sparse) if isinstance(part, MixedMatrix) else _split(part, parts) for part in parts]
+        pairs = [(part.dense, part.sparse) if isinstance(part, MixedMatrix) else _split(part) for part in parts]
         dense = rows_together([dense for dense, _ in pairs], arrays)
         return MixedMatrix(dense, rows_together([entries for _, entries in pairs], arrays))
     if isinstance(parts[0], np.ndarray):
@@ -141,7 +141,7 @@ def widened(X: Any, n_features: int) -> Any:
     return csr_of(X.data, X.indices, X.indptr, (X.shape[0], n_features))
 
 
-def _split(part: Any, parts: Sequence[Any]) -> tuple[NDArray[Any], Any]:
+def _split(part: Any) -> tuple[NDArray[Any], Any]:
     """Dense and sparse columns of rows from before the first sparse column, or without dense columns."""
     if isinstance(part, np.ndarray):
         return part, sparse.csr_array((part.shape[0], 0), dtype=part.dtype)

@@ -345,7 +345,7 @@ class ExactInMemory(ExactPhase):
         return ExactModel(
             main,
             state.objective,
-            found.penalty,
+            found.known_alpha,
             self.solution(state),
             state.path.units(state.units),
             block.n_used,
@@ -442,7 +442,7 @@ class ExactFromDisk(ExactPhase):
         found, model, weight = before.method.objective(state), before.model, stream.source.total_weight
         chooses, n_rows = objective.alpha is None and has_likelihood(objective), stream.n_rows or 0
         system = System(objective if chooses else found, state.units.scaling)
-        start, lam = system.from_user(model.coef, model.intercept), found.penalty * weight
+        start, lam = system.from_user(model.coef, model.intercept), found.known_alpha * weight
         problem, judgement = Problem(system, system.penalties(0.0), n_rows), state.run.evaluations.judgement
         path = SummedPath(problem, Chosen(lam, start), chooses=chooses, is_near=True)
         dtype, units = model.coef.dtype, state.units

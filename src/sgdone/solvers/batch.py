@@ -139,7 +139,7 @@ def _move(state: State, block: Block, rows: NDArray[np.uint64], coefficients: ND
     objective = state.objective
     old, intercept = state.running()
     total = weighted_sum(state, block, rows, coefficients)
-    new = old - size * (objective.penalty * old + total)
+    new = old - size * (objective.known_alpha * old + total)
     if objective.fit_intercept:
         intercept -= size * float(np.sum(coefficients))
     state.set_running(new, intercept)

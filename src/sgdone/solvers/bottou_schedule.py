@@ -58,7 +58,7 @@ def settle_t0(
             coef, intercept = trial.iterate()
             in_units, _ = trial.running()
             losses = objective.loss.value(_product(X, coef) + intercept, labels)
-            cost = float(np.mean(weights * losses)) + 0.5 * objective.penalty * float(np.sum(in_units * in_units))
+            cost = float(np.mean(weights * losses)) + 0.5 * objective.known_alpha * float(np.sum(in_units * in_units))
         if cost < lowest:
             lowest, best = cost, t0
     if lowest == np.inf and report.ending != "used":

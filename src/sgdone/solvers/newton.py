@@ -140,7 +140,7 @@ def _begun(system: System, state: State, search: NewtonSearch, block: Block) -> 
     """A search from the state's iterate. The penalty acts on coefficients in the user's units."""
     coef, intercept = state.running()
     start = system.from_user(coef[None, :], np.array([intercept]))
-    penalties = system.penalties(state.objective.penalty * block.n_used / search.scale**2)
+    penalties = system.penalties(state.objective.known_alpha * block.n_used / search.scale**2)
     problem, search.position = Problem(system, penalties, block.n_used), Position()
     directions = ByFactors(system) if start.size <= MOST_FACTORISED else ByProducts(system)
     # A stopping rule ends it.

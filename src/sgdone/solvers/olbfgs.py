@@ -140,7 +140,7 @@ class OLBFGS(SingleModel):
             kept = pairs.steps, pairs.changes, pairs.curvatures, pairs.ring
             return sizes, *rows, kept, _room(state, int(self.memory))
 
-        settings = [objective.penalty, float(self.epsilon), pairs.damping]
+        settings = [objective.known_alpha, float(self.epsilon), pairs.damping]
         batches = Minibatches(make_olbfgs, int(self.minibatch), settings, own)
         return batches.advance(state, pairs.waiting, block, first, last, updates, watches)
 

@@ -121,7 +121,7 @@ class Pegasos(SingleModel):
         batches = Minibatches(
             make_pegasos,
             int(self.minibatch),
-            [objective.penalty, radius_squared, renewal],
+            [objective.known_alpha, radius_squared, renewal],
             lambda part, sizes: (sizes, ball.kept, np.empty(2)),
         )
         return batches.advance(state, ball.waiting, block, first, last, updates, watches)
@@ -132,7 +132,7 @@ class Pegasos(SingleModel):
         if self.radius != "auto":
             return float(self.radius)
         at_zero = _objective_at_zero(objective, block)
-        return sqrt((max(1.0, at_zero) if isfinite(at_zero) else 1.0) / objective.penalty)
+        return sqrt((max(1.0, at_zero) if isfinite(at_zero) else 1.0) / objective.known_alpha)
 
     def check_memory(self, state: State) -> None:
         """Check that the squared norm is the norm of the weights, and that fewer rows wait than a minibatch has."""

@@ -111,7 +111,7 @@ class SGD2(RowSolver):
 def _alphas(state: State, skip: int, first: int, count: int) -> NDArray[np.float64]:
     """(1 − shrinkage)/γ at each ``skip``-th of the samples ``first``, …, ``first + count − 1``."""
     alphas = np.zeros(count)
-    alpha = state.objective.penalty
+    alpha = state.objective.known_alpha
     due = np.arange(-first % skip, count, skip)
     sizes = step_sizes(state.step, first, count)[due]
     alphas[due] = skip * alpha

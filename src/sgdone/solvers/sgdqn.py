@@ -89,7 +89,7 @@ class SGDQN(SingleModel):
         functions = objective.loss.kernel.value, objective.loss.kernel.slope
         own = memory.skip, kept, memory.of_intercept
         count = min(updates, last - first)
-        ran = run_method(state, block, first, last, count, make_sgdqn, functions, [objective.penalty], own, watches)
+        ran = run_method(state, block, first, last, count, make_sgdqn, functions, [objective.known_alpha], own, watches)
         return ran.report(float(state.vector(1).mean()) if ran.updates else np.nan)
 
     def check_memory(self, state: State) -> None:

@@ -37,7 +37,7 @@ def first_rows(objective: Objective, block: Block, *, all_rows: bool = False, re
     finite = np.isfinite(energies)
     return Preliminary(
         objective.loss,
-        objective.penalty,
+        objective.known_alpha,
         norm=float(norms[finite].max(initial=0.0)),
         energy=float(energies[finite].max(initial=0.0)),
         class_scale=partial(scale_of_classes, block) if objective.task == "classification" else None,

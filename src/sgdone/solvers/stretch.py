@@ -190,7 +190,7 @@ def advance_along_rows(
 
 def _allow_for(state: State, energy: float) -> None:
     """Resolve the step size again for a larger row."""
-    state.step = state.step.resolve(Preliminary(state.objective.loss, state.objective.penalty, energy, energy))
+    state.step = state.step.resolve(Preliminary(state.objective.loss, state.objective.known_alpha, energy, energy))
     if state.step.energy_limit < energy:
         raise RuntimeError(f"{state.step!r} was resolved for a row of size {energy:g} but does not allow for it")
 

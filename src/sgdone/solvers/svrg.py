@@ -194,7 +194,7 @@ class SVRG(SingleModel):
     ) -> Report:
         objective = state.objective
         functions = objective.loss.kernel.value, objective.loss.kernel.slope
-        settings = [objective.penalty, stage.gradient_b]
+        settings = [objective.known_alpha, stage.gradient_b]
         sizes = step_sizes(state.step, state.steps + 1, count) if count else np.empty(0)
         own = sizes, stage.slopes
         ran = run_method(state, block, first, last, count, make_svrg, functions, settings, own, watches)
@@ -236,6 +236,6 @@ def _gradient_norm(state: State, gradient_b: float) -> float:
     scaling = state.scaling
     if scaling is not None and scaling.shift is not None and not state.access.vectors_first:
         gradient -= state.offsets[1, 0] * (scaling.shift / scaling.scale)
-    gradient += state.objective.penalty * state.running()[0]
+    gradient += state.objective.known_alpha * state.running()[0]
     intercept = gradient_b if state.objective.fit_intercept else 0.0
     return float(np.sqrt(gradient @ gradient + intercept * intercept))
