@@ -22,7 +22,7 @@ from sgdone.rows import ArraySource
 from sgdone.rows.faults import BadRowError, drift_advice
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.run import run
-from sgdone.solvers import averaged as asgd
+from sgdone.solvers import asgd
 from sgdone.stopping import Gain, MaxPasses
 from sgdone.sums.units import LIFT, Units
 from storage_forms import duplicated, long_indices, unsorted
