@@ -12,7 +12,7 @@ from sgdone.losses import Huber
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.rows.rows import Block, Order, Rows, Scaling
 from sgdone.state_file.codec import Decoder, Encoder, NotStorable
-from sgdone.state_file.plain_forms import unpack_rows
+from sgdone.state_file.plain_forms import unpack_order, unpack_rows
 from sgdone.stopping import Gain, MarginTest, MaxPasses, MaxSamples, Pflug
 from sgdone.tables import TableEncoder
 from state_file.same_values import assert_same
@@ -112,6 +112,12 @@ def test_rows_that_do_not_fit_together(parts):
     assert unpack_rows(good).n_features == 3
     with pytest.raises(ValueError, match="rows"):
         unpack_rows(good | parts)
+
+
+@pytest.mark.parametrize("parts", [(np.zeros(2), np.zeros(2)), (np.zeros(2, np.uint64), np.zeros(3, np.uint64))])
+def test_orders_that_are_not_row_numbers(parts):
+    with pytest.raises(ValueError, match="order of rows"):
+        unpack_order(parts)
 
 
 def test_what_is_one_object_stays_one():
