@@ -22,7 +22,7 @@ from sgdone.estimators.estimator_cores import (
 )
 from sgdone.estimators.linear_model import rule_with_gain
 from sgdone.fit.options import as_alpha, as_loss, as_rule, as_solver, as_step
-from sgdone.interfaces.registry import by_name, names
+from sgdone.interfaces.method import by_name, names
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
 from sgdone.message_text import did_you_mean, listed

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sgdone import losses, solvers, steps, stopping
-from sgdone.interfaces.registry import by_name, names
+from sgdone.interfaces.method import by_name, names
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss, real_or_nan

@@ -13,7 +13,7 @@ from sgdone.inference.optimum import Optimum
 from sgdone.inference.sample import Sample
 from sgdone.inference.sums_at_model import GroupScoresAt, ScoreProductsAt, SlopeSums
 from sgdone.machine.threads import blas_threads, mapped, single_thread
-from sgdone.newton.direction import Factors
+from sgdone.newton.search import Factors
 from sgdone.sums.pieces import ScaledRows
 
 Array = NDArray[np.float64]

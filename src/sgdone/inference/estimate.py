@@ -34,8 +34,7 @@ from sgdone.inference.separated import (
 )
 from sgdone.inference.separated_classes import FinitePart, find_finite_part
 from sgdone.inference.sums_at_model import InformationAt, added_up
-from sgdone.newton.direction import MOST_FACTORISED, MOST_SUMMED
-from sgdone.newton.search import RESIDUAL_ROUNDING
+from sgdone.newton.search import MOST_FACTORISED, MOST_SUMMED, RESIDUAL_ROUNDING
 from sgdone.sums.pieces import Piece
 from sgdone.sums.row_sum import ArraySum, ReadableRows, RowSum, message
 from sgdone.sums.second_order import derivatives, scores

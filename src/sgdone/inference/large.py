@@ -15,7 +15,7 @@ from sgdone.inference.sample_rows import SampleRows
 from sgdone.inference.sums_at_model import LargestChange
 from sgdone.losses import Squared
 from sgdone.newton import Minimum, Problem, answered, minimise
-from sgdone.newton.direction import Directions, Found, Point, conjugate_gradients
+from sgdone.newton.search import Directions, Found, Point, conjugate_gradients
 from sgdone.rows.rows import Scaling
 from sgdone.sums.pieces import rows_in_units
 from sgdone.sums.row_sum import ArraySum, RowSum, message

@@ -10,8 +10,7 @@ from sgdone.inference.identification import DOUBTFUL, Identification, identifica
 from sgdone.inference.sample import Sample
 from sgdone.inference.sums_at_model import LargestChange
 from sgdone.newton import Minimum, Problem, answered, minimise
-from sgdone.newton.direction import ByFactors, Factors, Point
-from sgdone.newton.search import RESIDUAL_ROUNDING
+from sgdone.newton.search import RESIDUAL_ROUNDING, ByFactors, Factors, Point
 from sgdone.sums.second_order import SecondOrder, SecondOrderAt
 
 Array = NDArray[np.float64]

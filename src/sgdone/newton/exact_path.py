@@ -15,7 +15,6 @@ from scipy.linalg import eigh
 
 from sgdone.interfaces.objective import Model, Objective, mean
 from sgdone.newton import EXACT, Minimum, Position, Problem, minimise
-from sgdone.newton.direction import MOST_FACTORISED, ByFactors, Factors
 from sgdone.newton.fold_path import FoldPath
 from sgdone.newton.penalty_path import (
     FIRST,
@@ -33,7 +32,7 @@ from sgdone.newton.penalty_path import (
     losses_of_constant,
 )
 from sgdone.newton.ridge_path import Gram, RidgePath, gram
-from sgdone.newton.search import RESIDUAL_ROUNDING
+from sgdone.newton.search import MOST_FACTORISED, RESIDUAL_ROUNDING, ByFactors, Factors
 from sgdone.rows.rows import Block
 from sgdone.rows.validation_rows import FEWEST, ValidationRows
 from sgdone.sums.pieces import BlockPieces, is_extreme

@@ -16,7 +16,6 @@ from sgdone.interfaces.stop_rule import NEVER, Needs, Status, Stop, StopRule, Wa
 from sgdone.machine.threads import single_thread
 from sgdone.message_text import RowError
 from sgdone.newton import EXACT, Followed, Problem
-from sgdone.newton.direction import MOST_SUMMED
 from sgdone.newton.exact_path import (
     bank_work,
     exact_work,
@@ -28,6 +27,7 @@ from sgdone.newton.exact_path import (
     reading_work,
 )
 from sgdone.newton.penalty_path import Evaluated, PenaltyPath, losses_of_constant
+from sgdone.newton.search import MOST_SUMMED
 from sgdone.newton.summed_path import ROWS_PER_COEFFICIENT, Chosen, SummedPath, has_likelihood
 from sgdone.rows.rows import Block, check_rows
 from sgdone.rows.source import Stream

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.objective import Objective
-from sgdone.newton.direction import Factors
+from sgdone.newton.search import Factors
 from sgdone.rows.rows import Block, Rows, Scaling
 from sgdone.sums.pieces import BlockPieces, Piece, Pieces
 from sgdone.sums.row_sum import ReadableRows, RowSum, message

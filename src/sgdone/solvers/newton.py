@@ -11,7 +11,7 @@ from sgdone.interfaces.stop_rule import Needs
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
 from sgdone.newton import Followed, Position, Problem, minimise
-from sgdone.newton.direction import MOST_FACTORISED, ByFactors, ByProducts
+from sgdone.newton.search import MOST_FACTORISED, ByFactors, ByProducts
 from sgdone.rows.rows import Block, Rows, Scaling
 from sgdone.rows.source import Stream
 from sgdone.solvers.batch import BatchSolver, Descended

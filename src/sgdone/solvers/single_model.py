@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.margin_statistics import MarginStatistics
-from sgdone.interfaces.method import Method, Report
+from sgdone.interfaces.method import Method, Report, names
 from sgdone.interfaces.objective import Model, Objective
-from sgdone.interfaces.registry import names
 from sgdone.interfaces.stop_rule import Needs, Pause, Status, Stop, Watch
 from sgdone.kernels.outcome import CONTINUE
 from sgdone.rows.class_means import centre_of_classes, scale_of_classes

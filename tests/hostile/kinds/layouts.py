@@ -11,7 +11,7 @@ from scipy import sparse
 import sgdone
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, losses, solvers
 from sgdone.cluster import LocalEngine, Partition, fit_model
-from sgdone.interfaces.registry import names
+from sgdone.interfaces.method import names
 from sgdone.losses.loss import Loss
 from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
 from sgdone.solvers.single_model import SingleModel

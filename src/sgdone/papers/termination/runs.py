@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone import losses
-from sgdone.interfaces.registry import by_name
+from sgdone.interfaces.method import by_name
 from sgdone.losses.loss import Loss
 from sgdone.papers.experiment import Row
 from sgdone.papers.runs import Result, fired, fit, updates, weights
