@@ -10,13 +10,12 @@ import time
 import numpy as np
 from scipy import sparse
 
-from sgdone.bank.candidates import Candidate
+from sgdone.bank.evaluation import Candidate
 from sgdone.bank.models import Models
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic
 from sgdone.rows import ArraySource
-from sgdone.rows.rows import Scaling
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Order, Scaling
 from sgdone.rows.validation_rows import ValidationRows
 
 
@@ -62,8 +61,8 @@ def main() -> None:
         source = ArraySource(
             X, labels if n_classes > 2 else 2 * labels - 1, scaling=Scaling(np.ones(n_features), shift)
         )
-        order = np.concatenate([block.order for block in source.blocks(rng)])
-        block = Block(source.rows, source.labels, source.sample_weight, order, order)
+        order = np.concatenate([block.order.rows for block in source.blocks(rng)])
+        block = Block(source.rows, source.labels, source.sample_weight, Order.of(order))
         folds = ValidationRows.none(n_rows)
         one, many = (models_of(count, objective, n_features) for count in (1, options.models))
         times = [[seconds(models, block, folds) for models in (one, many, one)] for _ in range(options.pairs + 1)][1:]

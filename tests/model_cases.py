@@ -6,7 +6,7 @@ import numpy as np
 
 import reference_bank as slow
 from running import objective_of
-from sgdone.bank.candidates import Candidate
+from sgdone.bank.evaluation import Candidate
 from sgdone.bank.models import Models
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.bank import CLOCK, NO_FOLD, PENALTY, RECORDS_LOSSES, STEP_SCALE

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from sgdone.interfaces.stop_rule import Status
-from sgdone.run.trace import Trace, TraceRow
+from sgdone.run.result import Trace, TraceRow, Verdict
 from sgdone.run.trace_plot import plot_trace
-from sgdone.run.verdict import Verdict
 
 matplotlib = pytest.importorskip("matplotlib")
 

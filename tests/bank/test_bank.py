@@ -172,7 +172,7 @@ def test_rows_of_earlier_blocks_are_not_held_out(record, monkeypatch):
 
     def recorded_advance(models, block, folds, first, last, *, learn=True):
         if learn and not record.drawn:
-            read.append(block.order[first:last])
+            read.append(block.order.rows[first:last])
         return advance(models, block, folds, first, last, learn=learn)
 
     monkeypatch.setattr(Models, "advance", recorded_advance)

@@ -10,8 +10,7 @@ from model_cases import CANDIDATES, FEW_OBJECTIVES, random_case
 from running import objective_of
 from sgdone.bank import Bank
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.candidates import Candidate
-from sgdone.bank.evaluation import Evaluation
+from sgdone.bank.evaluation import Candidate, Evaluation
 from sgdone.interfaces.objective import Judgement
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.losses import Hinge, Logistic, Squared

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sgdone.bank.candidates import is_due_after, is_due_in_stream, most_candidates, next_in_stream
+from sgdone.bank.evaluation import is_due_after, is_due_in_stream, most_candidates, next_in_stream
 
 
 def test_in_the_first_pass_after_1024_rows_and_twice_as_many_each_time():

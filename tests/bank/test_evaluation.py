@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgdone.bank.candidates import CANDIDATES, Candidate
 from sgdone.bank.evaluation import (
+    CANDIDATES,
+    Candidate,
     Evaluation,
     ProgressiveLosses,
     clear_losers,

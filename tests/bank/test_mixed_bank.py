@@ -19,8 +19,7 @@ from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
 from sgdone.newton import exact_path, exact_phase
 from sgdone.newton.exact_phase import ExactInMemory, default_phases
 from sgdone.rows import ArraySource
-from sgdone.rows.labels import drift_advice
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError, drift_advice
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.run import run
 from sgdone.solvers import asgd

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import reference_bank as slow
 from model_cases import CANDIDATES, FEW_OBJECTIVES, OBJECTIVES, advance, forked, predictions, random_case, with_steps
-from sgdone.bank.candidates import Candidate
+from sgdone.bank.evaluation import Candidate
 from sgdone.bank.models import Models
 from sgdone.kernels.bank import ALL_ROWS, NO_FOLD, OWN, RECORDS_LOSSES, SCALE, SHARE, STEPS
 from sgdone.kernels.model import AVERAGE_FLOOR
@@ -190,7 +190,7 @@ def test_rows_are_used_in_the_order_of_the_block(rng):
         case, X=case.X[order], labels=case.labels[order], weights=case.weights[order], folds=case.folds[order]
     )
     models, other = forked(case.models()), forked(turned.models())
-    block = replace(case.block, order=order.astype(np.uint64), upcoming=order.astype(np.uint64))
+    block = case.block.ordered(order.astype(np.uint64))
     models.advance(block, case.folds, 0, 30)
     advance(other, turned)
     assert_same_bits(models, other)
@@ -428,7 +428,7 @@ def test_no_model_trains_on_held_out_rows_until_they_are_released():
     assert_same_solutions(solutions(models, case), without * 2)
     trained_on = models.steps
     held = np.flatnonzero(case.folds == 0).astype(np.uint64)
-    models.advance(replace(case.block, order=held, upcoming=held), case.folds, 0, held.size)
+    models.advance(case.block.ordered(held), case.folds, 0, held.size)
     assert_same_solutions(solutions(models, case)[3:], without)
     assert not np.allclose(predictions(models, case)[:3], predictions(models, case)[3:])
     assert (

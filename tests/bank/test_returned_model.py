@@ -11,13 +11,13 @@ from running import objective_of
 from sgdone import LinearClassifier
 from sgdone.bank import returned_model
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.candidates import CANDIDATES
+from sgdone.bank.evaluation import CANDIDATES
 from sgdone.bank.returned_model import better_of_mean_and_leader, evaluated, intercept_shift, loss_of
 from sgdone.interfaces.objective import Model
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.losses import Hinge, Logistic, Squared
 from sgdone.rows import ArraySource
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 from sgdone.rows.validation_rows import ValidationRows
 from tiers import fast_first
 

@@ -9,7 +9,7 @@ from sgdone.losses import Logistic
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows import ArraySource
 from sgdone.rows.block_source import BlockSource
-from sgdone.rows.blocks import RowBlock
+from sgdone.rows.blocks import NumberedRows
 from sgdone.run import run
 from sgdone.stopping import Gain, MaxSamples
 
@@ -27,7 +27,7 @@ def endless():
     rng, first = np.random.default_rng(0), 0
     while True:
         X, labels = draw(rng, 4096)
-        yield RowBlock(X, labels, None, row_hashes(X), np.arange(first, first + 4096))
+        yield NumberedRows(X, labels, None, row_hashes(X), np.arange(first, first + 4096))
         first += 4096
 
 

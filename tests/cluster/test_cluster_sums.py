@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from partitions import logistic_problem, split
 
-from sgdone.bank.candidates import Candidate
-from sgdone.bank.evaluation import ProgressiveLosses
+from sgdone.bank.evaluation import Candidate, ProgressiveLosses
 from sgdone.cluster.engine import LocalEngine, groups_of
 from sgdone.cluster.messages import from_bytes, request_from, split_request, to_bytes
 from sgdone.cluster.partition import LabelCoding

@@ -20,7 +20,7 @@ from sgdone.diagnose import Margins, catoni_location, margins
 from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.losses import Hinge, MarginPursuit
 from sgdone.rows import ArraySource
-from sgdone.run.trace import Trace
+from sgdone.run.result import Trace
 from sgdone.solvers import GD, Pegasos
 from sgdone.stopping import MarginTest, MaxPasses
 from tiers import fast_first, interpreted

@@ -12,7 +12,7 @@ from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps
 from sgdone.papers.termination import reference as termination
 from sgdone.rows import ArraySource
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
 from storage_forms import FORMS
 from tiers import fast_first, grid, interpreted

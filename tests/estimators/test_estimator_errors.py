@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
-from sgdone.rows.cells import find_bad_cell
+from sgdone.rows.faults import find_bad_cell
 from tiers import at_night, fast_first
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array, "csc": sparse.csc_array}

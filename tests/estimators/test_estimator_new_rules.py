@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 import sgdone
 from sgdone import SGDClassifier, SGDRegressor, solvers, steps
 from sgdone.interfaces.stop_rule import Status
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.solvers import SVRG, Halving
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MinPasses, Pflug, SmallValidationSet
 from tiers import fast_first, grid, interpreted

@@ -7,9 +7,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, solvers, stopping
-from sgdone.interfaces.registry import by_name, names
+from sgdone.interfaces.method import by_name, names
 from sgdone.interfaces.stop_rule import Status
-from sgdone.run.verdict import Verdict
+from sgdone.run.result import Verdict
 from sgdone.solvers import SingleModel
 from tiers import fast_first, interpreted
 

@@ -16,7 +16,7 @@ from sgdone.bank import Bank
 from sgdone.fit import checkpoints as fit_checkpoints
 from sgdone.interfaces.stop_rule import Status
 from sgdone.newton.exact_phase import ExactFromDisk
-from sgdone.rows.stream import Stream
+from sgdone.rows.source import Stream
 from sgdone.run import driver
 from sgdone.state_file import checkpoint as checkpoint_module
 from sgdone.state_file.checkpoint import read_checkpoint

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from sgdone.kernels.bank_rows import CSR, DENSE, MIXED
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled
+from sgdone.kernels.jit import compiled, fingerprint
 from sgdone.matrices.mixed_matrix import with_dense_columns
 from sgdone.rows.rows import Rows, Scaling
 from tiers import fast_first

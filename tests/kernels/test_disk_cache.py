@@ -130,5 +130,5 @@ def test_a_custom_loss_is_compiled_again_if_what_it_uses_changes(tmp_path):
 
     first, other_constant, again = (in_new_process(CUSTOM, k=k) for k in (1.0, 0.5, 1.0))
     assert first == again != other_constant
-    mark = "import user_loss; from sgdone.kernels.fingerprint import fingerprint; print(fingerprint(user_loss.value))"
+    mark = "import user_loss; from sgdone.kernels.jit import fingerprint; print(fingerprint(user_loss.value))"
     assert in_new_process(mark, factor=1.0) != in_new_process(mark, factor=2.0)

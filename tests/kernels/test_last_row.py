@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled
+from sgdone.kernels.jit import compiled, fingerprint
 from sgdone.rows.rows import Rows, Scaling
 from sgdone.stopping import Pflug
 from tiers import examples, fast_first, interpreted

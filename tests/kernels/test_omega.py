@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import lambertw, wrightomega
 
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled
-from sgdone.kernels.omega import omega
+from sgdone.kernels.jit import compiled, fingerprint
+from sgdone.kernels.softmax import omega
 from tiers import examples
 
 #: Where the start of the iteration changes, and where it is left out.

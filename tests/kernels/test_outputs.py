@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
 from reference_bank import coupled, softmax_implicit
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled
+from sgdone.kernels.jit import compiled, fingerprint
 from sgdone.kernels.outputs import make_one_vs_rest, make_softmax, make_target, make_two_classes
 from sgdone.losses import Hinge, Logistic, Squared
 from tiers import examples

@@ -5,9 +5,9 @@ import numpy as np
 from problems import LOSSES, random_problem
 from running import run
 from sgdone import solvers, steps, stopping
-from sgdone.kernels.bookkeeping import count_update
 from sgdone.kernels.jit import compiled
 from sgdone.kernels.model import LENGTH, Numbers, load, store
+from sgdone.kernels.outcome import count_update
 from sgdone.kernels.row_step import make_row_step
 from sgdone.kernels.rows import DENSE
 from sgdone.kernels.storage import make_averaged

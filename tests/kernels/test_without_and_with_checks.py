@@ -83,7 +83,7 @@ add(sparse.csr_array(X), solvers.SGD2(5), never)
 
 # Models of the default fit: units that change, folds, one output and three, penalties that shrink weights to nothing.
 from running import objective_of
-from sgdone.bank.candidates import CANDIDATES
+from sgdone.bank.evaluation import CANDIDATES
 from sgdone.bank.models import Models
 from sgdone.sums.units import Units
 from sgdone.matrices.mixed_matrix import with_dense_columns

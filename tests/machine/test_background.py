@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from sgdone.machine.background import in_background
+from sgdone.machine.threads import in_background
 
 
 @pytest.fixture(autouse=True)

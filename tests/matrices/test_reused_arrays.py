@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgdone.matrices.csr import csr_of
-from sgdone.matrices.reused_arrays import ReusedArrays
+from sgdone.matrices.stacking import ReusedArrays
 
 LARGE = 1 << 18
 

@@ -10,8 +10,8 @@ import sgdone
 from full_disk import files_of_at_most
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
 from sgdone.model_file import read_header
-from sgdone.model_file.model import ATTRIBUTES
-from sgdone.run.trace import Trace
+from sgdone.model_file.model_checks import ATTRIBUTES
+from sgdone.run.result import Trace
 from tiers import fast_first, interpreted
 
 LABELS = {

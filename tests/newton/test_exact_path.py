@@ -9,7 +9,8 @@ from exact_problems import classes, found_by, log_losses, logistic, numbers, pie
 from running import objective_of
 from sgdone.losses import Huber, Logistic, SquaredHinge
 from sgdone.newton import Followed, exact_path
-from sgdone.newton.exact_path import EXACT, ExactPath
+from sgdone.newton.exact_path import ExactPath
+from sgdone.newton.search import EXACT
 from sgdone.rows.rows import Scaling
 from sgdone.sums.row_sum import MemoryRows
 from sgdone.sums.second_order import second_order

@@ -14,7 +14,7 @@ from sgdone.losses import EpsilonInsensitive, Exponential, Hinge, Huber, Logisti
 from sgdone.newton.exact_path import exact_work, factorises
 from sgdone.newton.exact_phase import ExactInMemory, default_phases
 from sgdone.rows import ArraySource
-from sgdone.rows.stream import Stream
+from sgdone.rows.source import Stream
 from sgdone.run import run
 from sgdone.stopping import Decrement, Gain, MaxPasses, MaxSamples, MaxSeconds
 

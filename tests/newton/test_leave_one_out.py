@@ -8,9 +8,9 @@ from sklearn.linear_model import Ridge
 from exact_problems import classes, found_by, log_losses, logistic, numbers, pieces_of, system_of
 from running import objective_of
 from sgdone.losses import Logistic, Squared
-from sgdone.newton.direction import Factors
 from sgdone.newton.exact_path import ExactPath
 from sgdone.newton.penalty_path import leave_one_out
+from sgdone.newton.search import Factors
 from sgdone.sums.second_order import second_order
 
 WEIGHTS = np.tile([0.5, 1.0, 2.0, 3.0], 15)

@@ -9,7 +9,7 @@ import pytest
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Huber, Logistic, Squared
 from sgdone.newton import EXACT, Position, Problem, answered, minimise, together
-from sgdone.newton.direction import ByFactors, ByProducts
+from sgdone.newton.search import ByFactors, ByProducts
 from sgdone.rows import ArraySource
 from sgdone.rows.rows import Scaling
 from sgdone.sums.row_sum import MemoryRows, SeveralSums

@@ -9,8 +9,8 @@ from scipy import sparse
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows.block_source import BlockSource
-from sgdone.rows.blocks import PIECES, RowBlock
-from sgdone.rows.source import Block
+from sgdone.rows.blocks import PIECES, NumberedRows
+from sgdone.rows.rows import Block
 
 SIZE, N_ROWS = 500, 20 * 500 + 77
 
@@ -44,7 +44,7 @@ def blocks_of(X, size=SIZE, labels=None):
     for first in range(0, X.shape[0], size):
         rows = slice(first, first + size)
         numbers = np.arange(first, min(first + size, X.shape[0]))
-        yield RowBlock(X[rows], labels[rows], None, hashes[rows], numbers)
+        yield NumberedRows(X[rows], labels[rows], None, hashes[rows], numbers)
 
 
 def source_of(X, *, cache=True, seed=0, **options):
@@ -59,7 +59,7 @@ def X(rng):  # noqa: N802
 
 def labels_in(blocks):
     """Labels in the order of use, which are the numbers of the rows."""
-    return np.concatenate([block.labels[block.order] for block in blocks]).astype(int)
+    return np.concatenate([block.labels[block.order.rows] for block in blocks]).astype(int)
 
 
 def one_pass(source):
@@ -96,7 +96,7 @@ def test_later_passes_draw_pieces_of_blocks_at_random_and_mark_validation_rows(X
     for _ in range(2):
         blocks = list(source.blocks(np.random.default_rng(0)))
         assert all(isinstance(block, Block) for block in blocks)
-        held = [block.labels[block.order[block.folds[block.order] != NO_FOLD]] for block in blocks]
+        held = [block.labels[block.order.rows[block.folds[block.order.rows] != NO_FOLD]] for block in blocks]
         np.testing.assert_array_equal(np.sort(np.concatenate(held)), validation)
         orders.append(labels_in(blocks))
         np.testing.assert_array_equal(np.sort(orders[-1]), np.arange(N_ROWS))
@@ -153,7 +153,7 @@ def test_columns_that_come_later_are_counted(rng):
     def blocks():
         yield from blocks_of(sparse.csr_array(rng.standard_normal((SIZE, 2))))
         wide = sparse.csr_array(rng.standard_normal((SIZE, 3)))
-        yield RowBlock(wide, np.ones(SIZE), None, row_hashes(wide), np.arange(SIZE, 2 * SIZE))
+        yield NumberedRows(wide, np.ones(SIZE), None, row_hashes(wide), np.arange(SIZE, 2 * SIZE))
 
     source = BlockSource(blocks, None, seed=0, buffer_bytes=1)
     assert source.n_features == 2

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from sgdone.machine import memory
 from sgdone.machine.memory import NotEnoughMemoryError
-from sgdone.matrices.reused_arrays import ReusedArrays
+from sgdone.matrices.stacking import ReusedArrays
 from sgdone.rows.blocks import ColumnNumbers, numbered
 
 

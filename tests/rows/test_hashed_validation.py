@@ -6,7 +6,7 @@ from scipy import sparse
 
 from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.row_hash import row_hashes
-from sgdone.rows.blocks import RowBlock
+from sgdone.rows.blocks import NumberedRows
 from sgdone.rows.validation_rows import FEWEST, MOST, HashedValidation
 from tiers import fast_first
 
@@ -17,7 +17,7 @@ def blocks_of(X, size, weights=None, labels=None):
     for first in range(0, X.shape[0], size):
         rows = slice(first, first + size)
         numbers = np.arange(X.shape[0])[rows]
-        yield RowBlock(X[rows], labels[rows], None if weights is None else weights[rows], hashes[rows], numbers)
+        yield NumberedRows(X[rows], labels[rows], None if weights is None else weights[rows], hashes[rows], numbers)
 
 
 def first_pass(validation, X, size, weights=None):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sgdone.rows import ArraySource
-from sgdone.rows.labels import GROUP, GroupMeans, LabelOrder, drift_advice
+from sgdone.rows.faults import GROUP, GroupMeans, LabelOrder, drift_advice
 from sgdone.sums.units import Units
 
 

@@ -10,7 +10,7 @@ from running import run
 from sgdone import losses, solvers, steps, stopping
 from sgdone.interfaces.stop_rule import Status
 from sgdone.rows import ArraySource
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from tiers import fast_first, interpreted
 
 STOP = stopping.MaxPasses(50)

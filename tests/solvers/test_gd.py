@@ -12,7 +12,7 @@ from sgdone import SGDClassifier, SGDRegressor, load, losses, save, steps, stopp
 from sgdone.interfaces.stop_rule import Status
 from sgdone.papers.margin_pursuit.reference import descend, margin_pursuit
 from sgdone.rows import ArraySource
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.solvers import GD
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet
 from tiers import examples, fast_first, grid, interpreted

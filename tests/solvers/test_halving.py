@@ -15,7 +15,7 @@ from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
 from sgdone.interfaces.stop_rule import Status
 from sgdone.rows import ArraySource
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.solvers import ISGD, SGD, Halving
 from sgdone.stopping import (
     Distance,

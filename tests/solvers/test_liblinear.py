@@ -10,7 +10,7 @@ from running import run, with_new_rule
 from sgdone import SGDClassifier, SGDRegressor, load, losses, save, solvers
 from sgdone.interfaces.stop_rule import Status
 from sgdone.rows import ArraySource, Scaling
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.rows.source import Source
 from sgdone.solvers.liblinear import Liblinear
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples

@@ -15,7 +15,7 @@ from sgdone.kernels.loop import make_loop
 from sgdone.kernels.olbfgs import COUNT, make_olbfgs
 from sgdone.papers.averaging import rivals as slow
 from sgdone.rows import ArraySource, Scaling
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.solvers.olbfgs import OLBFGS
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, SmallValidationSet
 from tiers import at_night, examples, fast_first, grid, interpreted

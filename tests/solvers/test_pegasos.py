@@ -16,7 +16,7 @@ from sgdone.kernels.loop import make_loop
 from sgdone.kernels.pegasos import NORM, make_pegasos
 from sgdone.papers.averaging import rivals as slow
 from sgdone.rows import ArraySource
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.rows.source import Source
 from sgdone.solvers import pegasos
 from sgdone.solvers.pegasos import Pegasos

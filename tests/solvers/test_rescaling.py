@@ -10,7 +10,7 @@ from sgdone import SGDClassifier, load, save, solvers, steps
 from sgdone.losses import AdaptiveScale, AutoScale, Logistic, MarginPursuit
 from sgdone.papers.margin_pursuit import reference as slow
 from sgdone.rows import ArraySource
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.stopping import MaxPasses, MaxSamples
 from tiers import fast_first, grid, interpreted
 

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 import model_container as container
 from sgdone import SGDClassifier, load, losses, save
 from sgdone.model_file import ModelFileError
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.solvers import OLBFGS, Liblinear, Pegasos
 from tiers import grid
 

@@ -14,7 +14,7 @@ from sgdone.losses import Logistic, Squared
 from sgdone.papers.averaging import reference as averaged_sgd
 from sgdone.papers.averaging import rivals
 from sgdone.rows import ArraySource
-from sgdone.solvers.sgd2 import SGD2, _penalties
+from sgdone.solvers.sgd2 import SGD2, _alphas
 from sgdone.steps.bottou import Bottou
 from tiers import examples, grid, interpreted
 
@@ -49,7 +49,7 @@ def test_its_t0_is_the_one_that_does_best_on_the_first_rows(case):
 )
 def test_shrinkages_are_those_of_the_twin_wherever_a_block_begins(gamma, alpha, skip, first, count):
     state = SimpleNamespace(step=steps.Constant(gamma), objective=SimpleNamespace(penalty=alpha))
-    shrinkages = 1.0 - gamma * _penalties(state, skip, first, count)
+    shrinkages = 1.0 - gamma * _alphas(state, skip, first, count)
     t = np.arange(first, first + count)
     expected = np.where(t % skip == 0, rivals.shrinkage(gamma * alpha, skip), 1.0)
     assert np.allclose(shrinkages, expected, rtol=1e-13, atol=1e-13)

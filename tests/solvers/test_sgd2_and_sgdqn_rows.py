@@ -14,7 +14,7 @@ from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, stopping
 from sgdone.interfaces.stop_rule import Status
 from sgdone.rows import ArraySource, Scaling
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.solvers.sgd2 import SGD2
 from sgdone.solvers.sgdqn import SGDQN
 from tiers import examples, grid

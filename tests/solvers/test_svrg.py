@@ -12,7 +12,7 @@ from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps
 from sgdone.interfaces.stop_rule import Status
 from sgdone.rows import ArraySource
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.rows.source import Source
 from sgdone.solvers import SVRG
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet

@@ -9,10 +9,10 @@ from running import run
 from sgdone import SGDClassifier, SGDRegressor, load, losses, save, steps
 from sgdone.diagnose import catoni_location
 from sgdone.interfaces.stop_rule import Status
-from sgdone.kernels.location import make_location
+from sgdone.kernels.batch import make_location
 from sgdone.papers.margin_pursuit import reference as slow
 from sgdone.rows import ArraySource
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.solvers import GD, Catoni, MarginMoments, MedianOfMeans
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples, ProgressiveLoss
 from tiers import fast_first, interpreted

@@ -5,6 +5,8 @@ from dataclasses import fields, is_dataclass
 
 import numpy as np
 
+from sgdone.rows.rows import Order
+
 #: Work arrays, which are made again when they are needed.
 MADE_AGAIN = {("BankState", "in_units"), ("RunState", "folds"), ("_Held", "rows")}
 
@@ -24,6 +26,8 @@ def _compare(one, other, place, there, back):
             if (type(one).__name__, field.name) not in MADE_AGAIN:
                 inner = f"{place}.{field.name}"
                 _compare(getattr(one, field.name), getattr(other, field.name), inner, there, back)
+    elif isinstance(one, Order):
+        _compare((one.rows, one.upcoming), (other.rows, other.upcoming), place, there, back)
     elif isinstance(one, np.ndarray):
         _compare_arrays(one, other, place)
     elif isinstance(one, dict):

@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as arrays
 
 from sgdone import losses, solvers, steps, stopping
 from sgdone.interfaces.stop_rule import Status
-from sgdone.run.verdict import Verdict
+from sgdone.run.result import Verdict
 from sgdone.state_file.codec import Decoder, Encoder
 from tiers import examples
 

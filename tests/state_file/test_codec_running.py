@@ -10,10 +10,9 @@ from model_file.table_rows import FIRST, SECOND
 from sgdone.interfaces.objective import Judgement, Model, Objective
 from sgdone.losses import Huber
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.rows import Rows, Scaling
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Order, Rows, Scaling
 from sgdone.state_file.codec import Decoder, Encoder, NotStorable
-from sgdone.state_file.plain_forms import unpack_rows
+from sgdone.state_file.plain_forms import unpack_order, unpack_rows
 from sgdone.stopping import Gain, MarginTest, MaxPasses, MaxSamples, Pflug
 from sgdone.tables import TableEncoder
 from state_file.same_values import assert_same
@@ -115,11 +114,16 @@ def test_rows_that_do_not_fit_together(parts):
         unpack_rows(good | parts)
 
 
+@pytest.mark.parametrize("parts", [(np.zeros(2), np.zeros(2)), (np.zeros(2, np.uint64), np.zeros(3, np.uint64))])
+def test_orders_that_are_not_row_numbers(parts):
+    with pytest.raises(ValueError, match="order of rows"):
+        unpack_order(parts)
+
+
 def test_what_is_one_object_stays_one():
     array, judgement = np.arange(3.0), Judgement(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
     rng = np.random.default_rng(0)
-    rows = np.arange(3, dtype=np.uint64)
-    block = Block(Rows.of(np.eye(3)), array, np.ones(1), rows, rows)
+    block = Block(Rows.of(np.eye(3)), array, np.ones(1), Order.of(np.arange(3, dtype=np.uint64)))
     value = [array, array, array.copy(), judgement, [judgement], rng, (rng,), block]
     back = there_and_back(value)
     assert back[0] is back[1]
@@ -127,7 +131,7 @@ def test_what_is_one_object_stays_one():
     assert back[3] is back[4][0]
     assert back[5] is back[6][0]
     assert back[7].labels is back[0]
-    assert back[7].order is back[7].upcoming
+    assert back[7].order.rows is back[7].order.upcoming
     apart = there_and_back([array, array], running=False)
     assert apart[0] is not apart[1]
 

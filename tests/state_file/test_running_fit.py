@@ -15,7 +15,7 @@ from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows import ArraySource
 from sgdone.rows.block_source import BlockSource
-from sgdone.rows.blocks import RowBlock
+from sgdone.rows.blocks import NumberedRows
 from sgdone.run import run
 from sgdone.run.checkpoints import Checkpoints
 from sgdone.state_file import Checkpoint, read_checkpoint, write_checkpoint
@@ -38,7 +38,7 @@ def in_parts(X, labels, names=None, size=512):
     def blocks():
         for first in range(0, len(labels), size):
             part, numbers = X[first : first + size], np.arange(first, min(first + size, len(labels)))
-            yield RowBlock(part, labels[numbers], None, row_hashes(part), numbers)
+            yield NumberedRows(part, labels[numbers], None, row_hashes(part), numbers)
 
     return BlockSource(blocks, Listed(), seed=0, buffer_bytes=1 << 16, feature_names=names)
 

@@ -214,7 +214,7 @@ def test_errors(make, message):
 
 
 def test_names_in_the_folder():
-    from sgdone.interfaces.registry import by_name, names
+    from sgdone.interfaces.method import by_name, names
 
     known = {"auto", "decrement", "distance", "gain", "margin", "one_pass", "pflug", "progressive"}
     assert set(names(stopping.StopRule, stopping)) == known | {"small_validation_set"}

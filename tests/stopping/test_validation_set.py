@@ -10,7 +10,7 @@ from sgdone.interfaces.stop_rule import Status
 from sgdone.papers import sgd_reference
 from sgdone.papers.termination import reference as termination
 from sgdone.rows import ArraySource
-from sgdone.rows.rows import BadRowError
+from sgdone.rows.faults import BadRowError
 from sgdone.stopping import MaxPasses, MaxSamples, SmallValidationSet
 from storage_forms import FORMS
 from tiers import fast_first, grid, interpreted
@@ -85,7 +85,7 @@ def test_nothing_is_ever_learnt_from_the_rows_held_out(problem):
 @interpreted
 def test_in_random_order_the_first_rows_of_that_order_are_held_out(problem):
     X, y, size = problem.X, problem.y, 16
-    order = next(ArraySource(X, y).blocks(np.random.default_rng(7))).order[:size]
+    order = next(ArraySource(X, y).blocks(np.random.default_rng(7))).order.rows[:size]
     weights = np.ones(500)
     weights[order] = 0.0
     options = {"shuffle": True, "rng": np.random.default_rng(7)}

@@ -9,9 +9,8 @@ from sgdone.losses import Logistic
 from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
 from sgdone.newton.ridge_path import gram
 from sgdone.rows import ArraySource, Scaling
-from sgdone.sums.fold_rows import Curved, Outputs, fold_rows
-from sgdone.sums.pieces import BlockPieces, in_units
-from sgdone.sums.scaled_rows import MixedRows, rows_in_units
+from sgdone.sums.fold_rows import Curved, FoldOutputs, fold_rows
+from sgdone.sums.pieces import BlockPieces, MixedRows, in_units, rows_in_units
 from sgdone.sums.second_order import second_order
 from sgdone.sums.units import column_moments
 from tiers import slow
@@ -113,7 +112,7 @@ def test_rows_of_folds(per_model, coupled, rng):
         found.adds(values, sums[0], squared=squared)
         expected.adds(values, sums[1], squared=squared)
         close(sums[0] * found.inverse[:, None] ** (1 + squared), sums[1])
-    outputs, of_models = Outputs(per_model, coupled), rng.random((found.n_rows, models))
+    outputs, of_models = FoldOutputs(per_model, coupled), rng.random((found.n_rows, models))
     results = []
     for rows, given in ((found, own), (expected, other)):
         shape = (found.n_rows, width)

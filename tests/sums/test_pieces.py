@@ -9,8 +9,7 @@ from running import objective_of
 from sgdone.losses import Logistic
 from sgdone.newton.penalty_path import leave_one_out
 from sgdone.rows.rows import Scaling
-from sgdone.sums.pieces import PIECE
-from sgdone.sums.scaled_rows import DenseRows, RawRows, SparseRows
+from sgdone.sums.pieces import PIECE, DenseRows, RawRows, SparseRows
 from sgdone.sums.second_order import second_order
 
 OPERATIONS = ["times", "transposed_times", "squared_transposed_times", "products", "quadratic_forms", "inner_products"]

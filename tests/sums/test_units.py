@@ -11,7 +11,8 @@ from scipy import sparse
 from model_cases import OBJECTIVES, advance, predictions, random_case
 from reference_bank import column_units
 from sgdone.rows import ArraySource
-from sgdone.rows.rows import LEVEL, BadRowError
+from sgdone.rows.faults import BadRowError
+from sgdone.rows.rows import LEVEL
 from sgdone.sums.units import TEXT_NORM, Units
 from tiers import examples, fast_first
 
@@ -87,7 +88,7 @@ def test_dense_columns_that_stay_in_place(seed, powers):
     X[:, 3] = 0.0
     block = block_of(X)
     units = Units(7, False, 7)
-    for window in np.array_split(block.order, 3):
+    for window in np.array_split(block.order.rows, 3):
         units.observe(block, window)
     units.renew()
     np.testing.assert_allclose(units.scale, column_units(X, True, centred=False)[0], rtol=1e-12)
@@ -329,7 +330,7 @@ def test_rows_of_weight_0_do_not_count(dense):
     np.testing.assert_allclose(units_of(X, dense, weights).scale, expected, rtol=1e-9)
     block = block_of(X, dense, weights)
     units = Units(7 * dense, dense, 7)
-    units.observe(block, block.order)
+    units.observe(block, block.order.rows)
     units.renew()
     assert units.rows == 40
     np.testing.assert_allclose(units.scale, expected, rtol=1e-9)

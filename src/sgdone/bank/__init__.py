@@ -2,6 +2,6 @@
 
 from sgdone.bank.bank import Bank
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.candidates import CANDIDATES, Candidate
+from sgdone.bank.evaluation import CANDIDATES, Candidate
 
 __all__ = ["CANDIDATES", "Bank", "BankState", "Candidate"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.bank.bank_state import BankState, RunState, Stage, check_state, raise_for_bad_row
-from sgdone.bank.candidates import (
+from sgdone.bank.evaluation import (
     BLIND_PASSES,
     CANDIDATES,
     ENOUGH_ROWS,
@@ -21,13 +21,14 @@ from sgdone.bank.candidates import (
     PLAIN,
     Z_DOUBT,
     Candidate,
+    Evaluation,
     is_due_after,
     is_due_in_stream,
     is_time_for_larger_steps,
+    judge,
     most_candidates,
     next_in_stream,
 )
-from sgdone.bank.evaluation import Evaluation, judge
 from sgdone.bank.far_start import is_lost, share_to_use, shorten
 from sgdone.bank.returned_model import (
     better_of_mean_and_leader,
@@ -43,10 +44,9 @@ from sgdone.kernels.bank import NO_FOLD
 from sgdone.matrices.mixed_matrix import with_dense_columns
 from sgdone.newton.exact_path import training_work
 from sgdone.newton.exact_phase import ExactModel
-from sgdone.rows.labels import drift_advice
-from sgdone.rows.rows import LEVEL, Rows
-from sgdone.rows.source import Block, check_rows
-from sgdone.rows.stream import Stream
+from sgdone.rows.faults import drift_advice
+from sgdone.rows.rows import LEVEL, Block, Rows, check_rows
+from sgdone.rows.source import Stream
 from sgdone.rows.validation_rows import FEWEST, USUAL, ValidationRows
 from sgdone.steps.step_size import StepSize
 from sgdone.sums.units import WINDOW, roles_of
@@ -216,7 +216,7 @@ class Bank(Method):
         outputs = state.models.n_models * state.objective.n_outputs
         run.work += training_work(found.position - first, block.rows.typical_length, outputs)
         if state.models.holds_out:
-            run.passed += int(np.count_nonzero(folds[block.order[first : found.position]] != NO_FOLD))
+            run.passed += int(np.count_nonzero(folds[block.order.rows[first : found.position]] != NO_FOLD))
         weights = block.weights_of(block.used(first, found.position))
         if not weights.size:
             return Report(found.position, pass_loss=run.mean_pass_loss)
@@ -411,7 +411,7 @@ class Bank(Method):
             state.order.observe(block.labels[window], state.objective.n_outputs)
 
     def _rows_of_penalty(self, state: BankState) -> float:
-        """Number of rows that the penalties refer to: those of a pass or, for a stream, those seen so far."""
+        """Number of rows that the penalties refer to: the rows of a pass or, for a stream, the rows seen so far."""
         run = state.run
         return run.frequency * (state.units.rows if run.stage.is_stream or not run.n_rows else run.n_rows)
 
@@ -559,7 +559,7 @@ def _behind(state: BankState, block: Block, first: int, last: int, updates: int)
     """Position after the next ``updates`` rows that models train on, or ``last``."""
     if updates >= last - first:
         return last
-    rows = block.order[first:last]
+    rows = block.order.rows[first:last]
     used = block.weights_of(rows) != 0
     if state.models.holds_out:
         used &= state.run.folds_of(block)[rows] == NO_FOLD

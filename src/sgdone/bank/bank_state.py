@@ -7,7 +7,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.bank.candidates import (
+from sgdone.bank.evaluation import (
     LARGER_STEP,
     LARGEST_STEP,
     LATER_PENALTIES,
@@ -15,16 +15,20 @@ from sgdone.bank.candidates import (
     ROWS_FOR_STEPS,
     SMALLER_PENALTY,
     Candidate,
+    Evaluation,
+    Evaluations,
+    ProgressiveLosses,
+    clear_losers,
+    limits,
+    worth_keeping,
 )
-from sgdone.bank.evaluation import Evaluation, Evaluations, ProgressiveLosses, clear_losers, limits, worth_keeping
 from sgdone.bank.models import Advance, Models
 from sgdone.interfaces.objective import Estimate, Model, Objective
 from sgdone.interfaces.stop_rule import NEVER
 from sgdone.kernels.bank import ALL_ROWS, CLOCK, LEAVES_OUT, NO_FOLD, PENALTY, RECORDS_LOSSES, STEP_SCALE, STEPS
 from sgdone.kernels.outcome import CONTINUE, NOT_SOUND
-from sgdone.rows.labels import GroupMeans, LabelOrder
-from sgdone.rows.rows import ENTRIES, LEVEL, SMALLEST_SCALE, squared_norms, typical
-from sgdone.rows.source import Block, InUnits, check_rows
+from sgdone.rows.faults import GroupMeans, LabelOrder
+from sgdone.rows.rows import ENTRIES, LEVEL, SMALLEST_SCALE, Block, InUnits, check_rows, squared_norms, typical
 from sgdone.rows.validation_rows import FEWEST, ValidationRows
 from sgdone.run.loss_change import LossWatch
 from sgdone.solvers.stretch import LARGEST
@@ -39,7 +43,7 @@ class Stage:
     Parameters
     ----------
     kind : {"stream", "first pass", "later passes"}
-        Rows of a stream are read once, as those of a first pass are.
+        Rows of a stream are read once, as in a first pass.
     order : {"shuffled", "shuffled later", "as given"}
         Whether the rows of all passes, of all but the first, or of none are shuffled.
     next : {"train", "branch", "restart"}
@@ -184,7 +188,7 @@ class BankState:
         seen: NDArray[np.uint64],
         ordered: bool,
     ) -> "BankState":
-        """A state before the first update; its units are those of the rows ``seen``."""
+        """A state before the first update, in the units of the rows ``seen``."""
         rows = block.rows
         centred = objective.fit_intercept and not rows.is_sparse
         units = Units(rows.n_dense, centred, rows.n_features, ordered=ordered, roles=roles_of(rows))
@@ -315,7 +319,7 @@ class BankState:
     def blend(self, evaluation: Evaluation) -> Model:
         """The mean of the candidates that cannot be told apart from the leader.
 
-        The loss is convex: that of the mean is at most the mean of theirs, and usually below the least.
+        The loss is convex: the mean model has at most the mean of their losses, and usually less than the least.
         """
         return self.mean_of(self.tied(evaluation))
 
@@ -355,7 +359,7 @@ class BankState:
         waited, validation = self.models.holds_out, self.run.validation
         if waited:
             self.models.fork(validation.count)
-            held_out = replace(self.scaled(validation.block or block), order=validation.rows, upcoming=validation.rows)
+            held_out = self.scaled(validation.block or block).ordered(validation.rows)
             raise_for_bad_row(held_out, self.models.advance(held_out, validation.of_row, 0, validation.rows.size))
         return waited
 
@@ -363,7 +367,7 @@ class BankState:
         """Losses of all candidates on the validation rows, or on all rows of the block if there are none."""
         block, of_row = self.validation_rows(block)
         losses = self.losses_of(self.models, block, of_row)
-        constant, weights = self.run.evaluations.constant, block.weights_of(block.order)
+        constant, weights = self.run.evaluations.constant, block.weights_of(block.order.rows)
         numbers, last = self.run.validation.numbers, self.run.evaluations.last
         if constant.size != len(losses) or (last is not None and not np.array_equal(last.numbers, numbers)):
             constant = self.run.evaluations.constant = self._losses_of_constant(block, of_row)
@@ -375,7 +379,7 @@ class BankState:
         validation = self.run.validation
         block = validation.block or block
         rows = validation.rows if validation.count else block.all_used()
-        return replace(self.scaled(block), order=rows, upcoming=rows), validation.folds_of(block)
+        return self.scaled(block).ordered(rows), validation.folds_of(block)
 
     def losses_of(self, models: Models, block: Block, of_row: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Losses of the candidates of some models (columns) on the rows of a block."""
@@ -387,17 +391,18 @@ class BankState:
         self, block: Block, of_row: NDArray[np.uint8], model_of: Callable[[int], Models]
     ) -> NDArray[np.float64]:
         """Losses of the rows of each fold by a single model, one fold after the other."""
-        losses, folds = np.empty(block.order.size), of_row[block.order]
+        losses, folds = np.empty(block.order.size), of_row[block.order.rows]
         nowhere = np.full(block.rows.n_rows, NO_FOLD, np.uint8)
         for fold in np.unique(folds).tolist():
             own = folds == fold
-            rows = replace(block, order=block.order[own], upcoming=block.order[own])
+            rows = block.ordered(block.order.rows[own])
             losses[own] = self.losses_of(model_of(fold), rows, nowhere)[:, 0]
         return losses
 
     def _losses_of_constant(self, block: Block, of_row: NDArray[np.uint8]) -> NDArray[np.float64]:
-        """Losses of a constant prediction; that of a fold is the best one for the rows of the others, if there are."""
-        labels, weights, folds = block.labels[block.order], block.weights_of(block.order), of_row[block.order]
+        """Losses of a constant prediction; for a fold, the best constant for the rows of the other folds, if any."""
+        used = block.order.rows
+        labels, weights, folds = block.labels[used], block.weights_of(used), of_row[used]
 
         def constant(fold: int) -> Models:
             others = folds != fold if np.any(folds != fold) else folds == fold
@@ -481,7 +486,7 @@ def raise_for_bad_row(block: Block, found: Advance) -> None:
     """Raise for the row at which a chunk ended, if it did not reach its end."""
     if found.outcome == CONTINUE:
         return
-    row = block.order[found.position : found.position + 1]
+    row = block.order.rows[found.position : found.position + 1]
     if found.outcome == NOT_SOUND:
         block.rows.check_indices()
     check_rows(block, row)

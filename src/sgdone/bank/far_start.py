@@ -1,17 +1,16 @@
 """Models to start from that are far from the optimum: not used, shortened, or left during a stream."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.candidates import FEWEST_TO_LEAVE, LOST
+from sgdone.bank.evaluation import FEWEST_TO_LEAVE, LOST
 from sgdone.interfaces.objective import mean, standard_error
 from sgdone.kernels.bank import NO_FOLD
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 from sgdone.sums.system import Z_CONSTANT, best_constant, is_worse_than_constant
 
 #: Smallest share of a model to start from that is tried, and share of the loss that a smaller model must gain.
@@ -77,7 +76,7 @@ def _losses(
     """Losses of ``share`` times the leader plus the rest of a constant prediction, by default the best one."""
     models = state.models.mean_of([state.lead])
     models.shrink(share, _constant(state, block, rows) if intercept is None else intercept)
-    scaled = replace(state.scaled(block), order=rows, upcoming=rows)
+    scaled = state.scaled(block).ordered(rows)
     return state.losses_of(models, scaled, np.full(block.rows.n_rows, NO_FOLD, np.uint8))[:, 0]
 
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.bank.candidates import AVERAGE_POWER, Candidate
-from sgdone.bank.candidates import CLOCK as CLOCK_FACTOR
+from sgdone.bank.evaluation import AVERAGE_POWER, Candidate
+from sgdone.bank.evaluation import CLOCK as CLOCK_FACTOR
 from sgdone.interfaces.objective import Objective
 from sgdone.kernels.bank import (
     ALL_ROWS,
@@ -28,8 +28,7 @@ from sgdone.kernels.bank_rows import CSR, DENSE, MIXED
 from sgdone.kernels.loop import make_loop
 from sgdone.kernels.outputs import make_one_vs_rest, make_softmax, make_target, make_two_classes
 from sgdone.machine.memory import check_training_memory
-from sgdone.rows.rows import Scaling
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Scaling
 from sgdone.solvers.stretch import LARGEST, run_loop
 
 _ACCESS = {"dense": DENSE, "sparse": CSR, "mixed": MIXED}
@@ -95,7 +94,7 @@ class Models:
 
     @property
     def n_models(self) -> int:
-        """Number of models, those of folds included."""
+        """Number of models, including the models of folds."""
         return len(self.candidates)
 
     @property
@@ -117,7 +116,7 @@ class Models:
         return float(gain / np.sqrt(1.0 + (self.numbers[model, STEPS] + 1.0) / clock))
 
     def advance(self, block: Block, folds: NDArray[np.uint8], first: int, last: int, *, learn: bool = True) -> Advance:
-        """Predict the rows ``block.order[first:last]`` and, if ``learn``, train on them."""
+        """Predict the rows ``block.order.rows[first:last]`` and, if ``learn``, train on them."""
         rows, objective, kernel = block.rows, self.objective, self.objective.loss.kernel
         functions = _OUTPUTS[objective.predicts], kernel.value, kernel.implicit
         losses = np.zeros((last - first, self.n_models))
@@ -170,10 +169,10 @@ class Models:
         self.intercepts += (1.0 - share) * intercept
 
     def losses(self, block: Block, of_row: NDArray[np.uint8]) -> tuple[Advance, NDArray[np.float64]]:
-        """Losses of the candidates (columns) on the rows ``block.order``: of the model that left out the row's fold."""
+        """Losses of the candidates (columns) on the rows in order: of the model that left out the row's fold."""
         found = self.advance(block, of_row, 0, block.order.size, learn=False)
         losses = np.full((len(found.losses), len(self.alive)), np.nan)
-        folds = of_row[block.order[: len(losses)]]
+        folds = of_row[block.order.rows[: len(losses)]]
         for place, candidate in enumerate(self.alive):
             for fold, model in self.models_of(candidate).items():
                 chosen = folds == (NO_FOLD if fold == ALL_ROWS else fold)

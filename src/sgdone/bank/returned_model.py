@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.candidates import Candidate
-from sgdone.bank.evaluation import Evaluation, measure
+from sgdone.bank.evaluation import Candidate, Evaluation, measure
 from sgdone.bank.models import Models
 from sgdone.interfaces.objective import FIT_VARIANCE, Judgement, Model, Objective, grouped_error
 from sgdone.kernels.bank import ALL_ROWS, NO_FOLD
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 
 #: Iterations for the intercepts of classes, and the imbalance at which they end.
 _MAX_ITERATIONS, _CLOSE = 50, 1e-12
@@ -75,7 +74,7 @@ def evaluation_of_start(state: BankState, start: Model, evaluation: Evaluation, 
 
 
 def loss_of(state: BankState, evaluation: Evaluation) -> Judgement:
-    """The loss of the best model of an evaluation and its error; the gain is that of the last judgement.
+    """The loss of the best model of an evaluation and its error, with the gain of the last judgement.
 
     Copies of a row count once. The loss of one fit varies around the mean loss of such fits, which validation
     estimates: the error is wider for that.

@@ -40,7 +40,7 @@ from sgdone.losses.learning_task import Task
 from sgdone.readers.file_parts import FilePart, FileParts, file_parts
 from sgdone.readers.reading import format_of
 from sgdone.readers.table import Table
-from sgdone.rows.labels import as_classes
+from sgdone.rows.faults import as_classes
 from sgdone.tables.kinds import Kind
 
 #: Most columns of svmlight files: each is a coefficient, and several vectors of them are sent and kept.

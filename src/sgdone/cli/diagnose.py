@@ -21,7 +21,7 @@ from sgdone.diagnose.shape import NO_PROBLEMS
 from sgdone.losses.learning_task import Task, task_of
 from sgdone.message_text import counted, shown_label
 from sgdone.readers.table import ReadOptions, Table
-from sgdone.rows.labels import as_classes
+from sgdone.rows.faults import as_classes
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.cell_values import as_floats
 from sgdone.tables.string_cells import numpy_of

@@ -30,8 +30,8 @@ from sgdone.cli.option_groups import CheckpointOptions
 from sgdone.cli.options import Options
 from sgdone.cli.output_files import check_not_input
 from sgdone.fit.options import as_rule
+from sgdone.interfaces.method import by_name
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.registry import by_name
 from sgdone.losses.learning_task import Task, task_of_values
 from sgdone.losses.loss import Loss
 from sgdone.machine import interruption

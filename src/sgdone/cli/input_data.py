@@ -27,7 +27,7 @@ from sgdone.readers.locations import Location
 from sgdone.readers.reading import format_of, read
 from sgdone.readers.row_input import FileInput, all_rows
 from sgdone.readers.table import DataError, ReadOptions, Table, reads_as_number, shortened
-from sgdone.rows.labels import as_classes
+from sgdone.rows.faults import as_classes
 
 _WILDCARD = re.compile(r"[*?\[]")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sgdone import losses, solvers, stopping
 from sgdone.cli.errors import usage
 from sgdone.fit.options import FitOptions, as_alpha, as_loss, as_rule, as_solver, as_step, rule_with_gain
-from sgdone.interfaces.registry import by_name, names
+from sgdone.interfaces.method import by_name, names
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss
 from sgdone.message_text import did_you_mean, listed

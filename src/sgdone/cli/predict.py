@@ -32,7 +32,7 @@ from sgdone.cli.report import score_lines
 from sgdone.cli.scores import PartScores
 from sgdone.fit.fitted_model import FittedModel, most_likely, probabilities
 from sgdone.machine.atomic import write_atomically
-from sgdone.machine.background import in_background
+from sgdone.machine.threads import in_background
 from sgdone.model_file import load_fitted, read_header
 from sgdone.readers.reading import read_as_written, read_parts, written_parts
 from sgdone.readers.row_input import FileInput

@@ -19,7 +19,7 @@ from sgdone.interfaces.stop_rule import Status
 from sgdone.losses.learning_task import Task
 from sgdone.message_text import counted
 from sgdone.readers.table import Table
-from sgdone.run.verdict import Verdict
+from sgdone.run.result import Verdict
 from sgdone.tables import TableEncoderCore
 from sgdone.tables.date_values import DateValues
 

@@ -13,7 +13,7 @@ from sgdone.cli.input_data import OpenedData, for_task
 from sgdone.fit.fitted_model import FittedModel, log_probabilities, most_likely
 from sgdone.losses.learning_task import Task
 from sgdone.readers.table import Table
-from sgdone.rows.labels import as_classes
+from sgdone.rows.faults import as_classes
 
 
 def average_ranks(values: NDArray[Any]) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ from sgdone.inference.wald import ColumnTest
 from sgdone.message_text import did_you_mean
 from sgdone.model_file import load_fitted, read_header
 from sgdone.readers.table import ReadOptions, Table, listed
-from sgdone.rows.labels import as_classes
+from sgdone.rows.faults import as_classes
 
 
 @final

@@ -19,10 +19,9 @@ from sgdone.readers.file_parts import FilePart
 from sgdone.readers.locations import Place
 from sgdone.readers.table import DataError, Table, errors_located, shortened
 from sgdone.rows.blocks import rows_of
-from sgdone.rows.cells import refuse_masked
-from sgdone.rows.labels import as_classes
-from sgdone.rows.rows import aligned, roles_of_features
-from sgdone.rows.source import ArraySource, Block
+from sgdone.rows.faults import as_classes, refuse_masked
+from sgdone.rows.rows import Block, aligned, roles_of_features
+from sgdone.rows.source import ArraySource
 from sgdone.sums.row_sum import MemoryRows, message
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
 
@@ -268,8 +267,7 @@ class Partition:
         return self._labelled[1:]
 
     def _block(self, source: ArraySource) -> Block:
-        rows = np.arange(self.n_rows, dtype=np.uint64)
-        return Block(source.rows, source.labels, source.sample_weight, rows, rows)
+        return Block.of(source.rows, source.labels, source.sample_weight)
 
     def _source_of(self, labels: Array, class_weights: ClassWeights | None) -> ArraySource:
         weights = self.weights(class_weights)

@@ -11,9 +11,10 @@ from sgdone.cluster.partition import LabelCoding, Partition
 from sgdone.cluster.rounds import RoundLog, RoundRecord, Rounds
 from sgdone.cluster.statistics import RowStatistics
 from sgdone.interfaces.stop_rule import Progress
-from sgdone.rows.source import Block, Source
+from sgdone.rows.rows import Block
+from sgdone.rows.source import Source
 from sgdone.run import Hook, TraceRow
-from sgdone.run.trace import Traffic
+from sgdone.run.result import Traffic
 from sgdone.sums.row_sum import SHARED, AroundSum, RowSum, message
 
 

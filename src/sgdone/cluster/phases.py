@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from sgdone.bank.bank import Bank
 from sgdone.bank.bank_state import BankState, raise_for_bad_row
-from sgdone.bank.candidates import CANDIDATES, PLAIN, Candidate
-from sgdone.bank.evaluation import ProgressiveLosses
+from sgdone.bank.evaluation import CANDIDATES, PLAIN, Candidate, ProgressiveLosses
 from sgdone.bank.models import Models
 from sgdone.cluster.partition import LabelCoding, Partition
 from sgdone.cluster.partition_source import LabelledSum, PartitionSource
@@ -23,8 +22,8 @@ from sgdone.newton import Followed, Problem
 from sgdone.newton.exact_phase import ExactPhase, ExactState
 from sgdone.newton.search import RESIDUAL_ROUNDING
 from sgdone.newton.summed_path import Chosen, SummedPath
-from sgdone.rows.source import Block, InUnits
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, InUnits
+from sgdone.rows.source import Stream
 from sgdone.steps.step_size import StepSize
 from sgdone.sums.row_sum import SHARED, ArraySum, RowSum, message
 from sgdone.sums.second_order import LossesAt
@@ -292,7 +291,7 @@ class AverageOfPartitions(Method):
 
     def state_after(self, state: Any, main: Method, before: Any, stream: Stream) -> BankState:
         """State for further training: a bank with one candidate at the model."""
-        return self.bank_at(self.solution(state), state.system.objective, self.objective(state).penalty)
+        return self.bank_at(self.solution(state), state.system.objective, self.objective(state).known_alpha)
 
     def bank_at(self, model: Model, objective: Objective, alpha: float) -> BankState:
         """A bank with a single candidate at the model, as if it had been trained in one pass."""
@@ -360,7 +359,7 @@ class ExactOnPartitions(ExactPhase):
     def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
         """A bank with one candidate at the model."""
         average: Any = main
-        return average.bank_at(self.solution(state), state.objective, self.objective(state).penalty)
+        return average.bank_at(self.solution(state), state.objective, self.objective(state).known_alpha)
 
     def summary(self, state: ExactState) -> str:
         """The remaining gain, as text, in units of the estimation noise p/(2n)."""
@@ -374,7 +373,7 @@ class ExactOnPartitions(ExactPhase):
         """The reason for the end, with the remaining gain if it ended early, and whether the classes are separated."""
         path, reason, advice = _path(state), ended.reason, ended.advice
         if path.is_separated:
-            return _with_separation(ended, state.n_rows, penalised=self.objective(state).penalty > 0)
+            return _with_separation(ended, state.n_rows, penalised=self.objective(state).known_alpha > 0)
         if ended.status in (Status.CONVERGED, Status.STALLED):
             return ended
         if ended.status is Status.BUDGET_SPENT:

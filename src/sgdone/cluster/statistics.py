@@ -14,8 +14,8 @@ from sgdone.losses.learning_task import Task
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.message_text import RowError, shortened
 from sgdone.readers.table import reads_as_number
-from sgdone.rows.labels import check_labels
-from sgdone.rows.source import Block, check_rows
+from sgdone.rows.faults import check_labels
+from sgdone.rows.rows import Block, check_rows
 from sgdone.sums.row_sum import RowSum, message
 from sgdone.sums.units import ColumnMoments, EntryMoments, Units, column_moments, entry_moments, moments_of, roles_of
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from sgdone.diagnose.separability.least_squares import is_sparse
-from sgdone.rows.cells import is_missing
+from sgdone.rows.faults import is_missing
 
 #: Number of values of a dense matrix processed at a time.
 _BLOCK = 2_000_000

@@ -12,7 +12,7 @@ from sgdone import losses
 from sgdone.diagnose.catoni import optimal_scale, weighted_location
 from sgdone.diagnose.separability.design import check_weights
 from sgdone.interfaces.margin_statistics import MarginStatistics
-from sgdone.interfaces.registry import names
+from sgdone.interfaces.method import names
 from sgdone.losses.loss import Loss
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from sgdone.losses.learning_task import Task, task_of
 from sgdone.machine.threads import single_thread
 from sgdone.message_text import counted, shown_label
 from sgdone.readers.row_input import RowInput, all_rows, read_head
-from sgdone.rows.cells import bad_cells_named, is_missing, refuse_masked
+from sgdone.rows.faults import bad_cells_named, is_missing, refuse_masked
 from sgdone.rows.rows import Rows
 from sgdone.rows.spread import Spread
 

@@ -22,8 +22,7 @@ from sgdone.message_text import RowError, listed
 from sgdone.readers.row_input import RowInput
 from sgdone.readers.table import reads_as_number, shortened
 from sgdone.rows.blocks import rows_of
-from sgdone.rows.cells import bad_cells_named, column_text, refuse_masked
-from sgdone.rows.labels import check_finite_labels, check_labels
+from sgdone.rows.faults import bad_cells_named, check_finite_labels, check_labels, column_text, refuse_masked
 from sgdone.rows.rows import aligned, roles_of_features
 from sgdone.tables import TableEncoderCore, arrow_table, is_frame
 from sgdone.tables.frames import names_of_columns

@@ -124,7 +124,7 @@ class FittedModel:
             intercept_=intercept.reshape(-1),
             classes_=classes,
             multinomial_=None if classes is None else objective.predicts == "softmax",
-            alpha_=results[0].objective.penalty,
+            alpha_=results[0].objective.known_alpha,
             n_iter_=max(1, *(int(np.ceil(verdict.passes)) for verdict in verdicts)),
             verdict_=verdict,
             trace_=Trace([row for part in traces for row in part], verdict, options.task),

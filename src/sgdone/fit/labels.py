@@ -11,8 +11,7 @@ from sgdone.losses.loss import real_or_nan
 from sgdone.message_text import RowError, shortened
 from sgdone.readers.table import Table, reads_as_number
 from sgdone.readers.table import shortened as shortened_text
-from sgdone.rows.cells import refuse_masked
-from sgdone.rows.labels import check_labels
+from sgdone.rows.faults import check_labels, refuse_masked
 from sgdone.rows.source import LEAST_ROWS, MOST_ROWS
 from sgdone.tables.string_cells import numpy_of
 

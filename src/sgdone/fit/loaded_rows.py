@@ -189,11 +189,12 @@ class LoadedRows(TrainingRows):
         objective = options.objective(count_positive(weights, n_rows), None if classes is None else classes.size)
         labels = self._labels(len(starts))
         by_blocks = options.reads_blocks(n_rows) and not part_of_stream
-        numbers = [ColumnNumbers() for _ in labels]
-        make = partial(self._source, options, by_blocks=by_blocks, part_of_stream=part_of_stream)
+        numbers = [ColumnNumbers() if by_blocks else None for _ in labels]
+        make = partial(self._source, options, part_of_stream=part_of_stream)
 
         def finished(results: list[Result]) -> Finished:
-            results = [with_all_columns(result, own) for result, own in zip(results, numbers, strict=True)]
+            if by_blocks:
+                results = [with_all_columns(result, own) for result, own in zip(results, numbers, strict=True) if own]
             results = [with_note(result, self.frequencies.note) for result in results]
             if part_of_stream:
                 return Finished(results)
@@ -228,13 +229,13 @@ class LoadedRows(TrainingRows):
         self,
         options: FitOptions,
         labels: Callable[[], Array],
-        numbers: ColumnNumbers,
+        numbers: ColumnNumbers | None,
         *,
-        by_blocks: bool,
         part_of_stream: bool,
     ) -> Source:
+        """The rows; ``numbers`` are those of the columns if they are read by blocks."""
         names, roles = self.columns.feature_names, self.columns.roles(self.X.shape[1])
-        if by_blocks:
+        if numbers is not None:
             blocks = ArrayBlocks(self.X, labels(), self.frequencies.weights, roles, numbers)
             known = numbers if names is None else names
             return BlockSource(blocks.in_order, blocks, seed=options.seed, shuffle=False, feature_names=known)

@@ -12,7 +12,7 @@ from sgdone.interfaces.stop_rule import Status
 from sgdone.machine import interruption
 from sgdone.matrices.mixed_matrix import MixedMatrix, in_one_storage
 from sgdone.run import Result
-from sgdone.run.verdict import Verdict
+from sgdone.run.result import Verdict
 
 if TYPE_CHECKING:  # imported when a check is made: most fits do not wait for it
     from sgdone.diagnose import Separation

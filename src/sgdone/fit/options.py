@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from sgdone import losses, solvers, steps, stopping
 from sgdone.bank import Bank
 from sgdone.fit.labels import Frequencies
-from sgdone.interfaces.method import Method
+from sgdone.interfaces.method import Method, by_name, names
 from sgdone.interfaces.objective import Objective
-from sgdone.interfaces.registry import by_name, names
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.learning_task import Task
 from sgdone.losses.loss import Loss, real_or_nan

@@ -33,8 +33,8 @@ from sgdone.fit.options import FitOptions
 from sgdone.interfaces.objective import Model
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.machine import interruption
-from sgdone.machine.background import in_background
 from sgdone.machine.memory import memory_errors_explained
+from sgdone.machine.threads import in_background
 from sgdone.matrices.csr import with_unique_entries
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.readers.formats.svmlight import occurring

@@ -13,7 +13,7 @@ from sgdone.fit.labels import Frequencies, check_sample_weight, encode_known, si
 from sgdone.fit.streamed_rows import mapped_rows
 from sgdone.interfaces.objective import Objective
 from sgdone.losses.loss import real_or_nan
-from sgdone.rows.labels import check_labels
+from sgdone.rows.faults import check_labels
 
 if TYPE_CHECKING:  # imported when a summary is asked for: a fit does not wait for them
     from sgdone.inference import Summary

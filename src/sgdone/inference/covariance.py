@@ -29,10 +29,9 @@ from sgdone.inference.sums_at_model import (
     weighing,
 )
 from sgdone.machine.threads import blas_threads, mapped, single_thread
-from sgdone.newton.direction import Factors
-from sgdone.sums.pieces import Piece
+from sgdone.newton.search import Factors
+from sgdone.sums.pieces import Piece, ScaledRows
 from sgdone.sums.row_sum import ArraySum, RowSum, message
-from sgdone.sums.scaled_rows import ScaledRows
 from sgdone.sums.second_order import derivatives, scores
 from sgdone.sums.system import System, contrasts
 

@@ -49,8 +49,7 @@ from sgdone.inference.separation import (
     VerifiedSeparation,
 )
 from sgdone.inference.sums_at_model import BiasSums, InformationAt
-from sgdone.newton.direction import MOST_FACTORISED, MOST_SUMMED
-from sgdone.newton.search import RESIDUAL_ROUNDING
+from sgdone.newton.search import MOST_FACTORISED, MOST_SUMMED, RESIDUAL_ROUNDING
 from sgdone.sums.row_sum import ArraySum
 
 Array = NDArray[np.float64]

@@ -18,7 +18,7 @@ from sgdone.inference.optimum import NoOptimumError
 from sgdone.inference.sample import Sample
 from sgdone.interfaces.objective import Objective
 from sgdone.newton import Minimum, Problem, answered, minimise
-from sgdone.newton.direction import ByFactors
+from sgdone.newton.search import ByFactors
 from sgdone.rows.rows import Scaling
 from sgdone.sums.second_order import SecondOrder
 from sgdone.sums.system import System, contrasts

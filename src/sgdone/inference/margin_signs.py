@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sgdone.interfaces.objective import Predicts
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 from sgdone.sums.pieces import pieces_of
 
 Array = NDArray[np.float64]

@@ -14,11 +14,10 @@ from sgdone.inference.sample_rows import SampleRows
 from sgdone.inference.sums_at_model import LargestChange
 from sgdone.losses import Squared
 from sgdone.newton import Minimum, Problem, answered, minimise
-from sgdone.newton.direction import ByFactors, Directions, Factors, Found, Point, conjugate_gradients
-from sgdone.newton.search import RESIDUAL_ROUNDING
+from sgdone.newton.search import RESIDUAL_ROUNDING, ByFactors, Directions, Factors, Found, Point, conjugate_gradients
 from sgdone.rows.rows import Scaling
+from sgdone.sums.pieces import rows_in_units
 from sgdone.sums.row_sum import ArraySum, RowSum, message
-from sgdone.sums.scaled_rows import rows_in_units
 from sgdone.sums.second_order import (
     CurvatureProduct,
     LossesAt,

@@ -15,7 +15,7 @@ from sgdone.inference.sample import Sample
 from sgdone.interfaces.objective import Objective
 from sgdone.machine.threads import single_thread
 from sgdone.rows.rows import Scaling
-from sgdone.sums.scaled_rows import DenseRows, rows_in_units
+from sgdone.sums.pieces import DenseRows, rows_in_units
 from sgdone.sums.system import contrasts
 
 Array = NDArray[np.float64]

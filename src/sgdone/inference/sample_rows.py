@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sgdone.inference.margin_signs import separated_rows
 from sgdone.interfaces.objective import Objective
 from sgdone.machine.threads import blas_threads
-from sgdone.rows.rows import Rows, Scaling, frozen
-from sgdone.rows.source import Block, check_rows
+from sgdone.rows.rows import Block, Rows, Scaling, check_rows, frozen
 from sgdone.sums.pieces import BlockPieces, Piece, Pieces, in_units, parts_of, pieces_of
 from sgdone.sums.row_sum import ArraySum, MemoryRows, ReadableRows, RowSource, RowSum, message
 from sgdone.sums.system import System
@@ -106,9 +105,7 @@ class SampleRows(ReadableRows):
         names: Sequence[str] | None = None,
     ) -> "SampleRows":
         """Rows of an array or CSR matrix."""
-        order = np.arange(X.shape[0], dtype=np.uint64)
-        weight = np.ones(1) if sample_weight is None else sample_weight
-        block = Block(Rows.of(X, names=names), frozen(labels), frozen(weight), order, order)
+        block = Block.of(Rows.of(X, names=names), labels, sample_weight)
         block.rows.check_indices()
         return cls(block, groups, threads=blas_threads())
 

@@ -23,7 +23,7 @@ from sgdone.inference.sample import Sample
 from sgdone.inference.sample_rows import SampleRows
 from sgdone.interfaces.objective import Predicts
 from sgdone.message_text import enumerate_names
-from sgdone.newton.direction import MOST_SUMMED
+from sgdone.newton.search import MOST_SUMMED
 from sgdone.sums.row_sum import ArraySum, RowSum, message
 from sgdone.sums.second_order import SecondOrderAt
 

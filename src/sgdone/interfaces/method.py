@@ -1,9 +1,17 @@
-"""Interface of methods, which change one model, or many, row by row; and whether the parts of a fit go together."""
+"""Interface of methods, which change one model, or many, row by row; whether the parts of a fit go together; names.
 
+Losses, step sizes, methods and stopping rules have short names, which `by_name` finds in their packages.
+"""
+
+import importlib
+import inspect
+import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, final
+from functools import lru_cache
+from types import ModuleType
+from typing import Any, ClassVar, Literal, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +22,9 @@ from sgdone.interfaces.stop_rule import Needs, Pause, Stop, StopRule, Watch
 from sgdone.kernels.outcome import NOT_FINITE, NOT_SOUND
 from sgdone.losses.loss import Loss
 from sgdone.machine.memory import check_training_memory
-from sgdone.rows.source import Block, Source
-from sgdone.rows.stream import Stream
+from sgdone.message_text import did_you_mean
+from sgdone.rows.rows import Block
+from sgdone.rows.source import Source, Stream
 from sgdone.steps.step_size import StepSize
 
 Ending = Literal["used", "not finite", "not sound"]
@@ -44,7 +53,7 @@ class Report:
     fired : bool
         Whether a watch ended the chunk.
     further_reads : int
-        Rows read in addition to those of the chunk.
+        Rows read in addition to the rows of the chunk.
     finished : Stop or None
         Why the method itself ends, if it does.
     bad_row : int or None
@@ -147,7 +156,7 @@ class Method(ABC):
         return before is None
 
     def rule(self, stop: StopRule) -> StopRule:
-        """The rule that ends it, given that of the run."""
+        """The rule that ends the phase, given the rule of the run."""
         return stop
 
     @abstractmethod
@@ -207,15 +216,15 @@ class Method(ABC):
         return float("nan")
 
     def is_better(self, state: Any, ended: Stop, before: Trained) -> bool:
-        """Whether its model is to be returned instead of that of the phase before it."""
+        """Whether its model is to be returned instead of the model of the phase before."""
         return True
 
     def state_after(self, state: Any, main: "Method", before: Any, stream: Stream) -> Any:
-        """The state to continue from: that of the main method, ``before`` this phase, at the model that was found."""
+        """The state to continue from: the state ``before`` of the main method, moved to the model that was found."""
         return state
 
     def full_state(self, state: Any) -> Any:
-        """The state to train further with: that of a model which another phase found is made when it is needed."""
+        """The state to train further with, made here if another phase found the model."""
         return state
 
     def state_at(self, found: Any) -> Any:
@@ -356,3 +365,46 @@ def _check_rule(method: Method, objective: Objective, stop: StopRule) -> None:
             f"{stop!r} watches the iterate of a single model, and this fit trains several side by side: "
             "use SGDClassifier or SGDRegressor, for example with solver='asgd'"
         )
+
+
+Interface = TypeVar("Interface")
+
+
+def by_name(name: str, interface: Callable[..., Interface], package: ModuleType, what: str) -> Interface:
+    """Create the object with a short name. Names may contain ``-`` or ``_``.
+
+    Parameters
+    ----------
+    name : str
+        Name given by the user.
+    interface : abstract class
+        Base class of the object. Typed as a callable, because mypy does not accept abstract classes as types.
+    package : module
+        Package to search: all classes and functions of its modules with a ``name``.
+    what : str
+        Kind of object, for the error message.
+    """
+    known = names(interface, package)
+    key = name.lower().replace("-", "_")
+    if key not in known:
+        raise ValueError(f"unknown {what} {name!r}.{did_you_mean(key, known)} Known: {', '.join(sorted(known))}")
+    made: Interface = known[key]()
+    return made
+
+
+@lru_cache(maxsize=32)
+def names(interface: Any, package: ModuleType) -> dict[str, Any]:
+    """Map the names of all implementations of ``interface`` in the modules of ``package`` to them.
+
+    An implementation is a class with a ``name``, or a function with a ``name`` that creates an object (as ``asgd``).
+    """
+    found: dict[str, Any] = {}
+    for file in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"{package.__name__}.{file.name}")
+        for thing in vars(module).values():
+            if getattr(thing, "__module__", None) != module.__name__:
+                continue  # imported from another module, where it is found
+            leaf = inspect.isclass(thing) and issubclass(thing, interface) and not inspect.isabstract(thing)
+            if (leaf or inspect.isfunction(thing)) and isinstance(getattr(thing, "name", None), str):
+                found[thing.name] = thing
+    return found

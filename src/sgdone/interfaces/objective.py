@@ -82,7 +82,7 @@ class Objective:
         return self.predicts == "target"
 
     @property
-    def penalty(self) -> float:
+    def known_alpha(self) -> float:
         """α, where it is known."""
         if self.alpha is None:
             raise ValueError("alpha is chosen by the method: it is not known before the fit")
@@ -91,12 +91,12 @@ class Objective:
     @property
     def l1(self) -> float:
         """The factor of ‖w‖₁."""
-        return self.penalty * self.l1_ratio
+        return self.known_alpha * self.l1_ratio
 
     @property
     def l2(self) -> float:
         """The factor of ½‖w‖²."""
-        return self.penalty * (1.0 - self.l1_ratio)
+        return self.known_alpha * (1.0 - self.l1_ratio)
 
     @property
     def n_free_outputs(self) -> int:

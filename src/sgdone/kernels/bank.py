@@ -1,7 +1,7 @@
 """A bank of models: they advance together, and each row is read once for all of them.
 
 Every model is averaged implicit SGD: γ = γ₀/√(1 + t/τ) at its t-th row, and the k-th iterate has a weight of about k³
-in the average (Shamir & Zhang 2013). Iterates and averages are stored as `sgdone.kernels.averaging` says, with one s,
+in the average (Shamir & Zhang 2013). Iterates and averages are stored as `sgdone.kernels.updates` says, with one s,
 A and T per model, whatever its number of outputs.
 """
 
@@ -9,15 +9,13 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from sgdone.kernels.averaging import average_step, polynomial_rate
 from sgdone.kernels.bank_rows import BankAccess
-from sgdone.kernels.bookkeeping import NO_MODEL
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.loop import LARGEST, UNIT, RowMethod
-from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
+from sgdone.kernels.outcome import CONTINUE, NO_MODEL, NOT_FINITE
 from sgdone.kernels.outputs import Outputs
 from sgdone.kernels.storage import make_must_fold
-from sgdone.kernels.updates import implicit_shrinkage
+from sgdone.kernels.updates import average_step, implicit_shrinkage, polynomial_rate
 
 #: Columns of a bank's ``scalars``, one row per model.
 SCALE, OWN, SHARE, STEPS = range(4)

@@ -24,7 +24,7 @@ from sgdone.kernels.jit import inlined
 
 
 class BankAccess(NamedTuple):
-    """What a bank's loop does with row ``i``."""
+    """Functions by which a bank's loop reads row ``i`` and changes the models along it."""
 
     dots: Callable[..., Any]
     adds: Callable[..., Any]

@@ -1,4 +1,4 @@
-"""Sums over the columns of rows, from which scales and shifts are computed."""
+"""Squared norms of rows, and sums over their columns from which scales and shifts are computed."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -6,10 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled
+from sgdone.kernels.jit import compiled, fingerprint
 from sgdone.kernels.prefetch import AHEAD
+from sgdone.kernels.rows import RowAccess
 from sgdone.kernels.rows_csr import fetch, sound
+
+
+@lru_cache(maxsize=16)
+def make_scan(access: RowAccess, types: str) -> Callable[..., None]:
+    """A loop that writes ‖x‖² of each row of ``order`` to ``norms`` (0 for a row that is not sound)."""
+    dot, sound = access.dot, access.sound
+    mark = fingerprint(access.dot, types)
+
+    @compiled(mark)
+    def scan(rows: Any, order: Any, weights: Any, offsets: Any, norms: Any) -> None:
+        _ = mark
+        for position in range(order.size):
+            norms[position] = 0.0
+            if sound(rows, order[position], weights):
+                _product, norms[position] = dot(rows, order[position], weights, offsets)
+
+    return scan
 
 
 @lru_cache(maxsize=8)

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled
+from sgdone.kernels.jit import compiled, fingerprint
 
 
 @lru_cache(maxsize=1)

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled, inlined
+from sgdone.kernels.jit import compiled, fingerprint, inlined
 
 
 def lanes_of(n_columns: int) -> int:

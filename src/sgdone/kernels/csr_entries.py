@@ -1,14 +1,16 @@
-"""Rows of a CSR matrix, filled one source of entries after the other.
+"""Entries of CSR rows: placed one source after the other, columns that occur twice, and numbers for columns.
 
-``cursor`` is where the next entry of each row goes. Each loop writes its entries and moves the cursor on.
+Where rows are filled, ``cursor`` is where the next entry of each row goes. Each loop writes its entries and moves the
+cursor on.
 """
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled
+import numpy as np
+
+from sgdone.kernels.jit import compiled, fingerprint
 
 
 @lru_cache(maxsize=4)
@@ -93,3 +95,87 @@ def make_join_rows(types: str) -> Callable[..., None]:
             indptr[i + 1] = at
 
     return join_rows
+
+
+#: In place of a row's number, if there is none.
+NO_ROW: Final = -1
+
+
+@lru_cache(maxsize=4)
+def make_first_unsorted(types: str) -> Callable[..., int]:
+    """A loop that returns the first row whose indices do not increase: no other row can have duplicates."""
+    mark = fingerprint(types)
+
+    @compiled(mark)
+    def first_unsorted(indices: Any, indptr: Any) -> int:
+        _ = mark
+        for i in range(indptr.size - 1):
+            falls = 0
+            # Counted to the end of the row: a loop that may break off is not vectorised.
+            for k in range(indptr[i] + np.uint64(1), indptr[i + 1]):
+                falls += indices[k] <= indices[k - np.uint64(1)]
+            if falls > 0:
+                return i
+        return NO_ROW
+
+    return first_unsorted
+
+
+@lru_cache(maxsize=4)
+def make_first_duplicate(types: str) -> Callable[..., int]:
+    """A loop that returns the first row, from ``first`` on, that has a column twice.
+
+    ``marks`` is 0 for each column; it is where the last row that has the column is noted. Indices outside the matrix
+    are left for the training loop to report.
+    """
+    mark = fingerprint(types)
+
+    @compiled(mark)
+    def first_duplicate(indices: Any, indptr: Any, first: Any, marks: Any) -> int:
+        _ = mark
+        n_features = np.uint64(marks.size)
+        for i in range(first, indptr.size - 1):
+            number = i + 1
+            for k in range(indptr[i], indptr[i + 1]):
+                j = np.uint64(indices[k])
+                if j >= n_features:
+                    continue
+                if marks[j] == number:
+                    return i
+                marks[j] = number
+        return NO_ROW
+
+    return first_duplicate
+
+
+#: In place of a number, of a column that has not appeared.
+NO_NUMBER: Final = -1
+
+
+@lru_cache(maxsize=4)
+def make_number_columns(types: str) -> Callable[..., tuple[int, int]]:
+    """A loop over unsigned column indices from ``first`` on; ``types`` is their type.
+
+    ``numbers`` has the number of each column, and ``columns`` the column of each number. The loop writes the numbers of
+    the indices to ``found``, and returns where it stopped, which is the end unless ``columns`` is full, and how many
+    columns have numbers.
+    """
+    mark = fingerprint(types)
+
+    @compiled(mark)
+    def number_columns(indices: Any, first: Any, numbers: Any, columns: Any, count: Any, found: Any) -> Any:
+        _ = mark
+        for k in range(np.uint64(first), np.uint64(indices.size)):
+            column = np.uint64(indices[k])
+            number = numbers[column]
+            if number == NO_NUMBER:
+                if count == columns.size:
+                    return np.int64(k), count
+                number = count
+                numbers[column] = number
+                columns[np.uint64(count)] = column
+                count += 1
+            found[k] = number
+        return np.int64(indices.size), count
+
+    return number_columns

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled
+from sgdone.kernels.jit import compiled, fingerprint
 
 
 @lru_cache(maxsize=8)

@@ -1,7 +1,8 @@
 """Columns of numbers of CSV text.
 
-The loop reads numbers as most programs write them, and stops at everything else: words for gaps, numbers in quotes or
-with blanks, codes such as ``007``, and rows that are too short or too long. Its caller reads them in another way.
+The loop reads numbers as most programs write them, and stops at everything else: words for missing values, numbers in
+quotes or with blanks, codes such as ``007``, and rows that are too short or too long. Its caller reads them in another
+way.
 """
 
 from collections.abc import Callable
@@ -11,8 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from sgdone.kernels.decimal_number import INFINITY, MINUS, NAN, ONE, SIGN, ZERO_DIGIT, read_number
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled, inlined
+from sgdone.kernels.jit import compiled, fingerprint, inlined
 
 #: In place of a column's number, of one that is not read.
 SKIPPED: Final = -1
@@ -68,7 +68,7 @@ def make_read_rows() -> Callable[..., int]:
         last = places.size - 1
         while at < end:
             if data[at] == NEWLINE or (data[at] == RETURN and data[at + ONE] == NEWLINE):
-                if last == 0:  # of one column, it could be a gap
+                if last == 0:  # of one column, it could be a missing value
                     return NOT_NUMBERS
                 at += ONE + np.uint64(data[at] == RETURN)
                 continue

@@ -48,7 +48,7 @@ FIRST_POWER = 9
 GREATEST_EXPONENT = 1 << 50
 
 SIGN, INFINITY, NAN = np.uint64(1 << 63), np.uint64(0x7FF << 52), np.uint64(0xFFF << 51)
-FRACTION_BITS, HIDDEN_BIT, ROUNDING_BITS = np.uint64(52), np.uint64(1 << 52), np.uint64(9)
+FRACTION_BITS, ROUNDING_BITS = np.uint64(52), np.uint64(9)
 #: The bits of a product below those that are kept; all ones if the product may be too small.
 UNCERTAIN = np.uint64(0x1FF)
 TIE_MASK = np.uint64(3)

@@ -9,12 +9,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from sgdone.kernels.bookkeeping import count_update, moved, sums_of_row
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled, inlined
+from sgdone.kernels.jit import compiled, fingerprint, inlined
 from sgdone.kernels.loop import LARGEST, UNIT
 from sgdone.kernels.model import Numbers, load, store
-from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
+from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND, count_update, moved, sums_of_row
 from sgdone.kernels.plain_vectors import make_vectors
 from sgdone.kernels.rows import RowAccess
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled
+from sgdone.kernels.jit import compiled, fingerprint
 
 
 def over_arrays(function: Callable[..., float], parameters: NDArray[np.float64], *operands: ArrayLike) -> Any:

@@ -8,9 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from sgdone.kernels.bookkeeping import ONE_MODEL, Bookkeeping
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled, inlined
+from sgdone.kernels.jit import compiled, fingerprint, inlined
 from sgdone.kernels.outcome import (
     CONTINUE,
     ENERGY_EXCEEDED,
@@ -20,6 +18,8 @@ from sgdone.kernels.outcome import (
     GATHERED,
     NOT_FINITE,
     NOT_SOUND,
+    ONE_MODEL,
+    Bookkeeping,
 )
 from sgdone.kernels.prefetch import AHEAD, FAR_AHEAD, prefetch
 from sgdone.kernels.probes import FIRE, GO, LEAVE_OUT, ProbeMaker, make_probes
@@ -36,7 +36,7 @@ def write_nothing(rows: Any, i: Any, weights: Any, offsets: Any, own: Any) -> No
 
 
 class RowMethod(NamedTuple):
-    """What a method does with one row. The functions are compiled into the loop (`sgdone.kernels.jit.inlined`)."""
+    """Functions by which a method uses one row, compiled into the loop (`sgdone.kernels.jit.inlined`)."""
 
     #: ``predict(rows, i, weights, offsets, model, own)`` returns the prediction z for row ``i``, and a tuple of what
     #: the update needs of the same read.
@@ -44,7 +44,7 @@ class RowMethod(NamedTuple):
     #: ``update(row, arrays, model, own)`` with the tuples ``(i, y, v, z, reading, used)``, for a row of label ``y`` and
     #: weight ``v`` after ``used`` updates, and ``(rows, settings, parameters, weights, offsets)``. It returns the
     #: outcome, the prediction and the slope to report, the numbers that changed and the sums to add: see
-    #: `sgdone.kernels.bookkeeping`. With the outcomes `NOT_FINITE` and `ENERGY_EXCEEDED` the row was not used; with
+    #: `sgdone.kernels.outcome`. With the outcomes `NOT_FINITE` and `ENERGY_EXCEEDED` the row was not used; with
     #: `GATHERED` it waits for the rest of a minibatch.
     update: Callable[..., Any]
     #: ``write(rows, i, weights, offsets, own)`` is called after an update. Whatever is called from ``update`` is
@@ -83,7 +83,7 @@ def make_loop(
         It uses the rows ``order[first:last]`` until ``updates`` updates are made or an outcome ends it, and returns the
         position of the next row, the number of updates and the outcome. ``upcoming`` names rows that are needed much
         later, to be prefetched. ``own`` is a tuple of what the method alone needs. ``predictions`` and ``slopes``
-        receive one number an update, and ``predictions`` the energy of a row that exceeded the limit. ``held`` is the
+        receive one number per update, and ``predictions`` the energy of a row that exceeded the limit. ``held`` is the
         numbers and memories of the probes.
     """
     predict, update, write, (load, count, store) = make_method(access, *functions)

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from sgdone.kernels.bookkeeping import no_update, sums_of_row
 from sgdone.kernels.jit import inlined
-from sgdone.kernels.outcome import CONTINUE, GATHERED, NOT_FINITE
+from sgdone.kernels.outcome import CONTINUE, GATHERED, NOT_FINITE, no_update, sums_of_row
 
 #: Indices into the ``totals`` of a minibatch: the number of rows gathered, the sums of their predictions, slopes and
-#: amounts, and those of `sgdone.kernels.bookkeeping`.
+#: amounts, and those of `sgdone.kernels.outcome`.
 FILLED: Final = 0
 PREDICTIONS: Final = 1
 SLOPES: Final = 2

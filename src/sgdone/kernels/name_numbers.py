@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from sgdone.kernels.decimal_number import ONE
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled, inlined
+from sgdone.kernels.jit import compiled, fingerprint, inlined
 from sgdone.kernels.vw_text import NO_NAME, name_end
 from sgdone.kernels.words import FNV_PRIME, FNV_START, extended, mixed
 
 #: A slot of the table: a hash, the number of its name plus one (0 if the slot is free), the last row that has it, and
 #: where in the output. All are next to each other: one access to memory.
 HASH, NUMBER, ROW, PLACE, SLOT = 0, 1, 2, 3, 4
-#: What is kept between calls: the names that have a number, those of them in the table, the rows so far (of all
+#: Kept between calls: the names that have a number, those of them in the table, the rows so far (of all
 #: blocks before), the names before this block, and of this block the rows and the entries that are done.
 KNOWN, PLACED, ALL_ROWS, KNOWN_BEFORE, DONE_ROWS, DONE_ENTRIES = 0, 1, 2, 3, 4, 5
 #: Between a namespace and a name.

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from sgdone.kernels.bookkeeping import moved
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.loop import LARGEST, UNIT, RowMethod
 from sgdone.kernels.minibatch import AMOUNTS, make_minibatch_update
+from sgdone.kernels.outcome import moved
 from sgdone.kernels.plain_vectors import inner, make_vectors
 from sgdone.kernels.row_step import make_predict
 from sgdone.kernels.rows import RowAccess

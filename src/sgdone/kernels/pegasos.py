@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from sgdone.kernels.bookkeeping import moved
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.loop import LARGEST, UNIT, RowMethod
 from sgdone.kernels.minibatch import AMOUNTS, make_minibatch_update
 from sgdone.kernels.model import CEILING, FLOOR
+from sgdone.kernels.outcome import moved
 from sgdone.kernels.row_step import make_predict
 from sgdone.kernels.rows import CSR_SHIFTED, RowAccess
 

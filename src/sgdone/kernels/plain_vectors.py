@@ -19,7 +19,7 @@ class Vectors(NamedTuple):
 
 
 def make_vectors(access: RowAccess) -> Vectors:
-    """Those functions for dense rows, sparse ones, and sparse ones that are shifted."""
+    """The functions for dense rows, sparse rows, or sparse rows that are shifted."""
     if access.vectors_first:
         return Vectors(_take_dense, _move_dense, _read_dense)
     if access is CSR_SHIFTED:

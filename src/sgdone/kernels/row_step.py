@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from sgdone.kernels.bookkeeping import no_update, sums_of_row
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.loop import LARGEST, UNIT, RowMethod
-from sgdone.kernels.outcome import ENERGY_EXCEEDED, NOT_FINITE
+from sgdone.kernels.outcome import ENERGY_EXCEEDED, NOT_FINITE, no_update, sums_of_row
 from sgdone.kernels.rows import RowAccess
 from sgdone.kernels.storage import Storage
 

@@ -7,10 +7,9 @@ to ω and shrunk; at the next row the gradients at θ and ω give the curvature.
 from collections.abc import Callable
 from typing import Any, Final
 
-from sgdone.kernels.bookkeeping import moved, no_update, sums_of_row
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.loop import LARGEST, UNIT, RowMethod
-from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
+from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, moved, no_update, sums_of_row
 from sgdone.kernels.row_step import make_predict
 from sgdone.kernels.rows import RowAccess
 from sgdone.kernels.rows_rescaled import rescaled

@@ -1,13 +1,53 @@
-"""The implicit step of a softmax: the slopes s of all classes with s = ∇ℓ(z − q·s).
+"""The implicit step of a softmax: the slopes s of all classes with s = ∇ℓ(z − q·s), by Wright's omega.
 
-With u = z − q·s, p the softmax of u and e the unit vector of the row's class, s = p − e.
+With u = z − q·s, p the softmax of u and e the unit vector of the row's class, s = p − e. Wright's omega of a real t is
+the w with w + log w = t.
 """
 
 import math
 from typing import Any
 
 from sgdone.kernels.jit import inlined
-from sgdone.kernels.omega import omega, refined
+
+_OMEGA_ITERATIONS = 4
+_OMEGA_CLOSE = 1e-4
+#: Below this, w = eᵗ to the last digit.
+_TINY = -40.0
+_SMALLEST = 1e-18
+
+
+@inlined
+def omega(t: float) -> float:
+    """The solution w > 0 of w + log w = t, to a few units in the last place.
+
+    The start and the fourth-order iteration are those of Lawrence, Corless & Jeffrey (2012), Algorithm 917.
+    """
+    if t < _TINY:
+        return math.exp(t)
+    if t < -2.0:
+        w = math.exp(t)
+    elif t < 1.0:
+        w = math.exp(2.0 * (t - 1.0) / 3.0)
+    else:
+        w = t - math.log(t)
+    for _ in range(_OMEGA_ITERATIONS):
+        before = w
+        w = refined(t, w)
+        if abs(w - before) < _OMEGA_CLOSE * w:
+            break
+    return w
+
+
+@inlined
+def refined(t: float, w: float) -> float:
+    """One iteration from a w > 0 near the solution: the fourth power of the error is left."""
+    if w < _SMALLEST:
+        return math.exp(t)
+    residual = t - w - math.log(w)
+    above = w + 1.0
+    square = 2.0 * above * (above + 2.0 * residual / 3.0)
+    return w * (1.0 + residual / above * (square - residual) / (square - 2.0 * residual))
+
 
 #: Newton's method is applied to all predictions up to this q and this distance of the row's class from the largest.
 _MODERATE, _FAR = 16.0, 600.0

@@ -13,11 +13,11 @@ Each factory takes a way of reaching rows and a loss's value, and returns
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sgdone.kernels.averaging import average_step, polynomial_rate
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.model import AVERAGE_CEILING, AVERAGE_FLOOR, CEILING, FLOOR
 from sgdone.kernels.outcome import AVERAGE_IS_BETTER, CONTINUE
 from sgdone.kernels.rows import RowAccess
+from sgdone.kernels.updates import average_step, polynomial_rate
 
 #: Xu (2011), section 5: weight of the newest iterate, and of its loss, in the moving averages.
 MOVING_RATE = 0.01
@@ -155,7 +155,7 @@ def make_must_fold() -> Callable[..., Any]:
 
 
 def _make_write_average(access: RowAccess, rate_of: Callable[..., float]) -> Callable[..., Any]:
-    """The step of an iterate and of its average: see `sgdone.kernels.averaging`."""
+    """The step of an iterate and of its average: see `sgdone.kernels.updates`."""
     add_both, fold = access.add_both, access.fold
     must_fold = make_must_fold()
 

@@ -11,8 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from sgdone.kernels.decimal_number import INFINITY, MINUS, ONE, PLUS, SIGN, ZERO, ZERO_DIGIT, read_digits, read_number
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled, inlined
+from sgdone.kernels.jit import compiled, fingerprint, inlined
 from sgdone.kernels.machine_words import word_at
 
 #: Why the loop stopped: all lines are read; an array is full; it cannot read a line. The last two at the line's start.

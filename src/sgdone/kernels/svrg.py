@@ -9,11 +9,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from sgdone.kernels.bookkeeping import moved, no_update, sums_of_row
 from sgdone.kernels.jit import inlined
 from sgdone.kernels.loop import LARGEST, UNIT, RowMethod
 from sgdone.kernels.model import CEILING, FLOOR
-from sgdone.kernels.outcome import CONTINUE, GATHERED, NOT_FINITE
+from sgdone.kernels.outcome import CONTINUE, GATHERED, NOT_FINITE, moved, no_update, sums_of_row
 from sgdone.kernels.row_step import make_predict
 from sgdone.kernels.rows import RowAccess
 

@@ -1,4 +1,11 @@
-"""The kinds of step: each is a shrinkage of the weights and one scalar along the row; and the soft threshold."""
+"""Kinds of step, each a shrinkage of the weights and one scalar along the row; the soft threshold; and averages.
+
+The scalars of averaged SGD are those of one model (`sgdone.kernels.storage`) or of many (`sgdone.kernels.bank`). Xu
+(2011), Algorithm 1, for any rate η of averaging: with w = s·u and w̄ = A·û + T·u, the step w⁺ = ρw − g·x and
+w̄⁺ = (1 − η)w̄ + η·w⁺ become s⁺ = ρs, u⁺ = u − (g/s⁺)x, û⁺ = û + (T/A)(g/s⁺)x, A⁺ = (1 − η)A, T⁺ = (1 − η)T + η·s⁺:
+both vectors change along the row alone. The first average (η = 1) starts from A = 1. In the code s, A and T are
+``scale``, ``own`` and ``share``.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -59,3 +66,17 @@ def soft_threshold(weight: Any, threshold: Any) -> Any:
     if weight < -threshold:
         return weight + threshold
     return weight * 0
+
+
+@inlined
+def polynomial_rate(count: Any, decay: Any) -> Any:
+    """The rate η at the ``count``-th iterate: Shamir & Zhang (2013), eq. (6). 1/count without decay."""
+    return (1.0 + decay) / (count + decay)
+
+
+@inlined
+def average_step(amount: Any, scale: Any, own: Any, share: Any, rate: Any) -> Any:
+    """The multiples of the row that u and û take in a step of g = ``amount``, and A⁺ and T⁺; ``scale`` is s⁺."""
+    along = amount * (1.0 / scale)
+    keep = 1.0 - rate
+    return -along, along * (share / own), own * keep if rate < 1.0 else 1.0, share * keep + rate * scale

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import compiled, inlined
+from sgdone.kernels.jit import compiled, fingerprint, inlined
 
 #: FNV-1a, 64 bits (Fowler, Noll and Vo).
 FNV_START, FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)

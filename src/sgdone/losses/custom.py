@@ -12,8 +12,7 @@ from typing import Any, final, get_args
 import numpy as np
 
 from sgdone.kernels.elementwise import over_arrays
-from sgdone.kernels.fingerprint import fingerprint
-from sgdone.kernels.jit import inlined
+from sgdone.kernels.jit import fingerprint, inlined
 from sgdone.losses.loss import Loss, LossKernel, LossTask, Parameters, ScalarFunction, real_or_nan
 
 ScalarLoss = Callable[[float, float], float]

@@ -1,1 +1,1 @@
-"""What the machine does: memory, threads, signals, and files that are written completely or not at all."""
+"""Memory, threads, signals, and files that are written completely or not at all."""

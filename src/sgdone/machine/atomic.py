@@ -86,7 +86,7 @@ def remove_partial(path: str | os.PathLike[str]) -> None:
 
 
 def _partial(target: Path) -> Path:
-    """The fixed name of a temporary file; that of a very long name is made of its hash."""
+    """The fixed name of a temporary file, made of a hash where the name is very long."""
     name = target.name
     if len(os.fsencode(name)) > _LONGEST_NAME:
         name = hashlib.sha256(os.fsencode(name)).hexdigest()

@@ -12,7 +12,7 @@ from typing import Any
 
 
 class _Fit:
-    """The fit in progress: signals are those of the process, so there is one of it."""
+    """The fit in progress; there is one, because signals are sent to the process."""
 
     #: Whether signals are remembered.
     remembers = False

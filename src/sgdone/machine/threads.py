@@ -1,9 +1,13 @@
-"""Threads: one for each piece of rows, and one for BLAS within a piece: results do not depend on their number."""
+"""Threads: one for each piece of rows and one for BLAS within a piece, so that results do not depend on their number.
+
+An iterator can also run in a thread of its own, a bounded number of items ahead of whoever uses them.
+"""
 
 import os
+import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import lru_cache
@@ -21,8 +25,8 @@ Found = TypeVar("Found")
 class _SingleThread:
     """Limits BLAS to one thread while any thread of this process is within it.
 
-    The number of threads of BLAS is that of the process. If each thread restored it, the products of another thread
-    that is still within would round differently.
+    All threads of the process share the number of threads of BLAS. If each thread restored it, the products of another
+    thread that is still within would round differently.
     """
 
     def __init__(self) -> None:
@@ -103,3 +107,64 @@ def _in_threads(function: Callable[[Item], Found], items: Iterable[Item], thread
 def _controller() -> Any:
     # Cached: searching for the libraries takes longer than a small fit.
     return ThreadpoolController()
+
+
+#: Seconds between two checks whether the consumer has gone, or a signal was received.
+_PATIENCE = 0.1
+_END = object()
+
+
+def in_background(items: Iterator[Item], ahead: int) -> Generator[Item, None, None]:
+    """The items of an iterator that runs in a thread, at most ``ahead`` items before they are used.
+
+    An exception in the thread is raised at the place of its item. If the consumer stops early, the iterator is closed.
+    A signal can end the wait for an item.
+
+    Examples
+    --------
+    >>> list(in_background(iter("abc"), ahead=1))
+    ['a', 'b', 'c']
+    """
+    ready: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(max(1, ahead))
+    gone = threading.Event()
+
+    def put(item: Any, error: BaseException | None = None) -> bool:
+        while not gone.is_set():
+            try:
+                ready.put((item, error), timeout=_PATIENCE)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def work() -> None:
+        try:
+            for item in items:
+                if not put(item):
+                    break
+            else:
+                put(_END)
+        except BaseException as error:  # whatever it is, the consumer must hear of it
+            put(None, error)
+        finally:
+            close = getattr(items, "close", None)
+            if close is not None:
+                close()
+
+    thread = threading.Thread(target=work, name="sgdone-reader", daemon=True)
+    thread.start()
+    try:
+        while True:
+            try:
+                item, error = ready.get(timeout=_PATIENCE)
+            except queue.Empty:
+                interruption.check()
+                continue
+            if error is not None:
+                raise error
+            if item is _END:
+                return
+            yield item
+    finally:
+        gone.set()
+        thread.join()

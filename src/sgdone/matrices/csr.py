@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.kernels.csr_duplicates import NO_ROW, make_first_duplicate, make_first_unsorted
+from sgdone.kernels.csr_entries import NO_ROW, make_first_duplicate, make_first_unsorted
 
 _ADVICE = "rebuild it from (row, column, value) triples, for example with scipy.sparse.coo_array"
 

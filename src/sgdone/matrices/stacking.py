@@ -1,16 +1,76 @@
-"""Rows of several matrices as one matrix, some rows of one, and rows with more columns."""
+"""Rows of several matrices as one, in arrays whose memory is used again; some rows; and rows with more columns."""
 
 import itertools
+import sys
+import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.matrices.reused_arrays import ReusedArrays
+
+#: Arrays below this size are left to the allocator, which keeps their memory by itself.
+_SMALL = 1 << 20
+#: Arrays that are kept although they are free.
+_MOST_FREE = 64
+#: References to an array that nobody else has: from the list, and from the count itself.
+_OWN = 2
+
+
+@final
+class ReusedArrays:
+    """Large arrays that are needed again and again, a few at a time.
+
+    The system clears new memory before a process may use it, which takes as long as filling it. An array made here is a
+    view of memory that is kept, and given out again when no view of it is left.
+
+    Examples
+    --------
+    >>> arrays = ReusedArrays()
+    >>> first = arrays.empty(1 << 18, np.float64)
+    >>> address = first.ctypes.data
+    >>> arrays.empty(1 << 18, np.float64).ctypes.data == address
+    False
+    >>> del first
+    >>> arrays.empty(1 << 18, np.float64).ctypes.data == address
+    True
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[NDArray[np.uint8]] = []
+        self._lock = threading.Lock()
+
+    def empty(self, size: int, dtype: DTypeLike) -> NDArray[Any]:
+        """An array of one dimension, with any contents."""
+        n_bytes = size * np.dtype(dtype).itemsize
+        if n_bytes < _SMALL:
+            return np.empty(size, dtype=dtype)
+        with self._lock:
+            return self._memory(n_bytes)[:n_bytes].view(dtype)
+
+    def made(self, array: NDArray[Any]) -> bool:
+        """Whether an array lies in memory that was given out here."""
+        return any(array.base is kept for kept in self._kept)
+
+    def _memory(self, n_bytes: int) -> NDArray[np.uint8]:
+        """Memory that is free, and at most twice as much as is needed; others that are free are given up if many."""
+        found, free = None, list[int]()
+        for place in range(len(self._kept)):
+            if sys.getrefcount(self._kept[place]) == _OWN:
+                if found is None and n_bytes <= self._kept[place].size <= 2 * n_bytes:
+                    found = place
+                else:
+                    free.append(place)
+        made = np.empty(n_bytes + n_bytes // 8, dtype=np.uint8) if found is None else self._kept[found]
+        for place in free[_MOST_FREE:][::-1]:
+            del self._kept[place]
+        if found is None:
+            self._kept.append(made)
+        return made
 
 
 def rows_together(parts: Sequence[Any], arrays: ReusedArrays | None = None) -> Any:
@@ -24,7 +84,7 @@ def rows_together(parts: Sequence[Any], arrays: ReusedArrays | None = None) -> A
            [0., 2.]])
     """
     if any(isinstance(part, MixedMatrix) for part in parts):
-        pairs = [(part.dense, part.sparse) if isinstance(part, MixedMatrix) else _split(part, parts) for part in parts]
+        pairs = [(part.dense, part.sparse) if isinstance(part, MixedMatrix) else _split(part) for part in parts]
         dense = rows_together([dense for dense, _ in pairs], arrays)
         return MixedMatrix(dense, rows_together([entries for _, entries in pairs], arrays))
     if isinstance(parts[0], np.ndarray):
@@ -81,7 +141,7 @@ def widened(X: Any, n_features: int) -> Any:
     return csr_of(X.data, X.indices, X.indptr, (X.shape[0], n_features))
 
 
-def _split(part: Any, parts: Sequence[Any]) -> tuple[NDArray[Any], Any]:
+def _split(part: Any) -> tuple[NDArray[Any], Any]:
     """Dense and sparse columns of rows from before the first sparse column, or without dense columns."""
     if isinstance(part, np.ndarray):
         return part, sparse.csr_array((part.shape[0], 0), dtype=part.dtype)

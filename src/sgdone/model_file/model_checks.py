@@ -13,8 +13,7 @@ from sgdone.fit.labels import with_class_weight
 from sgdone.fit.optimum_check import as_check_optimum
 from sgdone.fit.options import FitOptions, as_random_state
 from sgdone.losses.loss import real_or_nan
-from sgdone.run.trace import Trace
-from sgdone.run.verdict import Verdict
+from sgdone.run.result import Trace, Verdict
 from sgdone.tables.kinds import check_choices
 
 #: Attributes that ``fit`` leaves in every model, in every classifier, and in some models.

@@ -15,7 +15,6 @@ from scipy.linalg import eigh
 
 from sgdone.interfaces.objective import Model, Objective, mean
 from sgdone.newton import EXACT, Minimum, Position, Problem, minimise
-from sgdone.newton.direction import MOST_FACTORISED, ByFactors, Factors
 from sgdone.newton.fold_path import FoldPath
 from sgdone.newton.penalty_path import (
     FIRST,
@@ -33,8 +32,8 @@ from sgdone.newton.penalty_path import (
     losses_of_constant,
 )
 from sgdone.newton.ridge_path import Gram, RidgePath, gram
-from sgdone.newton.search import RESIDUAL_ROUNDING
-from sgdone.rows.source import Block
+from sgdone.newton.search import MOST_FACTORISED, RESIDUAL_ROUNDING, ByFactors, Factors
+from sgdone.rows.rows import Block
 from sgdone.rows.validation_rows import FEWEST, ValidationRows
 from sgdone.sums.pieces import BlockPieces, is_extreme
 from sgdone.sums.row_sum import MemoryRows
@@ -119,7 +118,7 @@ def _folds(objective: Objective, rows: MemoryRows, draws: np.random.Generator) -
 
 
 def _units_and_sums(objective: Objective, block: Block, frequency: float, threads: int) -> tuple[Units, Gram | None]:
-    """Units of the columns, and sums for least squares, which give those of dense columns."""
+    """Units of the columns, and the sums for least squares that give the units of dense columns."""
     with np.errstate(over="ignore", invalid="ignore"):
         sums = gram(block, centred=objective.fit_intercept, frequency=frequency, threads=threads)
         n_dense = block.rows.n_dense
@@ -372,7 +371,7 @@ def is_least_squares(objective: Objective) -> bool:
 
 
 def factorises(objective: Objective, block: Block) -> bool:
-    """Whether the curvature has a size that can be factorised, in the form of columns or in that of rows."""
+    """Whether the curvature has a size that can be factorised, in the form of columns or of rows."""
     return (min(block.rows.n_features, block.n_used) + 1) * objective.n_free_outputs <= MOST_FACTORISED
 
 
@@ -425,14 +424,14 @@ def exact_work_after(objective: Objective, block: Block) -> float:
 
 
 def exact_work_from_disk(objective: Objective, block: Block, n_rows: int) -> float:
-    """Work of Newton's method from a model that is close, on ``n_rows`` rows like those of a block."""
+    """Work of Newton's method from a model that is close, on ``n_rows`` rows like a block's."""
     dense, entries = _lengths(block)
     evaluation = _CALLS + n_rows * (_ENTRY * dense + _SPARSE_ENTRY * entries + _ROW * objective.n_free_outputs)
     return _BLOCK_EVALUATIONS * (evaluation + _products(objective, n_rows, dense, entries))
 
 
 def reading_work(block: Block, n_rows: int) -> float:
-    """Work of reading ``n_rows`` rows like those of a block from files."""
+    """Work of reading ``n_rows`` rows like a block's from files."""
     return n_rows * (_READ_ROW + _READ_ENTRY * block.rows.typical_length)
 
 

@@ -16,7 +16,6 @@ from sgdone.interfaces.stop_rule import NEVER, Needs, Status, Stop, StopRule, Wa
 from sgdone.machine.threads import single_thread
 from sgdone.message_text import RowError
 from sgdone.newton import EXACT, Followed, Problem
-from sgdone.newton.direction import MOST_SUMMED
 from sgdone.newton.exact_path import (
     bank_work,
     exact_work,
@@ -28,9 +27,10 @@ from sgdone.newton.exact_path import (
     reading_work,
 )
 from sgdone.newton.penalty_path import Evaluated, PenaltyPath, losses_of_constant
+from sgdone.newton.search import MOST_SUMMED
 from sgdone.newton.summed_path import ROWS_PER_COEFFICIENT, Chosen, SummedPath, has_likelihood
-from sgdone.rows.source import Block, check_rows
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, check_rows
+from sgdone.rows.source import Stream
 from sgdone.steps.step_size import StepSize
 from sgdone.stopping import Decrement
 from sgdone.sums.row_sum import MemoryRows, RowSource, rows_of
@@ -340,15 +340,17 @@ class ExactInMemory(ExactPhase):
     def state_after(self, state: ExactState, main: Method, before: Any, stream: Stream) -> Any:
         """The model, from which the main method can make a state of its own."""
         block, found = stream.block, self.objective(state)
+        # With classes the curvature depends on the loss only, and the rows need not be shuffled.
+        window = block.used(0, WINDOW) if found.is_regression else np.empty(0, np.uint64)
         return ExactModel(
             main,
             state.objective,
-            found.penalty,
+            found.known_alpha,
             self.solution(state),
             state.path.units(state.units),
             block.n_used,
             block.total_weight / block.n_used,
-            curvature(state.objective, block.labels[block.used(0, WINDOW)]),
+            curvature(state.objective, block.labels[window]),
             block.rows.dtype,
             stream.source.frequency,
         )
@@ -440,7 +442,7 @@ class ExactFromDisk(ExactPhase):
         found, model, weight = before.method.objective(state), before.model, stream.source.total_weight
         chooses, n_rows = objective.alpha is None and has_likelihood(objective), stream.n_rows or 0
         system = System(objective if chooses else found, state.units.scaling)
-        start, lam = system.from_user(model.coef, model.intercept), found.penalty * weight
+        start, lam = system.from_user(model.coef, model.intercept), found.known_alpha * weight
         problem, judgement = Problem(system, system.penalties(0.0), n_rows), state.run.evaluations.judgement
         path = SummedPath(problem, Chosen(lam, start), chooses=chooses, is_near=True)
         dtype, units = model.coef.dtype, state.units

@@ -26,7 +26,7 @@ from sgdone.newton.penalty_path import (
 )
 from sgdone.newton.search import ENOUGH, MOST_STEPS, ROUNDING, SHARES
 from sgdone.rows.validation_rows import ValidationRows
-from sgdone.sums.fold_rows import Curved, FoldRows, Outputs, fold_rows
+from sgdone.sums.fold_rows import Curved, FoldOutputs, FoldRows, fold_rows
 from sgdone.sums.pieces import BlockPieces
 from sgdone.sums.second_order import derivatives
 from sgdone.sums.system import contrasts
@@ -43,7 +43,7 @@ _RESIDUAL, _ORDER, _SHARE = 0.3, 0.5, 0.1
 _TINY = np.finfo(np.float64).tiny
 
 
-class Position(NamedTuple):
+class SavedModels(NamedTuple):
     """Copy of the models, with the scores of the rows."""
 
     coef: Array
@@ -72,7 +72,7 @@ class FoldNewton:
     def __init__(self, objective: Objective, rows: FoldRows, labels: Array, weights: Array, means: Array) -> None:
         self.objective, self.rows, self.labels, self.weights = objective, rows, labels, weights
         self.n_models, self.n_outputs = weights.shape[1], objective.n_outputs
-        self._outputs = Outputs(self.n_outputs, objective.predicts == "softmax")
+        self._outputs = FoldOutputs(self.n_outputs, objective.predicts == "softmax")
         self._means = means if objective.fit_intercept else np.zeros_like(means)
         self.n_columns = self.n_models * self.n_outputs
         self._width = rows.width(self.n_columns)
@@ -100,17 +100,17 @@ class FoldNewton:
         self._evaluate()
         self._stale = True
 
-    def position(self) -> "Position":
+    def position(self) -> "SavedModels":
         """A copy of the models."""
-        return Position(self.coef.copy(), self.intercept.copy(), self.scores.copy())
+        return SavedModels(self.coef.copy(), self.intercept.copy(), self.scores.copy())
 
-    def return_to(self, position: "Position") -> None:
+    def return_to(self, position: "SavedModels") -> None:
         """Begin at a copy of models; no row is read."""
         self.coef[:], self.intercept[:], self.scores[:] = position
         self._evaluate()
         self._stale = True
 
-    def extrapolate(self, earlier: "Position", lam: float) -> None:
+    def extrapolate(self, earlier: "SavedModels", lam: float) -> None:
         """Move on as far again as from earlier models, where that lowers the objective; no row is read."""
         before = self._values(lam)
         np.subtract(self.coef, earlier.coef, out=self._step)
@@ -308,7 +308,7 @@ class FoldPath(PenaltyPath):
     pieces : BlockPieces
         Rows in the units in which the penalty acts.
     start : ndarray
-        The model to start from: that of a constant prediction.
+        The model to start from, which predicts a constant.
     validation : ValidationRows
         The folds.
     """
@@ -437,7 +437,7 @@ class _Search:
         else:
             yield from self.newton.minimise(lam_at(first + _ON_THE_WAY), math.inf, last_step=True)
         self.grid, begin = PenaltyGrid(), [first - 1, first] if rival is None else [first]
-        known = dict[int, Position]()
+        known = dict[int, SavedModels]()
         while (k := begin.pop() if begin else self.grid.next()) is not None:
             nearest = min(known, key=lambda other: (abs(other - k), other), default=None)
             if nearest is not None:
@@ -486,7 +486,7 @@ class _Search:
             rival.rows.inverse, self.rows.inverse, out=np.zeros(self.rows.n_features), where=self.rows.inverse > 0
         )
         coef = rival.best.coef * ratio[:, None]
-        self.newton.return_to(Position(coef, rival.best.intercept, rival.best.scores))
+        self.newton.return_to(SavedModels(coef, rival.best.intercept, rival.best.scores))
         theirs, ours = float(np.vdot(rival.best.coef, rival.best.coef)), float(np.vdot(coef, coef))
         return round(2.0 * math.log10(rival.lam * max(theirs, 1e-300) / max(ours, 1e-300)))
 

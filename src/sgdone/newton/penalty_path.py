@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.objective import Objective
-from sgdone.newton.direction import Factors
-from sgdone.rows.rows import Rows, Scaling, frozen
-from sgdone.rows.source import Block
+from sgdone.newton.search import Factors
+from sgdone.rows.rows import Block, Rows, Scaling
 from sgdone.sums.pieces import BlockPieces, Piece, Pieces
 from sgdone.sums.row_sum import ReadableRows, RowSum, message
 from sgdone.sums.second_order import SecondOrder, derivatives, own_curvatures, scores, second_order
@@ -342,8 +341,7 @@ def losses_of_constant(objective: Objective, labels: Array, weights: Array, *, l
         removed = np.minimum(weights, 1.0)
         left = np.maximum(np.bincount(classes, weights)[classes] - removed, 0.5 * removed)
         return np.asarray(np.log(weights.sum() - removed) - np.log(left))
-    order = np.arange(labels.size, dtype=np.uint64)
-    block = Block(Rows.of(np.empty((labels.size, 0))), frozen(labels), frozen(weights), order, order)
+    block = Block.of(Rows.of(np.empty((labels.size, 0))), labels, weights)
     pieces = BlockPieces(block, Scaling(np.empty(0)))
     curvature = second_order(objective, pieces, model).curvature
     return leave_one_out(objective, pieces, model, Factors.of(curvature, np.zeros(1), model.shape[1]).inverse())

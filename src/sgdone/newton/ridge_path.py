@@ -30,8 +30,7 @@ from sgdone.newton.penalty_path import (
     Readings,
     lam_at,
 )
-from sgdone.rows.rows import Scaling
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Scaling
 from sgdone.sums.pieces import PIECE, BlockPieces, pieces_of
 from sgdone.sums.row_sum import merged
 from sgdone.sums.system import System

@@ -1,22 +1,364 @@
-"""Newton's method on Σvℓ + ½Σλw²: a generator that yields the sum it needs, and is sent its value.
+"""Newton's method on Σvℓ + ½Σλw²: points, directions, and a search that yields the sum it needs and is sent its value.
 
-The caller answers from memory, from files or from the partitions of a cluster. Several searches can advance on the same
-readings of the rows: see `together`.
+Directions come from factors of the curvature, or from conjugate gradients. The caller answers from memory, from files
+or from the partitions of a cluster: see `sgdone.sums.row_sum.together` for several searches on the same readings.
 """
 
-from collections.abc import Generator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from typing import Any, final
+from functools import lru_cache, partial
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.linalg.lapack import get_lapack_funcs
 
-from sgdone.newton.direction import Directions, Point
-from sgdone.sums.row_sum import RowSource, RowSum, SeveralSums
-from sgdone.sums.second_order import Curvature, SecondOrder, SecondOrderAt
+from sgdone.sums.row_sum import ArraySum, RowSum
+from sgdone.sums.second_order import Curvature, CurvatureProduct, SecondOrder, SecondOrderAt
 from sgdone.sums.system import System
 
 Array = NDArray[np.float64]
+#: Generator that yields the sums it needs, and returns a point and the direction there.
+Found = Generator[RowSum, Any, tuple["Point", "Array | None"]]
+
+#: Largest number of coefficients whose curvature is factorised: beyond, its memory and its time grow too large.
+MOST_FACTORISED = 4096
+#: Largest number of coefficients whose curvature is summed over files or partitions: beyond, its products take longer
+#: than reading, and it takes too many bytes.
+MOST_SUMMED = 1024
+#: Eigenvalues below this share of the largest are taken for 0: along such directions the loss does not change.
+_FLAT = 1e-12
+#: Such a share in single precision, as a ratio of the diagonals of a Cholesky factor.
+_FLAT_SINGLE = 1e-3
+#: Rows of a matrix whose triangle is copied at once.
+_STRIP = 256
+#: Conjugate gradients with the factors of an earlier curvature: residual relative to the gradient, and products after
+#: which the curvature is evaluated again.
+_EARLIER_RESIDUAL, _MOST_WITH_EARLIER = 0.1, 12
+#: Share of the gradient that is not explained by the curvature; and, in squares of standard errors, a gradient that is
+#: rounding.
+_NO_CURVATURE, _NO_GRADIENT = 1e-3, 1e-12
+
+
+@final
+@dataclass(frozen=True)
+class Point:
+    """The objective Σvℓ + ½Σλw² at a model.
+
+    Parameters
+    ----------
+    model : ndarray
+        (features + 1) × free outputs.
+    sums : SecondOrder
+        Loss, gradient and curvature of Σvℓ there.
+    value : float
+        The objective.
+    gradient : ndarray
+        Its gradient.
+    penalties : ndarray
+        λ of each row of the model; 0 for that of the intercepts, infinite for one that stays 0.
+    """
+
+    model: Array
+    sums: SecondOrder
+    value: float
+    gradient: Array
+    penalties: Array
+
+    @classmethod
+    def of(cls, sums: SecondOrder, model: Array, penalties: Array) -> "Point":
+        """Add the penalty to sums over rows."""
+        free = np.isfinite(penalties)
+        if free.all():
+            pull = penalties[:, None] * model
+            gradient = sums.gradient + pull
+        else:
+            pull = np.where(free, penalties, 0.0)[:, None] * model
+            gradient = np.where(free[:, None], sums.gradient + pull, 0.0)
+        return cls(model, sums, sums.loss + 0.5 * float(np.vdot(pull, model)), gradient, penalties)
+
+    def decrement(self, direction: Array) -> float:
+        """gᵀH⁻¹g/2: to second order, by how much the objective exceeds its minimum."""
+        return max(0.0, -0.5 * float(np.vdot(self.gradient, direction)))
+
+
+@final
+@dataclass(frozen=True)
+class Factors:
+    """H = XᵀDX + λ by its Cholesky factor or, where H is singular, by its eigenvectors."""
+
+    shape: tuple[int, int]
+    fixed: NDArray[np.intp]
+    cholesky: NDArray[np.floating] | None
+    pseudo_inverse: Array
+
+    @classmethod
+    def of(cls, curvature: Array, penalties: Array, columns: int, *, single: bool = False) -> "Factors":
+        """Factorise; coefficients with an infinite penalty have a row and a column of 0 in the inverse.
+
+        In single precision if ``single``, for preconditioning.
+        """
+        matrix, free = curvature.copy(), np.isfinite(penalties)
+        known = penalties if free.all() else np.where(free, penalties, 0.0)
+        matrix.flat[:: len(matrix) + 1] += known if columns == 1 else np.tile(known, columns)
+        fixed = np.empty(0, np.intp) if free.all() else np.flatnonzero(np.tile(~free, columns))
+        if fixed.size:
+            matrix[fixed, :] = matrix[:, fixed] = 0.0
+            matrix[fixed, fixed] = 1.0
+        shape, nothing = (len(penalties), columns), np.empty(0)
+        for dtype in (np.float32, np.float64) if single else (np.float64,):
+            # Symmetric: the transpose is the same matrix, in the order that LAPACK wants.
+            factor, failed = _lapack("potrf", dtype)(matrix.T.astype(dtype, copy=True), lower=1, clean=0, overwrite_a=1)
+            diagonal = np.diagonal(factor)
+            flat = np.sqrt(_FLAT) if dtype is np.float64 else _FLAT_SINGLE
+            if not failed and diagonal.min() > flat * diagonal.max():
+                return cls(shape, fixed, factor, nothing)
+        # Units of the columns may differ by any factor: a direction is flat relative to its own columns.
+        size = np.sqrt(np.maximum(np.diagonal(matrix), np.finfo(np.float64).tiny))
+        values, vectors = eigh(matrix / size[:, None] / size, check_finite=False)
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > _FLAT * values.max())
+        pseudo_inverse = (vectors * inverse) @ vectors.T / size[:, None] / size
+        pseudo_inverse[fixed, fixed] = 0.0
+        return cls(shape, fixed, None, pseudo_inverse)
+
+    def smallest_pivot(self, curvature: Array) -> float:
+        """The least share of a column's curvature that the columns before it leave unexplained; 0 if H is singular."""
+        if self.cholesky is None:
+            return 0.0
+        pivots = np.diagonal(self.cholesky).astype(np.float64) ** 2
+        shares = pivots / np.maximum(np.diagonal(curvature), np.finfo(np.float64).tiny)
+        shares[self.fixed] = 1.0
+        return float(shares.min())
+
+    def solve(self, right: Array) -> Array:
+        """H⁻¹ times an array that is shaped like the model."""
+        flat = right.T.ravel()
+        if self.cholesky is None:
+            found = self.pseudo_inverse @ flat
+        else:
+            found = _lapack("potrs", self.cholesky.dtype)(self.cholesky, flat, lower=1)[0]
+        return np.asarray(found, dtype=np.float64).reshape(self.shape[::-1]).T
+
+    def inverse(self) -> Array:
+        """H⁻¹."""
+        if self.cholesky is None:
+            return self.pseudo_inverse
+        lower = _lapack("potri", self.cholesky.dtype)(self.cholesky, lower=1)[0]
+        found = np.array(lower.T, order="C")
+        for first in range(0, len(found), _STRIP):
+            # LAPACK has written above the diagonal only.
+            strip = slice(first, first + _STRIP)
+            found[strip, :first] = found[:first, strip].T
+            found[strip, strip] = np.triu(found[strip, strip]) + np.triu(found[strip, strip], 1).T
+        found[self.fixed, self.fixed] = 0.0
+        return np.asarray(found, dtype=np.float64)
+
+
+@lru_cache(maxsize=8)
+def _lapack(name: str, dtype: Any) -> Any:
+    return get_lapack_funcs(name, dtype=dtype)
+
+
+class Directions(ABC):
+    """How Newton's method finds a direction −H⁻¹g, for one search.
+
+    Attributes
+    ----------
+    system : System
+        Units of the sums.
+    """
+
+    #: Curvature that is requested at each model that is tried.
+    curvature: Curvature
+    #: Whether directions are exact, so that a last step can be made without evaluating the objective after it.
+    are_exact: ClassVar[bool] = True
+
+    system: System
+
+    @property
+    def first_curvature(self) -> Curvature:
+        """Curvature that is requested at the start."""
+        return self.curvature
+
+    @abstractmethod
+    def at(self, at: Point) -> Found:
+        """Direction at a point, and the point with its curvature if that was evaluated.
+
+        The direction is None if the gradient has a part along which the objective has no curvature.
+        """
+
+    def with_curvature(self, at: Point, direction: Array) -> Found:
+        """Compute the direction again with the curvature at the point, if directions depend on it."""
+        return at, direction
+        yield
+
+
+@final
+class ByFactors(Directions):
+    """Directions from factors of the curvature.
+
+    Where the curvature is expensive it is evaluated at some points only: at others, directions are found by
+    conjugate gradients, preconditioned with the factors of an earlier curvature.
+
+    Parameters
+    ----------
+    system : System
+        Units of the sums.
+    cheap : bool
+        Whether the curvature is evaluated at each point.
+    factors : Factors, optional
+        Factors of an earlier curvature.
+    single : bool
+        Whether single precision is enough, because an expensive curvature only preconditions.
+    constant : bool
+        Whether the curvature is the same everywhere: it is evaluated once.
+
+    Attributes
+    ----------
+    curved : Point
+        Where the curvature was evaluated last.
+    """
+
+    curved: Point
+
+    def __init__(
+        self,
+        system: System,
+        *,
+        cheap: bool = True,
+        factors: Factors | None = None,
+        single: bool = False,
+        constant: bool = False,
+    ) -> None:
+        self.system, self._factors, self._single, self._constant = system, factors, single, constant
+        self._full: Curvature = "single" if single else "full"
+        self.curvature = self._full if cheap and not constant else "none"
+
+    @property
+    def first_curvature(self) -> Curvature:
+        """Curvature that is requested at the start: it is needed unless factors are given."""
+        return self._full if self._factors is None else self.curvature
+
+    @property
+    def factors(self) -> Factors:
+        """Factors of the curvature that was evaluated last."""
+        assert self._factors is not None
+        return self._factors
+
+    @property
+    def single(self) -> bool:
+        """Whether the curvature is in single precision."""
+        return self._single
+
+    def at(self, at: Point) -> Found:
+        """Direction from factors, or by conjugate gradients if the curvature was evaluated elsewhere."""
+        if at.sums.curvature.size:
+            return self._by_curvature(at)
+        if self._constant:
+            return at, -self.factors.solve(at.gradient)
+        products = conjugate_gradients(self.system, at, self.factors.solve, _EARLIER_RESIDUAL, _MOST_WITH_EARLIER)
+        direction, converged = yield from products
+        return (at, direction) if converged else (yield from self.with_curvature(at, direction))
+
+    def with_curvature(self, at: Point, direction: Array) -> Found:
+        """Compute the direction again from factors of the curvature at the point."""
+        if at.sums.curvature.size or self._constant:
+            return at, direction
+        sums: SecondOrder = yield SecondOrderAt(self.system, at.model, self._full)
+        return self._by_curvature(Point.of(sums, at.model, at.penalties))
+
+    def _by_curvature(self, at: Point) -> tuple[Point, Array | None]:
+        self._factors = Factors.of(at.sums.curvature, at.penalties, at.model.shape[1], single=self._single)
+        self.curved = at
+        direction = -self.factors.solve(at.gradient)
+        return at, None if self.factors.cholesky is None and self._is_flat(at, direction) else direction
+
+    def _is_flat(self, at: Point, direction: Array) -> bool:
+        """Whether the gradient has a part along which the objective has no curvature: no step leads down it."""
+        flat = direction.T.ravel()
+        penalties = np.tile(np.where(np.isfinite(at.penalties), at.penalties, 0.0), direction.shape[1])
+        left = at.sums.curvature @ flat + penalties * flat + at.gradient.T.ravel()
+        left[self.factors.fixed] = 0.0
+        if np.linalg.norm(left) <= _NO_CURVATURE * np.linalg.norm(at.gradient):
+            return False
+        # At an optimum the gradient is rounding, and no step explains it.
+        sizes = np.maximum(np.diagonal(at.sums.curvature) + penalties, np.finfo(np.float64).tiny)
+        with np.errstate(over="ignore"):
+            squares = 0.5 * float((left * left / sizes).sum())
+        return squares > _NO_GRADIENT * at.sums.dispersion(self.system.objective)
+
+
+@final
+class ByProducts(Directions):
+    """Directions by conjugate gradients, preconditioned by the diagonal of the curvature.
+
+    Parameters
+    ----------
+    system : System
+        Units of the sums.
+    residual : float
+        Residual relative to the gradient.
+    most_products : int
+        Products after which a direction is used as it is.
+    """
+
+    curvature = "diagonal"
+    are_exact = False
+
+    def __init__(self, system: System, residual: float = 1e-6, most_products: int = 500) -> None:
+        self.system, self._residual, self._most_products = system, residual, most_products
+
+    def at(self, at: Point) -> Found:
+        """Direction by products with the curvature at the point."""
+        free = np.isfinite(at.penalties)[:, None]
+        scale = at.sums.diagonal + np.where(free, at.penalties[:, None], 0.0)
+        inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=free & (scale > 0))
+        precondition = partial(np.multiply, inverse)
+        search = conjugate_gradients(self.system, at, precondition, self._residual, self._most_products)
+        direction, _ = yield from search
+        return at, None if _leads_nowhere(at, direction) else direction
+
+
+def _leads_nowhere(at: Point, direction: Array) -> bool:
+    """Whether there is no direction although there is a gradient: the objective has no curvature along it."""
+    return bool(at.gradient.any() and not direction.any())
+
+
+def conjugate_gradients(
+    system: System, at: Point, precondition: Callable[[Array], Array], residual_wanted: float, most_products: int
+) -> Generator[RowSum, Any, tuple[Array, bool]]:
+    """−H⁻¹g by products of the curvature without the penalty, and whether the residual became small enough.
+
+    It ends where there is no curvature; if there was none from the start, the direction is 0, and not good enough.
+
+    ``precondition`` multiplies by an approximate H⁻¹.
+    """
+    free = np.isfinite(at.penalties)[:, None]
+    penalties = np.where(free, at.penalties[:, None], 0.0)
+    solution, residual = np.zeros_like(at.gradient), -at.gradient
+    towards = precondition(residual)
+    first = reduced = float(np.vdot(residual, towards))
+    if first <= 0.0:
+        return solution, not residual.any()
+    for _ in range(most_products):
+        if reduced <= residual_wanted**2 * first:
+            return solution, True
+        product: ArraySum = yield CurvatureProduct(system, at.model, towards)
+        curved = np.where(free, product.values, 0.0) + penalties * towards
+        bent = float(np.vdot(towards, curved))
+        if bent <= 0.0:
+            return solution, bool(solution.any())
+        step = reduced / bent
+        solution = solution + step * towards
+        residual = residual - step * curved
+        conditioned = precondition(residual)
+        before, reduced = reduced, float(np.vdot(residual, conditioned))
+        towards = conditioned + (reduced / before) * towards
+    return solution, reduced <= residual_wanted**2 * first
+
+
 #: Generator that yields sums, is sent their values, and returns the minimum.
 Search = Generator[RowSum, Any, "Minimum"]
 
@@ -189,82 +531,3 @@ def minimise(
         if idle == _MOST_IDLE:
             break
     return Minimum(at.model, at, decrement / problem.dispersion(at.sums), step + 1, stalled=True)
-
-
-def answered(rows: RowSource, search: Generator[RowSum, Any, Any]) -> Any:
-    """Run a search to its end, with sums computed by ``rows``, and return its result."""
-    followed = Followed(rows, search)
-    while not followed.done:
-        followed.read()
-    return followed.found
-
-
-@final
-class Followed:
-    """Run a search one reading of the rows at a time.
-
-    Parameters
-    ----------
-    rows : RowSource
-        Rows over which the sums are computed.
-    search : generator
-        Yields sums, or None for a reading that it makes itself. It begins at once.
-    each_counts : bool
-        Whether each sum is a reading of its own; otherwise sums that are not passes are computed together with the
-        one before them.
-
-    Attributes
-    ----------
-    done : bool
-        Whether the search has ended.
-    found : object
-        The value that it returned.
-    """
-
-    found: Any = None
-
-    def __init__(
-        self, rows: RowSource, search: Generator[RowSum | None, Any, Any], *, each_counts: bool = False
-    ) -> None:
-        self._rows, self._search, self._each_counts, self.done = rows, search, each_counts, False
-        self._wanted: RowSum | None = None
-        self._go_on(None)
-
-    def read(self) -> tuple[RowSum | None, Any]:
-        """Compute the sum that the search is waiting for; returns the sum and its value."""
-        request = self._wanted
-        value = None if request is None else self._rows.sum(request)
-        self._go_on(value)
-        while not (self.done or self._each_counts or self._wanted is None or self._wanted.is_pass):
-            self._go_on(self._rows.sum(self._wanted))
-        return request, value
-
-    def _go_on(self, value: Any) -> None:
-        try:
-            self._wanted = self._search.send(value)
-        except StopIteration as ended:
-            self.done, self.found = True, ended.value
-
-
-def together(searches: Sequence[Generator[RowSum, Any, Any]]) -> Generator[RowSum, Any, list[Any]]:
-    """Advance several searches on the same readings of the rows; returns their results."""
-    wanted, found = dict[int, RowSum](), dict[int, Any]()
-
-    def advance(number: int, value: Any) -> None:
-        try:
-            wanted[number] = searches[number].send(value)
-        except StopIteration as done:
-            found[number] = done.value
-            wanted.pop(number, None)
-
-    for number in range(len(searches)):
-        advance(number, None)
-    while wanted:
-        asked = list(wanted)
-        if len(asked) == 1:
-            advance(asked[0], (yield wanted[asked[0]]))
-            continue
-        values = yield SeveralSums(tuple(wanted.values()))
-        for number, value in zip(asked, values.values, strict=True):
-            advance(number, value)
-    return [found[number] for number in range(len(searches))]

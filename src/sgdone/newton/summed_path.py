@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from sgdone import newton
 from sgdone.interfaces.objective import Objective
 from sgdone.newton import EXACT, Minimum, Position, Problem, together
-from sgdone.newton.direction import MOST_SUMMED, ByFactors, ByProducts, Directions, Factors, Point
 from sgdone.newton.penalty_path import Optimum, PenaltyPath, Readings
-from sgdone.newton.search import Search
+from sgdone.newton.search import MOST_SUMMED, ByFactors, ByProducts, Directions, Factors, Point, Search
 from sgdone.sums.row_sum import ArraySum, OfSomeRows, RowSum
 from sgdone.sums.second_order import LossesAt, SecondOrder, SecondOrderAt
 from sgdone.sums.system import System

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, final
 
 from sgdone import papers
-from sgdone.interfaces.registry import names
+from sgdone.interfaces.method import names
 from sgdone.message_text import did_you_mean
 from sgdone.papers.experiment import Experiment
 

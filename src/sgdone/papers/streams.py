@@ -6,8 +6,8 @@ from typing import final
 import numpy as np
 
 from sgdone.papers.tables import Array, Points
-from sgdone.rows.rows import Rows, frozen
-from sgdone.rows.source import Block, Source
+from sgdone.rows.rows import Block, Rows
+from sgdone.rows.source import Source
 
 #: Draws that number of rows, and their labels or responses.
 Draw = Callable[[np.random.Generator, int], tuple[Array, Array]]
@@ -61,7 +61,5 @@ class GeneratedStream(Source):
 
     def blocks(self, rng: np.random.Generator) -> Iterator[Block]:
         """One pass."""
-        weight = frozen(np.ones(1))
         for X, y in self.arrays(rng):
-            order = np.arange(len(y), dtype=np.uint64)
-            yield Block(Rows.of(X), frozen(y), weight, order, order)
+            yield Block.of(Rows.of(X), y, None)

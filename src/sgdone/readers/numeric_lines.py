@@ -13,7 +13,7 @@ from scipy import sparse
 from sgdone.kernels.machine_words import PADDING
 from sgdone.kernels.svmlight_text import AT, DOUBTFUL, ENTRIES, FULL, LINES, ROWS
 from sgdone.machine.threads import n_threads
-from sgdone.matrices.reused_arrays import ReusedArrays
+from sgdone.matrices.stacking import ReusedArrays
 from sgdone.message_text import counted
 from sgdone.readers.byte_streams import opened
 from sgdone.readers.locations import Numbers, Place, in_file, numbered, shown

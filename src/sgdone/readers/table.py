@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from sgdone.losses.learning_task import Task
 from sgdone.machine.memory import MemoryBudget
-from sgdone.matrices.reused_arrays import ReusedArrays
-from sgdone.matrices.stacking import rows_together
+from sgdone.matrices.stacking import ReusedArrays, rows_together
 from sgdone.message_text import RowError, rows_from
 from sgdone.readers.locations import STANDARD_INPUT, Location, Place, joined_places, places_among, shown
 from sgdone.tables.string_cells import arrow_of

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sgdone.machine.memory import size_text
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.blocks import PIECES, RowBlock, in_groups, joined
+from sgdone.rows.blocks import PIECES, NumberedRows, in_groups, joined
 from sgdone.tables.warn_user import warn_user
 
 #: Free space that is left alone.
@@ -111,7 +111,7 @@ class BlockCache:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     cache = BlockCache(Path(folder))
     ...     hashes, numbers = np.arange(2, dtype=np.uint64), np.arange(2)
-    ...     cache.write(RowBlock(np.eye(2), np.array([1.0, -1.0]), None, hashes, numbers))
+    ...     cache.write(NumberedRows(np.eye(2), np.array([1.0, -1.0]), None, hashes, numbers))
     ...     block = cache.read(0)
     ...     cache.close()
     >>> block.X
@@ -146,7 +146,7 @@ class BlockCache:
 
     @property
     def roles(self) -> NDArray[np.int32] | None:
-        """What the columns of the last block are part of."""
+        """Roles of the columns of the last block."""
         return self._roles
 
     def keep(self) -> Path:
@@ -174,7 +174,7 @@ class BlockCache:
         """Size of the file."""
         return self._end
 
-    def write(self, block: RowBlock) -> None:
+    def write(self, block: NumberedRows) -> None:
         """Append a piece."""
         message, n_dense = _message(block)
         try:
@@ -191,7 +191,7 @@ class BlockCache:
         self._roles = block.roles  # columns are only ever appended
         self._end += -(-message.size // _ALIGNMENT) * _ALIGNMENT
 
-    def read(self, number: int) -> RowBlock:
+    def read(self, number: int) -> NumberedRows:
         """A piece, by its number; the arrays are its own."""
         place = self._places[number]
         buffer = np.empty(place.length, dtype=np.uint8)
@@ -204,7 +204,7 @@ class BlockCache:
         roles = None if self._roles is None else self._roles[: place.n_features]
         return _block(buffer, place, roles)
 
-    def in_order(self) -> Iterator[RowBlock]:
+    def in_order(self) -> Iterator[NumberedRows]:
         """All blocks, put together from their pieces, in the order of the rows."""
         return map(joined, in_groups(map(self.read, range(len(self))), PIECES))
 
@@ -215,8 +215,8 @@ class BlockCache:
             self._partial.unlink(missing_ok=True)
 
 
-def _message(block: RowBlock) -> tuple[pa.Buffer, int]:
-    """A record batch of one row a row: features, label, weight and hash."""
+def _message(block: NumberedRows) -> tuple[pa.Buffer, int]:
+    """A record batch with one record per row: features, label, weight and hash."""
     dense, entries = _parts(block.X)
     columns: dict[str, Any] = {}
     n_dense = 0 if dense is None else dense.shape[1]
@@ -237,7 +237,7 @@ def _message(block: RowBlock) -> tuple[pa.Buffer, int]:
     return sink.getvalue(), n_dense
 
 
-def _block(buffer: NDArray[np.uint8], place: Place, roles: NDArray[np.int32] | None) -> RowBlock:
+def _block(buffer: NDArray[np.uint8], place: Place, roles: NDArray[np.int32] | None) -> NumberedRows:
     with pa.ipc.open_stream(pa.py_buffer(buffer)) as reader:
         batch = reader.read_next_batch()
     names, X = batch.schema.names, None
@@ -248,7 +248,7 @@ def _block(buffer: NDArray[np.uint8], place: Place, roles: NDArray[np.int32] | N
         values, shape = batch.column("values").values.to_numpy(), (place.n_rows, place.n_features - place.n_dense)
         entries = csr_of(values, lists.values.to_numpy(), lists.offsets.to_numpy(), shape)
         X = entries if X is None else MixedMatrix(X, entries)
-    return RowBlock(
+    return NumberedRows(
         X,
         batch.column("label").to_numpy(),
         batch.column("weight").to_numpy() if "weight" in names else None,

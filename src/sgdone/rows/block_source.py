@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Protocol, final
 
 import numpy as np
 
-from sgdone.machine.background import in_background
-from sgdone.matrices.reused_arrays import ReusedArrays
-from sgdone.matrices.stacking import widened
-from sgdone.rows.blocks import PIECES, RowBlock, in_groups, joined
-from sgdone.rows.rows import Rows, frozen
-from sgdone.rows.source import Block, Order, Source, in_order, shuffled
+from sgdone.machine.threads import in_background
+from sgdone.matrices.stacking import ReusedArrays, widened
+from sgdone.rows.blocks import PIECES, NumberedRows, in_groups, joined
+from sgdone.rows.rows import Block, Order, Rows
+from sgdone.rows.source import Source, in_order, shuffled
 from sgdone.rows.validation_rows import HashedValidation, ValidationRows
 
 #: Most blocks in the buffer whose rows are permuted.
@@ -23,10 +23,10 @@ _AHEAD = 1
 class KeptBlocks(Protocol):
     """Pieces of blocks that can be read again in any order."""
 
-    def write(self, block: RowBlock) -> None:
+    def write(self, block: NumberedRows) -> None:
         """Append a piece."""
 
-    def read(self, number: int) -> RowBlock:
+    def read(self, number: int) -> NumberedRows:
         """A piece, by its number."""
 
     def __len__(self) -> int: ...
@@ -66,7 +66,7 @@ class BlockSource(Source):
 
     def __init__(
         self,
-        first_pass: Callable[[], Iterator[RowBlock]],
+        first_pass: Callable[[], Iterator[NumberedRows]],
         cache: KeptBlocks | None,
         *,
         on_complete: Callable[[], None] | None = None,
@@ -82,7 +82,7 @@ class BlockSource(Source):
         self._n_rows: int | None = None
         self._weight = 0.0
         self._n_features = 0
-        self._begun: Generator[RowBlock, None, None] | None = None
+        self._begun: Generator[NumberedRows, None, None] | None = None
         self._passes = self._count = self._digest = 0
         self._arrays = ReusedArrays()
         self.shuffle, self.endless = shuffle, endless
@@ -101,7 +101,7 @@ class BlockSource(Source):
         return self._n_rows
 
     def validation_rows(self) -> ValidationRows:
-        """Those among the rows read so far."""
+        """Validation rows among the rows read so far."""
         return self._validation.validation_rows(self._n_features)
 
     @property
@@ -137,9 +137,7 @@ class BlockSource(Source):
         with closing(read):
             for rows in read:
                 matrix = Rows.of(widened(rows.X, n_features), names=self.feature_names, roles=rows.roles, unique=True)
-                weights = frozen(np.ones(1) if rows.weights is None else rows.weights)
-                order = np.arange(rows.n_rows, dtype=np.uint64)
-                yield Block(matrix, frozen(rows.labels), weights, order, order)
+                yield Block.of(matrix, rows.labels, rows.weights)
 
     @property
     def rows_so_far(self) -> tuple[int, int]:
@@ -168,7 +166,7 @@ class BlockSource(Source):
             self._in_buffer = blocks_in_buffer(first.n_bytes, self._buffer_bytes) if self.shuffle else 1
             self._begun = _with_first(first, blocks)
 
-    def _kept(self) -> Iterator[RowBlock]:
+    def _kept(self) -> Iterator[NumberedRows]:
         for block in self._first_pass():
             if self._cache is not None:
                 for piece in block.pieces():
@@ -215,19 +213,17 @@ class BlockSource(Source):
         return shuffled(n_rows, np.random.default_rng([self.seed, *numbers])) if self.shuffle else in_order(n_rows)
 
     def _ordered(
-        self, rows: RowBlock, orders: Iterator[Order], use: np.ndarray | None, folds: np.ndarray | None = None
+        self, rows: NumberedRows, orders: Iterator[Order], use: np.ndarray | None, folds: np.ndarray | None = None
     ) -> Iterator[Block]:
         self._n_features = max(self._n_features, rows.n_features)
         matrix = Rows.of(rows.X, names=self.feature_names, roles=rows.roles, unique=True)
-        labels = frozen(rows.labels)
-        weights = frozen(np.ones(1) if rows.weights is None else rows.weights)
+        block = Block.of(matrix, rows.labels, rows.weights)
         for order in orders:
-            chosen, upcoming = order.rows, order.upcoming
             if use is not None:
-                keep = use[chosen]
-                chosen, upcoming = chosen[keep], upcoming[keep]
-            if chosen.size:
-                yield Block(matrix, labels, weights, chosen, upcoming, folds)
+                keep = use[order.rows]
+                order = Order.of(order.rows[keep], order.upcoming[keep])
+            if order.size:
+                yield replace(block, order=order, folds=folds)
 
 
 def blocks_in_buffer(block_bytes: float, buffer_bytes: float) -> int:
@@ -240,7 +236,9 @@ def _hash_key(seed: int) -> int:
     return int(np.random.default_rng([seed, 1]).integers(1, 2**63))
 
 
-def _with_first(first: RowBlock, others: Generator[RowBlock, None, None]) -> Generator[RowBlock, None, None]:
+def _with_first(
+    first: NumberedRows, others: Generator[NumberedRows, None, None]
+) -> Generator[NumberedRows, None, None]:
     with closing(others):
         yield first
         yield from others

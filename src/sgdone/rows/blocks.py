@@ -10,13 +10,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy import sparse
 
-from sgdone.kernels.column_numbers import NO_NUMBER, make_number_columns
+from sgdone.kernels.csr_entries import NO_NUMBER, make_number_columns
 from sgdone.machine.memory import check_training_memory
 from sgdone.matrices.csr import as_unsigned, csr_of, with_unique_entries
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.matrices.row_hash import row_hashes
-from sgdone.matrices.stacking import rows_between, rows_together
+from sgdone.matrices.stacking import ReusedArrays, rows_between, rows_together
 from sgdone.readers.table import Table, errors_located, tables_of_rows
 from sgdone.rows.rows import Rows, check_row, roles_of_features
 from sgdone.tables import Encoded
@@ -53,8 +52,11 @@ _ROOM = 1 << 10
 
 @final
 @dataclass(frozen=True)
-class RowBlock:
-    """Consecutive rows as they are trained on.
+class NumberedRows:
+    """Consecutive rows of a source, with labels and weights, as they are encoded and cached.
+
+    They become the `sgdone.rows.rows.Block` that is trained on, which adds an order. What they have and it does not are
+    numbers and hashes, which tell which of them are validation rows.
 
     Parameters
     ----------
@@ -91,7 +93,7 @@ class RowBlock:
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of the features, indices counted as those of 32 bits that a cache has."""
+        """Bytes of the features, with indices of 32 bits, as in a cache."""
         parts = (self.X.dense, self.X.sparse) if isinstance(self.X, MixedMatrix) else (self.X,)
         return sum(_bytes_of(part) for part in parts)
 
@@ -100,7 +102,7 @@ class RowBlock:
         """Sum of the weights."""
         return float(self.n_rows) if self.weights is None else float(self.weights.sum())
 
-    def at(self, rows: NDArray[np.intp]) -> "RowBlock":
+    def at(self, rows: NDArray[np.intp]) -> "NumberedRows":
         """Some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(
@@ -112,32 +114,32 @@ class RowBlock:
             numbers=self.numbers[rows],
         )
 
-    def pieces(self) -> "Iterator[RowBlock]":
+    def pieces(self) -> "Iterator[NumberedRows]":
         """The rows in `PIECES` parts of nearly the same size; fewer if there are fewer rows."""
         for rows in np.array_split(np.arange(self.n_rows), min(PIECES, self.n_rows)):
             yield self._part(int(rows[0]), int(rows[-1]) + 1)
 
-    def cut(self, size: int) -> "Iterator[RowBlock]":
+    def cut(self, size: int) -> "Iterator[NumberedRows]":
         """The rows in parts of ``size`` rows; only the last has fewer. They share the memory of this block."""
         if self.n_rows <= size:
             return iter([self])
         return (self._part(first, min(first + size, self.n_rows)) for first in range(0, self.n_rows, size))
 
-    def _part(self, first: int, last: int) -> "RowBlock":
+    def _part(self, first: int, last: int) -> "NumberedRows":
         rows = slice(first, last)
         weights = None if self.weights is None else self.weights[rows]
         own = {name: getattr(self, name)[rows] for name in ("labels", "hashes", "numbers")}
         return replace(self, X=rows_between(self.X, first, last), weights=weights, **own)
 
 
-def joined(blocks: Sequence[RowBlock], arrays: ReusedArrays | None = None) -> RowBlock:
+def joined(blocks: Sequence[NumberedRows], arrays: ReusedArrays | None = None) -> NumberedRows:
     """The rows of several blocks, one after the other, with the features of the last; in ``arrays``, if given."""
     if len(blocks) == 1:
         return blocks[0]
     weights = None
     if any(block.weights is not None for block in blocks):
         weights = np.concatenate([np.ones(b.n_rows) if b.weights is None else b.weights for b in blocks])
-    return RowBlock(
+    return NumberedRows(
         rows_together([block.X for block in blocks], arrays),
         np.concatenate([block.labels for block in blocks]),
         weights,
@@ -147,9 +149,9 @@ def joined(blocks: Sequence[RowBlock], arrays: ReusedArrays | None = None) -> Ro
     )
 
 
-def in_groups(blocks: Iterable[RowBlock], size: int) -> Iterator[list[RowBlock]]:
+def in_groups(blocks: Iterable[NumberedRows], size: int) -> Iterator[list[NumberedRows]]:
     """Blocks in lists of ``size``; only the last has fewer."""
-    group: list[RowBlock] = []
+    group: list[NumberedRows] = []
     for block in blocks:
         group.append(block)
         if len(group) == size:
@@ -252,7 +254,7 @@ class ArrayBlocks:
     roles : ndarray of int32 or None
         What the columns are part of.
     numbers : ColumnNumbers, optional
-        Numbers the columns of sparse rows, as those of files are.
+        Numbers the columns of sparse rows, as for files.
     """
 
     def __init__(
@@ -270,13 +272,13 @@ class ArrayBlocks:
         full, rest = divmod(self._labels.size, BLOCK_ROWS)
         return full * PIECES + min(rest, PIECES)
 
-    def write(self, block: RowBlock) -> None:
+    def write(self, block: NumberedRows) -> None:
         """Nothing: the rows are there already."""
 
     def close(self) -> None:
         """Nothing is open."""
 
-    def read(self, number: int) -> RowBlock:
+    def read(self, number: int) -> NumberedRows:
         """A piece of a block, by its number."""
         block, piece = divmod(number, PIECES)
         first = block * BLOCK_ROWS
@@ -285,16 +287,16 @@ class ArrayBlocks:
         first += sum(cuts[:piece])
         return self._rows(first, first + cuts[piece])
 
-    def in_order(self) -> Iterator[RowBlock]:
+    def in_order(self) -> Iterator[NumberedRows]:
         """All blocks, in the order of the rows."""
         n_rows = self._labels.size
         return (self._rows(first, min(first + BLOCK_ROWS, n_rows)) for first in range(0, n_rows, BLOCK_ROWS))
 
-    def _rows(self, first: int, last: int) -> RowBlock:
+    def _rows(self, first: int, last: int) -> NumberedRows:
         X = self._X[first:last]
         weights = None if self._weights is None else self._weights[first:last]
         own = numbered(X, self._numbers)
-        return RowBlock(own, self._labels[first:last], weights, row_hashes(X), np.arange(first, last), self._roles)
+        return NumberedRows(own, self._labels[first:last], weights, row_hashes(X), np.arange(first, last), self._roles)
 
 
 @final
@@ -331,20 +333,20 @@ class BlockMaker:
         self._roles: NDArray[np.int32] | None = None
         self.numbers = ColumnNumbers()
 
-    def blocks(self, tables: Iterable[Table]) -> Iterator[RowBlock]:
+    def blocks(self, tables: Iterable[Table]) -> Iterator[NumberedRows]:
         """Yield the blocks of the rows."""
         first = 0
         for table in tables_of_rows(tables, self._together * self._block_rows, self._arrays):
             yield from self._block(table, first).cut(self._block_rows)
             first += table.X.shape[0]
 
-    def _block(self, table: Table, first: int) -> RowBlock:
+    def _block(self, table: Table, first: int) -> NumberedRows:
         hashes = row_hashes(table.X)  # before its columns are numbered in place
         with errors_located(table.place):
             labels, weights = self._target(table, first)
             X, roles = self._rows(table, weights)
             _check_sizes(X)
-        return RowBlock(X, labels, weights, hashes, np.arange(first, first + labels.size), roles)
+        return NumberedRows(X, labels, weights, hashes, np.arange(first, first + labels.size), roles)
 
     def _rows(self, table: Table, weights: NDArray[np.float64] | None) -> tuple[Any, NDArray[np.int32] | None]:
         if not isinstance(table.X, pa.Table):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 
 #: Default number of rows used for the estimates. They are used for training too.
 SAMPLES = 100

@@ -1,9 +1,9 @@
-"""Row access to dense, CSR and mixed matrices for the compiled loops."""
+"""Rows of dense, CSR and mixed matrices as compiled loops read them, and blocks: rows, labels, weights and order."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, final
 
 import numpy as np
@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from sgdone.kernels import rows as access
+from sgdone.kernels.column_statistics import make_scan
 from sgdone.kernels.rows import RowAccess
-from sgdone.kernels.scan import make_scan
 from sgdone.matrices.csr import as_unsigned, check_csr, check_indptr, has_duplicates, without_duplicates
 from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
-from sgdone.message_text import RowError
-from sgdone.rows.cells import column_text
+from sgdone.rows.faults import BadRowError, column_text, label_fault
 
 #: Largest number of entries of a sparse row to prefetch.
 _LONGEST_REACH = 256
@@ -102,10 +101,10 @@ class Scaling:
 @final
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a matrix: how they are stored, and the arrays that compiled loops read."""
+    """A matrix as compiled loops read it: how its rows are stored, the arrays, and the units of its columns."""
 
     storage: Storage
-    #: Those of `access`; of mixed rows, the arrays of the dense and those of the sparse columns.
+    #: Arrays that the functions of `access` take; for mixed rows, the arrays of the dense and of the sparse columns.
     arrays: tuple[Any, ...]
     n_rows: int
     n_features: int
@@ -339,10 +338,6 @@ def _scaled(arrays: tuple[Any, ...], dense: bool, dtype: np.dtype[Any], scaling:
     return *matrix, inverse.astype(dtype), centre, float(centre @ centre)
 
 
-class BadRowError(RowError):
-    """Raised for a row with NaN, infinity or values whose squares overflow."""
-
-
 def check_row(rows: Rows, row: int) -> None:
     """Raise for a row that cannot be used."""
     fault = rows.find_fault(row)
@@ -367,3 +362,151 @@ def typical(values: NDArray[np.float64]) -> float:
         return 0.0
     median = float(np.median(values))
     return float(np.mean(np.minimum(values, 10.0 * median) if median > 0 else values))
+
+
+RowNumbers = NDArray[np.uint64]
+
+
+@final
+class Order:
+    """Row numbers in the order of use and, for each of them, the number of a row used later, to prefetch.
+
+    A shuffled order is made when its rows are first needed: a fit that needs sums over all rows only does without.
+
+    Parameters
+    ----------
+    size : int
+        Number of rows.
+    make : callable
+        Returns the row numbers, and those to prefetch.
+    """
+
+    def __init__(self, size: int, make: Callable[[], tuple[RowNumbers, RowNumbers]]) -> None:
+        self.size, self._make = size, make
+        self._made: tuple[RowNumbers, RowNumbers] | None = None
+
+    @classmethod
+    def of(cls, rows: RowNumbers, upcoming: RowNumbers | None = None) -> "Order":
+        """The given row numbers; ``upcoming`` are rows to prefetch, by default the same."""
+        return cls(rows.size, partial(_given, rows, rows if upcoming is None else upcoming))
+
+    @property
+    def rows(self) -> RowNumbers:
+        """Row numbers in the order of use."""
+        return self._all()[0]
+
+    @property
+    def upcoming(self) -> RowNumbers:
+        """The rows to prefetch, one for each position."""
+        return self._all()[1]
+
+    def _all(self) -> tuple[RowNumbers, RowNumbers]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+
+def _given(rows: RowNumbers, upcoming: RowNumbers) -> tuple[RowNumbers, RowNumbers]:
+    return rows, upcoming
+
+
+@final
+@dataclass(frozen=True)
+class Block:
+    """`Rows` with their labels and weights, and the order in which some or all of them are used."""
+
+    rows: Rows
+    labels: NDArray[np.float64]
+    #: One weight per row, or an array with one weight for all rows.
+    sample_weight: NDArray[np.float64]
+    order: Order
+    #: The fold of each row of the matrix, if the source chooses validation rows; `NO_FOLD` for training rows.
+    folds: NDArray[np.uint8] | None = None
+
+    @classmethod
+    def of(cls, rows: Rows, labels: NDArray[np.float64], weights: NDArray[np.float64] | None) -> "Block":
+        """All rows of a matrix, in their order; weights are 1 by default."""
+        order = Order.of(np.arange(rows.n_rows, dtype=np.uint64))
+        return cls(rows, frozen(labels), frozen(np.ones(1) if weights is None else weights), order)
+
+    @classmethod
+    def without_rows(cls, n_features: int) -> "Block":
+        """A block of no rows, where other processes have them."""
+        return cls.of(Rows.of(np.empty((0, n_features))), np.empty(0), None)
+
+    def ordered(self, rows: RowNumbers) -> "Block":
+        """The block with another order: only the given rows are used."""
+        return replace(self, order=Order.of(rows))
+
+    @property
+    def parts(self) -> "tuple[tuple[slice, Block], ...]":
+        """The dense and the sparse columns: which they are, and a block of them alone."""
+        return tuple((columns, replace(self, rows=rows)) for columns, rows in self.rows.parts)
+
+    @property
+    def weight_stride(self) -> np.uint64:
+        """0 if all rows share one weight, 1 otherwise."""
+        return np.uint64(0 if self.sample_weight.size == 1 else 1)
+
+    def used(self, first: int, last: int) -> NDArray[np.uint64]:
+        """Rows of ``order[first:last]`` with a positive weight."""
+        rows = self.order.rows[first:last]
+        return rows if self.sample_weight.size == 1 else rows[self.sample_weight[rows] != 0]
+
+    def all_used(self) -> NDArray[np.uint64]:
+        """All rows of the matrix with a positive weight, in ascending order."""
+        rows = np.arange(self.rows.n_rows, dtype=np.uint64)
+        return rows if self.sample_weight.size == 1 else rows[self.sample_weight != 0]
+
+    def position_after(self, first: int, count: int) -> int:
+        """Position in the order after ``count`` rows of positive weight, counted from ``first``; at most its end."""
+        if self.sample_weight.size == 1:
+            return min(first + count, self.order.size)
+        used = np.flatnonzero(self.sample_weight[self.order.rows[first:]])
+        return first + int(used[count - 1]) + 1 if used.size >= count else self.order.size
+
+    @property
+    def has_used_rows(self) -> bool:
+        """Whether a row in the order has a positive weight."""
+        return self.order.size > 0 if self.sample_weight.size == 1 else self.used(0, self.order.size).size > 0
+
+    @property
+    def n_used(self) -> int:
+        """Number of rows of the matrix with a positive weight."""
+        return self.rows.n_rows if self.sample_weight.size == 1 else int(np.count_nonzero(self.sample_weight))
+
+    def weights_of(self, rows: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """Sample weights of the given rows."""
+        if self.sample_weight.size == 1:
+            return np.full(rows.size, self.sample_weight[0])
+        weights: NDArray[np.float64] = self.sample_weight[rows]
+        return weights
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of all rows of the matrix."""
+        sums = float(self.sample_weight.sum())
+        return sums * self.rows.n_rows if self.sample_weight.size == 1 else sums
+
+
+@final
+class InUnits:
+    """Scale the rows of blocks."""
+
+    def __init__(self, scaling: Scaling) -> None:
+        self.scaling = scaling
+        self._known: tuple[Rows, Rows] | None = None
+
+    def __call__(self, block: Block) -> Block:
+        """Return the block with scaled rows. Rows shared by successive blocks are scaled once."""
+        if self._known is None or self._known[0] is not block.rows:
+            self._known = (block.rows, block.rows.in_units(self.scaling))
+        return replace(block, rows=self._known[1])
+
+
+def check_rows(block: Block, rows: NDArray[np.uint64]) -> None:
+    """Raise for the first of some rows that cannot be used."""
+    for row in rows.tolist():
+        check_row(block.rows, row)
+        if not np.isfinite(block.labels[row]):
+            raise label_fault(block.labels, row)

@@ -1,26 +1,22 @@
-"""Sources of rows: a source yields blocks, pass after pass; `ArraySource` is that of arrays in memory."""
+"""Sources of rows, which yield blocks pass after pass, arrays in memory as a source, and the stream of all passes."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from dataclasses import replace
+from functools import partial
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
-
-from sgdone.rows.rows import BadRowError, Rows, Scaling, check_row
-
-if TYPE_CHECKING:
-    from sgdone.rows.validation_rows import ValidationRows
-from typing import NamedTuple
-
 from scipy import sparse
 
 from sgdone.kernels.jit import interpreted
 from sgdone.kernels.shuffle import shuffled_windows
+from sgdone.machine import interruption
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.cells import refuse_masked
-from sgdone.rows.rows import frozen
+from sgdone.rows.faults import check_weights, label_fault, refuse_masked
+from sgdone.rows.rows import Block, Order, RowNumbers, Rows, Scaling, frozen
+from sgdone.rows.validation_rows import ValidationRows
 
 #: Range of the sum of sample weights that can be numbers of rows.
 LEAST_ROWS, MOST_ROWS = 1.0, 1e15
@@ -42,80 +38,11 @@ RUNS_IN_BLOCK = 4 * RUNS_IN_WINDOW
 _FEW_ROWS = 1024
 
 
-#: The largest sample weight must lie between the inverse of this and this: weights are multiplied by squares of values.
-_LARGEST_WEIGHT = 1e150
-
-
-@final
-@dataclass(frozen=True)
-class Block:
-    """Rows of a matrix, with their labels and weights, in the order of use."""
-
-    rows: Rows
-    labels: NDArray[np.float64]
-    #: One weight per row, or an array with one weight for all rows.
-    sample_weight: NDArray[np.float64]
-    #: Row numbers in the order of use.
-    order: NDArray[np.uint64]
-    #: For each position of the order, a row used later, to prefetch.
-    upcoming: NDArray[np.uint64]
-    #: The fold of each row of the matrix, if the source chooses validation rows; `NO_FOLD` for training rows.
-    folds: NDArray[np.uint8] | None = None
-
-    @classmethod
-    def without_rows(cls, n_features: int) -> "Block":
-        """A block of no rows, where other processes have them."""
-        nothing, order = np.empty(0), np.empty(0, np.uint64)
-        return cls(Rows.of(np.empty((0, n_features))), nothing, np.ones(1), order, order)
-
-    @property
-    def parts(self) -> "tuple[tuple[slice, Block], ...]":
-        """The dense and the sparse columns: which they are, and a block of them alone."""
-        return tuple((columns, replace(self, rows=rows)) for columns, rows in self.rows.parts)
-
-    @property
-    def weight_stride(self) -> np.uint64:
-        """0 if all rows share one weight, 1 otherwise."""
-        return np.uint64(0 if self.sample_weight.size == 1 else 1)
-
-    def used(self, first: int, last: int) -> NDArray[np.uint64]:
-        """Rows of ``order[first:last]`` with a positive weight."""
-        rows = self.order[first:last]
-        return rows if self.sample_weight.size == 1 else rows[self.sample_weight[rows] != 0]
-
-    def all_used(self) -> NDArray[np.uint64]:
-        """All rows of the matrix with a positive weight, in ascending order."""
-        rows = np.arange(self.rows.n_rows, dtype=np.uint64)
-        return rows if self.sample_weight.size == 1 else rows[self.sample_weight != 0]
-
-    def position_after(self, first: int, count: int) -> int:
-        """Position in the order after ``count`` rows of positive weight, counted from ``first``; at most its end."""
-        if self.sample_weight.size == 1:
-            return min(first + count, self.order.size)
-        used = np.flatnonzero(self.sample_weight[self.order[first:]])
-        return first + int(used[count - 1]) + 1 if used.size >= count else self.order.size
-
-    @property
-    def n_used(self) -> int:
-        """Number of rows of the matrix with a positive weight."""
-        return self.rows.n_rows if self.sample_weight.size == 1 else int(np.count_nonzero(self.sample_weight))
-
-    def weights_of(self, rows: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """Sample weights of the given rows."""
-        if self.sample_weight.size == 1:
-            return np.full(rows.size, self.sample_weight[0])
-        weights: NDArray[np.float64] = self.sample_weight[rows]
-        return weights
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights of all rows of the matrix."""
-        sums = float(self.sample_weight.sum())
-        return sums * self.rows.n_rows if self.sample_weight.size == 1 else sums
-
-
 class Source(ABC):
-    """Rows that can be read in several passes."""
+    """A place of rows, which yields a `sgdone.rows.rows.Block` at a time, pass after pass.
+
+    Sums over rows read its blocks in order, or ask it for the sum if other processes have the rows.
+    """
 
     #: Scaling applied to the rows; None if they are in the user's units.
     scaling: Scaling | None = None
@@ -154,7 +81,7 @@ class Source(ABC):
 
     @property
     def traffic(self) -> Any:
-        """The `sgdone.run.trace.Traffic` of the last sum, if other processes have the rows."""
+        """The `sgdone.run.result.Traffic` of the last sum, if other processes have the rows."""
         return None
 
     def keep_sums(self) -> bool:
@@ -177,7 +104,7 @@ class Source(ABC):
         """Make the next pass the one after ``passes`` passes."""
         raise NotImplementedError("the rows of this source cannot be read again from a checkpoint")
 
-    def validation_rows(self) -> "ValidationRows | None":
+    def validation_rows(self) -> ValidationRows | None:
         """Validation rows that the source has chosen so far; None if it chooses none."""
         return None
 
@@ -224,7 +151,7 @@ class ArraySource(Source):
     Examples
     --------
     >>> source = ArraySource(np.eye(3), np.array([1.0, -1.0, 1.0]), shuffle=False)
-    >>> [block.order.tolist() for block in source.blocks(np.random.default_rng(0))]
+    >>> [block.order.rows.tolist() for block in source.blocks(np.random.default_rng(0))]
     [[0, 1, 2]]
     """
 
@@ -268,7 +195,7 @@ class ArraySource(Source):
         n_rows = self.rows.n_rows
         orders = shuffled(n_rows, rng) if self.shuffle else in_order(n_rows)
         for order in orders:
-            yield Block(self.rows, self.labels, self.sample_weight, order.rows, order.upcoming)
+            yield Block(self.rows, self.labels, self.sample_weight, order)
 
 
 def _check(X: Any, labels: NDArray[np.float64], sample_weight: NDArray[np.float64] | None) -> None:
@@ -286,7 +213,7 @@ def _check(X: Any, labels: NDArray[np.float64], sample_weight: NDArray[np.float6
     if X.shape[0] == 0:
         raise ValueError("X has no rows")
     if sample_weight is not None:
-        _check_weights(sample_weight)
+        check_weights(sample_weight)
     # Not every loss notices: the slope of the hinge at a label of NaN is 0.
     bad = ~np.isfinite(labels)
     if sample_weight is not None:
@@ -295,71 +222,212 @@ def _check(X: Any, labels: NDArray[np.float64], sample_weight: NDArray[np.float6
         raise label_fault(labels, int(np.argmax(bad)))
 
 
-def _check_weights(sample_weight: NDArray[np.float64]) -> None:
-    """Raise for weights that are not finite or negative, and for weights whose products with rows leave the floats."""
-    bad = np.flatnonzero(~((sample_weight >= 0) & (sample_weight < np.inf)))
-    if bad.size:
-        raise ValueError(f"sample_weight[{bad[0]}] is {sample_weight[bad[0]]:g}: weights must be finite and 0 or more")
-    largest = float(sample_weight.max())
-    if largest > _LARGEST_WEIGHT or 0 < largest < 1.0 / _LARGEST_WEIGHT:
-        extreme = "large" if largest > 1 else "small"
-        raise ValueError(
-            f"the sample weights are too {extreme} for floating-point arithmetic: the largest is {largest:.3g}. "
-            "Divide all of them by a common factor, for example the largest"
-        )
-
-
-def check_rows(block: Block, rows: NDArray[np.uint64]) -> None:
-    """Raise for the first of some rows that cannot be used."""
-    for row in rows.tolist():
-        check_row(block.rows, row)
-        if not np.isfinite(block.labels[row]):
-            raise label_fault(block.labels, row)
-
-
-def label_fault(labels: NDArray[np.float64], row: int) -> BadRowError:
-    """The error for a label that is not finite."""
-    return BadRowError("the label of ", row, f" is {labels[row]}: impute or drop it before fit")
-
-
-class Order(NamedTuple):
-    """Row numbers of a block in the order of use, and rows of the next window to prefetch, in memory order."""
-
-    rows: NDArray[np.uint64]
-    upcoming: NDArray[np.uint64]
-
-
 def shuffled(n_rows: int, rng: np.random.Generator) -> Iterator[Order]:
     """Yield the shuffled row numbers of one pass, a few windows at a time; a full shuffle up to 4096 rows."""
-    shuffle = interpreted(shuffled_windows) if n_rows <= _FEW_ROWS else shuffled_windows
     runs = rng.permutation(-(-n_rows // RUN))
     for first in range(0, runs.size, RUNS_IN_BLOCK):
-        rows = np.empty(RUN * RUNS_IN_BLOCK, dtype=np.uint64)
-        upcoming = np.empty_like(rows)
-        bits = rng.integers(0, 1 << 32, size=rows.size, dtype=np.uint32)
+        bits = rng.integers(0, 1 << 32, size=RUN * RUNS_IN_BLOCK, dtype=np.uint32)
+        size = int(np.minimum(RUN, n_rows - RUN * runs[first : first + RUNS_IN_BLOCK]).sum())
         near = runs[first : first + RUNS_IN_BLOCK + RUNS_IN_WINDOW]
-        filled = shuffle(near, RUNS_IN_WINDOW, RUN, n_rows, bits, rows, upcoming)
-        yield Order(rows[:filled], upcoming[:filled])
+        yield Order(size, partial(_shuffle, near, n_rows, bits))
+
+
+def _shuffle(runs: NDArray[np.int64], n_rows: int, bits: NDArray[np.uint32]) -> tuple[RowNumbers, RowNumbers]:
+    """The rows of a block's runs, shuffled within windows, and rows of the window after each."""
+    shuffle = interpreted(shuffled_windows) if n_rows <= _FEW_ROWS else shuffled_windows
+    rows = np.empty(bits.size, dtype=np.uint64)
+    upcoming = np.empty_like(rows)
+    filled = shuffle(runs, RUNS_IN_WINDOW, RUN, n_rows, bits, rows, upcoming)
+    return rows[:filled], upcoming[:filled]
 
 
 def in_order(n_rows: int) -> Iterator[Order]:
     """Yield the row numbers of one pass in ascending order."""
     size = RUN * RUNS_IN_BLOCK
     for first in range(0, n_rows, size):
-        rows = np.arange(first, min(first + size, n_rows), dtype=np.uint64)
-        yield Order(rows, rows)
+        yield Order.of(np.arange(first, min(first + size, n_rows), dtype=np.uint64))
 
 
 @final
-class InUnits:
-    """Scale the rows of blocks."""
+class HoldOut:
+    """Hold out the first rows of a stream as validation rows: their training weight is set to 0."""
 
-    def __init__(self, scaling: Scaling) -> None:
-        self.scaling = scaling
-        self._known: tuple[Rows, Rows] | None = None
+    def __init__(self, block: Block, size: int) -> None:
+        used = block.used(0, block.order.size)
+        if size >= used.size:
+            raise ValueError(
+                f"a validation set of {size:,} rows leaves no rows for training: the data (or their first block) have "
+                f"{used.size:,} rows of positive weight. Give a smaller size"
+            )
+        self.rows: NDArray[np.uint64] = used[:size]
+        self.X: Any = block.rows.matrix(self.rows)
+        self.labels = block.labels[self.rows]
+        self._of = block.rows
+        weights = np.broadcast_to(block.sample_weight, block.labels.shape).copy()
+        weights[self.rows] = 0.0
+        weights.flags.writeable = False
+        self._weights = weights
 
     def __call__(self, block: Block) -> Block:
-        """Return the block with scaled rows. Rows shared by successive blocks are scaled once."""
-        if self._known is None or self._known[0] is not block.rows:
-            self._known = (block.rows, block.rows.in_units(self.scaling))
-        return replace(block, rows=self._known[1])
+        """Return the block without the validation rows, if it belongs to the same matrix."""
+        return replace(block, sample_weight=self._weights) if block.rows is self._of else block
+
+
+@final
+class Stream:
+    """All passes over a source, block by block.
+
+    Parameters
+    ----------
+    source : Source
+        Where the rows come from.
+    rng : numpy.random.Generator
+        Source of all randomness: the order of the rows, and what is drawn beside it.
+    begun : int
+        Passes begun by earlier runs that this one continues.
+    rows_read : int
+        Rows read by them.
+    """
+
+    def __init__(self, source: Source, rng: np.random.Generator, begun: int = 0, rows_read: int = 0) -> None:
+        self.source = source
+        # A generator of its own for each use: drawing validation rows does not change the order of the rows.
+        self._order, self.draws = rng, rng.spawn(1)[0]
+        self._blocks: Iterator[Block] = iter(())
+        self._waiting: Block | None = None
+        self._held_out: HoldOut | None = None
+        #: 1 if the pass begun last has not been counted by a method that makes passes by itself.
+        self._uncounted = 0
+        #: Passes begun, including the pass of the current block.
+        self.begun = begun
+        self.rows_read = rows_read
+        self.position = 0
+        #: Blocks taken of the current pass.
+        self.blocks_taken = 0
+        self._unread = np.ones(0, dtype=bool)
+        self.block = Block.without_rows(source.n_features) if source.is_remote else self._next()
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows in a pass, if known."""
+        return self.source.n_rows
+
+    @property
+    def n_used(self) -> int | None:
+        """Rows of positive weight in a pass, if known; rows of a source that is not in memory count all."""
+        return self.block.n_used if self.source.in_memory else self.n_rows
+
+    @property
+    def passes(self) -> float:
+        """Rows read divided by the number of rows; passes begun if that is not known."""
+        return self.rows_read / self.n_rows if self.n_rows else float(self.begun)
+
+    @property
+    def in_first_pass(self) -> bool:
+        """Whether rows are new, as the rows of a part of a stream always are."""
+        return self.source.part_of_stream or self.begun == 1
+
+    @property
+    def pass_ended(self) -> bool:
+        """Whether the last row read was the last of its pass."""
+        return self._waiting is None and self.position == self.block.order.size
+
+    @property
+    def block_ended(self) -> bool:
+        """Whether the block is used up."""
+        return self.position == self.block.order.size
+
+    def hold_out(self, size: int) -> HoldOut:
+        """Keep the first rows from training: they have weight 0 from now on."""
+        self._held_out = HoldOut(self.block, size)
+        self.block = self._held_out(self.block)
+        return self._held_out
+
+    def skip_unused(self) -> None:
+        """Move to the first block that has a row of positive weight."""
+        while not (self.source.is_remote or self.block.has_used_rows):
+            if self._waiting is None:
+                raise ValueError("no row has a positive weight: there is nothing to learn from")
+            self.rows_read += self.block.order.size
+            self.block = self._next()
+
+    def set_aside(self, rows: Rows) -> ValidationRows:
+        """Draw validation rows among the rows not read yet; ``rows`` are those of the block in comparable units.
+
+        A source that is not in memory has chosen them as the rows came, if it can.
+        """
+        if not self.source.in_memory:
+            return self.source.validation_rows() or ValidationRows()
+        block = replace(self.block, rows=rows)
+        unread = self._unread if self._unread.size else np.ones(rows.n_rows, dtype=bool)
+        if self.block.sample_weight.size > 1:
+            unread = unread & (self.block.sample_weight != 0)
+        self._unread = np.ones(0, dtype=bool)
+        drawn = ValidationRows.drawn(block, np.flatnonzero(unread).view(np.uint64), self.draws)
+        return replace(drawn, block=self.block)
+
+    def advance(self, position: int, further_reads: int = 0, passes: int = 0) -> NDArray[np.uint64]:
+        """Count rows read up to a position, and passes that the method made by itself; the rows just read."""
+        # A method that uses no rows of the block, because it makes passes by itself, does not need its order.
+        rows = self.block.order.rows[self.position : position] if position > self.position else np.empty(0, np.uint64)
+        if passes:
+            self.begun += passes - self._uncounted
+            self._uncounted = 0
+        if self._unread.size:
+            self._unread[rows] = False
+        self.rows_read += position - self.position + further_reads
+        self.position = position
+        if self.begun == 1 and self.pass_ended and rows.size:
+            self.rows_read += self.source.n_held_back
+        return rows
+
+    def go_to(
+        self, begun: int, blocks_taken: int, rows_read: int, rows: tuple[int, int], position: int | None = None
+    ) -> None:
+        """Move to a position in the last of ``blocks_taken`` blocks of a pass, or by default to the block after them.
+
+        Another run was there that read the same rows. Those of the first pass are read again without training: what the
+        source learns from them is not stored.
+        """
+        block = self.block
+        if begun > 1:
+            while self._waiting is not None:
+                interruption.check()
+                self._next()
+            self.source.begin_again_at(begun - 1)
+            self.begun = begun - 1
+            block = self._next()
+        while self.blocks_taken < blocks_taken:
+            interruption.check()
+            block = self._next()
+        if self.source.rows_so_far != rows:
+            raise ValueError(
+                "the rows differ from those that the checkpoint was written with: start again without resume"
+            )
+        self.rows_read = rows_read
+        self.block, self.position = (self._next(), 0) if position is None else (block, position)
+
+    def count_readings(self) -> None:
+        """Count the passes that a method makes by itself from now on beside those begun so far."""
+        self._uncounted = 0
+
+    def remember_unread(self) -> None:
+        """Keep track of which rows were read, so that validation rows can be drawn among the others."""
+        if self.source.in_memory:
+            self._unread = np.ones(self.block.rows.n_rows, dtype=bool)
+
+    def next_block(self) -> None:
+        """Move to the next block, of the next pass if this one has ended."""
+        self.block, self.position = self._next(), 0
+
+    def _next(self) -> Block:
+        if self._waiting is None:
+            self._blocks = iter(self.source.blocks(self._order))
+            self._waiting = next(self._blocks, None)
+            self.begun, self.blocks_taken = self.begun + 1, 0
+            self._uncounted = 1
+        if self._waiting is None:
+            raise ValueError("the source has no rows to train on")
+        block, self._waiting = self._waiting, next(self._blocks, None)
+        self.blocks_taken += 1
+        return block if self._held_out is None else self._held_out(block)

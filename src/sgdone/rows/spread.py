@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.matrices.mixed_matrix import in_one_storage
-from sgdone.rows.cells import named_column
+from sgdone.rows.faults import named_column
 from sgdone.rows.rows import Rows
 
 #: A column is an outlier in scale if it differs from the median column by this factor.

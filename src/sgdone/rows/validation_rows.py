@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.kernels.bank import NO_FOLD
-from sgdone.kernels.row_keys import make_row_keys, number_copies
+from sgdone.kernels.row_hash import make_row_keys, number_copies
 from sgdone.kernels.words import PAIR_FACTOR, mixed
 from sgdone.matrices.stacking import widened
-from sgdone.rows.blocks import BLOCK_ROWS, RowBlock, joined
-from sgdone.rows.rows import Rows, frozen
-from sgdone.rows.source import Block
+from sgdone.rows.blocks import BLOCK_ROWS, NumberedRows, joined
+from sgdone.rows.rows import Block, Rows
 
 #: With fewer rows than this nothing can be validated.
 FEWEST = 20
@@ -170,7 +169,7 @@ class HashedValidation:
     --------
     >>> from sgdone.matrices.row_hash import row_hashes
     >>> X = np.arange(1000.0)[:, None]
-    >>> rows = RowBlock(X, X[:, 0], None, row_hashes(X), np.arange(1000))
+    >>> rows = NumberedRows(X, X[:, 0], None, row_hashes(X), np.arange(1000))
     >>> validation = HashedValidation(key=1)
     >>> trained_on, given_back = validation.add(rows)
     >>> int(trained_on.sum()), validation.n_rows, given_back
@@ -184,9 +183,9 @@ class HashedValidation:
     #: Number of validation rows.
     n_rows: int = 0
     #: The validation rows, and rows that were given back; these are left out when the others are needed.
-    _parts: list[RowBlock] = field(default_factory=list, repr=False)
+    _parts: list[NumberedRows] = field(default_factory=list, repr=False)
 
-    def add(self, block: RowBlock) -> tuple[NDArray[np.bool_], RowBlock | None]:
+    def add(self, block: NumberedRows) -> tuple[NDArray[np.bool_], NumberedRows | None]:
         """Which rows of a new block are trained on, and rows of earlier blocks that are trained on after all."""
         chosen = self._hashes(block) < np.uint64(self.threshold)
         if block.weights is not None:
@@ -198,7 +197,7 @@ class HashedValidation:
         due = self.n_rows > MOST and (int(block.numbers[-1]) + 1) % BLOCK_ROWS == 0
         return ~chosen, self._give_back() if due else None
 
-    def _give_back(self) -> RowBlock:
+    def _give_back(self) -> NumberedRows:
         """Lower the threshold, and return the rows that lie above it."""
         hashes, before = [self._hashes(part) for part in self._parts], np.uint64(self.threshold)
         known = np.concatenate(hashes)
@@ -208,7 +207,7 @@ class HashedValidation:
         pairs = zip(self._parts, above, strict=True)
         return joined([part.at(np.flatnonzero(rows)) for part, rows in pairs if rows.any()])
 
-    def folds_of(self, block: RowBlock) -> NDArray[np.uint8]:
+    def folds_of(self, block: NumberedRows) -> NDArray[np.uint8]:
         """The fold of each row of a block once all rows are known: 0 for validation rows, if there are enough."""
         folds = np.full(block.n_rows, NO_FOLD, dtype=np.uint8)
         if self.n_rows < FEWEST:  # as in `validation_rows`
@@ -225,17 +224,16 @@ class HashedValidation:
             return ValidationRows()
         together = joined([self._still_chosen(part) for part in self._parts])
         self._parts = [together]
-        order = np.arange(together.n_rows, dtype=np.uint64)
-        weights = np.ones(1) if together.weights is None else together.weights
         rows = Rows.of(widened(together.X, n_features), roles=together.roles, unique=True)
-        block = Block(rows, frozen(together.labels), frozen(weights), order, order)
+        block = Block.of(rows, together.labels, together.weights)
+        order = block.order.rows
         return ValidationRows(1, np.zeros(order.size, np.uint8), order, block, numbers=together.numbers)
 
-    def _still_chosen(self, part: RowBlock) -> RowBlock:
+    def _still_chosen(self, part: NumberedRows) -> NumberedRows:
         stay = self._hashes(part) < np.uint64(self.threshold)
         return part if stay.all() else part.at(np.flatnonzero(stay))
 
-    def _hashes(self, block: RowBlock) -> NDArray[np.uint64]:
+    def _hashes(self, block: NumberedRows) -> NDArray[np.uint64]:
         if self.by_features is None:
             self.by_features = np.unique(block.hashes).size >= _DIFFERENT * block.n_rows
         hashes = block.hashes if self.by_features else (block.numbers.astype(np.uint64) + np.uint64(1)) * PAIR_FACTOR

@@ -7,7 +7,7 @@ from typing import Any, Literal, final
 
 from sgdone.interfaces.stop_rule import Stop
 from sgdone.machine import interruption
-from sgdone.run.trace import Trace
+from sgdone.run.result import Trace
 
 
 @final

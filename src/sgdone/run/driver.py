@@ -11,12 +11,10 @@ from sgdone.interfaces.method import Method, Report, Trained, check_needs
 from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import Pause, Progress, Status, Stop, StopRule, Turn, Watch
 from sgdone.machine import interruption
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block, Source, check_rows
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, Rows, check_rows
+from sgdone.rows.source import Source, Stream
 from sgdone.run.checkpoints import Checkpoints, Snapshot
-from sgdone.run.trace import Trace, TraceRow
-from sgdone.run.verdict import Verdict, divergence_reason, with_advice
+from sgdone.run.result import Result, Trace, TraceRow, Verdict, divergence_reason, with_advice
 from sgdone.steps.step_size import StepSize
 from sgdone.stopping.budget import MaxPasses
 
@@ -49,38 +47,6 @@ class Clock:
     turn: int = 0
     turns: int = 1
     trace: "tuple[TraceRow, ...]" = ()
-
-
-@final
-@dataclass(frozen=True)
-class Result:
-    """Result of a run.
-
-    Parameters
-    ----------
-    model : Model
-        In the user's units.
-    trace, verdict : Trace, Verdict
-        Measurements during the run, and why it ended.
-    objective : Objective
-        Objective, with the penalty that the method chose.
-    state, rule_state
-        States of the method and of the rule, to continue from.
-    rows_read, passes_begun : int
-        Rows read and passes begun so far.
-    rule : str
-        `StopRule.state_key` of the rule that ``rule_state`` belongs to; empty if that is not known.
-    """
-
-    model: Model
-    trace: Trace
-    verdict: Verdict
-    objective: Objective
-    state: Any
-    rule_state: Any
-    rows_read: int
-    passes_begun: int
-    rule: str = ""
 
 
 def run(
@@ -121,7 +87,7 @@ def run(
         The model to start from; zero by default.
     resume : Result, optional
         Another run to continue, bit for bit if it ended with a pass; its state is changed in place, and its objective
-        and step size stay as they were. A rule that is not that of the other run starts again.
+        and step size stay as they were. A rule that differs from the rule of the other run starts again.
     hooks : sequence of callables
         Called after each chunk of rows; a returned text stops the run.
     monitors : sequence of str
@@ -204,7 +170,7 @@ class ActiveRule:
         self, rule: StopRule, stream: Stream, state: Any = None, *, bounded: bool = False, passes_before: int = 0
     ) -> None:
         self._has_budget = not (bounded or rule.bounded or stream.source.part_of_stream)
-        self.rule = rule | _Safeguard(MaxPasses(100 + passes_before)) if self._has_budget else rule
+        self.rule = rule | _Safeguard(100 + passes_before) if self._has_budget else rule
         if state is None:
             self.state = self.rule.start(stream.n_rows)
             self._hold_out(stream)
@@ -241,24 +207,24 @@ class ActiveRule:
 @final
 @dataclass(frozen=True)
 class _Safeguard(StopRule):
-    """A budget that the user did not give: it is mentioned only when it is spent."""
+    """A budget of passes that the user did not give: it is mentioned only when it is spent."""
 
-    budget: MaxPasses
+    passes: int
     label: ClassVar[str] = ""
     bounded: ClassVar[bool] = True
     is_budget: ClassVar[bool] = True
 
     def start(self, n_rows: int | None) -> int | None:
-        """State of the budget."""
-        return self.budget.start(n_rows)
+        """Rows that may be read, if a pass has a known number of them."""
+        return None if n_rows is None else self.passes * n_rows
 
     def next_pause(self, state: int | None) -> Pause:
         """Next pause of the budget."""
-        return self.budget.next_pause(state)
+        return MaxPasses(self.passes).next_pause(state)
 
     def observe(self, state: int | None, progress: Progress) -> Stop | None:
         """Reason to stop, once the budget is spent."""
-        return self.budget.observe(state, progress)
+        return MaxPasses(self.passes).observe(state, progress)
 
     def describe(self, state: int | None, progress: Progress) -> str:
         """Empty description, because the user did not give the budget."""
@@ -350,7 +316,7 @@ class TrainingLoop:
         if beginning is not None and not (np.all(np.isfinite(model.coef)) and np.all(np.isfinite(model.intercept))):
             self._further_updates += main.steps(state) - main.steps(beginning)
             state, model = beginning, main.solution(beginning)
-            ended = Stop("", Status.DIVERGED, "weights exceeded the largest float; those of the start are kept")
+            ended = Stop("", Status.DIVERGED, "weights exceeded the largest float; the weights of the start are kept")
         self._main_state = state
         return Trained(main, state, model, ended)
 
@@ -516,7 +482,7 @@ class TrainingLoop:
         return report, bool(report.position > first or report.fired or report.further_reads)
 
     def _requested_end(self, rule: ActiveRule) -> Stop | None:
-        """The end that the rule or a callback requests, or that of a part of a stream."""
+        """The end that the rule or a callback requests, or the end of a part of a stream."""
         progress = self._progress
         assert progress is not None
         fired = rule.observe(progress)
@@ -605,7 +571,7 @@ def _end_of_part(source: Source, progress: Progress) -> Stop | None:
 
 def _raise_for_bad_row(block: Block, report: Report) -> None:
     """Raise if the row at which a chunk ended cannot be used; otherwise the weights have diverged."""
-    row = int(block.order[report.position]) if report.bad_row is None else report.bad_row
+    row = int(block.order.rows[report.position]) if report.bad_row is None else report.bad_row
     if report.ending == "not sound":
         block.rows.check_indices()
     check_rows(block, np.array([row], dtype=np.uint64))

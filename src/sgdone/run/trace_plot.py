@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.run.trace import Trace, TraceRow
+from sgdone.run.result import Trace, TraceRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

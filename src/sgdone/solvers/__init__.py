@@ -1,8 +1,7 @@
 """Methods, one file each."""
 
 from sgdone.interfaces.method import Method, Report
-from sgdone.solvers.asgd import aisgd, asgd
-from sgdone.solvers.averaged import Averaged
+from sgdone.solvers.averaged import Averaged, aisgd, asgd
 from sgdone.solvers.catoni import Catoni
 from sgdone.solvers.gd import GD
 from sgdone.solvers.half import Halving, isgd_half, sgd_half

@@ -1,4 +1,4 @@
-"""Averaging, around any method that steps along rows."""
+"""Averaging, around any method that steps along rows; `asgd` and `aisgd` by name."""
 
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -11,8 +11,8 @@ from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.losses.loss import real_or_nan
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
+from sgdone.solvers.isgd import ISGD
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.single_model import SingleModel
@@ -68,7 +68,7 @@ class Averaged(SingleModel):
 
     @property
     def needs(self) -> Needs:
-        """As the inner method."""
+        """Requirements of the inner method."""
         return self.inner.needs
 
     @property
@@ -77,7 +77,7 @@ class Averaged(SingleModel):
         return Xu()
 
     def summary(self, state: State) -> str:
-        """That averaging never began, if a given start was not reached."""
+        """Remark that averaging never began, if a given start was not reached."""
         if self.after == "auto" or state.phase == "averaged":
             return ""
         return f"averaging was to begin after sample {int(self.after):,}, so the last iterate is returned"
@@ -88,7 +88,7 @@ class Averaged(SingleModel):
         return State.at(objective, rows, step, phase, 2, coef, intercept)  # type: ignore[arg-type]
 
     def check_memory(self, state: State) -> None:
-        """As the inner method's."""
+        """Check what the inner method keeps."""
         self.inner.check_memory(state)
 
     def use_rows(
@@ -96,7 +96,7 @@ class Averaged(SingleModel):
     ) -> Report:
         """Use rows of a block."""
         after = None if self.after == "auto" else int(self.after)
-        make, slope_of, penalties = self.inner.make_update, self.inner.slope_of, self.inner.penalties_of(state, block)
+        make, slope_of, alphas = self.inner.make_update, self.inner.slope_of, self.inner.alphas_of(state, block)
         return advance_along_rows(
             state,
             block,
@@ -107,6 +107,20 @@ class Averaged(SingleModel):
             slope_of,
             watches,
             after,
-            penalties_of=penalties,
+            alphas_of=alphas,
             decay=float(self.decay),
         )
+
+
+def asgd() -> Averaged:
+    """Averaged SGD as Xu (2011) has it: `Averaged` around `SGD`."""
+    return Averaged(SGD())
+
+
+def aisgd() -> Averaged:
+    """Averaged implicit SGD: `Averaged` around `ISGD`."""
+    return Averaged(ISGD())
+
+
+asgd.name = "asgd"  # type: ignore[attr-defined]
+aisgd.name = "aisgd"  # type: ignore[attr-defined]

@@ -12,11 +12,10 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
-from sgdone.solvers.all_rows import predictions_of, weighted_sum
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
+from sgdone.solvers.stretch import predictions_of, weighted_sum
 from sgdone.steps.descent import Descent
 from sgdone.steps.step_size import StepSize, step_sizes
 
@@ -94,7 +93,7 @@ class BatchSolver(SingleModel):
 @final
 @dataclass(frozen=True)
 class Seen:
-    """What a step knows of the rows of positive weight: one number a row of each."""
+    """Measurements of the rows of positive weight that a step uses, one number per row each."""
 
     labels: NDArray[np.float64]
     weights: NDArray[np.float64]
@@ -140,7 +139,7 @@ def _move(state: State, block: Block, rows: NDArray[np.uint64], coefficients: ND
     objective = state.objective
     old, intercept = state.running()
     total = weighted_sum(state, block, rows, coefficients)
-    new = old - size * (objective.penalty * old + total)
+    new = old - size * (objective.known_alpha * old + total)
     if objective.fit_intercept:
         intercept -= size * float(np.sum(coefficients))
     state.set_running(new, intercept)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from sgdone.interfaces.method import Report
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.state import State
 from sgdone.steps.bottou import Bottou
 from sgdone.steps.step_size import PRELIMINARY_ROWS
@@ -44,7 +43,7 @@ def settle_t0(
     rows = block.used(0, block.order.size)[:PRELIMINARY_ROWS]
     if not rows.size:
         return Report(last, "used", nothing, nothing, np.nan)
-    sample = replace(block, order=rows, upcoming=rows)
+    sample = block.ordered(rows)
     X, labels, weights = block.rows.matrix(rows), block.labels[rows], block.weights_of(rows)
     objective = state.objective
     tried = [t0 for t0 in TRIED if t0 >= at_least] or [float(at_least)]
@@ -59,7 +58,7 @@ def settle_t0(
             coef, intercept = trial.iterate()
             in_units, _ = trial.running()
             losses = objective.loss.value(_product(X, coef) + intercept, labels)
-            cost = float(np.mean(weights * losses)) + 0.5 * objective.penalty * float(np.sum(in_units * in_units))
+            cost = float(np.mean(weights * losses)) + 0.5 * objective.known_alpha * float(np.sum(in_units * in_units))
         if cost < lowest:
             lowest, best = cost, t0
     if lowest == np.inf and report.ending != "used":

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.objective import Objective
-from sgdone.kernels.location import make_location
+from sgdone.kernels.batch import make_location
 from sgdone.losses.loss import real_or_nan
 from sgdone.rows.rows import Rows
 from sgdone.solvers.batch import Seen, WeighingSolver

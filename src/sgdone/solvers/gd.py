@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.kernels.descent import make_descent
-from sgdone.rows.source import Block
-from sgdone.solvers.all_rows import room_for_sums
+from sgdone.rows.rows import Block
 from sgdone.solvers.batch import BatchSolver, Descended
 from sgdone.solvers.state import State
-from sgdone.solvers.stretch import LARGEST
+from sgdone.solvers.stretch import LARGEST, room_for_sums
 
 
 @final
@@ -40,7 +39,7 @@ class GD(BatchSolver):
         objective = state.objective
         loss, n_features = objective.loss, state.n_features
         used = block.rows.n_rows if block.sample_weight.size == 1 else int(np.count_nonzero(block.sample_weight))
-        limits = [float(objective.fit_intercept), LARGEST[state.dtype], objective.penalty, used]
+        limits = [float(objective.fit_intercept), LARGEST[state.dtype], objective.known_alpha, used]
         predictions, slopes = np.empty(sizes.size), np.empty(sizes.size)
         loop = make_descent(state.access, loss.kernel.value, loss.kernel.slope, block.rows.types)
         made, outcome, row = loop(

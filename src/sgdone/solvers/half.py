@@ -10,9 +10,8 @@ from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import NEVER, Needs, Progress, Status, Stop, StopRule, Watch
 from sgdone.losses.loss import real_or_nan
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, Rows
+from sgdone.rows.source import Stream
 from sgdone.solvers.isgd import ISGD
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.sgd import SGD
@@ -46,7 +45,7 @@ class Halvings:
 class Halving(SingleModel):
     """Constant steps, halved each time a rule detects stationarity: Chee & Toulis (2018), Algorithm 2.
 
-    A constant step goes fast to a region around the optimum, whose size is that of the step, and then nowhere;
+    A constant step goes fast to a region around the optimum, as large as the step, and then nowhere;
     halving it there leads to a smaller region. With implicit steps (`ISGD`, the default) no step is too large.
     The detector starts again after each halving.
 
@@ -93,7 +92,7 @@ class Halving(SingleModel):
 
     @property
     def needs(self) -> Needs:
-        """What the inner method and the detector need."""
+        """Requirements of the inner method and of the detector."""
         return self.inner.needs | self.detector.needs
 
     @property

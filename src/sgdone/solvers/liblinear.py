@@ -18,8 +18,7 @@ from sgdone.kernels.model import Numbers
 from sgdone.kernels.rows import CSR_SHIFTED
 from sgdone.losses import Hinge, Logistic, SquaredHinge
 from sgdone.losses.loss import Loss, real_or_nan
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
 from sgdone.steps import Constant
@@ -49,7 +48,7 @@ class Solved:
 
 @final
 class Caller:
-    """min Σ v·ℓ + ½·penalty·‖w‖² over a loss, in one of two ways, to a tolerance."""
+    """min Σ v·ℓ + ½·lam·‖w‖² over a loss, in one of two ways, to a tolerance."""
 
     def __init__(self, loss: Loss, by_dual: bool, tol: float, max_iter: int, seed: int) -> None:
         self._loss, self._by_dual = loss, by_dual
@@ -58,17 +57,17 @@ class Caller:
         self._most = max_iter
         self.done = Solved()
 
-    def without_intercept(self, X: Any, labels: Any, weights: Any, penalty: float) -> NDArray[np.float64]:
-        """LIBLINEAR itself, with C = 1/penalty; of the squared hinge, which has no ½ there, 1/(2·penalty)."""
+    def without_intercept(self, X: Any, labels: Any, weights: Any, lam: float) -> NDArray[np.float64]:
+        """LIBLINEAR itself, with C = 1/lam; of the squared hinge, which has no ½ there, 1/(2·lam)."""
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
         from sklearn.svm import LinearSVC
 
         if isinstance(self._loss, Logistic):
-            model = LogisticRegression(C=1.0 / penalty, solver="liblinear", **self._options)
+            model = LogisticRegression(C=1.0 / lam, solver="liblinear", **self._options)
         else:
             halves = 1.0 if isinstance(self._loss, Hinge) else 2.0
-            model = LinearSVC(C=1.0 / (halves * penalty), loss=self._loss.name, **self._options)
+            model = LinearSVC(C=1.0 / (halves * lam), loss=self._loss.name, **self._options)
         with _ONE_AT_A_TIME, warnings.catch_warnings():
             # What it says by a warning alone, its iterations tell.
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -80,36 +79,36 @@ class Caller:
         coef: NDArray[np.float64] = model.coef_[0]
         return coef
 
-    def with_intercept(self, X: Any, labels: Any, weights: Any, penalty: float) -> tuple[NDArray[np.float64], float]:
+    def with_intercept(self, X: Any, labels: Any, weights: Any, lam: float) -> tuple[NDArray[np.float64], float]:
         """The same with an intercept that is not penalised. Dense rows are centred meanwhile, which is easier."""
         mean = X.mean(axis=0) if isinstance(X, np.ndarray) else np.zeros(X.shape[1])
-        w, b = self._around(X - mean if np.any(mean) else X, labels, weights, penalty)
+        w, b = self._around(X - mean if np.any(mean) else X, labels, weights, lam)
         return w, b - float(w @ mean)
 
-    def _around(self, X: Any, labels: Any, weights: Any, penalty: float) -> tuple[NDArray[np.float64], float]:
-        root = sqrt(penalty / labels.size)
+    def _around(self, X: Any, labels: Any, weights: Any, lam: float) -> tuple[NDArray[np.float64], float]:
+        root = sqrt(lam / labels.size)
         size = sqrt(float(np.mean(squares_of(X))))
         if not self._by_dual:
             constant = max(_LARGE * size, _LARGE_BESIDE_PENALTY * root)
-            found = self.without_intercept(_with_column(X, constant), labels, weights, penalty)
+            found = self.without_intercept(_with_column(X, constant), labels, weights, lam)
             return found[:-1], float(found[-1]) * constant
         constant = max(_EVEN * size, _EVEN_BESIDE_PENALTY * root)
         X = _with_column(X, constant)
-        found = self.without_intercept(X, labels, weights, penalty)
+        found = self.without_intercept(X, labels, weights, lam)
         settled = False
         while self.done.converged and not settled:
             b = float(found[-1]) * constant
-            row, sign, weight = self._against_penalty(b, X.shape[1], constant, penalty)
+            row, sign, weight = self._against_penalty(b, X.shape[1], constant, lam)
             longer = _with_row(X, row), np.append(labels, sign), np.append(weights, weight)
-            found = self.without_intercept(*longer, penalty)
+            found = self.without_intercept(*longer, lam)
             settled = abs(found[-1] * constant - b) <= _SETTLED * max(abs(b), _SETTLED)
             self.done.converged = self.done.converged and (settled or self.done.rounds < _ROUNDS)
         return found[:-1], float(found[-1]) * constant
 
     def _against_penalty(
-        self, b: float, n_features: int, constant: float, penalty: float
+        self, b: float, n_features: int, constant: float, lam: float
     ) -> tuple[NDArray[np.float64], float, float]:
-        """A row, its label and its weight, whose loss is near b the tangent of −½·penalty·b²/constant².
+        """A row, its label and its weight, whose loss is near b the tangent of −½·lam·b²/constant².
 
         What is left of the penalty is the square of the change of b: a proximal step of the intercept alone.
         """
@@ -117,7 +116,7 @@ class Caller:
         slope = abs(float(self._loss.kernel.slope(faint * b, sign, self._loss.parameters)))
         row = np.zeros(n_features)
         row[-1] = faint * constant
-        return row, sign, penalty * abs(b) / constant**2 / (faint * slope)
+        return row, sign, lam * abs(b) / constant**2 / (faint * slope)
 
 
 def matrix_of(rows: Rows, used: NDArray[np.uint64]) -> Any:
@@ -261,11 +260,11 @@ class Liblinear(SingleModel):
         _check_labels(labels)
         loss = objective.loss
         call = Caller(loss, self._by_dual(loss), float(self.tol), int(self.max_iter), int(self.seed))
-        penalty = objective.penalty * used.size
+        lam = objective.known_alpha * used.size
         if objective.fit_intercept:
-            w, b = call.with_intercept(X, labels, weights, penalty)
+            w, b = call.with_intercept(X, labels, weights, lam)
         else:
-            w, b = call.without_intercept(X, labels, weights, penalty), 0.0
+            w, b = call.without_intercept(X, labels, weights, lam), 0.0
         state.extra = done = call.done
         predictions = X @ w + b
         _set_solution(state, w, b)
@@ -300,7 +299,7 @@ class Liblinear(SingleModel):
         )
 
     def check_memory(self, state: State) -> None:
-        """It keeps nothing that a compiled loop reads."""
+        """Nothing to check: no compiled loop reads what the method keeps."""
         if not isinstance(state.extra, Solved):
             raise ValueError(f"the state of {self!r} is a {type(state.extra).__name__}")
 

@@ -13,9 +13,9 @@ from sgdone.kernels.outcome import CONTINUE
 from sgdone.losses.margin_pursuit import MarginPursuit
 from sgdone.losses.scale_rules import AdaptiveScale, AutoScale, ScaleRule
 from sgdone.message_text import RowError
-from sgdone.rows.source import Block, check_rows
-from sgdone.solvers.all_rows import predictions_of, weighted_sum
+from sgdone.rows.rows import Block, check_rows
 from sgdone.solvers.state import State
+from sgdone.solvers.stretch import predictions_of, weighted_sum
 from sgdone.steps import Constant
 from sgdone.steps.step_size import Preliminary
 
@@ -34,7 +34,7 @@ def with_first_scale(
     if not isinstance(loss, MarginPursuit) or loss.rule is None:
         return objective
     rule = loss.rule
-    rule.check_penalty(objective.penalty)
+    rule.check_penalty(objective.known_alpha)
     if isinstance(rule, AdaptiveScale):
         used = _WHOLE_PASSES if method.whole_passes else block.all_used().size
         due = used if rule.after == "auto" else int(rule.after)
@@ -66,10 +66,10 @@ def reset(state: State, block: Block, first: int) -> Report:
     predictions, outcome, row = predictions_of(state, block, block.all_used())
     if outcome != CONTINUE:
         return Report(first, ending_of(outcome), bad_row=row)
-    found = float(rule.scale_of(predictions, state.objective.penalty))
+    found = float(rule.scale_of(predictions, state.objective.known_alpha))
     state.objective = _with(state.objective, loss, replace(rule, found=found if found > 0 else rule.found, done=True))
     # A step size that depends on the scale changes with it.
-    state.step = state.step.resolve(Preliminary(state.objective.loss, state.objective.penalty, 0.0, 0.0))
+    state.step = state.step.resolve(Preliminary(state.objective.loss, state.objective.known_alpha, 0.0, 0.0))
     return Report(first, further_reads=block.rows.n_rows, pass_loss=state.pass_mean)
 
 

@@ -25,7 +25,7 @@ class MarginMoments(WeighingSolver):
     the gradient; the later form, `sgdone.losses.OptimalMarginDistribution`, is a loss of a row and goes with every
     solver. Convex if the loss is. Without a penalty −b·m̄ may have no minimum.
 
-    A step costs two reads of the rows, and counts as two passes. The loss in the trace is that of ``loss`` alone.
+    A step costs two reads of the rows, and counts as two passes. The trace shows ``loss`` alone.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class MarginMoments(WeighingSolver):
 
     @property
     def default_step(self) -> StepSize:
-        """That of gradient descent, with the curvature 2a of the variance in it."""
+        """The step size of gradient descent, with the curvature 2a of the variance in it."""
         return Descent(curvature=2.0 * float(self.variance))
 
     def coefficients(self, state: State, seen: Seen) -> NDArray[np.float64]:

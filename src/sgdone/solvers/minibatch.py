@@ -14,8 +14,7 @@ from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.loop import RowMethod
 from sgdone.kernels.minibatch import FILLED, N_TOTALS
 from sgdone.matrices.csr import check_csr
-from sgdone.rows.rows import Rows, frozen
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import Ran, run_method
 from sgdone.steps.step_size import step_sizes
@@ -50,8 +49,7 @@ class Waiting:
         parts = [self._matrix(block.rows.n_features), block.rows.matrix(rows)]
         labels = np.concatenate([self.labels, block.labels[rows]])
         weights = np.concatenate([self.weights, block.weights_of(rows)])
-        order = np.arange(labels.size, dtype=np.uint64)
-        return Block(_like(block.rows, parts), frozen(labels), frozen(weights), order, order)
+        return Block.of(_like(block.rows, parts), labels, weights)
 
     def check(self, size: int, n_features: int, dtype: np.dtype[Any]) -> None:
         """Raise a ValueError for rows, read from a file, that are not part of a minibatch of ``size`` rows."""
@@ -136,7 +134,7 @@ class Minibatches:
 
     def _complete(self, state: State, waiting: Waiting, block: Block, first: int, last: int) -> Report:
         """Use the rows that wait with those that their minibatch lacks, if these are there."""
-        rows = block.order[first:last]
+        rows = block.order.rows[first:last]
         lacking = self.size - len(waiting)
         places = np.flatnonzero(block.weights_of(rows))[:lacking]
         if not places.size:

@@ -11,10 +11,9 @@ from sgdone.interfaces.stop_rule import Needs
 from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
 from sgdone.newton import Followed, Position, Problem, minimise
-from sgdone.newton.direction import MOST_FACTORISED, ByFactors, ByProducts
-from sgdone.rows.rows import Rows, Scaling
-from sgdone.rows.source import Block
-from sgdone.rows.stream import Stream
+from sgdone.newton.search import MOST_FACTORISED, ByFactors, ByProducts
+from sgdone.rows.rows import Block, Rows, Scaling
+from sgdone.rows.source import Stream
 from sgdone.solvers.batch import BatchSolver, Descended
 from sgdone.solvers.state import State
 from sgdone.steps import Constant
@@ -141,7 +140,7 @@ def _begun(system: System, state: State, search: NewtonSearch, block: Block) -> 
     """A search from the state's iterate. The penalty acts on coefficients in the user's units."""
     coef, intercept = state.running()
     start = system.from_user(coef[None, :], np.array([intercept]))
-    penalties = system.penalties(state.objective.penalty * block.n_used / search.scale**2)
+    penalties = system.penalties(state.objective.known_alpha * block.n_used / search.scale**2)
     problem, search.position = Problem(system, penalties, block.n_used), Position()
     directions = ByFactors(system) if start.size <= MOST_FACTORISED else ByProducts(system)
     # A stopping rule ends it.

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
+from sgdone.kernels.column_statistics import make_scan
 from sgdone.kernels.olbfgs import COUNT, NEXT, make_olbfgs
-from sgdone.kernels.scan import make_scan
 from sgdone.losses.loss import real_or_nan
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.minibatch import Minibatches, Waiting, check_minibatch
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
@@ -112,7 +111,7 @@ class OLBFGS(SingleModel):
 
     @property
     def n_vectors(self) -> int:
-        """Those of the pairs, of a copy of the state, and of the room of an update."""
+        """Number of vectors: the pairs, a copy of the state, and the room of an update."""
         return 4 * int(self.memory) + 5
 
     @property
@@ -141,7 +140,7 @@ class OLBFGS(SingleModel):
             kept = pairs.steps, pairs.changes, pairs.curvatures, pairs.ring
             return sizes, *rows, kept, _room(state, int(self.memory))
 
-        settings = [objective.penalty, float(self.epsilon), pairs.damping]
+        settings = [objective.known_alpha, float(self.epsilon), pairs.damping]
         batches = Minibatches(make_olbfgs, int(self.minibatch), settings, own)
         return batches.advance(state, pairs.waiting, block, first, last, updates, watches)
 

@@ -12,9 +12,8 @@ from sgdone.interfaces.objective import Model, Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.kernels.pegasos import PROJECTIONS, make_pegasos
 from sgdone.losses.loss import real_or_nan
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, Rows
+from sgdone.rows.source import Stream
 from sgdone.solvers.minibatch import Minibatches, Waiting, check_minibatch
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
@@ -122,7 +121,7 @@ class Pegasos(SingleModel):
         batches = Minibatches(
             make_pegasos,
             int(self.minibatch),
-            [objective.penalty, radius_squared, renewal],
+            [objective.known_alpha, radius_squared, renewal],
             lambda part, sizes: (sizes, ball.kept, np.empty(2)),
         )
         return batches.advance(state, ball.waiting, block, first, last, updates, watches)
@@ -133,10 +132,10 @@ class Pegasos(SingleModel):
         if self.radius != "auto":
             return float(self.radius)
         at_zero = _objective_at_zero(objective, block)
-        return sqrt((max(1.0, at_zero) if isfinite(at_zero) else 1.0) / objective.penalty)
+        return sqrt((max(1.0, at_zero) if isfinite(at_zero) else 1.0) / objective.known_alpha)
 
     def check_memory(self, state: State) -> None:
-        """The squared norm must be that of the weights, and the rows that wait some of a minibatch."""
+        """Check that the squared norm is the norm of the weights, and that fewer rows wait than a minibatch has."""
         ball = state.extra
         if not isinstance(ball, Ball) or not isinstance(ball.waiting, Waiting):
             raise ValueError(f"the state of {self!r} is a {type(ball).__name__}")

@@ -11,8 +11,7 @@ from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.losses.loss import Loss, ScalarFunction
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
 from sgdone.solvers.stretch import advance_along_rows
@@ -38,8 +37,8 @@ class RowSolver(SingleModel):
     def slope_of(self, loss: Loss) -> ScalarFunction:
         """The function of the loss that the step calls."""
 
-    def penalties_of(self, state: State, block: Block) -> Callable[[int, int], NDArray[np.float64]] | None:
-        """What each of some samples (the first, how many) takes for α, if it is not the same for all."""
+    def alphas_of(self, state: State, block: Block) -> Callable[[int, int], NDArray[np.float64]] | None:
+        """A function of the first of some samples and their number: α of each; None if all have the same α."""
         return None
 
     @property
@@ -55,5 +54,5 @@ class RowSolver(SingleModel):
         self, state: State, block: Block, first: int, last: int, updates: int, watches: tuple[Watch, ...] = ()
     ) -> Report:
         """Use rows of a block."""
-        make, slope_of, penalties = self.make_update, self.slope_of, self.penalties_of(state, block)
-        return advance_along_rows(state, block, first, last, updates, make, slope_of, watches, penalties_of=penalties)
+        make, slope_of, alphas = self.make_update, self.slope_of, self.alphas_of(state, block)
+        return advance_along_rows(state, block, first, last, updates, make, slope_of, watches, alphas_of=alphas)

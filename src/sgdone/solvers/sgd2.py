@@ -11,7 +11,7 @@ from sgdone.interfaces.method import Report
 from sgdone.interfaces.stop_rule import Watch
 from sgdone.kernels.updates import make_shrunk
 from sgdone.losses.loss import Loss, ScalarFunction
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 from sgdone.solvers.bottou_schedule import check_skip, settle_t0, skip_of, t0_in_words, t0_of
 from sgdone.solvers.row_solver import RowSolver
 from sgdone.solvers.state import State
@@ -79,14 +79,14 @@ class SGD2(RowSolver):
             return ended
         return super().use_rows(state, block, first, last, updates, watches)
 
-    def penalties_of(self, state: State, block: Block) -> Callable[[int, int], NDArray[np.float64]]:
-        """What each of some samples takes for α, so that 1 − γα is its shrinkage: 0 but at each ``skip``-th."""
+    def alphas_of(self, state: State, block: Block) -> Callable[[int, int], NDArray[np.float64]]:
+        """α of each of some samples, whose shrinkage is 1 − γα: 0 except at each ``skip``-th."""
         if self.skip == "auto" and state.extra is None:
             state.extra = Shrinking(skip_of(block.rows))
         skip = self._skip(state)
         if skip is None:
             raise ValueError(f"{self!r} within another method has no memory for an automatic skip: give it a number")
-        return lambda first, count: _penalties(state, skip, first, count)
+        return lambda first, count: _alphas(state, skip, first, count)
 
     def check_memory(self, state: State) -> None:
         """An automatic number of samples, once the rows are known."""
@@ -108,16 +108,16 @@ class SGD2(RowSolver):
         return super().evidence(state) | {"t0": t0_of(state), "skip": self._skip(state)}
 
 
-def _penalties(state: State, skip: int, first: int, count: int) -> NDArray[np.float64]:
+def _alphas(state: State, skip: int, first: int, count: int) -> NDArray[np.float64]:
     """(1 − shrinkage)/γ at each ``skip``-th of the samples ``first``, …, ``first + count − 1``."""
-    penalties = np.zeros(count)
-    alpha = state.objective.penalty
+    alphas = np.zeros(count)
+    alpha = state.objective.known_alpha
     due = np.arange(-first % skip, count, skip)
     sizes = step_sizes(state.step, first, count)[due]
-    penalties[due] = skip * alpha
+    alphas[due] = skip * alpha
     large = np.flatnonzero(skip * (sizes * alpha) > _LINEAR)
     # One by one: NumPy may round a power differently at another place of an array, and blocks may be of any size.
     with np.errstate(over="ignore"):
         powers = [(1.0 - (1.0 - size * alpha) ** skip) / size for size in sizes[large]]
-    penalties[due[large]] = powers
-    return penalties
+    alphas[due[large]] = powers
+    return alphas

@@ -11,8 +11,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.kernels.rows_rescaled import rescaled
 from sgdone.kernels.sgdqn import STEP_B, make_sgdqn
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.bottou_schedule import check_skip, settle_t0, skip_of, t0_in_words, t0_of
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import State
@@ -90,7 +89,7 @@ class SGDQN(SingleModel):
         functions = objective.loss.kernel.value, objective.loss.kernel.slope
         own = memory.skip, kept, memory.of_intercept
         count = min(updates, last - first)
-        ran = run_method(state, block, first, last, count, make_sgdqn, functions, [objective.penalty], own, watches)
+        ran = run_method(state, block, first, last, count, make_sgdqn, functions, [objective.known_alpha], own, watches)
         return ran.report(float(state.vector(1).mean()) if ran.updates else np.nan)
 
     def check_memory(self, state: State) -> None:

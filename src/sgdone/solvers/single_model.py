@@ -9,18 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.interfaces.margin_statistics import MarginStatistics
-from sgdone.interfaces.method import Method, Report
+from sgdone.interfaces.method import Method, Report, names
 from sgdone.interfaces.objective import Model, Objective
-from sgdone.interfaces.registry import names
 from sgdone.interfaces.stop_rule import Needs, Pause, Status, Stop, Watch
 from sgdone.kernels.outcome import CONTINUE
 from sgdone.rows.class_means import centre_of_classes, scale_of_classes
-from sgdone.rows.rows import Rows, Scaling, squared_norms, typical
-from sgdone.rows.source import Block, InUnits, check_rows
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, InUnits, Rows, Scaling, check_rows, squared_norms, typical
+from sgdone.rows.source import Stream
 from sgdone.solvers import loss_scale
-from sgdone.solvers.all_rows import predictions_of
 from sgdone.solvers.state import Phase, State
+from sgdone.solvers.stretch import predictions_of
 from sgdone.steps.step_size import PRELIMINARY_ROWS, Preliminary, StepSize
 
 
@@ -38,7 +36,7 @@ def first_rows(objective: Objective, block: Block, *, all_rows: bool = False, re
     finite = np.isfinite(energies)
     return Preliminary(
         objective.loss,
-        objective.penalty,
+        objective.known_alpha,
         norm=float(norms[finite].max(initial=0.0)),
         energy=float(energies[finite].max(initial=0.0)),
         class_scale=partial(scale_of_classes, block) if objective.task == "classification" else None,
@@ -63,7 +61,7 @@ class SingleModel(Method):
 
     @property
     def counts(self) -> Literal["sample", "update"]:
-        """What `steps` counts, in messages."""
+        """Word for what `steps` counts, in messages."""
         return "sample" if self.updates_by_row else "update"
 
     def __str__(self) -> str:
@@ -222,7 +220,7 @@ class SingleModel(Method):
         return replace(ended, advice=advice)
 
     def check_state(self, state: Any, objective: Objective, n_features: int) -> None:
-        """What all states have in common; `check_memory` checks what the method itself keeps."""
+        """Check what all states have in common; `check_memory` checks what the method itself keeps."""
         if not isinstance(state, State):
             raise ValueError(f"the state is a {type(state).__name__}, not one of {self!r}")
         if state.phase not in self.phases:

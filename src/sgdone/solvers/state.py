@@ -12,8 +12,7 @@ from sgdone.interfaces.stop_rule import NEVER
 from sgdone.kernels import rows as row_access
 from sgdone.kernels.model import LENGTH, Numbers
 from sgdone.kernels.rows import RowAccess
-from sgdone.rows.rows import Rows, Scaling
-from sgdone.rows.source import InUnits
+from sgdone.rows.rows import InUnits, Rows, Scaling
 from sgdone.steps.step_size import StepSize
 
 #: What vector 1 is: not there (or not yet), a moving average, the average, the gradient at an anchor, or what each

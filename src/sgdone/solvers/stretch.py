@@ -1,4 +1,4 @@
-"""A stretch of rows through the compiled loop of a method."""
+"""A stretch of rows through the compiled loop of a method; predictions for rows, and weighted sums of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from sgdone.interfaces.method import Ending, Report, ending_of
 from sgdone.interfaces.stop_rule import Watch
+from sgdone.kernels.batch import make_combination, make_predictions
 from sgdone.kernels.loop import RowMethod, make_loop
 from sgdone.kernels.outcome import AVERAGE_IS_BETTER, ENERGY_EXCEEDED
 from sgdone.kernels.row_step import make_row_step
 from sgdone.kernels.storage import make_averaged, make_plain, make_searching, make_truncated
 from sgdone.losses.loss import Loss, ScalarFunction
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 from sgdone.solvers.state import State
 from sgdone.steps.step_size import Preliminary, step_sizes
 
@@ -32,7 +33,7 @@ LARGEST = {np.dtype(np.float64): 1e150, np.dtype(np.float32): 1e18}
 @final
 @dataclass(frozen=True)
 class Ran:
-    """What a call of a loop returned: the next position, the outcome, and the prediction and slope of each update."""
+    """Result of a call of a loop: the next position, the outcome, and the prediction and slope of each update."""
 
     position: int
     outcome: int
@@ -83,8 +84,8 @@ def run_loop(
         block.labels,
         block.sample_weight,
         block.weight_stride,
-        block.order,
-        block.upcoming,
+        block.order.rows,
+        block.order.upcoming,
         first,
         last,
         updates,
@@ -136,14 +137,14 @@ def advance_along_rows(
     slope_of: Callable[[Loss], ScalarFunction],
     watches: tuple[Watch, ...] = (),
     average_after: int | None = None,
-    penalties_of: Callable[[int, int], NDArray[np.float64]] | None = None,
+    alphas_of: Callable[[int, int], NDArray[np.float64]] | None = None,
     truncate_every: int = 1,
     decay: float = 0.0,
 ) -> Report:
     """Run steps along the rows of ``block.order[first:last]``, continuing after each outcome that is not an end.
 
     A row that is larger than the step size allows for gives a new step size and is then used. Averaging begins when the
-    search for its start has succeeded, or after the sample ``average_after``. ``penalties_of(first, count)`` returns
+    search for its start has succeeded, or after the sample ``average_after``. ``alphas_of(first, count)`` returns
     the α of ``count`` samples, if they differ. For ``truncate_every`` and ``decay`` see `sgdone.solvers.Truncated` and
     `sgdone.solvers.Averaged`.
     """
@@ -160,7 +161,7 @@ def advance_along_rows(
         if state.phase == "plain" and average_after is not None:
             count = min(count, average_after - state.steps)
         sizes = step_sizes(state.step, state.steps + 1, count)
-        penalties = np.array([objective.l2]) if penalties_of is None else penalties_of(state.steps + 1, count)
+        alphas = np.array([objective.l2]) if alphas_of is None else alphas_of(state.steps + 1, count)
         ran = run_method(
             state,
             block,
@@ -170,7 +171,7 @@ def advance_along_rows(
             make_row_step,
             (_STORAGE[state.phase], make_update, loss.kernel.value, slope_of(loss)),
             [state.step.energy_limit, objective.l1, float(truncate_every), decay],
-            (sizes, penalties, 0 if penalties_of is None else 1),
+            (sizes, alphas, 0 if alphas_of is None else 1),
             watches,
         )
         parts.append(ran)
@@ -189,7 +190,7 @@ def advance_along_rows(
 
 def _allow_for(state: State, energy: float) -> None:
     """Resolve the step size again for a larger row."""
-    state.step = state.step.resolve(Preliminary(state.objective.loss, state.objective.penalty, energy, energy))
+    state.step = state.step.resolve(Preliminary(state.objective.loss, state.objective.known_alpha, energy, energy))
     if state.step.energy_limit < energy:
         raise RuntimeError(f"{state.step!r} was resolved for a row of size {energy:g} but does not allow for it")
 
@@ -200,8 +201,33 @@ def joined(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
 
 
 def _held_by(watches: tuple[Watch, ...]) -> tuple[Any, ...]:
-    """What the watches hold, nested as `sgdone.kernels.probes` expects it."""
+    """Numbers and memory of the watches, nested as `sgdone.kernels.probes` expects it."""
     nested: tuple[Any, ...] = ()
     for watch in reversed(watches):
         nested = ((watch.numbers, watch.memory), nested)
     return nested
+
+
+def predictions_of(state: State, block: Block, rows: NDArray[np.uint64]) -> tuple[NDArray[np.float64], int, int]:
+    """Predictions of the running iterate for some rows, the outcome, and the row that could not be used if any."""
+    out = np.empty(rows.size)
+    scale, _, intercept = state.place()
+    outcome, place = make_predictions(state.access, block.rows.types)(
+        block.rows.arrays, rows, state.weights, state.offsets, scale, intercept, LARGEST[state.dtype], out
+    )
+    return out, outcome, int(rows[place]) if rows.size else 0
+
+
+def weighted_sum(
+    state: State, block: Block, rows: NDArray[np.uint64], coefficients: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Σ c·x over some rows, in the units in which the method sees them."""
+    total = np.zeros(state.n_features)
+    combine = make_combination(state.access, block.rows.types)
+    combine(block.rows.arrays, rows, coefficients, *room_for_sums(state), total)
+    return total
+
+
+def room_for_sums(state: State) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Room for a sum of rows in float64, and for its offsets."""
+    return np.zeros(state.weights.shape), np.zeros((1, 2))

@@ -12,8 +12,7 @@ from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Status, Stop, Watch
 from sgdone.kernels.svrg import make_anchor, make_svrg
 from sgdone.losses.loss import real_or_nan
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import Phase, State
 from sgdone.solvers.stretch import Ran, run_method
@@ -25,8 +24,11 @@ _TOL = 1e-4
 
 
 @dataclass
-class Stage:
-    """The anchor's slopes row by row, its intercept's gradient, and how far the inner steps are."""
+class AnchorState:
+    """Slopes of the anchor row by row, the gradient of its intercept, and how far the inner steps are."""
+
+    #: Name in files.
+    name: ClassVar[str] = "Stage"
 
     length: int = 0
     made: int = 0
@@ -119,7 +121,7 @@ class SVRG(SingleModel):
     def begin(self, objective: Objective, rows: Rows, step: StepSize, coef: NDArray[Any], intercept: float) -> State:
         """Two vectors: the iterate's, and the gradient at the anchor."""
         state = State.at(objective, rows, step, "anchored", 2, coef, intercept)
-        state.extra = Stage()
+        state.extra = AnchorState()
         return state
 
     def use_rows(
@@ -130,7 +132,7 @@ class SVRG(SingleModel):
             raise ValueError(
                 "a rule that checks the weights at every sample cannot be used with svrg: use another rule"
             )
-        stage: Stage = state.extra
+        stage: AnchorState = state.extra
         nothing = np.empty(0)
         if not updates or last == first:
             return Report(first, "used", nothing, nothing, np.nan)
@@ -150,7 +152,7 @@ class SVRG(SingleModel):
             count = min(count, stage.pick - stage.made)
         return self._steps(state, stage, block, first, last, count, watches)
 
-    def _renew(self, state: State, stage: Stage, block: Block) -> Ran:
+    def _renew(self, state: State, stage: AnchorState, block: Block) -> Ran:
         """Make the iterate (option II: the picked one) the anchor, and read all rows for its gradient."""
         objective = state.objective
         if stage.picked is not None:
@@ -159,7 +161,7 @@ class SVRG(SingleModel):
         rows = np.arange(block.rows.n_rows, dtype=np.uint64)
         used = block.n_used
         stage.slopes, gradient_b = np.zeros(rows.size), np.zeros(1)
-        everything = replace(block, order=rows, upcoming=rows)
+        everything = block.ordered(rows)
         own = 1.0 / used, stage.slopes, gradient_b
         ran = run_method(state, everything, 0, rows.size, 1, make_anchor, (objective.loss.kernel.slope,), [], own)
         stage.gradient_b = float(gradient_b[0])
@@ -171,7 +173,7 @@ class SVRG(SingleModel):
             stage.pick = int(np.random.default_rng([self.seed, stage.stages]).integers(1, stage.length + 1))
         return ran
 
-    def _ended(self, stage: Stage) -> Stop | None:
+    def _ended(self, stage: AnchorState) -> Stop | None:
         """The end, if the gradient at the new anchor is small enough."""
         if not self.tol > 0 or not stage.norm <= self.tol * stage.first_norm:
             return None
@@ -183,7 +185,7 @@ class SVRG(SingleModel):
     def _steps(
         self,
         state: State,
-        stage: Stage,
+        stage: AnchorState,
         block: Block,
         first: int,
         last: int,
@@ -192,7 +194,7 @@ class SVRG(SingleModel):
     ) -> Report:
         objective = state.objective
         functions = objective.loss.kernel.value, objective.loss.kernel.slope
-        settings = [objective.penalty, stage.gradient_b]
+        settings = [objective.known_alpha, stage.gradient_b]
         sizes = step_sizes(state.step, state.steps + 1, count) if count else np.empty(0)
         own = sizes, stage.slopes
         ran = run_method(state, block, first, last, count, make_svrg, functions, settings, own, watches)
@@ -204,7 +206,7 @@ class SVRG(SingleModel):
     def check_memory(self, state: State) -> None:
         """An iterate that was picked must be like the state's."""
         stage = state.extra
-        if not isinstance(stage, Stage):
+        if not isinstance(stage, AnchorState):
             raise ValueError(f"the state of {self!r} is a {type(stage).__name__}")
         if min(stage.length, stage.made, stage.stages, stage.pick) < 0:
             raise ValueError(f"the state of {self!r} has negative counts")
@@ -217,7 +219,7 @@ class SVRG(SingleModel):
 
     def summary(self, state: State) -> str:
         """How many anchors there were."""
-        stage: Stage = state.extra
+        stage: AnchorState = state.extra
         if stage.stages < 2:
             return f"{stage.stages:,} full gradient{'' if stage.stages == 1 else 's'}"
         share = stage.norm / stage.first_norm if stage.first_norm > 0 else 0.0
@@ -234,6 +236,6 @@ def _gradient_norm(state: State, gradient_b: float) -> float:
     scaling = state.scaling
     if scaling is not None and scaling.shift is not None and not state.access.vectors_first:
         gradient -= state.offsets[1, 0] * (scaling.shift / scaling.scale)
-    gradient += state.objective.penalty * state.running()[0]
+    gradient += state.objective.known_alpha * state.running()[0]
     intercept = gradient_b if state.objective.fit_intercept else 0.0
     return float(np.sqrt(gradient @ gradient + intercept * intercept))

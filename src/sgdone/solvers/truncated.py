@@ -11,8 +11,7 @@ from sgdone.interfaces.method import Report
 from sgdone.interfaces.objective import Objective
 from sgdone.interfaces.stop_rule import Needs, Watch
 from sgdone.kernels.rows import CSR_SHIFTED
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.solvers.sgd import SGD
 from sgdone.solvers.single_model import SingleModel
 from sgdone.solvers.state import Phase, State

@@ -16,7 +16,7 @@ from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.interfaces.objective import Model
 from sgdone.matrices.csr import check_csr
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.rows import Rows
+from sgdone.rows.rows import Order, Rows
 from sgdone.tables import EncoderState, TableEncoderCore
 
 
@@ -43,6 +43,7 @@ def plain_forms() -> dict[str, PlainForm]:
         PlainForm("csr", "parts", sparse.csr_array, pack_csr, unpack_csr),
         PlainForm("mixed matrix", "parts", MixedMatrix, pack_mixed, unpack_mixed),
         PlainForm("matrix rows", "parts", Rows, pack_rows, unpack_rows),
+        PlainForm("order", "parts", Order, pack_order, unpack_order),
         PlainForm("encoder state", "parts", EncoderState, pack_encoder_state, unpack_encoder_state),
         PlainForm("encoder", "parts", TableEncoderCore, pack_encoder, unpack_encoder),
     )
@@ -161,7 +162,7 @@ def _check(name: str, found: Any, example: Any) -> None:
 
 def trace_module() -> Any:
     """The module of traces, imported when it is needed: the driver, which keeps traces, uses this package."""
-    return importlib.import_module("sgdone.run.trace")
+    return importlib.import_module("sgdone.run.result")
 
 
 def to_columns(trace: Any) -> dict[str, Any]:
@@ -305,6 +306,21 @@ def unpack_rows(parts: Any) -> Rows:
         if factors is not None and factors.shape != (n_features,):
             raise ValueError(f"rows of {n_features} columns have units of others")
     return Rows.of(matrix, scaling, names, roles)
+
+
+def pack_order(order: Order) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Row numbers in the order of use, and those to prefetch."""
+    return order.rows, order.upcoming
+
+
+def unpack_order(parts: Any) -> Order:
+    """The order; raise a ValueError for anything but two arrays of as many row numbers."""
+    rows, upcoming = parts
+    if any(not isinstance(one, np.ndarray) or one.dtype != np.uint64 or one.ndim != 1 for one in parts):
+        raise ValueError("an order of rows does not consist of row numbers")
+    if rows.size != upcoming.size:
+        raise ValueError("an order of rows has other numbers of rows to prefetch")
+    return Order.of(rows, upcoming)
 
 
 def _matrix(rows: Rows) -> Any:

@@ -16,12 +16,12 @@ _FOLDERS = {
     "rule": "sgdone.stopping",
 }
 _FURTHER_MODULES = {
-    "auto": ("sgdone.sums.units", "sgdone.rows.labels"),
+    "auto": ("sgdone.sums.units", "sgdone.rows.faults"),
 }
 #: Classes of other packages.
 _CLASSES = {
     "units": ("sgdone.rows.rows", "Scaling"),
-    "verdict": ("sgdone.run.verdict", "Verdict"),
+    "verdict": ("sgdone.run.result", "Verdict"),
     "stop": ("sgdone.interfaces.stop_rule", "Stop"),
     "objective": ("sgdone.interfaces.objective", "Objective"),
     "judgement": ("sgdone.interfaces.objective", "Judgement"),

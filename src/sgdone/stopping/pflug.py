@@ -29,7 +29,7 @@ class _Memory:
 
     numbers: NDArray[np.float64]
     arrays: tuple[NDArray[Any], ...] = field(default=())
-    #: Whether those arrays are those of dense rows.
+    #: Whether the arrays are of dense rows.
     dense: bool = True
 
 

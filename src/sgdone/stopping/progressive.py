@@ -29,7 +29,7 @@ class ProgressiveLoss(StopRule):
     Parameters
     ----------
     tol : float
-        The relative amount: a pass must bring the loss to below (1 − tol) times that of the pass before.
+        The relative amount: a pass must bring the loss below (1 − tol) times the loss of the pass before.
 
     Examples
     --------

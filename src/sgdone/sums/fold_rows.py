@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone.kernels.csr_columns import lanes_of, make_adds, make_curved, make_dots, padded
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block
 from sgdone.sums.pieces import PIECE, BlockPieces, Pieces
 
 Array = NDArray[np.float64]
 
 
-class Outputs(NamedTuple):
+class FoldOutputs(NamedTuple):
     """Scores of a row that a model has, and whether a softmax couples them."""
 
     per_model: int
@@ -31,7 +31,7 @@ class Curved(NamedTuple):
     intercepts: Array
     shares: Array
     weights: Array
-    outputs: Outputs
+    outputs: FoldOutputs
     scores: Array
     changes: Array
     totals: Array

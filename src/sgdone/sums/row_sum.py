@@ -1,11 +1,11 @@
 """Sums over rows, and the rows that this process can read.
 
 A `RowSum` is a pure function of rows, and its values merge: rows in memory, in files and in the partitions of a cluster
-answer the same requests.
+answer the same requests. Searches are generators that yield the sums they need, and are sent the values.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, Protocol, Self, TypeVar, final
 
@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from sgdone.interfaces.objective import Objective
 from sgdone.machine.threads import blas_threads, single_thread
 from sgdone.matrices.row_hash import row_hashes
-from sgdone.rows.rows import Scaling
-from sgdone.rows.source import Block, Source
-from sgdone.rows.stream import Stream
+from sgdone.rows.rows import Block, Scaling
+from sgdone.rows.source import Source, Stream
 from sgdone.sums.pieces import BlockPieces, Pieces, SourcePieces
 from sgdone.sums.system import System
 
@@ -43,7 +42,7 @@ def message(kind: Kind) -> Kind:
     """Let a dataclass be sent to other processes. Its fields are messages, or values that model files can store."""
     known = MESSAGES.setdefault(kind.__name__, kind)
     if known is not kind and known.__module__ != kind.__module__:
-        raise TypeError(f"two messages are called {kind.__name__}: that of {known.__module__} and {kind.__module__}")
+        raise TypeError(f"two messages are called {kind.__name__}: in {known.__module__} and in {kind.__module__}")
     return kind
 
 
@@ -73,7 +72,7 @@ class RowSum(ABC):
 
 
 class RowSource(Protocol):
-    """Rows over which sums are computed, wherever they are."""
+    """Rows over which sums are computed: `MemoryRows`, `DiskRows`, or a `Source` whose rows other processes have."""
 
     def sum(self, request: RowSum) -> Any:
         """The sum over all rows of positive weight."""
@@ -195,7 +194,7 @@ class ArraySum:
 @message
 @dataclass(frozen=True)
 class SeveralValues:
-    """The values of several sums; None for those without rows."""
+    """The values of several sums; None where there are no rows."""
 
     values: tuple[Any, ...]
 
@@ -319,8 +318,8 @@ class TreeSum:
     def add(self, number: int, part: Any, count: int = 1) -> None:
         """Add the part with this number, or the sum of ``count`` parts from it on.
 
-        Sums of several parts are those of a subtree: they begin at a multiple of a power of two that is at least
-        ``count``, and have fewer parts than that only if they are the last.
+        A sum of several parts is the sum of a subtree: it begins at a multiple of a power of two that is at least
+        ``count``, and has fewer parts than that only if it is the last.
         """
         numbers = set(range(number, number + count))
         if not self.numbers.isdisjoint(numbers):
@@ -340,3 +339,82 @@ class TreeSum:
         for key in sorted(self._waiting, key=lambda key: key[1] << key[0], reverse=True):
             total = merged_pair(self._waiting[key], total)
         return total
+
+
+def answered(rows: RowSource, search: Generator[RowSum, Any, Any]) -> Any:
+    """Run a search to its end, with sums computed by ``rows``, and return its result."""
+    followed = Followed(rows, search)
+    while not followed.done:
+        followed.read()
+    return followed.found
+
+
+@final
+class Followed:
+    """Run a search one reading of the rows at a time.
+
+    Parameters
+    ----------
+    rows : RowSource
+        Rows over which the sums are computed.
+    search : generator
+        Yields sums, or None for a reading that it makes itself. It begins at once.
+    each_counts : bool
+        Whether each sum is a reading of its own; otherwise sums that are not passes are computed together with the
+        one before them.
+
+    Attributes
+    ----------
+    done : bool
+        Whether the search has ended.
+    found : object
+        The value that it returned.
+    """
+
+    found: Any = None
+
+    def __init__(
+        self, rows: RowSource, search: Generator[RowSum | None, Any, Any], *, each_counts: bool = False
+    ) -> None:
+        self._rows, self._search, self._each_counts, self.done = rows, search, each_counts, False
+        self._wanted: RowSum | None = None
+        self._go_on(None)
+
+    def read(self) -> tuple[RowSum | None, Any]:
+        """Compute the sum that the search is waiting for; returns the sum and its value."""
+        request = self._wanted
+        value = None if request is None else self._rows.sum(request)
+        self._go_on(value)
+        while not (self.done or self._each_counts or self._wanted is None or self._wanted.is_pass):
+            self._go_on(self._rows.sum(self._wanted))
+        return request, value
+
+    def _go_on(self, value: Any) -> None:
+        try:
+            self._wanted = self._search.send(value)
+        except StopIteration as ended:
+            self.done, self.found = True, ended.value
+
+
+def together(searches: Sequence[Generator[RowSum, Any, Any]]) -> Generator[RowSum, Any, list[Any]]:
+    """Advance several searches on the same readings of the rows; returns their results."""
+    wanted, found = dict[int, RowSum](), dict[int, Any]()
+
+    def advance(number: int, value: Any) -> None:
+        try:
+            wanted[number] = searches[number].send(value)
+        except StopIteration as done:
+            found[number] = done.value
+            wanted.pop(number, None)
+
+    for number in range(len(searches)):
+        advance(number, None)
+    while wanted:
+        asked = list(wanted)
+        if len(asked) == 1:
+            advance(asked[0], (yield wanted[asked[0]]))
+            continue
+        values = yield SeveralSums(tuple(wanted.values()))
+        for number, value in zip(asked, values.values, strict=True):
+            advance(number, value)
+    return [found[number] for number in range(len(searches))]

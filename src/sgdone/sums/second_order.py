@@ -15,9 +15,8 @@ from scipy.special import log_softmax
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic, Squared
 from sgdone.machine.threads import mapped
-from sgdone.sums.pieces import Piece, Pieces
+from sgdone.sums.pieces import Piece, Pieces, ScaledRows
 from sgdone.sums.row_sum import SHARED, ArraySum, ReadableRows, RowSum, merged, message
-from sgdone.sums.scaled_rows import ScaledRows
 from sgdone.sums.system import System, contrasts
 
 Array = NDArray[np.float64]

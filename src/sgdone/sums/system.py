@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh, helmert
 
 from sgdone.interfaces.objective import Model, Objective, mean, standard_error
-from sgdone.rows.rows import Rows, Scaling, frozen
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows, Scaling
 from sgdone.sums.pieces import PIECE, BlockPieces, Pieces
 
 Array = NDArray[np.float64]
@@ -56,8 +55,7 @@ class RowSpan:
         known[-1] = True  # rows that are all equal keep one coordinate
         sizes = np.sqrt(np.maximum(values[known], 0.0))
         matrix = np.ascontiguousarray(vectors[:, known] * sizes)
-        order = np.arange(len(matrix), dtype=np.uint64)
-        block = Block(Rows.of(matrix), frozen(piece.labels), frozen(piece.weights), order, order)
+        block = Block.of(Rows.of(matrix), piece.labels, piece.weights)
         return cls(
             BlockPieces(block, Scaling(np.ones(matrix.shape[1]))),
             original,
@@ -152,7 +150,7 @@ class System:
         return model
 
     def from_user(self, coef: NDArray[Any], intercept: Array) -> Array:
-        """A model in the user's units, outputs × features, in those of the sums."""
+        """A model in the units of the sums, from one in the user's units, outputs × features."""
         basis = contrasts(self.objective)
         model = np.vstack(self.scaling.from_user(coef.astype(np.float64, copy=False), intercept))
         return model if basis is None else model @ basis
@@ -250,7 +248,7 @@ def is_worse_than_constant(
     errors: float = Z_CONSTANT,
     factor: float = 1.0,
 ) -> bool:
-    """Whether the losses of a model clearly exceed those of a constant prediction of the same rows."""
+    """Whether the losses of a model clearly exceed the losses of a constant prediction of the same rows."""
     difference = losses - constant
     clear = mean(difference, weights) > errors * standard_error(difference, weights)
     return clear and mean(losses, weights) > factor * mean(constant, weights)

@@ -9,9 +9,8 @@ from scipy import sparse
 
 from sgdone.kernels.column_statistics import make_csr_statistics, make_dense_statistics
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.labels import GroupMeans
-from sgdone.rows.rows import ENTRIES, LEVEL, Rows, Scaling
-from sgdone.rows.source import Block, check_rows
+from sgdone.rows.faults import GroupMeans
+from sgdone.rows.rows import ENTRIES, LEVEL, Block, Rows, Scaling, check_rows
 from sgdone.sums.pieces import pieces_of
 from sgdone.sums.row_sum import merged
 
@@ -415,7 +414,7 @@ class Units:
         return self._of_rows(max(1, self.rows))
 
     def _of_rows(self, rows: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Scale and shift if the sums are those of ``rows`` rows."""
+        """Scale and shift from sums over ``rows`` rows."""
         scale, shift = np.empty(self.n_features), np.zeros(self.n_features if self.centred else 0)
         dense = self._dense
         for first in range(self.n_dense, self.n_features, _PIECE):

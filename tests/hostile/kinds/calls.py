@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
-from sgdone.interfaces.registry import names
+from sgdone.interfaces.method import names
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.loss import Loss
 from sgdone.solvers.single_model import SingleModel

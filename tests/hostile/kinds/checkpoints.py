@@ -9,13 +9,11 @@ import pyarrow as pa
 from scipy import sparse
 
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.candidates import CANDIDATES
-from sgdone.bank.evaluation import Evaluation
+from sgdone.bank.evaluation import CANDIDATES, Evaluation
 from sgdone.interfaces.objective import Objective
 from sgdone.losses import Logistic
 from sgdone.matrices.mixed_matrix import MixedMatrix
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block
+from sgdone.rows.rows import Block, Rows
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.state_file import Checkpoint, CheckpointError, check_identity, read_checkpoint, write_checkpoint
 from sgdone.state_file.checkpoint import CHECKPOINT
@@ -39,7 +37,7 @@ _FORMS: dict[str, Any] = {
 def _state(X: Any) -> BankState:
     """A state in the middle of a run, without having trained: no loop is compiled."""
     rows = np.arange(60, dtype=np.uint64)
-    block = Block(Rows.of(X, names=list("abcd")), np.sign(_X[:, 0]), np.ones(1), rows, rows)
+    block = Block.of(Rows.of(X, names=list("abcd")), np.sign(_X[:, 0]), None)
     state = BankState.over(block, rows, Objective(Logistic()), None, CANDIDATES, seen=rows, ordered=False)
     state.run.validation = ValidationRows(1, np.zeros(60, np.uint8), rows, block)
     evaluations = state.run.evaluations

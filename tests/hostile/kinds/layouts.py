@@ -12,7 +12,7 @@ import sgdone
 from cluster_fits import fit_model
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, losses, solvers
 from sgdone.cluster import LocalEngine, Partition
-from sgdone.interfaces.registry import names
+from sgdone.interfaces.method import names
 from sgdone.losses.loss import Loss
 from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
 from sgdone.solvers.single_model import SingleModel

@@ -16,7 +16,7 @@ from sklearn.base import clone
 import model_container as container
 import sgdone
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
-from sgdone.interfaces.registry import names
+from sgdone.interfaces.method import names
 from sgdone.interfaces.stop_rule import StopRule
 from sgdone.losses.loss import Loss
 from sgdone.model_file import ModelFileError, read_header

@@ -7,7 +7,7 @@ import pytest
 from averaging_problems import PROBLEMS, simulated, smallest
 
 from sgdone import losses
-from sgdone.interfaces.registry import names
+from sgdone.interfaces.method import names
 from sgdone.losses.loss import Loss
 from sgdone.papers.assumptions import AssumptionError
 from sgdone.papers.averaging.theory import (

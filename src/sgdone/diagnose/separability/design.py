@@ -10,7 +10,7 @@ from scipy import sparse
 
 from sgdone.diagnose.separability.least_squares import is_sparse
 from sgdone.matrices.mixed_matrix import in_one_storage
-from sgdone.rows.cells import find_bad_cell, refuse_masked
+from sgdone.rows.faults import find_bad_cell, refuse_masked
 from sgdone.rows.rows import aligned
 
 Array = NDArray[np.float64]

@@ -13,9 +13,10 @@ from sgdone.papers.diagnostics.detection_claims import PRINTED, Design, Line, cl
 from sgdone.papers.diagnostics.models import GaussianModel, decaying, normal
 from sgdone.papers.drawing import Axes, Figure, grid_lines
 from sgdone.papers.experiment import Experiment, Row
-from sgdone.papers.runs import Result, fired, fit, updates
+from sgdone.papers.runs import fired, fit, updates
 from sgdone.papers.tables import Array
 from sgdone.rows import ArraySource
+from sgdone.run.result import Result
 from sgdone.solvers import ISGD
 from sgdone.steps import Constant
 from sgdone.stopping import MaxPasses, MaxSamples, Pflug, StopRule

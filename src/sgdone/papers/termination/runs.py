@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgdone import losses
-from sgdone.interfaces.registry import by_name
+from sgdone.interfaces.method import by_name
 from sgdone.losses.loss import Loss
 from sgdone.papers.experiment import Row
-from sgdone.papers.runs import Result, fired, fit, updates, weights
+from sgdone.papers.runs import fired, fit, updates, weights
 from sgdone.papers.termination.reference import centre, class_scale
-from sgdone.rows.rows import Rows
-from sgdone.rows.source import Block, Source
+from sgdone.rows.rows import Block, Rows
+from sgdone.rows.source import Source
+from sgdone.run.result import Result
 from sgdone.solvers import SGD
 from sgdone.steps import ClassScale, Constant
 from sgdone.stopping import MarginTest, SmallValidationSet, StopRule
@@ -79,7 +80,7 @@ def preliminary_phase(source: Source, seed: np.random.SeedSequence) -> Prelimina
     array([0.5])
     """
     block = next(iter(source.blocks(np.random.default_rng(seed))))
-    first = block.order[:_FIRST_BLOCK]
+    first = block.order.rows[:_FIRST_BLOCK]
     X, y = block.rows.arrays[0][first].astype(np.float64), block.labels[first]
     weights = np.ones(y.size)
     return PreliminaryRows(centre(X, y, weights), class_scale(X, y, weights))

@@ -13,7 +13,7 @@ from scipy import sparse
 from sgdone.kernels.decimal_number import power_table
 from sgdone.kernels.svmlight_text import make_read_lines
 from sgdone.matrices.csr import csr_of
-from sgdone.matrices.reused_arrays import ReusedArrays
+from sgdone.matrices.stacking import ReusedArrays
 from sgdone.message_text import counted
 from sgdone.readers.locations import shown
 from sgdone.readers.numeric_lines import LineBlock, RowArrays, joined, parsed_blocks

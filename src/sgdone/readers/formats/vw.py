@@ -22,7 +22,7 @@ from sgdone.kernels.name_numbers import (
 )
 from sgdone.kernels.vw_text import NO_NAME, make_hash_names, make_read_vw_lines
 from sgdone.matrices.csr import csr_of
-from sgdone.matrices.reused_arrays import ReusedArrays
+from sgdone.matrices.stacking import ReusedArrays
 from sgdone.readers.locations import places_among, shown
 from sgdone.readers.numeric_lines import LineBlock, RowArrays, joined, parsed_blocks
 from sgdone.readers.reader import Reader

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgdone.interfaces.registry import by_name
+from sgdone.interfaces.method import by_name
 from sgdone.papers.assumptions import Array, assume, positive
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from sgdone.kernels.csv_numbers import NOT_NUMBERS, SKIPPED, make_read_rows
 from sgdone.kernels.decimal_number import power_table
 from sgdone.kernels.machine_words import PADDING
 from sgdone.machine.memory import size_text
-from sgdone.matrices.reused_arrays import ReusedArrays
+from sgdone.matrices.stacking import ReusedArrays
 from sgdone.message_text import counted
 from sgdone.readers import text_blocks
 from sgdone.readers.byte_streams import format_suffix

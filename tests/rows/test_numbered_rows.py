@@ -12,7 +12,7 @@ from scipy import sparse
 from sgdone.matrices.mixed_matrix import MixedMatrix
 from sgdone.matrices.stacking import rows_together, widened
 from sgdone.readers.table import Table, tables_of_rows
-from sgdone.rows.blocks import RowBlock, joined
+from sgdone.rows.blocks import NumberedRows, joined
 from tiers import examples
 
 
@@ -80,7 +80,7 @@ def test_dense_rows_get_sparse_columns_when_the_first_ones_appear():
 
 def block(X, labels, weights=None, first=0, roles=None):
     numbers = np.arange(first, first + len(labels))
-    return RowBlock(X, np.asarray(labels, float), weights, numbers.astype(np.uint64), numbers, roles)
+    return NumberedRows(X, np.asarray(labels, float), weights, numbers.astype(np.uint64), numbers, roles)
 
 
 def test_blocks_are_joined_with_weight_1_where_there_are_none():

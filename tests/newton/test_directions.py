@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgdone.newton.direction import ByProducts, Factors, Point, conjugate_gradients
+from sgdone.newton.search import ByProducts, Factors, Point, conjugate_gradients
 from sgdone.sums.row_sum import ArraySum
 from sgdone.sums.second_order import SecondOrder
 

@@ -11,8 +11,11 @@ SIZES = [1, 2, 255, 256, 257, 4095, 4096, 4097, 16_384, 16_385, 70_001]
 @pytest.mark.parametrize("n_rows", SIZES)
 @pytest.mark.parametrize("orders", [lambda n: shuffled(n, np.random.default_rng(0)), in_order])
 def test_every_row_once(n_rows, orders):
-    rows = np.concatenate([order.rows for order in orders(n_rows)])
-    assert np.array_equal(np.sort(rows), np.arange(n_rows))
+    found = list(orders(n_rows))
+    sizes = [order.size for order in found]  # known before the rows are
+    rows = [order.rows for order in found]
+    assert [part.size for part in rows] == sizes
+    assert np.array_equal(np.sort(np.concatenate(rows)), np.arange(n_rows))
 
 
 @pytest.mark.parametrize("n_rows", SIZES)

@@ -1,19 +1,165 @@
-"""Verdict of a fit: why it ended, and advice about what to do next."""
+"""Result of a run: the model, the trace of its measurements, and the verdict: why it ended, and what to do next."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, final
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgdone.interfaces.margin_statistics import MarginStatistics
 from sgdone.interfaces.method import Method, Report
-from sgdone.interfaces.objective import Objective, mean, standard_error
+from sgdone.interfaces.objective import Model, Objective, mean, standard_error
 from sgdone.interfaces.stop_rule import Status, Stop
+from sgdone.rows.source import Stream
 from sgdone.rows.spread import FAR, Spread
-from sgdone.rows.stream import Stream
-from sgdone.run.trace import Trace
 from sgdone.steps.step_size import PRELIMINARY_ROWS
 from sgdone.sums.system import Z_CONSTANT, best_constant, is_worse_than_constant
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@final
+@dataclass(frozen=True)
+class Traffic:
+    """One round of a fit on a cluster: the name of the request, and the bytes of requests and answers.
+
+    Parts of a request that an earlier round has sent are not counted again: the workers keep them.
+    """
+
+    request: str
+    bytes_sent: int
+    bytes_received: int
+
+
+@final
+@dataclass(frozen=True)
+class TraceRow:
+    """One block of rows, or one round of a fit on a cluster.
+
+    ``loss`` and ``error`` are progressive: each row is predicted before it is trained on. ``error`` is the
+    fraction predicted wrong, or the root mean squared error in regression. ``margins`` are kept with
+    ``monitors=["margins"]``, ``traffic`` on a cluster.
+    """
+
+    step: int
+    passes: float
+    loss: float
+    error: float
+    step_size: float
+    seconds: float
+    label: Any = None
+    margins: MarginStatistics | None = None
+    traffic: Traffic | None = None
+
+
+#: Columns of a trace: numbers that every row has, and numbers of the margins with ``monitors=["margins"]``.
+MEASURES = ("step", "passes", "loss", "error", "step_size", "seconds")
+MARGINS = tuple(f"margin_{field.name}" for field in fields(MarginStatistics))
+#: Further columns of a fit on a cluster.
+TRAFFIC = tuple(field.name for field in fields(Traffic))
+
+
+class Trace(Sequence[TraceRow]):
+    """Measurements during a fit: a sequence of `TraceRow`, one per block (and class), as a table or a plot.
+
+    Parameters
+    ----------
+    rows : iterable of TraceRow
+        The measurements in the order they were made.
+    verdict : Verdict, optional
+        Where and why the fit stopped; marked in the picture.
+    task : {"classification", "regression"}
+        Task of the fit, which determines what ``error`` means.
+
+    Examples
+    --------
+    >>> from sgdone import LinearClassifier
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> trace = LinearClassifier(random_state=0).fit(X / X.max(axis=0), y).trace_
+    >>> trace["loss"].shape == (len(trace),)
+    True
+    """
+
+    def __init__(self, rows: Sequence[TraceRow] = (), verdict: Any = None, task: str = "classification") -> None:
+        self._rows = list(rows)
+        self.verdict = verdict
+        self.task = task
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, key: Any) -> Any:
+        """A row by its number, or a column by its name."""
+        return self.column(key) if isinstance(key, str) else self._rows[key]
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self)} blocks)"
+
+    def append(self, row: TraceRow) -> None:
+        """Add a block's measurements."""
+        self._rows.append(row)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """All values of one measurement."""
+        known = [*MEASURES, "label", *MARGINS, *TRAFFIC]
+        if name not in known:
+            raise KeyError(f"no column {name!r} in the trace: {', '.join(known)}")
+        if name in TRAFFIC:
+            if not self.has_traffic:
+                raise KeyError(f"no column {name!r} in this trace: only fits on a cluster have it")
+            return np.array([getattr(row.traffic, name) for row in self._rows])
+        if name not in MARGINS:
+            return np.array([getattr(row, name) for row in self._rows])
+        if self._rows and not self.has_margins:
+            raise KeyError(f"no column {name!r} in this trace: it needs monitors=['margins']")
+        measure = name.removeprefix("margin_")
+        return np.array([np.nan if row.margins is None else getattr(row.margins, measure) for row in self._rows])
+
+    @property
+    def has_margins(self) -> bool:
+        """Whether margins were kept."""
+        return any(row.margins is not None for row in self._rows)
+
+    @property
+    def has_traffic(self) -> bool:
+        """Whether the trace comes from a fit on a cluster, with one row per round."""
+        return bool(self._rows) and all(row.traffic is not None for row in self._rows)
+
+    def labels(self) -> list[Any]:
+        """The classes that have rows here; ``[None]`` where there is only one model."""
+        return list(dict.fromkeys(row.label for row in self._rows))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """The trace as a pandas data frame, with one row per block."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame() needs pandas: pip install 'sgdone[pandas]'") from error
+        names = [*MEASURES, *([] if self.labels() in ([], [None]) else ["label"])]
+        frame = pd.DataFrame([asdict(row) for row in self._rows], columns=names)
+        further = [*(MARGINS if self.has_margins else ()), *(TRAFFIC if self.has_traffic else ())]
+        return frame.assign(**{name: self.column(name) for name in further})
+
+    def plot(self) -> "NDArray[Any]":
+        """Draw progressive loss, error and step size against samples, the stop marked; returns the axes.
+
+        For a fit on a cluster: loss and error at each evaluation, and the bytes sent so far.
+        """
+        from sgdone.run.trace_plot import plot_trace
+
+        axes: NDArray[Any] = plot_trace(self)
+        return axes
+
+    def plot_margins(self) -> "NDArray[Any]":
+        """Plot the margins during the fit, if they were kept (``monitors=["margins"]``); returns the axes."""
+        from sgdone.run.trace_plot import plot_margins
+
+        axes: NDArray[Any] = plot_margins(self)
+        return axes
+
 
 #: Statuses from best to worst, for a verdict over several classes.
 _SEVERITY = list(Status)
@@ -107,6 +253,38 @@ class Verdict:
         )
 
 
+@final
+@dataclass(frozen=True)
+class Result:
+    """Result of a run.
+
+    Parameters
+    ----------
+    model : Model
+        In the user's units.
+    trace, verdict : Trace, Verdict
+        Measurements during the run, and why it ended.
+    objective : Objective
+        Objective, with the penalty that the method chose.
+    state, rule_state
+        States of the method and of the rule, to continue from.
+    rows_read, passes_begun : int
+        Rows read and passes begun so far.
+    rule : str
+        `StopRule.state_key` of the rule that ``rule_state`` belongs to; empty if that is not known.
+    """
+
+    model: Model
+    trace: Trace
+    verdict: Verdict
+    objective: Objective
+    state: Any
+    rule_state: Any
+    rows_read: int
+    passes_begun: int
+    rule: str = ""
+
+
 #: Rows on which accuracy and loss are compared with those of a constant prediction; fewer than the last say nothing.
 _ACCURACY_ROWS, _LOSS_ROWS, _FEWEST_ROWS = 4096, 512, 20
 #: A column that differs by this factor from the median column is named if the model is worse than a constant: steps
@@ -187,7 +365,7 @@ def _scale_columns(spread: str, worse: bool, default: str) -> str:
 
 
 def _is_worse_than_zero(method: Method, state: Any, trace: Trace, pass_loss: float) -> bool:
-    """Whether the latest progressive loss exceeds that of predicting zero (classification only)."""
+    """Whether the latest progressive loss exceeds the loss of predicting zero (classification only)."""
     objective = method.objective(state)
     if objective.task != "classification":
         return False
