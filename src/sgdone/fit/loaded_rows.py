@@ -193,8 +193,8 @@ class LoadedRows(TrainingRows):
         make = partial(self._source, options, part_of_stream=part_of_stream)
 
         def finished(results: list[Result]) -> Finished:
-            if by_blocks:
-                results = [with_all_columns(result, own) for result, own in zip(results, numbers, strict=True) if own]
+            pairs = zip(results, numbers, strict=True)
+            results = [result if own is None else with_all_columns(result, own) for result, own in pairs]
             results = [with_note(result, self.frequencies.note) for result in results]
             if part_of_stream:
                 return Finished(results)
