@@ -57,8 +57,8 @@ class RowKind(ABC):
         """Rows that answer sums; labels are −1 and 1, or targets."""
 
     @abstractmethod
-    def place(self, row, column):
-        """Pattern of the words by which an error names a cell."""
+    def place(self, row, column, n_rows, value):
+        """The words by which an error names a cell that holds NaN or infinity."""
 
     def units(self, X, weights=None):
         """The units in which coefficients are penalised: the scale and the shift of each column."""
@@ -83,8 +83,8 @@ class InMemory(RowKind):
         source = ArraySource(self.matrix(X), labels, weights, shuffle=False)
         return MemoryRows(next(source.blocks(np.random.default_rng(0))), threads=2)
 
-    def place(self, row, column):
-        return f"row {row} of X holds NaN in column {column}"
+    def place(self, row, column, n_rows, value):
+        return f"row {row} of X holds {value} in column {column}"
 
 
 @final
@@ -115,19 +115,22 @@ class InBlocks(RowKind):
             pass
         return DiskRows(source)
 
-    def place(self, row, column):
-        return f"batch {row // self.size}, row {row % self.size}, column {column} is nan"
+    def place(self, row, column, n_rows, value):
+        return f"batch {row // self.size}, row {row % self.size}, column {column} is {value.lower()[:3]}"
 
 
 @final
 class InPartitions(RowKind):
     """Partitions of unequal sizes, one of them empty."""
 
+    def _rows(self, n_rows):
+        """The rows of each partition."""
+        return np.split(np.arange(n_rows), [n_rows // 10, n_rows // 10, n_rows // 2])
+
     def _partitions(self, X, y, weights):
-        cuts = np.split(np.arange(len(y)), [len(y) // 10, len(y) // 10, len(y) // 2])
         return LocalEngine(
             Partition(number, self.matrix(X[rows]), y[rows], None if weights is None else weights[rows])
-            for number, rows in enumerate(cuts)
+            for number, rows in enumerate(self._rows(len(y)))
         )
 
     def fit(self, model, X, y, weights=None):
@@ -141,8 +144,9 @@ class InPartitions(RowKind):
         rounds = Rounds(self._partitions(X, labels, weights))
         return PartitionSource(rounds, LabelCoding(coding), rounds.sum(Statistics(task)))
 
-    def place(self, row, column):
-        return rf"partition \d: row \d+ of X holds NaN in column {column}"
+    def place(self, row, column, n_rows, value):
+        (number,) = [number for number, rows in enumerate(self._rows(n_rows)) if row in rows]
+        return f"partition {number}: row {row - self._rows(n_rows)[number][0]} of X holds {value} in column {column}"
 
 
 KINDS = {

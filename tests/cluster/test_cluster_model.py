@@ -5,8 +5,6 @@ import pyarrow as pa
 import pytest
 from partitions import logistic_problem, split
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import StandardScaler
 
 import sgdone
 from sgdone import LinearClassifier, LinearRegressor
@@ -73,22 +71,6 @@ def test_tables_become_features_with_names():
     assert model.n_features_in_ == 2
 
 
-@pytest.mark.parametrize("class_weight", ["balanced", {"yes": 3.0}])
-def test_class_weights_are_those_of_one_machine(class_weight):
-    X, y = logistic_problem(2_000, 3)
-    y[:1_000] = "no"
-    model = fitted(LinearClassifier(alpha=0.001, class_weight=class_weight), LocalEngine(split(X, y, 4)))
-    weights = class_weight if class_weight == "balanced" else {"no": 1.0, **class_weight}
-    scale = 1.0 if class_weight == "balanced" else 1 + 2 * np.mean(y == "yes")
-    sizes = (
-        {"no": 1, "yes": 3} if class_weight != "balanced" else {k: len(y) / (2 * np.sum(y == k)) for k in ("no", "yes")}
-    )
-    scaler = StandardScaler().fit(X, sample_weight=np.array([sizes[label] for label in y]))
-    Z = scaler.transform(X)
-    exact = LogisticRegression(C=1 / (0.001 * len(y) * scale), class_weight=weights, tol=1e-10).fit(Z, y)
-    np.testing.assert_allclose(model.decision_function(X), exact.decision_function(Z), atol=1e-3)
-
-
 def test_a_driver_that_dies_goes_on_between_rounds(tmp_path):
     X, y = logistic_problem(1_500, 3)
     expected = fitted(LinearClassifier(random_state=0), LocalEngine(split(X, y, 4)))
@@ -153,12 +135,6 @@ def test_budgets_and_verbose(capsys):
     assert model.verdict_.status is Status.BUDGET_SPENT
     assert "4 passes allowed and made" in model.verdict_.reason
     assert capsys.readouterr().out.startswith("round 1: ")
-
-
-def test_separation_is_part_of_the_verdict():
-    X = np.linspace(-1.0, 1.0, 100)[:, None]
-    model = fitted(LinearClassifier(), LocalEngine(split(X, (X[:, 0] > 0).astype(int), 4)))
-    assert "Complete separation" in str(model.verdict_)
 
 
 def test_what_a_cluster_cannot_do():

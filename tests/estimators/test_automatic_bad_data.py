@@ -15,26 +15,6 @@ FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_ar
 
 @FORMS
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize(
-    ("row", "value", "name"), [(0, np.nan, "NaN"), (123, -np.inf, "infinity"), (599, np.inf, "infinity")]
-)
-def test_fit(row, value, name, task, form):
-    X, y = problem(task)
-    good = fitted(task, form(X), y)
-    before = copy.deepcopy(good)
-    X[row, 4] = value
-    with pytest.raises(ValueError, match=f"row {row} of X holds {name} in column 4"):
-        good.fit(form(X), y)
-    assert good.coef_.tobytes() == before.coef_.tobytes()
-    assert str(good.verdict_) == str(before.verdict_)
-    fresh = (LinearRegressor if task == "numbers" else LinearClassifier)()
-    with pytest.raises(ValueError, match=f"row {row} of X holds {name} in column 4"):
-        fresh.fit(form(X), y)
-    assert not hasattr(fresh, "coef_")
-
-
-@FORMS
-@pytest.mark.parametrize("task", TASKS)
 def test_partial_fit(task, form, same_model):
     X, y = problem(task)
     model = fitted(task, form(X), y, 200)
@@ -57,20 +37,6 @@ def test_in_a_later_block(form, rng):
     for shuffle in (True, False):
         with pytest.raises(ValueError, match="row 8000 of X holds NaN in column 1"):
             LinearClassifier(shuffle=shuffle, random_state=0).fit(form(X), y)
-
-
-@pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "infinity")])
-def test_targets(value, name, same_model):
-    X, y = problem("numbers")
-    model = fitted("numbers", X, y, 200)
-    untouched = copy.deepcopy(model)
-    bad = y.copy()
-    bad[7] = value
-    with pytest.raises(ValueError, match=f"Input y contains {name}"):
-        LinearRegressor().fit(X, bad)
-    with pytest.raises(ValueError, match=f"Input y contains {name}"):
-        model.partial_fit(X, bad)
-    same_model(model.partial_fit(X, y), untouched.partial_fit(X, y))
 
 
 @pytest.mark.parametrize("size", [1e160, 1e300])

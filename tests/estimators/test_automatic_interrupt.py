@@ -121,32 +121,3 @@ def test_an_interrupted_model_can_be_warm_started(same_model):
     del model._progress_hook
     model.fit(X, y)
     assert model.verdict_.status is Status.CONVERGED
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_in_a_callback(task):
-    pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks")
-    events = []
-
-    class Recorder:
-        def setup(self, estimator, context):
-            events.append("setup")
-
-        def teardown(self, estimator, context):
-            events.append("teardown")
-
-        def on_fit_task_begin(self, estimator, context):
-            events.append(("begin", context.task_name, context.task_id))
-
-        def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
-            events.append(("end", context.task_name, context.task_id))
-            assert fitted_estimator.score(X, y) > 0.3
-            if (context.task_name, context.task_id) == ("pass", 1):
-                raise KeyboardInterrupt
-
-    X, y = problem(task)
-    model = model_of(task).set_callbacks(Recorder()).fit(X, y)
-    assert model.verdict_.status is Status.INTERRUPTED
-    assert model.verdict_.passes == 2.0
-    passes = [(what, "pass", k) for k in range(2) for what in ("begin", "end")]
-    assert events == ["setup", ("begin", "fit", 0), *passes, ("end", "fit", 0), "teardown"]

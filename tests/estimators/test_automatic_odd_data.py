@@ -37,16 +37,6 @@ def test_columns_of_zeros_in_sparse_rows(task, chunk):
 
 @FORMS
 @pytest.mark.parametrize("task", TASKS)
-def test_columns_that_are_there_twice_share_their_weight(task, form):
-    X, y = problem(task)
-    twice = np.column_stack([X, X])
-    model, plain = fitted(task, form(twice), y), fitted(task, form(X), y)
-    np.testing.assert_allclose(model.coef_[..., :6], model.coef_[..., 6:], rtol=1e-9)
-    assert model.score(form(twice), y) > plain.score(form(X), y) - 0.02
-
-
-@FORMS
-@pytest.mark.parametrize("task", TASKS)
 def test_one_feature(task, form):
     X, y = problem(task)
     model = fitted(task, form(X[:, [2]]), y)

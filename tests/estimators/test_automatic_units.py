@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from automatic_problems import TASKS, assert_same_scores, fitted, problem, scores_of
 from scipy import sparse
-from sklearn.preprocessing import StandardScaler
 
 from tiers import fast_first
 
@@ -42,14 +41,6 @@ def test_columns_moved(distance, task, chunk):
     assert_same_scores(scores_of(other, moved), scores_of(plain, X))
     if task != "numbers":
         assert_same_scores(other.predict_proba(moved), plain.predict_proba(X))
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_a_scaler_before_it_changes_nothing(task):
-    X, y = problem(task)
-    X = (X + 10.0) * FACTORS[0]
-    scaled = StandardScaler().fit_transform(X)
-    assert_same_scores(scores_of(fitted(task, scaled, y), scaled), scores_of(fitted(task, X, y), X))
 
 
 @FORMS

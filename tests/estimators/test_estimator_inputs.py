@@ -110,18 +110,6 @@ def test_explicit_zeros(form, thin):
     np.testing.assert_allclose(model.fit(rows, y).coef_, expected.coef_, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
-def test_read_only_arrays(form, thin, model, same_model):
-    X, y = thin
-    expected = LinearClassifier(random_state=0).fit(form(X), y)
-    rows, weights = form(X.copy()), np.ones(60)
-    arrays = [rows] if form is np.asarray else [rows.data, rows.indices, rows.indptr]
-    for array in [*arrays, y, weights]:
-        array.flags.writeable = False
-    same_model(model.fit(rows, y, sample_weight=weights), expected)
-    same_model(model.partial_fit(rows, y, sample_weight=weights), expected.partial_fit(form(X), y))
-
-
 def test_memory_maps(binary, tmp_path, model, same_model):
     X, y = binary
     np.save(tmp_path / "X.npy", X)

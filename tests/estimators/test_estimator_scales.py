@@ -67,20 +67,6 @@ def test_one_row_a_class(form, solver):
     assert model.predict(form(10 * np.eye(4))).tolist() == list("abcd")
 
 
-def test_one_row_of_numbers():
-    model = LinearRegressor(alpha=0.0, tol=0, stop=200).fit([[1.0, 2.0]], [3.0])
-    assert model.predict([[1.0, 2.0]]) == pytest.approx([3.0], abs=0.01)
-
-
-def test_nothing_but_constant_columns():
-    model = LinearClassifier(random_state=0).fit(np.zeros((50, 3)), np.tile([0, 1], 25))
-    np.testing.assert_array_equal(model.coef_, 0.0)
-    assert model.intercept_ == pytest.approx([0.0], abs=0.5)
-    model = LinearClassifier(fit_intercept=False, alpha=0.0).fit(np.zeros((4, 3)), [0, 1, 0, 1])
-    assert model.intercept_.tolist() == [0.0]
-    assert model.predict(np.zeros((1, 3))).tolist() == [0]
-
-
 def test_the_same_row_over_and_over():
     X = np.tile([[1.0, -2.0]], (200, 1))
     assert_finite(LinearClassifier(random_state=0).fit(X, np.tile([0, 1], 100)))
@@ -95,11 +81,6 @@ def test_more_features_than_rows(solver, rng):
     model = SGDClassifier(solver=solver, random_state=0).fit(X, y)
     assert_finite(model)
     assert model.score(X, y) == 1.0
-
-
-def test_no_intercept(binary):
-    model = LinearClassifier(fit_intercept=False, random_state=0).fit(*binary)
-    assert model.intercept_.tolist() == [0.0]
 
 
 @examples(60)

@@ -32,16 +32,6 @@ def test_a_row_of_weight_zero_is_as_if_absent(stop, solver, form, rng, same_mode
     assert zeros._results[0].state.objective.alpha == 1 / used.sum()
 
 
-def test_a_row_of_weight_zero_may_hold_anything(binary, same_model):
-    X, y = binary
-    weight = np.ones(300)
-    weight[[3, 77]] = 0.0
-    X[3], X[77, 2] = np.nan, np.inf
-    used = weight > 0
-    zeros = LinearClassifier(shuffle=False, random_state=0).fit(X, y, sample_weight=weight)
-    same_model(zeros, LinearClassifier(shuffle=False, random_state=0).fit(X[used], y[used]))
-
-
 def test_rows_of_weight_zero_beyond_a_block(rng, same_model):
     X = rng.standard_normal((40_000, 2))
     y = X[:, 0] - 2 * X[:, 1] + 1.0
@@ -189,14 +179,6 @@ def test_the_unit_of_weights_does_not_matter_to_a_default_fit(make, unit, binary
     model = make(alpha=0.1, stop=1, random_state=0).fit(X, y, sample_weight=unit * weight)
     np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-9)  # 1e-310 has ten digits
     assert model.alpha_ == 0.1
-
-
-def test_weights_of_a_default_fit_are_frequencies(binary):
-    """Σvℓ/Σv + penalty: a row of weight 2 is two rows, also beside a penalty that is given."""
-    X, y = binary
-    twice = LinearClassifier(alpha=0.1, stop=1, random_state=0).fit(X, y, sample_weight=np.full(300, 2.0))
-    once = LinearClassifier(alpha=0.1, stop=1, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(twice.coef_, once.coef_)
 
 
 @pytest.mark.parametrize(("unit", "extreme"), [(1e-310, "small"), (1e308, "large")])

@@ -25,16 +25,6 @@ def test_leave_one_out_without_an_intercept():
     assert model.verdict_.evidence["loss"] == pytest.approx(np.mean(losses), rel=0.02)
 
 
-@pytest.mark.parametrize("task", ["two", "three", "numbers"])
-def test_a_sparse_row_of_weight_2_is_the_row_twice(task):
-    X, y = problem(task, 100, density=0.6)
-    counts = np.tile([1, 2, 1, 3, 0], 20)
-    make = LinearRegressor if task == "numbers" else LinearClassifier
-    weighted = make().fit(sparse.csr_array(X), y, sample_weight=counts)
-    repeated = make().fit(sparse.csr_array(np.repeat(X, counts, axis=0)), np.repeat(y, counts))
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-8)
-
-
 @pytest.mark.slow
 def test_huber_of_targets_in_large_units():
     rng = np.random.default_rng(0)
@@ -42,12 +32,6 @@ def test_huber_of_targets_in_large_units():
     y = 1e6 * X[:, 0] + rng.standard_normal(60)
     model = LinearRegressor(loss="huber").fit(X, y)
     assert model.score(X, y) > 0.9
-
-
-def test_targets_that_depend_on_nothing_take_the_largest_penalty():
-    X = np.repeat(np.random.default_rng(0).standard_normal((30, 3)), 2, axis=0)
-    model = LinearRegressor().fit(X, np.tile([0.0, 1.0], 30))
-    assert "the best penalty is the largest" in str(model.verdict_)
 
 
 def test_tiny_sparse_columns_of_a_regression():
@@ -66,10 +50,6 @@ def test_an_interrupted_regression_predicts_the_mean():
     model._progress_hook = lambda number: hook
     model.fit(X, y + 100.0)
     assert model.score(X, y + 100.0) > -0.01
-
-
-def test_alpha_is_a_float():
-    assert type(LinearRegressor().fit(*problem("numbers", 100)).alpha_) is float
 
 
 def test_the_penalty_of_a_state_is_the_one_chosen():
@@ -102,15 +82,6 @@ def test_small_targets_of_a_huber_loss_have_the_penalty_of_larger_ones(size):
     small, large = (LinearRegressor(loss="huber").fit(X, unit * y) for unit in (1e-2 * size, 1e-2))
     assert small.alpha_ == pytest.approx(large.alpha_)
     np.testing.assert_allclose(small.coef_ / size, large.coef_, rtol=1e-4, atol=1e-7)
-
-
-def test_the_error_of_the_loss_counts_a_row_of_weight_2_twice(rng):
-    X, y = problem("two", 100)
-    counts = rng.integers(0, 4, 100)
-    weighted = LinearClassifier().fit(X, y, sample_weight=counts)
-    repeated = LinearClassifier().fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
-    for name in ("loss", "standard_error", "constant_loss"):
-        assert weighted.verdict_.evidence[name] == pytest.approx(repeated.verdict_.evidence[name], rel=1e-9)
 
 
 def test_a_constant_model_is_not_called_worse_than_a_constant_prediction(rng):

@@ -22,7 +22,7 @@ from source_problems import (
     write,
 )
 
-from sgdone import LinearClassifier, LinearRegressor, files
+from sgdone import LinearClassifier, files
 from sgdone.readers import row_input, table_from_arrow, text_blocks
 from sgdone.stopping import Gain, MaxPasses
 from tiers import fast_first, slow
@@ -187,16 +187,6 @@ def test_one_pass_keeps_nothing_on_disk(rows, tmp_path, monkeypatch):
 
 
 @slow
-def test_three_classes(tmp_path, rng):
-    X, _ = numbers()
-    y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] + rng.logistic(size=len(X)), [-1, 1])]
-    model = fitted(from_files(write(table_of(X, y), tmp_path / "rows.parquet", (50,))))
-    assert model.classes_.tolist() == ["high", "low", "middle"]
-    in_memory = fitted(X, fit={"y": y})
-    assert test_loss(model, X, y) == pytest.approx(test_loss(in_memory, X, y), abs=3e-3)
-
-
-@slow
 @pytest.mark.parametrize("kind", ["strings", "booleans", "condition"])
 def test_labels_of_other_kinds(rows, expected, tmp_path, kind):
     X, y = rows
@@ -207,17 +197,6 @@ def test_labels_of_other_kinds(rows, expected, tmp_path, kind):
     assert model.predict(frame(X)).tolist() == model.classes_[expected.predict(frame(X))].tolist()
 
 
-@slow
-def test_regression(tmp_path, rng):
-    X, _ = numbers()
-    y = X @ [1.0, 0.2, 3.0, 0.0] + 7 + rng.standard_normal(len(X))
-    paths = write(table_of(X, y), tmp_path / "rows.parquet", (11_111,))
-    one, two = (LinearRegressor(random_state=0).fit(from_files(found)) for found in (paths, paths))
-    assert one.coef_.tobytes() == two.coef_.tobytes()
-    np.testing.assert_allclose(one.coef_, [1.0, 0.2, 3.0, 0.0], atol=0.3)
-    assert one.score(frame(X), y) > 0.5
-
-
 def test_a_weight_of_zero_leaves_a_row_out(rows, tmp_path):
     X, y = rows
     w = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0)
@@ -226,16 +205,6 @@ def test_a_weight_of_zero_leaves_a_row_out(rows, tmp_path):
     model = fitted(from_files(paths, weight="w"))
     assert "w" not in model.feature_names_in_
     np.testing.assert_allclose(model.coef_[0] * X.std(axis=0), np.array([1.5, -0.1, 3, 0]) * X.std(axis=0), atol=0.15)
-
-
-@slow
-def test_weights_are_numbers_of_rows(rows, tmp_path):
-    X, y = rows
-    w = 1.0 + (np.arange(len(y)) % 3)
-    one = fitted(from_files(write(table_of(X, y, w=w), tmp_path / "rows.parquet"), weight="w"))
-    repeated = np.repeat(np.arange(len(y)), w.astype(int))
-    two = fitted(from_files(write(table_of(X[repeated], y[repeated]), tmp_path / "more.parquet")))
-    assert test_loss(one, X, y) == pytest.approx(test_loss(two, X, y), abs=2e-3)
 
 
 @slow
@@ -259,23 +228,6 @@ def test_a_feature_may_first_appear_at_any_row(rows, expected, tmp_path, row, ki
     assert one.coef_.shape == (1, len(names))
     if kind == "gap":
         assert test_loss(one, X, y) == pytest.approx(test_loss(expected, X, y), abs=2e-3)
-
-
-@slow
-def test_levels_and_gaps_that_first_appear_late(tmp_path, rng):
-    X, y = numbers(30_000)
-    city = np.where(
-        np.arange(len(y)) < 20_000, rng.choice(["Oslo", "Rome"], len(y)), rng.choice(["Bern", "Rome"], len(y))
-    )
-    number = pa.array(X[:, 1], mask=(np.arange(len(y)) > 25_000) & (rng.random(len(y)) < 0.3))
-    table = table_of(X, y, city=city).set_column(1, "b", number)
-    paths = [write(table, tmp_path / f"{k}.parquet", cuts) for k, cuts in enumerate([(), (3, 22_222)])]
-    one, two = (fitted(from_files(found)) for found in paths)
-    assert bits(one) == bits(two)
-    names = one.get_feature_names_out().tolist()
-    assert {"city=Oslo", "city=Bern", "b missing"} <= set(names)
-    assert one.coef_.shape == (1, len(names))
-    assert np.all(np.isfinite(one.predict_proba(table.drop_columns(["y"]).to_pandas())))
 
 
 @slow
@@ -316,14 +268,6 @@ def test_arguments_that_are_not_taken(rows, tmp_path):
         fitted(from_files(path), warm_start=True)
     with pytest.raises(ValueError, match="class_weight='balanced' needs all labels at once"):
         fitted(from_files(path), class_weight="balanced")
-
-
-@slow
-def test_a_tighter_tolerance_makes_more_passes(rows, tmp_path):
-    paths = write(table_of(*rows), tmp_path / "rows.parquet")
-    loose, tight = (fitted(from_files(paths), stop=Gain(tol)) for tol in (0.2, 1e-6))
-    assert tight.verdict_.passes > loose.verdict_.passes
-    assert pq.read_metadata(paths[0]).num_rows == 20_000
 
 
 def hashed_rows(n_rows=40_000, width=1 << 18, used=60, seed=0):
