@@ -159,6 +159,3 @@ def test_another_rule_replaces_the_gain():
     verdict = fitted("two", X, y, stop=ProgressiveLoss() | MaxPasses(50)).verdict_
     assert verdict.rule == "ProgressiveLoss"
     assert set(verdict.evidence) >= CHOICE
-
-
-# ---- continuing ----

@@ -10,10 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-import sgdone
 from sgdone import SGDClassifier, SGDRegressor, solvers, steps
 from sgdone.interfaces.stop_rule import Status
-from sgdone.rows.rows import BadRowError
 from sgdone.solvers import SVRG, Halving
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MinPasses, Pflug, SmallValidationSet
 from tiers import fast_first, grid, interpreted
@@ -45,16 +43,6 @@ every_rule = pytest.mark.parametrize("rule", fast_first(1, RULES.values()), ids=
 def test_short_names(name, rule, binary, same_model):
     same_model(model(name).fit(*binary), model(rule).fit(*binary))
     assert model("small-validation-set").fit(*binary).verdict_.rule == "SmallValidationSet"
-
-
-@interpreted
-@every_rule
-def test_any_pair_of_labels(rule, binary, same_model):
-    X, y = binary
-    expected = model(rule).fit(X, y)
-    found = model(rule).fit(X, np.array(["no", "yes"])[y])
-    same_model(found, expected)
-    assert found.verdict_ == expected.verdict_
 
 
 @interpreted
@@ -209,16 +197,6 @@ def test_copies(unfitted, binary, same_model):
 
 
 @interpreted
-@pytest.mark.parametrize("unfitted", fast_first(1, MODELS), ids=lambda it: f"{it.solver!r} {it.stop!r}")
-@pytest.mark.slow
-def test_a_copy_can_be_saved(unfitted, binary, same_model, tmp_path):
-    X, y = binary
-    packed = pickle.loads(pickle.dumps(clone(unfitted).fit(sparse.csr_array(X), y)))
-    sgdone.save(packed, tmp_path / "m")
-    same_model(sgdone.load(tmp_path / "m"), packed)
-
-
-@interpreted
 @pytest.mark.slow
 def test_rules_and_methods_in_a_grid(binary):
     grid = {"stop": [MarginTest(), Pflug(20)], "solver": ["sgd", Halving(solvers.SGD(), Pflug(20))]}
@@ -287,32 +265,6 @@ def test_huge_and_tiny_rows(form, size, rule, binary):
     with pytest.warns(ConvergenceWarning, match="Diverged") if size > 1 else nullcontext():
         constant = model(rule | MaxPasses(2)).fit(form(size * X), y)
     assert np.all(np.isfinite(constant.coef_))
-
-
-@interpreted
-@every_rule
-@pytest.mark.slow
-def test_arrays_may_be_read_only(rule, binary, same_model):
-    X, y = binary
-    expected = model(rule).fit(X, y, sample_weight=np.ones(300))
-    weight = np.ones(300)
-    X, y = X.copy(), y.copy()
-    for array in (X, y, weight):
-        array.flags.writeable = False
-    same_model(model(rule).fit(X, y, sample_weight=weight), expected)
-    csr = sparse.csr_array(X)
-    for array in (csr.data, csr.indices, csr.indptr):
-        array.flags.writeable = False
-    assert model(rule).fit(csr, y, sample_weight=weight).verdict_.step == expected.verdict_.step
-
-
-@interpreted
-@every_rule
-def test_a_bad_row_is_named(rule, binary):
-    X, y = binary
-    X[6, 3] = np.nan
-    with pytest.raises(BadRowError, match="row 6 of X holds"):
-        model(rule, shuffle=False).fit(X, y)
 
 
 @interpreted

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor, solvers, steps
-from tiers import fast_first, interpreted
+from tiers import fast_first
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
 SOLVERS = ["sgd", "asgd", "isgd", "aisgd", solvers.Averaged(after=75)]
@@ -119,18 +119,6 @@ def test_parts_of_one_class_each(rng):
         for part in parts(60, size):
             model.partial_fit(X[part], y[part], classes=np.arange(30))
     assert model.score(X, y) > 0.9
-
-
-@interpreted
-@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=str)
-def test_dense_then_sparse(solver, several):
-    X, y = several
-    dense = SGDClassifier(solver=solver, random_state=0)
-    mixed = SGDClassifier(solver=solver, random_state=0)
-    for k, part in enumerate(parts(400, 50)):
-        dense.partial_fit(X[part], y[part], classes=[0, 1, 2, 3])
-        mixed.partial_fit((sparse.csr_array, np.asarray)[k % 2](X[part]), y[part], classes=[0, 1, 2, 3])
-    np.testing.assert_allclose(mixed.coef_, dense.coef_, rtol=0, atol=1e-10)
 
 
 @pytest.mark.slow

@@ -64,15 +64,3 @@ def test_csr_and_dense_agree(solver, seed):
     assert dense.verdict.step == csr.verdict.step
     assert np.allclose(dense.coef, csr.coef, rtol=1e-10, atol=1e-10)
     assert dense.intercept == pytest.approx(csr.intercept, rel=1e-10, abs=1e-10)
-
-
-@pytest.mark.slow
-def test_float32_stays_close_to_float64(rng):
-    X = rng.standard_normal((3000, 8))
-    y = np.where(X @ rng.standard_normal(8) > 0, 1.0, -1.0)
-    double, single = (
-        fit(ArraySource(X.astype(dtype), y), LOSSES[0], solvers.asgd(), stopping.MaxPasses(2))
-        for dtype in (np.float64, np.float32)
-    )
-    assert single.coef.dtype == np.float32
-    assert np.allclose(double.coef, single.coef, rtol=1e-3, atol=1e-4)
