@@ -114,17 +114,6 @@ def test_single_precision(task):
     np.testing.assert_allclose(scores_of(model, X), scores_of(other, X.astype(np.float64)), rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("n_dense", [0, 13])
-def test_without_one_part_it_is_the_other(n_dense, task):
-    X, y = problem(task)
-    array = X.toarray()
-    mixed = MixedMatrix(np.ascontiguousarray(array[:, :n_dense]), sparse.csr_array(array[:, n_dense:]))
-    found, expected = estimator(task).fit(mixed, y), estimator(task).fit(with_dense_columns(array, n_dense), y)
-    assert found.coef_.tobytes() == expected.coef_.tobytes()
-    assert np.array_equal(scores_of(found, mixed), scores_of(expected, with_dense_columns(array, n_dense)))
-
-
 # ---- errors ----
 
 
