@@ -160,6 +160,7 @@ def test_what_cannot_be_a_partition_is_said_by_its_number():
         (Partition.of(1, words, [0, 1]), r"partition 1: row 1 of X holds 'x' in column 1"),
         (Partition.of(1, X[:3], y[:2]), r"partition 1: X has 3 rows, but y has the shape \(2,\)"),
         (Partition.of(1, X[:2], [None, "yes"]), r"partition 1: .* label of row 0 is None"),
+        (Partition.of(1, X[:2] * 1j, y[:2]), "partition 1: X holds values of type complex128"),
     ):
         with pytest.raises(ValueError, match=text):
             fit_model(LinearClassifier(), LocalEngine([Partition(0, X, y), bad]))
