@@ -4,6 +4,7 @@ A new method is one more line of `METHODS`, and has to pass all of this; tests o
 own. The loops run as plain Python in the fast tier.
 """
 
+import pickle
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,7 +39,7 @@ from sgdone.solvers import (
     Truncated,
 )
 from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, ProgressiveLoss, SmallValidationSet
-from tiers import at_night, grid, interpreted
+from tiers import NIGHTLY, at_night, grid, interpreted
 
 pytestmark = grid
 
@@ -319,16 +320,17 @@ def test_steps_that_are_too_large_diverge(case, problem):
 def test_a_run_goes_on_where_it_ended(forms, case, problem):
     form = [(np.asarray, sparse.csr_array)[as_csr] for as_csr in forms]
     first = case.run(source_of(problem, form[0]), MaxPasses(2))
-    before = first.result.state.copy()
+    kept = first.result.state.copy()
+    stored = pickle.dumps(kept)
     both = case.run(source_of(problem, form[1]), MaxPasses(6), resume=with_new_rule(first))
     whole = case.run(source_of(problem, form[0]), MaxPasses(6))
+    assert pickle.dumps(kept) == stored  # a copy shares nothing that changes
     if forms[0] == forms[1]:
         assert both.coef.tobytes() == whole.coef.tobytes()
     if isinstance(case.solver, Halving):  # a product of gradients is missing where the storage changes
         return
     close(both, whole, max(case.digits, 1e-9))
     assert both.verdict.step == whole.verdict.step
-    assert before.steps < both.verdict.step
 
 
 @interpreted
@@ -392,6 +394,8 @@ def test_three_classes_called_by_texts(case, rng):
     ids=repr,
 )
 def test_a_rule_fires_at_the_same_sample_or_is_refused(rule, case, problem, request):
+    if request.node.callspec.params["loops"] == "compiled" and not NIGHTLY and case is not METHODS["sgd"]:
+        return  # each rule is another loop of each method: by day they run as plain Python
     refused = {"samples": (), "updates": (SmallValidationSet,), "nothing": (MarginTest, Pflug, SmallValidationSet)}
     if isinstance(rule, refused[case.watched]):
         with pytest.raises(ValueError, match=r"a rule that checks .* cannot be used with"):
