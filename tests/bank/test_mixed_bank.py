@@ -17,7 +17,6 @@ from sgdone.newton import exact_path, exact_phase
 from sgdone.newton.exact_phase import ExactInMemory, default_phases
 from sgdone.rows import ArraySource
 from sgdone.rows.labels import drift_advice
-from sgdone.rows.validation_rows import ValidationRows
 from sgdone.run import run
 from sgdone.stopping import Gain, MaxPasses
 from sgdone.sums.units import LIFT, Units
@@ -111,14 +110,6 @@ def test_rows_sorted_by_a_dense_column(rng):
 
 
 # ---- folds and copies ----
-
-
-def test_copies_of_rows_are_in_one_fold(rng):
-    X, labels = table(4, 300)
-    X, labels = np.repeat(X, 2, axis=0), np.repeat(labels, 2)
-    block = block_of(X, 3, labels)
-    drawn = ValidationRows.drawn(block, block.all_used(), rng)
-    assert np.array_equal(drawn.of_row[::2], drawn.of_row[1::2])
 
 
 def source_of(X, labels, **options):

@@ -169,18 +169,6 @@ def test_columns_without_spread_have_no_weight(rng):
 # ---- rows ----
 
 
-@a_few_objectives
-def test_sparse_rows_equal_dense_ones(objective):
-    case = random_case(8, objective, n_rows=300)
-    case = replace(case, scaling=Scaling(case.scaling.scale, np.zeros(6)))
-    other = replace(case, scaling=Scaling(case.scaling.scale), n_dense=0)
-    models, other_models = case.models(), other.models()
-    found, other_found = advance(models, case), advance(other_models, other)
-    np.testing.assert_allclose(found.losses, other_found.losses, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(predictions(models, case), predictions(other_models, other), rtol=1e-10, atol=1e-12)
-    assert np.array_equal(found.misses, other_found.misses)
-
-
 @dense_or_csr
 @a_few_objectives
 def test_stretches_do_not_change_a_bit(objective, dense):

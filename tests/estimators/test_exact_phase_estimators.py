@@ -62,18 +62,6 @@ def test_nor_on_the_number_of_threads(task, same_model):
 
 
 @TASKS
-def test_sparse_rows_are_as_dense_ones_in_the_same_units(task):
-    """Rows whose columns have mean 0 and are never 0 are scaled alike."""
-    X, y = problem(task, 200)
-    X = np.sign(X)
-    X = np.vstack([X, -X])
-    y = np.r_[y, y]
-    dense, csr = (fitted(task, form(X), y) for form in (np.asarray, sparse.csr_array))
-    assert dense.alpha_ == csr.alpha_
-    np.testing.assert_allclose(csr.coef_, dense.coef_, atol=1e-7)
-
-
-@TASKS
 def test_columns_that_are_there_twice_share_the_coefficient(task):
     X, y = problem(task, 200)
     model, plain = fitted(task, np.column_stack([X, X]), y, alpha=0.01), fitted(task, X, y, alpha=0.005)

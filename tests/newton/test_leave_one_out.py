@@ -61,15 +61,6 @@ def test_losses_of_least_squares_are_exact():
     np.testing.assert_allclose(approximate(None, X, y, WEIGHTS), exact, rtol=1e-8)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, None])
-def test_a_row_of_weight_2_is_the_row_twice(n_classes):
-    X, y = rows_of(n_classes)
-    counts = np.tile([1, 2, 3], 20)
-    weighted = approximate(n_classes, X, y, counts.astype(float))
-    repeated = approximate(n_classes, np.repeat(X, counts, axis=0), np.repeat(y, counts), np.ones(counts.sum()))
-    np.testing.assert_allclose(np.repeat(weighted, counts), repeated, rtol=1e-9)
-
-
 @TASKS
 def test_sparse_rows_are_as_dense_ones(n_classes):
     X, y = rows_of(n_classes)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
+from row_kinds import STORAGES
 from sgdone.kernels.bank import ALL_ROWS, NO_FOLD
 from sgdone.rows import ArraySource, Scaling
 from sgdone.rows.validation_rows import ValidationRows
@@ -110,7 +110,7 @@ def test_folds_depend_on_the_generator_only():
     assert np.all(np.abs(halves - 100) < 40)
 
 
-@pytest.mark.parametrize("form", [np.ascontiguousarray, sparse.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize("form", STORAGES.values(), ids=list(STORAGES))
 def test_copies_of_a_row_are_in_one_fold(form, rng):
     """Except the groups at the boundary of two folds."""
     different = rng.standard_normal((300, 3)) * (rng.random((300, 3)) < [1.0, 0.8, 0.8]) + [1.0, 0.0, 0.0]

@@ -50,17 +50,3 @@ def test_block_size_changes_no_bit_across_windows(solver, rng):
     whole = fit(ArraySource(X, y), LOSSES[0], solver, stopping.MaxPasses(1.7))
     for size in (777, 5000):
         assert same_bits(whole, fit(ArraySource(X, y), LOSSES[0], solver, stopping.MaxPasses(1.7), block_size=size))
-
-
-@interpreted
-@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=repr)
-@examples(12)
-@given(seed=st.integers(0, 10**6))
-def test_csr_and_dense_agree(solver, seed):
-    loss = FEW_LOSSES[seed % len(FEW_LOSSES)]
-    problem = random_problem(seed, loss)
-    stop = stopping.ProgressiveLoss(0.01) | stopping.MaxPasses(3)
-    dense, csr = (fit(problem.source(as_csr=as_csr), loss, solver, stop) for as_csr in (False, True))
-    assert dense.verdict.step == csr.verdict.step
-    assert np.allclose(dense.coef, csr.coef, rtol=1e-10, atol=1e-10)
-    assert dense.intercept == pytest.approx(csr.intercept, rel=1e-10, abs=1e-10)
