@@ -314,7 +314,7 @@ N_ROWS, N_LEVELS = 300_000, 1000
 
 
 @pytest.fixture(scope="module")
-def rows():
+def rows_of_levels():
     """Numbers, and a category whose many levels matter more; with the true probabilities."""
     rng = np.random.default_rng(0)
     level = rng.integers(0, N_LEVELS, N_ROWS)
@@ -336,8 +336,8 @@ def excess_after_one_pass(rows):
 
 
 @pytest.mark.slow
-def test_levels_are_learned_in_one_pass(rows, monkeypatch):
-    excess = excess_after_one_pass(rows)
+def test_levels_are_learned_in_one_pass(rows_of_levels, monkeypatch):
+    excess = excess_after_one_pass(rows_of_levels)
     assert excess < 0.1
     monkeypatch.setattr("sgdone.bank.bank.is_time_for_larger_steps", lambda steps: False)
-    assert excess_after_one_pass(rows) > 1.5 * excess
+    assert excess_after_one_pass(rows_of_levels) > 1.5 * excess
