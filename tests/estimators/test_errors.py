@@ -189,7 +189,7 @@ def test_a_long_label_is_cut_short():
     assert len(str(raised.value)) < 200
 
 
-# ---- naN and infinity: the error says where, and the model stays as it was ----
+# ---- NaN and infinity: the error says where, and the model stays as it was ----
 
 
 in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
@@ -240,7 +240,7 @@ def test_targets_of_unlikely_units_raise_no_warning(size):
     assert fitted("numbers", X, y * size).coef_ == pytest.approx(fitted("numbers", X, y).coef_ * size, rel=0.1)
 
 
-# ---- cSR matrices that point outside themselves: an error, never a crash ----
+# ---- CSR matrices that point outside themselves: an error, never a crash ----
 
 
 @pytest.fixture

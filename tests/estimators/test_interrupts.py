@@ -127,7 +127,7 @@ def test_an_interrupted_model_can_be_warm_started(same_model):
     assert model.verdict_.status is Status.CONVERGED
 
 
-# ---- ctrl-C keeps the model so far ----
+# ---- Ctrl-C keeps the model so far ----
 
 
 @dataclass(frozen=True)

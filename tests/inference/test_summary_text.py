@@ -137,7 +137,7 @@ def test_a_long_value_of_the_head_has_a_line_of_its_own():
     assert f"Covariance: {cov}" in " ".join(str(summary_of(["a"], [1], [1], cov=cov)).split())
 
 
-# ---- test_summary_html.py ----
+# ---- as HTML ----
 
 
 NAME = "income <50k & 'rising' \"<script>\""

@@ -100,7 +100,7 @@ def two_classes(n_rows=400, n_features=5):
     return X, np.where(X @ rng.standard_normal(n_features) + rng.standard_normal(n_rows) > -0.3, 1.0, -1.0)
 
 
-# ---- what SGD2 and SGD-QN share: their parameters, the optimum, and rules that watch them ----
+# ---- parameters, the optimum and rules of both ----
 
 
 LOGISTIC = losses.Logistic()
@@ -266,7 +266,7 @@ def test_rows_held_out_are_in_no_sample(method, problem):
     assert held.verdict.evidence["t0"] == without.verdict.evidence["t0"]
 
 
-# ---- what SGD2 and SGD-QN share: kinds of rows, going on after a run, and bad data ----
+# ---- rows of both ----
 
 
 @pytest.mark.slow
@@ -303,7 +303,7 @@ def test_a_column_beyond_all_steps_ends_in_a_verdict(name):
     assert not np.any(model.coef_)
 
 
-# ---- sGD2 against its slow twin: the schedule, when it shrinks, and within averaging and halving ----
+# ---- SGD2: its schedule, and within averaging and halving ----
 
 
 @pytest.mark.slow
@@ -409,7 +409,7 @@ def test_its_step_can_be_halved_if_the_skip_is_given():
         SGDClassifier(solver=solvers.Halving(SGD2()), **options).fit(X, y)
 
 
-# ---- sGD-QN against its slow twin: what it learns, from where its steps start, and rows it cannot learn from ----
+# ---- SGD-QN: what it learns, and from where its steps start ----
 
 
 @pytest.mark.slow
