@@ -370,12 +370,12 @@ def test_streams_are_refused(case, problem):
 @interpreted
 @every_method
 def test_three_classes_called_by_texts(case, rng):
-    X = rng.standard_normal((300, 4))
+    X = rng.standard_normal((120, 4))
     y = np.array(["a lily", "a rose", "an iris"])[np.argmax(X[:, :3], axis=1)]
     arrays = [X, y]
     for array in arrays:
         array.flags.writeable = False
-    budget = {} if isinstance(case.solver, (Liblinear, Newton)) else {"stop": 30}
+    budget = {} if isinstance(case.solver, (Liblinear, Newton)) else {"stop": 10}
     model = case.estimator(alpha=0.01, **budget).fit(X, y)
     assert model.classes_.tolist() == ["a lily", "a rose", "an iris"]
     assert model.coef_.shape == (3, 4)
