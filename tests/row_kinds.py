@@ -158,14 +158,22 @@ KINDS = {
     "in partitions, dense": InPartitions("dense"),
     "in partitions, mixed": InPartitions("mixed"),
 }
-SLOW = {"in blocks, sparse"}
+#: Kinds, and tasks of kinds, whose fits need loops that no other fast test compiles.
+SLOW = {"in blocks, sparse", "in partitions, mixed", ("in blocks, dense", "three classes")}
 #: A test with an argument `kind` runs for every kind of rows.
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
-#: The same for fits: those of some kinds need loops that no other fast test compiles.
+#: The same for fits, of two classes if the test has no tasks.
 every_fit = pytest.mark.parametrize(
     "kind", [pytest.param(kind, id=name, marks=[slow] * (name in SLOW)) for name, kind in KINDS.items()]
 )
-every_task = pytest.mark.parametrize("task", TASKS)
+every_fit_and_task = pytest.mark.parametrize(
+    ("kind", "task"),
+    [
+        pytest.param(kind, task, id=f"{name}, {task}", marks=[slow] * (name in SLOW or (name, task) in SLOW))
+        for name, kind in KINDS.items()
+        for task in TASKS
+    ],
+)
 
 
 def rows_of(task, n_rows=900, seed=0):

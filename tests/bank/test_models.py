@@ -65,7 +65,8 @@ def assert_same_solutions(found, expected):
 @given(seed=st.integers(0, 10**6))
 def test_every_model_equals_its_reference(objective, n_dense, seed):
     """One model, and so many that the loops over them differ."""
-    for candidates, folds in ((CANDIDATES[:1], 0), (CANDIDATES[:2], 0), (CANDIDATES[:2], 2)):
+    few, more = ((CANDIDATES[:1], 0), (CANDIDATES[:2], 0)), ((CANDIDATES[:2], 2),)
+    for candidates, folds in (*few, *more) if n_dense == 2 else more:
         case = random_case(seed, objective, n_dense=n_dense)
         models = forked(case.models(candidates), folds) if folds else case.models(candidates)
         found = advance(models, case)

@@ -158,9 +158,9 @@ def test_every_method_is_here():
 @every_method
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 def test_block_size_changes_no_bit(form, case, problem):
-    stop = MaxPasses(5)
+    stop = MaxPasses(3)
     whole = case.run(source_of(problem, form, shuffle=True), stop)
-    for block_size in (1, 13, 50):
+    for block_size in (1, 13):
         parts = case.run(source_of(problem, form, shuffle=True), stop, block_size=block_size)
         same_bits(parts, whole)
         assert parts.verdict.reason == whole.verdict.reason
@@ -316,14 +316,14 @@ def test_steps_that_are_too_large_diverge(case, problem):
 
 @interpreted
 @those(continues=True)
-@pytest.mark.parametrize("forms", [(False, False), (True, True), (False, True), (True, False)], ids=str)
+@pytest.mark.parametrize("forms", [(False, False), (True, True), (False, True)], ids=str)
 def test_a_run_goes_on_where_it_ended(forms, case, problem):
     form = [(np.asarray, sparse.csr_array)[as_csr] for as_csr in forms]
-    first = case.run(source_of(problem, form[0]), MaxPasses(2))
+    first = case.run(source_of(problem, form[0]), MaxPasses(1))
     kept = first.result.state.copy()
     stored = pickle.dumps(kept)
-    both = case.run(source_of(problem, form[1]), MaxPasses(6), resume=with_new_rule(first))
-    whole = case.run(source_of(problem, form[0]), MaxPasses(6))
+    both = case.run(source_of(problem, form[1]), MaxPasses(3), resume=with_new_rule(first))
+    whole = case.run(source_of(problem, form[0]), MaxPasses(3))
     assert pickle.dumps(kept) == stored  # a copy shares nothing that changes
     if forms[0] == forms[1]:
         assert both.coef.tobytes() == whole.coef.tobytes()
@@ -405,9 +405,9 @@ def test_a_rule_fires_at_the_same_sample_or_is_refused(rule, case, problem, requ
         request.applymarker(pytest.mark.xfail(strict=True, reason="thresholds that are owed count in sparse rows only"))
     if isinstance(case.solver, Liblinear):  # it ends by itself
         return
-    whole = case.run(source_of(problem), rule | MaxPasses(12))
+    whole = case.run(source_of(problem), rule | MaxPasses(6))
     for form, block_size in ((np.asarray, 1), (np.asarray, 30), (sparse.csr_array, None)):
-        other = case.run(source_of(problem, form), rule | MaxPasses(12), block_size=block_size)
+        other = case.run(source_of(problem, form), rule | MaxPasses(6), block_size=block_size)
         assert (other.verdict.step, other.verdict.rule) == (whole.verdict.step, whole.verdict.rule)
         if form is np.asarray:
             assert other.coef.tobytes() == whole.coef.tobytes()
