@@ -1,5 +1,6 @@
 import os
 import signal
+import threading
 
 # Processes that run tests side by side share the cores: threads of BLAS would only wait for each other.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -42,6 +43,17 @@ def without_finish(monkeypatch):
     monkeypatch.setattr(ExactInMemory, "is_worthwhile", lambda *arguments: False)
 
 
+@pytest.fixture
+def own_cache_folder(tmp_path_factory, monkeypatch):
+    """A cache folder of the user that is new; nothing is left in it, and no thread."""
+    before = set(threading.enumerate())
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    yield folder
+    assert not [path for path in folder.rglob("*") if path.is_file()]
+    assert {thread for thread in threading.enumerate() if thread.name == "sgdone-reader"} <= before
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
     """Let each process begin with tests that lie together: what one compiles, its next ones find."""
@@ -56,7 +68,7 @@ def pytest_generate_tests(metafunc):
 
 
 #: Packages whose tests need the same compiled loops, those of whole fits.
-WHOLE_FITS = {"auto", "cli", "cluster", "estimators", "inference", "model_file"}
+WHOLE_FITS = {"cli", "cluster", "estimators", "fits", "inference", "model_file"}
 
 
 def pytest_collection_modifyitems(config, items):

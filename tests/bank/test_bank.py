@@ -1,4 +1,4 @@
-"""The default fit as a method: which candidates are tried when, which rows are held out, where stretches end."""
+"""The default fit as a method: its candidates, held-out rows, stretches, and rows without an end."""
 
 from dataclasses import dataclass, field
 
@@ -8,13 +8,16 @@ import pytest
 from running import objective_of
 from sgdone.bank import Bank
 from sgdone.bank.bank_state import BankState
-from sgdone.bank.evaluation import Evaluation
+from sgdone.bank.evaluation import Evaluation, is_due_after, is_due_in_stream, most_candidates, next_in_stream
 from sgdone.bank.models import Models
 from sgdone.interfaces.objective import Judgement
 from sgdone.interfaces.stop_rule import Status, Stop
 from sgdone.kernels.bank import PENALTY
 from sgdone.losses import Logistic
+from sgdone.matrices.row_hash import row_hashes
 from sgdone.rows import ArraySource
+from sgdone.rows.block_source import BlockSource
+from sgdone.rows.blocks import NumberedRows
 from sgdone.rows.validation_rows import ValidationRows
 from sgdone.run import run
 from sgdone.stopping import Gain, MaxPasses, MaxSamples
@@ -296,3 +299,70 @@ def test_validation_rows_and_intercept_depend_on_the_seed_only(shuffle, record):
     first, again, other = (result.model for result in results)
     assert (first.coef.tobytes(), first.intercept.tobytes()) == (again.coef.tobytes(), again.intercept.tobytes())
     assert first.intercept != other.intercept
+
+
+# ---- when candidates are compared, and how many are kept ----
+
+
+def test_in_the_first_pass_after_1024_rows_and_twice_as_many_each_time():
+    due = [steps for steps in range(10_000) if is_due_in_stream(steps)]
+    assert due == [1024, 2048, 4096, 8192]
+    assert [next_in_stream(steps) for steps in (0, 1023, 1024, 5000)] == [1024, 1024, 2048, 8192]
+
+
+def test_after_passes_further_and_further_apart_and_after_the_last():
+    small = [passes for passes in range(1, 101) if is_due_after(passes, small=True)]
+    large = [passes for passes in range(1, 101) if is_due_after(passes, small=False)]
+    assert small == [1, 2, 4, 8, 16, 32, 64, 100]
+    assert large == [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 100]
+
+
+@pytest.mark.parametrize(("passes", "most"), [(1, 1000), (2, 2), (5, 2), (6, 1), (100, 1)])
+def test_few_candidates_are_kept_in_later_passes_over_large_data(passes, most):
+    assert most_candidates(passes, small=False) == most
+    assert most_candidates(passes, small=True) == 1000
+
+
+# ---- the default fit on sources that are not in memory, and the budgets of runs that do not read all rows ----
+
+
+WEIGHTS = np.array([1.0, -2.0, 0.5])
+SCALES = np.array([1e-3, 1.0, 1e6])
+
+
+def draw(rng, n_rows):
+    X = rng.standard_normal((n_rows, 3))
+    probability = 1.0 / (1.0 + np.exp(-(X @ WEIGHTS + 0.5)))
+    return X * SCALES, np.where(rng.random(n_rows) < probability, 1.0, -1.0)
+
+
+def endless():
+    rng, first = np.random.default_rng(0), 0
+    while True:
+        X, labels = draw(rng, 4096)
+        yield NumberedRows(X, labels, None, row_hashes(X), np.arange(first, first + 4096))
+        first += 4096
+
+
+def endless_source():
+    return BlockSource(endless, None, seed=0, endless=True)
+
+
+def test_an_endless_source_ends_by_gain():
+    result = run(endless_source(), objective_of(Logistic()), Bank(), Gain())
+    assert result.verdict.rule == "Gain"
+    np.testing.assert_allclose(result.model.coef[0] * SCALES, WEIGHTS, atol=0.2)
+
+
+def test_an_endless_source_ends_by_a_budget():
+    rule = Gain(tol=0) | MaxSamples(20_000)
+    result = run(endless_source(), objective_of(Logistic()), Bank(), rule)
+    assert result.verdict.rule == "MaxSamples"
+    assert result.verdict.step >= 20_000
+    assert result.model.intercept[0] == pytest.approx(0.5, abs=0.15)
+
+
+def test_rows_held_out_are_not_trained_on_beyond_a_budget():
+    X, y = draw(np.random.default_rng(0), 30_000)
+    rule = Gain(tol=0) | MaxSamples(5000)
+    assert run(ArraySource(X, y), objective_of(Logistic()), Bank(), rule).verdict.step == 5000

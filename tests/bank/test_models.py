@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import reference_bank as slow
+import reference_bank
 from model_cases import CANDIDATES, FEW_OBJECTIVES, OBJECTIVES, advance, forked, predictions, random_case, with_steps
 from sgdone.bank.evaluation import Candidate
 from sgdone.bank.models import Models
@@ -15,7 +15,7 @@ from sgdone.kernels.bank import ALL_ROWS, NO_FOLD, OWN, RECORDS_LOSSES, SCALE, S
 from sgdone.kernels.model import AVERAGE_FLOOR
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE, NOT_SOUND
 from sgdone.rows import Scaling
-from tiers import examples, fast_first
+from tiers import examples, fast_first, slow
 
 ARRAYS = ("weights", "intercepts", "numbers", "plans")
 dense_or_csr = pytest.mark.parametrize("dense", fast_first(1, [True, False]), ids=["dense", "csr"])
@@ -59,17 +59,27 @@ def assert_same_solutions(found, expected):
 # ---- the slow reference ----
 
 
-@dense_or_csr
+@pytest.mark.parametrize("n_dense", [6, pytest.param(0, marks=slow), 2], ids=["dense", "csr", "mixed"])
 @each_objective
 @examples(3)
 @given(seed=st.integers(0, 10**6))
-def test_every_model_equals_its_reference(objective, dense, seed):
-    case = random_case(seed, objective, dense)
-    models = forked(case.models(CANDIDATES[:2]))
-    found = advance(models, case)
-    assert (found.position, found.outcome) == (30, CONTINUE)
-    assert len(found.losses) == np.count_nonzero(case.weights)
-    assert_equals_reference(models, found, case)
+def test_every_model_equals_its_reference(objective, n_dense, seed):
+    """One model, and so many that the loops over them differ."""
+    few, more = ((CANDIDATES[:1], 0), (CANDIDATES[:2], 0)), ((CANDIDATES[:2], 2),)
+    for candidates, folds in (*few, *more) if n_dense == 2 else more:
+        case = random_case(seed, objective, n_dense=n_dense)
+        models = forked(case.models(candidates), folds) if folds else case.models(candidates)
+        found = advance(models, case)
+        assert (found.position, found.outcome) == (30, CONTINUE)
+        assert len(found.losses) == np.count_nonzero(case.weights)
+        assert_equals_reference(models, found, case)
+
+
+@pytest.mark.parametrize(("n_rows", "n_features", "n_dense"), [(1, 2, 1), (9, 12, 11), (9, 12, 1)])
+def test_few_columns_of_a_kind(n_rows, n_features, n_dense):
+    case = random_case(4, OBJECTIVES["logistic"], n_rows=n_rows, n_features=n_features, n_dense=n_dense)
+    models = case.models()
+    assert_equals_reference(models, advance(models, case), case)
 
 
 @dense_or_csr
@@ -111,7 +121,7 @@ def test_a_long_run(dense, alpha):
         s = (shrink * W @ x + b - label) / (1.0 + gamma * v * (shrink * x @ x + 1.0))
         return shrink * (W - gamma * v * np.outer(s, x)), b - gamma * v * s
 
-    closed_form = slow.Outputs(update, lambda z, label: 0.5 * (z[0] - label) ** 2)
+    closed_form = reference_bank.Outputs(update, lambda z, label: 0.5 * (z[0] - label) ** 2)
     object.__setattr__(case, "outputs", lambda _: closed_form)
     found = advance(models, case)
     assert_equals_reference(models, found, case)
@@ -158,18 +168,6 @@ def test_columns_without_spread_have_no_weight(rng):
 
 
 # ---- rows ----
-
-
-@a_few_objectives
-def test_sparse_rows_equal_dense_ones(objective):
-    case = random_case(8, objective, n_rows=300)
-    case = replace(case, scaling=Scaling(case.scaling.scale, np.zeros(6)))
-    other = replace(case, scaling=Scaling(case.scaling.scale), n_dense=0)
-    models, other_models = case.models(), other.models()
-    found, other_found = advance(models, case), advance(other_models, other)
-    np.testing.assert_allclose(found.losses, other_found.losses, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(predictions(models, case), predictions(other_models, other), rtol=1e-10, atol=1e-12)
-    assert np.array_equal(found.misses, other_found.misses)
 
 
 @dense_or_csr

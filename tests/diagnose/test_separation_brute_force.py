@@ -12,7 +12,6 @@ from sgdone.papers.logistic import reference as slow
 from tiers import fast_first
 
 SEEDS = range(500)
-PARTS = np.array_split(SEEDS, 10)
 
 
 def _kind(separable):

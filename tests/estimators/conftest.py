@@ -1,5 +1,3 @@
-import threading
-
 import numpy as np
 import pytest
 
@@ -38,14 +36,3 @@ def same_model():
         assert first.intercept_.tobytes() == second.intercept_.tobytes()
 
     return check
-
-
-@pytest.fixture
-def own_cache_folder(tmp_path_factory, monkeypatch):
-    """A cache folder of the user that is new; nothing is left in it, and no thread."""
-    before = set(threading.enumerate())
-    folder = tmp_path_factory.mktemp("cache")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
-    yield folder
-    assert not [path for path in folder.rglob("*") if path.is_file()]
-    assert {thread for thread in threading.enumerate() if thread.name == "sgdone-reader"} <= before

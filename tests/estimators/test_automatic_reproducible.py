@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from automatic_problems import TASKS, fitted, problem, scores_of
+from automatic_problems import TASKS, fitted, problem
 from scipy import sparse
 
 import sgdone
@@ -15,7 +15,7 @@ from tiers import fast_first, grid
 
 pytestmark = grid
 
-FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 
 
 def through_a_file(model, tmp_path):
@@ -32,7 +32,7 @@ DUPLICATES = pytest.mark.parametrize("duplicate", fast_first(1, COPIES.values())
 
 
 @pytest.mark.usefixtures("without_finish")
-@FORMS
+@in_both_forms
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("chunk", [None, 150], ids=["fit", "partial_fit"])
 def test_the_same_seed_the_same_bits(chunk, task, form, same_model):
@@ -44,7 +44,7 @@ def test_the_same_seed_the_same_bits(chunk, task, form, same_model):
     assert fitted(task, form(X), y, chunk, random_state=1).coef_.tobytes() != first.coef_.tobytes()
 
 
-@FORMS
+@in_both_forms
 @pytest.mark.parametrize("task", TASKS)
 def test_streams_without_shuffling_do_not_depend_on_the_seed(task, form, same_model):
     """There are no validation rows, and the order is the user's."""
@@ -104,34 +104,6 @@ def _side_by_side(*arrays):
         copies.append(there)
         begin += array.nbytes
     return copies
-
-
-@DUPLICATES
-@FORMS
-@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
-@pytest.mark.parametrize("task", TASKS)
-def test_copies_predict_and_continue_with_the_same_bits(task, dtype, form, duplicate, tmp_path, same_model):
-    X, y = problem(task)
-    X = X.astype(dtype)
-    for chunk in (None, 150):
-        model = fitted(task, form(X), y, chunk)
-        again = duplicate(model, tmp_path)
-        same_model(again, model)
-        assert scores_of(again, form(X)).tobytes() == scores_of(model, form(X)).tobytes()
-        if task != "numbers":
-            assert again.predict_proba(form(X)).tobytes() == model.predict_proba(form(X)).tobytes()
-            assert again.multinomial_ is model.multinomial_
-        assert again.alpha_ == model.alpha_
-        assert str(again.verdict_) == str(model.verdict_)
-        assert again.verdict_ == model.verdict_
-        before = model.coef_.copy()
-        for first in (0, 200, 400):
-            again.partial_fit(form(X[first : first + 200]), y[first : first + 200])
-        np.testing.assert_array_equal(model.coef_, before)
-        for first in (0, 200, 400):
-            model.partial_fit(form(X[first : first + 200]), y[first : first + 200])
-        same_model(again, model)
-        assert again.verdict_.step == model.verdict_.step
 
 
 @DUPLICATES

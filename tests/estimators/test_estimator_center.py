@@ -6,7 +6,6 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps
@@ -61,31 +60,6 @@ def test_it_is_the_homogeneous_model_of_centred_rows(case, rows):
     scores = centred.decision_function(FORMS[form](X))
     assert np.allclose(scores, expected.decision_function(X - shift), rtol=1e-9, atol=1e-9)
     assert centred.verdict_.step == expected.verdict_.step
-
-
-@interpreted
-@pytest.mark.parametrize("form", fast_first(1, FORMS))
-def test_sparse_rows_equal_dense_ones(form, rows):
-    X, y = rows
-    rule = MarginTest() | MaxPasses(3)
-    dense = model(stop=rule, step="class-scale").fit(X, y)
-    other = model(stop=rule, step="class-scale").fit(FORMS[form](X), y)
-    assert dense.verdict_.rule == "MarginTest"
-    assert other.verdict_.step == dense.verdict_.step
-    assert np.allclose(other.coef_, dense.coef_, rtol=1e-10, atol=1e-10)
-    assert np.allclose(other.intercept_, dense.intercept_, rtol=1e-10, atol=1e-10)
-
-
-@interpreted
-@pytest.mark.slow
-def test_single_precision(rows):
-    X, y = rows
-    expected = model().fit(X, y)
-    for form in ("dense", "csr"):
-        found = model().fit(FORMS[form](X.astype(np.float32)), y)
-        assert found.coef_.dtype == np.float32
-        assert np.allclose(found.coef_, expected.coef_, rtol=1e-3, atol=1e-4)
-        assert np.allclose(found.intercept_, expected.intercept_, rtol=1e-3, atol=1e-3)
 
 
 @interpreted
@@ -173,15 +147,6 @@ def test_a_bad_row_among_the_first(row, bad, form, step, rows):
     X[row, 2] = bad
     with pytest.raises(BadRowError, match=f"row {row} of X "):
         model(step=step).fit(FORMS[form](X), y)
-
-
-@interpreted
-def test_an_index_out_of_range_among_the_first(rows):
-    X, y = rows
-    X = sparse.csr_array(X)
-    X.indices[X.indptr[7]] = 5
-    with pytest.raises(ValueError, match="row 7 of the CSR matrix X has the column index 5"):
-        model().fit(X, y)
 
 
 @interpreted
@@ -337,14 +302,6 @@ def test_little_spread_around_a_large_mean_is_measured_as_it_is(rows):
     scale = termination.class_scale(X, 2.0 * y - 1.0, np.ones(300))
     step = model(step=steps.ClassScale(1.0), solver="isgd").fit(sparse.csr_array(X), y).trace_["step_size"][-1]
     assert step == pytest.approx(1 / scale, rel=1e-6)
-
-
-@interpreted
-def test_a_clone_is_centred_too(rows, same_model):
-    X, y = rows
-    first = model(stop=MarginTest().then(1.5), step=steps.ClassScale(0.1)).fit(X, y)
-    same_model(clone(first).fit(X, y), first)
-    assert clone(first).get_params()["center"] is True
 
 
 @interpreted

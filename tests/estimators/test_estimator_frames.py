@@ -178,13 +178,6 @@ def test_cells_of_two_kinds_name_their_places(cell, binary, model):
     assert len(str(caught.value)) < 500
 
 
-def test_text_in_front_of_a_named_method(binary):
-    X, y = binary
-    table = pa.table({"age": X[:, 0], "city": ["Rome"] * len(X)})
-    with pytest.raises(ValueError, match=r"column 'city' of X has the type large_string.*or use LinearClassifier"):
-        SGDClassifier().fit(table, y)
-
-
 def test_dates_as_targets(binary):
     with pytest.raises(ValueError, match="y holds dates or times: a regression needs numbers"):
         LinearRegressor().fit(binary[0], pd.date_range("2020", periods=len(binary[0])))

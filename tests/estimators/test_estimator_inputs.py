@@ -60,18 +60,6 @@ def test_sparse(kind, thin, model, same_model):
     assert type(model.predict(rows)) is np.ndarray
 
 
-@interpreted
-@pytest.mark.parametrize("loss", fast_first(1, ["logistic", "hinge", "squared_hinge", "squared", "exponential"], 1))
-@pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd", "isgd", "aisgd"]))
-def test_dense_and_csr_agree(solver, loss, thin):
-    X, y = thin
-    dense = SGDClassifier(loss, solver=solver, random_state=0).fit(X, y)
-    csr = SGDClassifier(loss, solver=solver, random_state=0).fit(sparse.csr_array(X), y)
-    np.testing.assert_allclose(csr.coef_, dense.coef_, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(csr.intercept_, dense.intercept_, rtol=0, atol=1e-10)
-    assert csr.verdict_.step == dense.verdict_.step
-
-
 @pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor])
 @pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
 @pytest.mark.slow
@@ -108,18 +96,6 @@ def test_explicit_zeros(form, thin):
     model = SGDClassifier(random_state=0)
     expected = SGDClassifier(solver="asgd", random_state=0).fit(X, y)
     np.testing.assert_allclose(model.fit(rows, y).coef_, expected.coef_, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
-def test_read_only_arrays(form, thin, model, same_model):
-    X, y = thin
-    expected = LinearClassifier(random_state=0).fit(form(X), y)
-    rows, weights = form(X.copy()), np.ones(60)
-    arrays = [rows] if form is np.asarray else [rows.data, rows.indices, rows.indptr]
-    for array in [*arrays, y, weights]:
-        array.flags.writeable = False
-    same_model(model.fit(rows, y, sample_weight=weights), expected)
-    same_model(model.partial_fit(rows, y, sample_weight=weights), expected.partial_fit(form(X), y))
 
 
 def test_memory_maps(binary, tmp_path, model, same_model):

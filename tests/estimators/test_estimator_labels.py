@@ -57,6 +57,7 @@ def test_several_classes(labels, several, same_model):
     np.testing.assert_array_equal(model.predict(X), labels[model.decision_function(X).argmax(axis=1)])
     assert model.score(X, labels[y]) > 0.8
     assert list(model.verdict_.per_class) == labels.tolist()
+    assert model.multinomial_ is False
     same_model(model, SGDClassifier(solver="asgd", random_state=0).fit(X, y))
 
 

@@ -1,21 +1,15 @@
 """Rules and methods that know when to stop, through the estimators: labels, chunks, refusals, callbacks, copies."""
 
-import pickle
 from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
 
-import sgdone
-from sgdone import SGDClassifier, SGDRegressor, solvers, steps
+from sgdone import SGDClassifier, SGDRegressor
 from sgdone.interfaces.stop_rule import Status
-from sgdone.rows.faults import BadRowError
-from sgdone.solvers import SVRG, Halving
-from sgdone.stopping import Distance, MarginTest, MaxPasses, MinPasses, Pflug, SmallValidationSet
+from sgdone.stopping import Distance, MarginTest, MaxPasses, Pflug, SmallValidationSet
 from tiers import fast_first, grid, interpreted
 
 pytestmark = grid
@@ -49,16 +43,6 @@ def test_short_names(name, rule, binary, same_model):
 
 @interpreted
 @every_rule
-def test_any_pair_of_labels(rule, binary, same_model):
-    X, y = binary
-    expected = model(rule).fit(X, y)
-    found = model(rule).fit(X, np.array(["no", "yes"])[y])
-    same_model(found, expected)
-    assert found.verdict_ == expected.verdict_
-
-
-@interpreted
-@every_rule
 def test_several_classes_are_as_many_runs(rule, several):
     X, y = several
     together = model(rule, n_jobs=2).fit(X, y)
@@ -66,17 +50,6 @@ def test_several_classes_are_as_many_runs(rule, several):
         alone = model(rule).fit(X, y == k)
         assert together.coef_[k].tobytes() == alone.coef_[0].tobytes()
         assert together.verdict_.per_class[k] == alone.verdict_
-
-
-@interpreted
-@pytest.mark.parametrize("solver", fast_first(1, ["sgd-half", "isgd-half", "svrg"]))
-@pytest.mark.slow
-def test_methods_in_threads(solver, several, same_model):
-    X, y = several
-    alone = model(3, solver=solver, step="auto").fit(X, y)
-    together = model(3, solver=solver, step="auto", n_jobs=2).fit(X, y)
-    same_model(together, alone)
-    assert together.verdict_ == alone.verdict_
 
 
 @interpreted
@@ -184,96 +157,6 @@ def test_halving_goes_on_in_partial_fit(solver, binary):
     assert learner._fitted.results[0].state.step.gamma == 0.5 ** (1 + len(after))
 
 
-MODELS = [
-    model(MarginTest(0.5, fresh=True).then(1.5)),
-    model(SmallValidationSet(8) | MaxPasses(3), step=steps.ClassScale(0.1), center=True),
-    model(Pflug(10) & MinPasses(0.5), solver="isgd"),
-    model(2, solver=Halving(solvers.SGD(), Distance() | Pflug(9), smallest=1e-6)),
-    model(3, solver=SVRG(50, "II", seed=2)),
-]
-
-
-@interpreted
-@pytest.mark.parametrize("unfitted", fast_first(1, MODELS), ids=lambda it: f"{it.solver!r} {it.stop!r}")
-def test_copies(unfitted, binary, same_model):
-    X, y = binary
-    first = clone(unfitted).fit(X, y)
-    for copied in (clone(first), pickle.loads(pickle.dumps(unfitted))):
-        assert repr(copied.get_params()) == repr(unfitted.get_params())
-        same_model(copied.fit(X, y), first)
-        assert copied.verdict_ == first.verdict_
-    packed = pickle.loads(pickle.dumps(first))
-    same_model(packed, first)
-    if not isinstance(unfitted.solver, SVRG):
-        same_model(packed.partial_fit(X, y, resume=True), first.partial_fit(X, y, resume=True))
-
-
-@interpreted
-@pytest.mark.parametrize("unfitted", fast_first(1, MODELS), ids=lambda it: f"{it.solver!r} {it.stop!r}")
-@pytest.mark.slow
-def test_a_copy_can_be_saved(unfitted, binary, same_model, tmp_path):
-    X, y = binary
-    packed = pickle.loads(pickle.dumps(clone(unfitted).fit(sparse.csr_array(X), y)))
-    sgdone.save(packed, tmp_path / "m")
-    same_model(sgdone.load(tmp_path / "m"), packed)
-
-
-@interpreted
-@pytest.mark.slow
-def test_rules_and_methods_in_a_grid(binary):
-    grid = {"stop": [MarginTest(), Pflug(20)], "solver": ["sgd", Halving(solvers.SGD(), Pflug(20))]}
-    search = GridSearchCV(model(1), grid, cv=2).fit(*binary)
-    assert search.best_score_ > 0.8
-
-
-class Recorder:
-    """Counts passes."""
-
-    def __init__(self, stop_at=None):
-        self.passes, self.stop_at = 0, stop_at
-
-    def setup(self, estimator, context):
-        self.passes = 0
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context, *, X=None, y=None, metadata=None, fitted_estimator=None):
-        self.passes += context.task_name == "pass"
-        assert fitted_estimator.score(X, y) > 0.4
-        return self.passes == self.stop_at
-
-
-@interpreted
-@pytest.mark.parametrize(
-    ("options", "passes"),
-    [
-        ({"stop": MarginTest() & MinPasses(3)}, 3),
-        ({"stop": MarginTest(1e9) | MaxPasses(2)}, 2),
-        pytest.param({"stop": 4, "solver": "isgd-half"}, 4, marks=pytest.mark.slow),
-        pytest.param(
-            {"stop": 4, "solver": "svrg"}, 3, marks=pytest.mark.slow
-        ),  # of 4, the anchors took two; the third is begun
-        ({"stop": MarginTest()}, 1),
-        pytest.param({"stop": Distance(first=50) | MaxPasses(2)}, 2, marks=pytest.mark.slow),
-    ],
-    ids=str,
-)
-def test_callbacks(options, passes, binary, same_model):
-    pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks")
-    X, y = binary
-    recorder = Recorder()
-    told = model(**options).set_callbacks(recorder).fit(X, y)
-    same_model(told, model(**options).fit(X, y))
-    assert recorder.passes == passes
-    if passes > 1:
-        stopped = model(**options).set_callbacks(Recorder(stop_at=1)).fit(X, y)
-        assert stopped.verdict_.status == "stopped by a callback"
-
-
 @interpreted
 @every_rule
 @pytest.mark.parametrize("size", [1e-150, 1e150])
@@ -287,32 +170,6 @@ def test_huge_and_tiny_rows(form, size, rule, binary):
     with pytest.warns(ConvergenceWarning, match="Diverged") if size > 1 else nullcontext():
         constant = model(rule | MaxPasses(2)).fit(form(size * X), y)
     assert np.all(np.isfinite(constant.coef_))
-
-
-@interpreted
-@every_rule
-@pytest.mark.slow
-def test_arrays_may_be_read_only(rule, binary, same_model):
-    X, y = binary
-    expected = model(rule).fit(X, y, sample_weight=np.ones(300))
-    weight = np.ones(300)
-    X, y = X.copy(), y.copy()
-    for array in (X, y, weight):
-        array.flags.writeable = False
-    same_model(model(rule).fit(X, y, sample_weight=weight), expected)
-    csr = sparse.csr_array(X)
-    for array in (csr.data, csr.indices, csr.indptr):
-        array.flags.writeable = False
-    assert model(rule).fit(csr, y, sample_weight=weight).verdict_.step == expected.verdict_.step
-
-
-@interpreted
-@every_rule
-def test_a_bad_row_is_named(rule, binary):
-    X, y = binary
-    X[6, 3] = np.nan
-    with pytest.raises(BadRowError, match="row 6 of X holds"):
-        model(rule, shuffle=False).fit(X, y)
 
 
 @interpreted

@@ -162,6 +162,10 @@ MODELS = [
     SGDClassifier("hinge", solver="isgd", step=0.1, stop=2, alpha=0.5, n_jobs=2, class_weight={0: 2.0}),
     SGDClassifier(losses.SquaredHinge(), solver=solvers.Averaged(after=50), step=steps.Xu(), average=True),
     SGDClassifier(stop=stopping.MaxSamples(500) | stopping.ProgressiveLoss(0.1), fit_intercept=False),
+    SGDClassifier(solver="sgd", stop=stopping.MarginTest(0.5, fresh=True).then(1.5)),
+    SGDClassifier(step=steps.ClassScale(0.1), center=True, stop=stopping.SmallValidationSet(8) | stopping.MaxPasses(3)),
+    SGDClassifier(solver="isgd", stop=stopping.Pflug(10) & stopping.MinPasses(0.5)),
+    SGDClassifier(solver=solvers.Halving(solvers.SGD(), stopping.Distance() | stopping.Pflug(9), smallest=1e-6)),
 ]
 
 

@@ -26,16 +26,6 @@ def test_a_budget_of_passes(passes, binary):
     assert verdict.evidence == {"passes": passes}
 
 
-@pytest.mark.parametrize("samples", [1, 299, 300, 301])
-@pytest.mark.parametrize("solver", fast_first(1, ["sgd", "asgd", "isgd", "aisgd"]))
-def test_a_budget_of_samples_is_kept_to_the_sample(solver, samples, binary):
-    model = SGDClassifier(stop=stopping.MaxSamples(samples), solver=solver).fit(*binary)
-    assert model.verdict_.step == samples
-    assert model.verdict_.rule == "MaxSamples"
-    assert model.n_iter_ == math.ceil(samples / 300)
-    assert model.trace_[-1].step == samples
-
-
 def test_stopped_in_the_middle_is_as_if_there_had_been_no_more_rows(binary, same_model):
     X, y = binary
     options = {"shuffle": False, "alpha": 0.01, "step": 0.1}

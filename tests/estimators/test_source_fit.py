@@ -1,4 +1,4 @@
-"""Fits on rows that are read in parts: the same model whatever the files, and that of the same rows in memory."""
+"""Fits on rows read in parts: the same model whatever the files and their order, and that of rows in memory."""
 
 import json
 
@@ -22,9 +22,16 @@ from source_problems import (
     write,
 )
 
-from sgdone import LinearClassifier, LinearRegressor, files
+from sgdone import LinearClassifier, files
+from sgdone.interfaces.objective import Objective
+from sgdone.losses import Squared
+from sgdone.newton.summed_path import best_lam
 from sgdone.readers import row_input, table_from_arrow, text_blocks
+from sgdone.rows import ArraySource, Scaling
 from sgdone.stopping import Gain, MaxPasses
+from sgdone.sums.row_sum import MemoryRows
+from sgdone.sums.second_order import SecondOrderAt
+from sgdone.sums.system import System
 from tiers import fast_first, slow
 
 pytestmark = pytest.mark.usefixtures("own_cache_folder")
@@ -187,16 +194,6 @@ def test_one_pass_keeps_nothing_on_disk(rows, tmp_path, monkeypatch):
 
 
 @slow
-def test_three_classes(tmp_path, rng):
-    X, _ = numbers()
-    y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] + rng.logistic(size=len(X)), [-1, 1])]
-    model = fitted(from_files(write(table_of(X, y), tmp_path / "rows.parquet", (50,))))
-    assert model.classes_.tolist() == ["high", "low", "middle"]
-    in_memory = fitted(X, fit={"y": y})
-    assert test_loss(model, X, y) == pytest.approx(test_loss(in_memory, X, y), abs=3e-3)
-
-
-@slow
 @pytest.mark.parametrize("kind", ["strings", "booleans", "condition"])
 def test_labels_of_other_kinds(rows, expected, tmp_path, kind):
     X, y = rows
@@ -207,17 +204,6 @@ def test_labels_of_other_kinds(rows, expected, tmp_path, kind):
     assert model.predict(frame(X)).tolist() == model.classes_[expected.predict(frame(X))].tolist()
 
 
-@slow
-def test_regression(tmp_path, rng):
-    X, _ = numbers()
-    y = X @ [1.0, 0.2, 3.0, 0.0] + 7 + rng.standard_normal(len(X))
-    paths = write(table_of(X, y), tmp_path / "rows.parquet", (11_111,))
-    one, two = (LinearRegressor(random_state=0).fit(from_files(found)) for found in (paths, paths))
-    assert one.coef_.tobytes() == two.coef_.tobytes()
-    np.testing.assert_allclose(one.coef_, [1.0, 0.2, 3.0, 0.0], atol=0.3)
-    assert one.score(frame(X), y) > 0.5
-
-
 def test_a_weight_of_zero_leaves_a_row_out(rows, tmp_path):
     X, y = rows
     w = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0)
@@ -226,16 +212,6 @@ def test_a_weight_of_zero_leaves_a_row_out(rows, tmp_path):
     model = fitted(from_files(paths, weight="w"))
     assert "w" not in model.feature_names_in_
     np.testing.assert_allclose(model.coef_[0] * X.std(axis=0), np.array([1.5, -0.1, 3, 0]) * X.std(axis=0), atol=0.15)
-
-
-@slow
-def test_weights_are_numbers_of_rows(rows, tmp_path):
-    X, y = rows
-    w = 1.0 + (np.arange(len(y)) % 3)
-    one = fitted(from_files(write(table_of(X, y, w=w), tmp_path / "rows.parquet"), weight="w"))
-    repeated = np.repeat(np.arange(len(y)), w.astype(int))
-    two = fitted(from_files(write(table_of(X[repeated], y[repeated]), tmp_path / "more.parquet")))
-    assert test_loss(one, X, y) == pytest.approx(test_loss(two, X, y), abs=2e-3)
 
 
 @slow
@@ -259,23 +235,6 @@ def test_a_feature_may_first_appear_at_any_row(rows, expected, tmp_path, row, ki
     assert one.coef_.shape == (1, len(names))
     if kind == "gap":
         assert test_loss(one, X, y) == pytest.approx(test_loss(expected, X, y), abs=2e-3)
-
-
-@slow
-def test_levels_and_gaps_that_first_appear_late(tmp_path, rng):
-    X, y = numbers(30_000)
-    city = np.where(
-        np.arange(len(y)) < 20_000, rng.choice(["Oslo", "Rome"], len(y)), rng.choice(["Bern", "Rome"], len(y))
-    )
-    number = pa.array(X[:, 1], mask=(np.arange(len(y)) > 25_000) & (rng.random(len(y)) < 0.3))
-    table = table_of(X, y, city=city).set_column(1, "b", number)
-    paths = [write(table, tmp_path / f"{k}.parquet", cuts) for k, cuts in enumerate([(), (3, 22_222)])]
-    one, two = (fitted(from_files(found)) for found in paths)
-    assert bits(one) == bits(two)
-    names = one.get_feature_names_out().tolist()
-    assert {"city=Oslo", "city=Bern", "b missing"} <= set(names)
-    assert one.coef_.shape == (1, len(names))
-    assert np.all(np.isfinite(one.predict_proba(table.drop_columns(["y"]).to_pandas())))
 
 
 @slow
@@ -316,14 +275,6 @@ def test_arguments_that_are_not_taken(rows, tmp_path):
         fitted(from_files(path), warm_start=True)
     with pytest.raises(ValueError, match="class_weight='balanced' needs all labels at once"):
         fitted(from_files(path), class_weight="balanced")
-
-
-@slow
-def test_a_tighter_tolerance_makes_more_passes(rows, tmp_path):
-    paths = write(table_of(*rows), tmp_path / "rows.parquet")
-    loose, tight = (fitted(from_files(paths), stop=Gain(tol)) for tol in (0.2, 1e-6))
-    assert tight.verdict_.passes > loose.verdict_.passes
-    assert pq.read_metadata(paths[0]).num_rows == 20_000
 
 
 def hashed_rows(n_rows=40_000, width=1 << 18, used=60, seed=0):
@@ -402,3 +353,165 @@ def test_rows_too_few_to_validate_in_parts(tmp_path, monkeypatch, rng):
     pq.write_table(pa.table({**columns, "y": rng.integers(0, 2, 40)}), tmp_path / "t.parquet")
     model = LinearClassifier(random_state=0).fit(files(tmp_path / "t.parquet", label="y"))
     assert np.all(np.isfinite(model.coef_))
+
+
+# ---- fits from files end at the exact optimum, and their summaries are those of the rows in memory ----
+
+
+@pytest.fixture
+def problem():
+    return numbers(30_000)
+
+
+@pytest.mark.parametrize("order", ["as they come", "sorted by label", "not shuffled"])
+def test_coefficients_within_a_tenth_of_a_standard_error(problem, tmp_path, order):
+    X, y = problem
+    rows = np.argsort(y, kind="stable") if order == "sorted by label" else np.arange(len(y))
+    paths = write(table_of(X[rows], y[rows]), tmp_path / "t.parquet", cuts=[7_000])
+    model = LinearClassifier(random_state=0, shuffle=order != "not shuffled").fit(from_files(paths))
+    assert model.verdict_.finish_passes > 0
+    summary = model.summary(frame(X), y)
+    assert np.abs((model.coef_[0] - summary.coef[1:]) / summary.std_err[1:]).max() < 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cov", ["robust", "classical"])
+def test_a_summary_is_that_of_rows_in_memory(problem, tmp_path, cov):
+    X, y = problem
+    table = table_of(X, y, job=np.array(["a", "b", "c"])[np.arange(len(y)) % 3], w=1.0 + np.arange(len(y)) % 2)
+    source = from_files(write(table, tmp_path / "t.parquet", cuts=[10_000]), weight="w")
+    model = LinearClassifier(random_state=0).fit(source)
+    found = model.summary(source, cov=cov)
+    expected = model.summary(table.drop_columns(["y", "w"]), y, table["w"].to_numpy(), cov=cov)
+    assert found.features == expected.features
+    np.testing.assert_array_equal(found.coef, expected.coef)
+    np.testing.assert_array_equal(found.std_err, expected.std_err)
+
+
+def test_the_penalty_of_least_expected_loss():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 20))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    objective = Objective(Squared(), 0.0, predicts="target")
+
+    def strength(coefficient):
+        y = X @ np.full(20, coefficient) + rng.standard_normal(400)
+        y -= y.mean()
+        block = next(iter(ArraySource(X, y, shuffle=False).blocks(rng)))
+        model = np.append(np.linalg.lstsq(X, y)[0], 0.0)[:, None]
+        system = System(objective, Scaling(np.ones(20)))
+        return best_lam(system, MemoryRows(block).sum(SecondOrderAt(system, model)), model)
+
+    # Ridge: the best penalty is about the variance of the noise over that of the coefficients.
+    assert strength(1.0) < 5 < 100 < strength(0.02)
+
+
+# ---- sorted files are no worse than shuffled ones once a second pass is made ----
+
+
+def by_label(X, y):
+    return np.argsort(y, kind="stable")
+
+
+def by_column(X, y):
+    return np.argsort(X[:, 0], kind="stable")
+
+
+def first_quarter_of_one_class(X, y):
+    ones, zeros = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    first = ones[: len(y) // 4]
+    return np.r_[first, np.random.default_rng(0).permutation(np.r_[ones[first.size :], zeros])]
+
+
+def the_rarer_class_last(X, y):
+    """Nine tenths of the rows, then the others."""
+    ones, zeros = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    return np.r_[ones, zeros[: len(ones) // 9]]
+
+
+ORDERS = (by_label, by_column, first_quarter_of_one_class, the_rarer_class_last)
+
+
+@slow
+@pytest.mark.parametrize("order", fast_first(1, ORDERS))
+def test_a_sorted_file_is_as_good_as_a_shuffled_one(order, tmp_path):
+    X, y = numbers(40_000)
+    rows = order(X, y)
+    shuffled = np.random.default_rng(1).permutation(rows)
+    models = []
+    for number, found in enumerate((rows, shuffled)):
+        paths = write(table_of(X[found], y[found]), tmp_path / f"{number}.parquet")
+        models.append(fitted(from_files(paths), stop=Gain() | MaxPasses(20)))
+    new, labels = numbers(40_000, seed=9)
+    kept = order(new, labels)
+    losses = [test_loss(model, new[kept], labels[kept]) for model in models]
+    assert losses[0] < losses[1] + 2e-3
+    if order is not by_column:
+        assert models[0].verdict_.passes >= 2
+
+
+@slow
+@pytest.mark.parametrize("order", [by_label, by_column, the_rarer_class_last])
+def test_a_sorted_file_is_nearly_as_good_without_an_exact_finish(order, tmp_path, without_finish):
+    """As with many columns: buffers of pieces from all over the file make up for its order."""
+    X, y = numbers(160_000)
+    rows, losses = order(X, y), []
+    new, labels = numbers(40_000, seed=9)
+    kept = order(new, labels)
+    for number, found in enumerate((rows, np.random.default_rng(1).permutation(rows))):
+        model = fitted(
+            from_files(write(table_of(X[found], y[found]), tmp_path / f"{number}.parquet")), stop=Gain() | MaxPasses(20)
+        )
+        losses.append(test_loss(model, new[kept], labels[kept]))
+    assert losses[0] < losses[1] + 4e-3
+
+
+@slow
+def test_several_classes_sorted_by_class(tmp_path, rng):
+    X, _ = numbers(40_000)
+    y = np.array(["p", "q", "r", "s"])[np.digitize(X[:, 0] + rng.logistic(size=len(X)), [-1, 0.5, 2])]
+    losses = []
+    for number, found in enumerate((np.argsort(y, kind="stable"), np.arange(len(y)))):
+        paths = write(table_of(X[found], y[found]), tmp_path / f"{number}.parquet")
+        model = fitted(from_files(paths), stop=Gain() | MaxPasses(20))
+        assert model.classes_.tolist() == ["p", "q", "r", "s"]
+        losses.append(test_loss(model, X, y))
+    assert losses[0] < losses[1] + 4e-3
+
+
+@slow
+@pytest.mark.parametrize("last", [1, 500])
+def test_a_class_that_first_appears_late_is_found(tmp_path, last):
+    """The classes of the first rows are taken for all of them; the rows are then read once more."""
+    X, y = numbers()
+    labels = np.array(["no", "yes"])[y].astype(object)
+    labels[-last:] = "perhaps"
+    paths = write(table_of(X, labels.astype(str)), tmp_path / "rows.parquet", (5000,))
+    model = fitted(from_files(paths))
+    assert model.classes_.tolist() == ["no", "perhaps", "yes"]
+    with pytest.raises(
+        ValueError, match=r"row 1\d,\d{3} has the label 'perhaps'.*read once must show all classes at first"
+    ):
+        fitted(from_batches((X[k : k + 500], labels[k : k + 500].astype(str)) for k in range(0, len(y), 500)))
+
+
+def test_in_one_pass_the_verdict_says_that_the_order_matters(tmp_path):
+    X, y = numbers()
+    rows = by_label(X, y)
+    paths = write(table_of(X[rows], y[rows]), tmp_path / "rows.parquet")
+    sorted_rows = fitted(from_files(paths), stop=MaxPasses(1))
+    assert "The rows are sorted by label" in sorted_rows.verdict_.advice
+    rows = by_column(X, y)
+    paths = write(table_of(X[rows], y[rows]), tmp_path / "rows.parquet")
+    assert "The rows are sorted by a" in fitted(from_files(paths), stop=MaxPasses(1)).verdict_.advice
+    shuffled = fitted(from_files(write(table_of(X, y), tmp_path / "rows.parquet")), stop=MaxPasses(1))
+    assert "sorted" not in shuffled.verdict_.advice
+
+
+def test_one_class_is_an_error(tmp_path):
+    X, y = numbers()
+    paths = write(table_of(X, np.ones_like(y)), tmp_path / "rows.parquet")
+    with pytest.raises(ValueError, match=r"the rows have one class only \(1\): a classifier needs two or more"):
+        fitted(from_files(paths))
+    with pytest.raises(ValueError, match="the first rows have one class only, and the rows can be read once"):
+        fitted(from_batches((X[k : k + 500], np.ones(500)) for k in range(0, len(y), 500)))

@@ -9,7 +9,8 @@ import pytest
 from scipy import sparse
 from source_problems import MEMORY, NAMES, bits, fitted, frame, from_batches, from_files, numbers, table_of, write
 
-from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, batches
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, batches, files
+from sgdone.fit.streamed_rows import OpenedInput
 from sgdone.readers import table_from_arrow
 from sgdone.stopping import MaxPasses
 from tiers import slow
@@ -252,3 +253,91 @@ def test_unseen_levels_are_warned_of_once_a_call(method):
         with pytest.warns(UserWarning, match="column 'job': 100 % of 50 cells") as found:
             assert len(list(parts)) == 3
         assert len(found) == 1
+
+
+# ---- how many rows of files are read before a fit begins ----
+
+
+@pytest.fixture
+def large(tmp_path):
+    """A function that writes a file of eight times the rows that are kept in memory."""
+
+    def write(labels):
+        path = tmp_path / "rows.svm"
+        n_rows = 40_000
+        chosen = np.resize(labels, n_rows)
+        lines = [f"{label:g} 1:{k % 97}.5 2:{k % 89}.25 3:0.123456789012345678901\n" for k, label in enumerate(chosen)]
+        path.write_text("".join(lines) * 2)
+        return files(path, max_memory=MEMORY)
+
+    return write
+
+
+def rows_in(head):
+    return sum(table.X.shape[0] for table in head)
+
+
+def test_little_is_read_of_large_files(large, monkeypatch):
+    monkeypatch.setattr("sgdone.readers.numeric_lines.BLOCK", 1 << 16)
+    source = large([0, 1])
+    assert source.total_bytes > 4 * 0.25 * MEMORY
+    few, more = OpenedInput.of(source, quickly=True), OpenedInput.of(source)
+    assert not few.complete
+    assert not more.complete
+    assert 4 * rows_in(few.head) < rows_in(more.head)
+    assert few.labels().tolist() == [0, 1]
+    for opened in (few, more):
+        assert sum(table.X.shape[0] for table in opened.tables()) == 80_000
+
+
+def test_of_many_classes_more_rows_are_read(large, monkeypatch):
+    monkeypatch.setattr("sgdone.readers.numeric_lines.BLOCK", 1 << 16)
+    opened = OpenedInput.of(large([0, 1, 2]), quickly=True)
+    before = rows_in(opened.head)
+    assert opened.labels().tolist() == [0, 1, 2]
+    assert rows_in(opened.head) > before
+    assert sum(table.X.shape[0] for table in opened.tables()) == 80_000
+
+
+@pytest.mark.slow
+def test_a_rare_class_is_found(large):
+    labels = np.arange(40_000) % 2
+    labels[35_000:35_500] = 7
+    model = LinearClassifier(random_state=0).fit(large(labels))
+    assert model.classes_.tolist() == [0, 1, 7]
+
+
+# ---- steps that are too small for the rows to come are found out within the first pass ----
+
+
+N_ROWS, N_LEVELS = 300_000, 1000
+
+
+@pytest.fixture(scope="module")
+def rows_of_levels():
+    """Numbers, and a category whose many levels matter more; with the true probabilities."""
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, N_LEVELS, N_ROWS)
+    numbers = rng.standard_normal((N_ROWS, 10))
+    score = 2.0 * rng.standard_normal(N_LEVELS)[level] + 0.3 * numbers.sum(axis=1)
+    p = 1.0 / (1.0 + np.exp(-score))
+    names = pa.array([f"s{k}" for k in range(N_LEVELS)])
+    columns = {f"x{j}": numbers[:, j] for j in range(10)} | {"shop": names.take(pa.array(level))}
+    return pa.table(columns), (rng.random(N_ROWS) < p).astype(int), p
+
+
+def excess_after_one_pass(rows):
+    X, y, p = rows
+    table = X.append_column("y", pa.array(y))
+    source = batches(table.to_batches(20_000), label="y", max_memory=20_000_000)
+    model = LinearClassifier(random_state=0, stop=MaxPasses(1)).fit(source)
+    found = model.predict_proba(X)[:, 1]
+    return float((p * np.log(p / found) + (1.0 - p) * np.log((1.0 - p) / (1.0 - found))).mean())
+
+
+@pytest.mark.slow
+def test_levels_are_learned_in_one_pass(rows_of_levels, monkeypatch):
+    excess = excess_after_one_pass(rows_of_levels)
+    assert excess < 0.1
+    monkeypatch.setattr("sgdone.bank.bank.is_time_for_larger_steps", lambda steps: False)
+    assert excess_after_one_pass(rows_of_levels) > 1.5 * excess

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.optimize import minimize
 
 from exact_problems import classes, found_by, log_losses, logistic, numbers, pieces_of, system_of
@@ -105,17 +104,6 @@ def test_the_best_penalty_has_the_least_loss_of_rows_left_out():
     assert best.losses.mean() == pytest.approx(exact[k], rel=0.01)
 
 
-@TASKS
-def test_labels_that_depend_on_nothing_take_the_largest_penalty(n_classes):
-    """Every row is there once with each label."""
-    X = np.repeat(np.random.default_rng(3).standard_normal((20, 3)), n_classes, axis=0)
-    y = np.tile([-1.0, 1.0] if n_classes == 2 else [0.0, 1.0, 2.0], 20)
-    path = path_of(objective_of(Logistic(), n_classes), pieces_of(X, y))
-    best = found_by(path)
-    assert path.grid.end == "largest"
-    np.testing.assert_allclose(best.model, 0.0, atol=1e-6)
-
-
 def test_the_largest_penalty_leaves_coefficients_below_a_hundredth_of_a_standard_error():
     rng = np.random.default_rng(2)
     X, y = rng.standard_normal((60, 3)), rng.permutation(np.repeat([-1.0, 1.0], 30))
@@ -164,18 +152,6 @@ def test_one_class_against_the_rest_is_as_if_alone():
     ]
     np.testing.assert_allclose(best.model, np.hstack([one.model for one in alone]), atol=1e-4)
     np.testing.assert_allclose(best.losses, sum(one.losses for one in alone), rtol=0.02)
-
-
-@TASKS
-def test_sparse_rows_are_as_dense_ones(n_classes):
-    X, y = classes(n_classes, 60)
-    X[np.random.default_rng(1).random(X.shape) < 0.5] = 0.0
-    dense, csr = (
-        found_by(path_of(objective_of(Logistic(), n_classes), pieces_of(form(X), y)))
-        for form in (np.asarray, sparse.csr_array)
-    )
-    assert csr.lam == dense.lam
-    np.testing.assert_allclose(csr.model, dense.model, atol=1e-9)
 
 
 def test_without_an_intercept_and_with_a_constant_column():

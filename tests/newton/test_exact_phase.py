@@ -168,17 +168,6 @@ def test_the_standard_error_is_that_of_the_losses():
     assert evidence["gain"] == pytest.approx(evidence["decrement"] / 200)
 
 
-def test_a_row_that_cannot_be_used_is_named():
-    X, y = classes(2)
-    X[17, 2] = np.nan
-    with pytest.raises(ValueError, match="row 17 of X"):
-        finished(X, y, objective_of(Logistic()))
-    X, y = numbers()
-    y[11] = 1e200
-    with pytest.raises(ValueError, match="row 11"):
-        finished(X, y, objective_of(Squared(), None))
-
-
 def test_budgets_that_must_all_be_spent_stay_together():
     both = MaxPasses(3) & MaxSeconds(60)
     assert ExactInMemory().rule(Gain() | both) == Decrement() | both

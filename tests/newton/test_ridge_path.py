@@ -75,16 +75,6 @@ def test_in_other_units_the_penalty_acts_on_scaled_columns():
     assert_is(best, ridge((X - scaling.shift) / scaling.scale, y, 4.0))
 
 
-def test_a_row_of_weight_2_is_the_row_twice():
-    X, y = numbers()
-    counts = np.tile([1, 2, 3, 1], 10)
-    weighted = found_by(path_of(X, y, counts.astype(float)))
-    repeated = found_by(path_of(np.repeat(X, counts, axis=0), np.repeat(y, counts)))
-    assert weighted.lam == repeated.lam
-    np.testing.assert_allclose(weighted.model, repeated.model, rtol=1e-10)
-    np.testing.assert_allclose(np.repeat(weighted.losses, counts), repeated.losses, rtol=1e-9)
-
-
 def passes_of(path):
     return sum(1 for _ in path.evaluations())
 
@@ -124,25 +114,3 @@ def test_repeated_columns_share_their_coefficient_and_constant_ones_have_none(fo
         assert best.model[4, 0] == 0.0
         exact = ridge(more, y, 40.0 * alpha or 1e-10).predict(more)
         np.testing.assert_allclose(more @ best.model[:-1, 0] + best.model[-1, 0], exact, rtol=1e-6)
-
-
-def test_fewer_rows_than_columns():
-    X, y = numbers(15, 25)
-    best = found_by(path_of(X, y, alpha=0.1))
-    assert_is(best, ridge(X, y, 1.5))
-
-
-def test_targets_that_depend_on_nothing_take_the_largest_penalty():
-    rng = np.random.default_rng(2)
-    path = path_of(rng.standard_normal((60, 3)), rng.standard_normal(60))
-    best = found_by(path)
-    assert path.grid.end == "largest"
-    assert np.abs(best.model[:-1]).max() < 0.01
-
-
-def test_exact_targets_take_the_smallest_penalty():
-    X, _ = numbers()
-    path = path_of(X, X @ [1.0, 2.0, 3.0])
-    best = found_by(path)
-    assert path.grid.end == "smallest"
-    np.testing.assert_allclose(best.model[:-1, 0], [1.0, 2.0, 3.0], rtol=1e-6)

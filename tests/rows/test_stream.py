@@ -3,38 +3,8 @@
 import numpy as np
 import pytest
 
-from sgdone.rows import ArraySource, Block, Source
-from sgdone.rows.rows import Rows
+from sgdone.rows import ArraySource
 from sgdone.rows.source import Stream
-
-
-class NumberedBlocks(Source):
-    """Blocks of 1500 rows, not in memory; the labels are the numbers of the rows."""
-
-    def __init__(self, count):
-        self._count = count
-
-    n_features = 1
-
-    @property
-    def n_rows(self):
-        return 1500 * self._count
-
-    def blocks(self, rng):
-        for k in range(self._count):
-            labels = np.arange(1500 * k, 1500 * (k + 1), dtype=np.float64)
-            yield Block.of(Rows.of(labels[:, None]), labels, None)
-
-
-def first_labels_of_a_pass(stream):
-    found = [stream.block.labels[0]]
-    begun = stream.begun
-    while True:
-        stream.advance(stream.block.order.size)
-        stream.next_block()
-        if stream.begun > begun:
-            return found
-        found.append(stream.block.labels[0])
 
 
 def test_rows_in_memory_are_set_aside_among_those_not_read():

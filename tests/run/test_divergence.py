@@ -44,16 +44,6 @@ def test_the_implicit_step_does_not_diverge(rng):
     assert np.allclose(result.coef, [1, 0, 0, 0, 0], atol=1e-5)
 
 
-@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
-@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
-def test_a_bad_value_is_named_with_its_row_and_column(value, word, as_csr, rng):
-    X = rng.standard_normal((40, 3))
-    X[17, 2] = value
-    source = ArraySource(sparse.csr_array(X) if as_csr else X, np.ones(40))
-    with pytest.raises(BadRowError, match=f"row 17 of X holds {word} in column 2: impute or drop"):
-        run(source, losses.Logistic(), solvers.asgd(), STOP, alpha=0.1)
-
-
 def test_a_bad_target_is_named(rng):
     y = np.ones(40)
     y[5] = np.nan

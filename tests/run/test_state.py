@@ -1,56 +1,15 @@
 """State survives blocks and can be kept and resumed bit for bit."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from problems import LOSSES, random_problem
-from running import Run, run
+from running import run
 from sgdone import solvers, stopping
 from sgdone.kernels import storage
-from tiers import fast_first, interpreted
+from tiers import fast_first
 
 SOLVERS = [solvers.SGD(), solvers.ISGD(), solvers.asgd(), solvers.aisgd()]
-
-
-@pytest.mark.parametrize("as_csr", fast_first(1, [False, True]))
-@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=repr)
-def test_resume_from_a_copy_gives_the_same_bits(solver, as_csr):
-    loss = LOSSES[0]
-    problem = random_problem(11, loss, n_rows=700, n_features=6)
-    source = problem.source(as_csr=as_csr, shuffle=False)
-    never = stopping.MaxPasses(float("inf"))
-
-    def one_pass(resume=None):
-        return run(source, loss, solver, never, alpha=0.01, resume=resume, single_pass=True)
-
-    once = one_pass()
-    copied = Run(replace(once.result, state=once.state.copy()))
-    whole = run(source, loss, solver, stopping.MaxPasses(2), alpha=0.01)
-    straight, resumed = one_pass(once), one_pass(copied)
-    assert np.array_equal(whole.coef, straight.coef)
-    assert np.array_equal(straight.coef, resumed.coef)
-    assert straight.intercept == resumed.intercept
-    assert straight.verdict.step == 2 * np.count_nonzero(problem.weights)
-    assert np.array_equal(straight.state.numbers, resumed.state.numbers)
-
-
-@interpreted
-@pytest.mark.parametrize("solver", fast_first(1, SOLVERS), ids=repr)
-def test_state_moves_between_dense_and_sparse_rows(solver):
-    loss = LOSSES[0]
-    problem = random_problem(5, loss, n_rows=300, n_features=6)
-    never = stopping.MaxPasses(float("inf"))
-
-    def two_passes(kinds):
-        result = None
-        for as_csr in kinds:
-            source = problem.source(as_csr=as_csr, shuffle=False)
-            result = run(source, loss, solver, never, alpha=0.01, resume=result, single_pass=True)
-        return result
-
-    assert np.allclose(two_passes([False, True]).coef, two_passes([False, False]).coef, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("as_csr", fast_first(1, [False, True], upto=1))

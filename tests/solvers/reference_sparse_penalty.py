@@ -1,4 +1,4 @@
-"""L1 and elastic net by forward-backward steps: Langford, Li & Zhang (2009), Duchi & Singer (2009); and lazily.
+"""L1 and elastic net by forward-backward steps: Langford, Li & Zhang (2009), Duchi & Singer (2009).
 
 The objective is the mean of v·ℓ plus α·(l1_ratio·‖w‖₁ + ½(1 − l1_ratio)·‖w‖²); the intercept is not penalised.
 Below, α₁ = α·l1_ratio and α₂ = α·(1 − l1_ratio).
@@ -72,42 +72,4 @@ def truncated_sgd(
         if t % every == 0:
             w, owed = soft_threshold(w, owed), 0.0
         path.append((w, b))
-    return path
-
-
-def lazy_truncated_sgd(
-    X: Array,
-    y: Array,
-    weights: Array,
-    gamma: Callable[[int], float],
-    loss: Any,
-    alpha: float,
-    l1_ratio: float,
-    intercept: bool,
-    every: int,
-    smallest: float = 1e-100,
-) -> Path:
-    """The iterates of :func:`truncated_sgd`, touching only the non-zeros of a row.
-
-    w = scale·u with scale = Π(1 − γα₂), and a threshold on w is one of threshold/scale on u. The sum of these since the
-    start is ``total``; a feature last seen when it was ``paid[j]`` owes the difference, all at once: soft thresholds of
-    one number add up. Lipton & Elkan (2015) have the same in other variables. Needs γα₂ < 1. Once the scale falls below
-    ``smallest`` all debts are paid and the sums start again. The iterates are read off without paying any debt.
-    """
-    l1, l2 = alpha * l1_ratio, alpha * (1.0 - l1_ratio)
-    u, paid, b, scale, total, owed = np.zeros(X.shape[1]), np.zeros(X.shape[1]), 0.0, 1.0, 0.0, 0.0
-    path = [(u.copy(), b)]
-    for t, i in enumerate(np.flatnonzero(weights), start=1):
-        seen = np.flatnonzero(X[i])
-        u[seen], paid[seen] = soft_threshold(u[seen], total - paid[seen]), total
-        move = gamma(t) * weights[i] * float(loss.slope(scale * (u[seen] @ X[i, seen]) + b, y[i]))
-        scale *= 1.0 - gamma(t) * l2
-        u[seen] -= move * X[i, seen] / scale
-        b -= move * intercept
-        owed += gamma(t) * l1
-        if t % every == 0:
-            total, owed = total + owed / scale, 0.0
-        if scale < smallest:
-            u, paid, scale, total = scale * soft_threshold(u, total - paid), np.zeros_like(u), 1.0, 0.0
-        path.append((scale * soft_threshold(u, total - paid), b))
     return path

@@ -4,17 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from problems import FEW_LOSSES, random_problem
 from running import run
-from sgdone import SGDClassifier, SGDRegressor, load, losses, save, steps, stopping
+from sgdone import SGDClassifier, load, losses, save, steps
 from sgdone.interfaces.stop_rule import Status
 from sgdone.papers.margin_pursuit.reference import descend, margin_pursuit
 from sgdone.rows import ArraySource
-from sgdone.rows.faults import BadRowError
 from sgdone.solvers import GD
-from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet
+from sgdone.stopping import MaxPasses, MaxSamples, ProgressiveLoss
 from tiers import examples, fast_first, grid, interpreted
 
 pytestmark = grid
@@ -138,17 +136,6 @@ def slow_objective(problem, loss, alpha, result):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("as_csr", [False, True], ids=["dense", "csr"])
-def test_centred_rows(as_csr):
-    problem = random_problem(5, LOGISTIC, n_rows=80, n_features=3)
-    problem.X += 4.0
-    result = fit(problem, MaxPasses(40), as_csr=as_csr, center=True, rng=np.random.default_rng(0))
-    dense = fit(problem, MaxPasses(40), center=True, rng=np.random.default_rng(0))
-    np.testing.assert_allclose(result.coef, dense.coef, rtol=1e-10)
-    assert result.intercept == pytest.approx(dense.intercept, rel=1e-10)
-
-
-@pytest.mark.slow
 def test_float32_rows_sum_in_float64():
     rng = np.random.default_rng(0)
     X = (1.0 + 0.1 * rng.standard_normal((200_000, 2))).astype(np.float32)
@@ -186,15 +173,6 @@ def test_progressive_loss_looks_after_every_step(problem):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block_size", [1, 50, 1000, None])
-def test_rules_and_results_do_not_depend_on_the_block_size(problem, block_size):
-    for rule in (ProgressiveLoss(1e-3), Distance(), MaxSamples(33), MaxPasses(12) & ProgressiveLoss(0.5)):
-        a, b = fit(problem, rule), fit(problem, rule, block_size=block_size)
-        assert a.verdict.step == b.verdict.step
-        assert np.array_equal(a.coef, b.coef)
-
-
-@pytest.mark.slow
 def test_a_hook_is_told_passes_and_may_stop(problem):
     seen = []
 
@@ -207,12 +185,6 @@ def test_a_hook_is_told_passes_and_may_stop(problem):
     assert result.verdict.status is Status.STOPPED
 
 
-@pytest.mark.parametrize("rule", fast_first(1, [MarginTest(), SmallValidationSet(8), stopping.Pflug()]), ids=repr)
-def test_rules_that_look_at_every_sample_are_refused(problem, rule):
-    with pytest.raises(ValueError, match="a rule that checks every sample cannot be used with gd"):
-        fit(problem, rule)
-
-
 @pytest.mark.slow
 def test_many_steps_leave_few_rows_in_the_trace(problem):
     result = fit(problem, MaxSamples(40_000))
@@ -221,17 +193,6 @@ def test_many_steps_leave_few_rows_in_the_trace(problem):
 
 
 # --- Going on -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("as_csr", [False, True], ids=["dense", "csr"])
-def test_a_run_that_goes_on_equals_one_that_never_stopped(problem, as_csr):
-    step = steps.InverseSqrt(0.5)
-    whole = fit(problem, MaxSamples(20), as_csr=as_csr, step=step)
-    part = fit(problem, MaxSamples(7), as_csr=as_csr, step=step)
-    rest = fit(problem, MaxSamples(20), as_csr=as_csr, step=step, resume=part)
-    assert np.array_equal(rest.coef, whole.coef)
-    assert rest.passes_begun == whole.passes_begun == 20
 
 
 @pytest.mark.slow
@@ -251,47 +212,11 @@ def test_a_model_file_holds_the_state_and_the_scale_that_was_found(tmp_path):
 
 
 @interpreted
-def test_a_row_with_nan_is_named():
-    X = np.ones((5, 2))
-    X[3, 1] = np.nan
-    for form in (X, sparse.csr_array(X)):
-        with pytest.raises(BadRowError, match="row 3 of X holds NaN in column 1"):
-            run(ArraySource(form, np.ones(5)), LOGISTIC, GD(), MaxPasses(3), alpha=0.1)
-
-
-@pytest.mark.slow
-def test_a_row_of_weight_zero_is_never_read():
-    problem = random_problem(0, LOGISTIC, n_rows=30, n_features=2)
-    problem.weights[:], problem.weights[4] = 1.0, 0.0
-    problem.X[4] = np.nan
-    result = fit(problem, MaxPasses(5))
-    problem.X[4] = 0.0
-    assert np.array_equal(result.coef, fit(problem, MaxPasses(5)).coef)
-    problem.weights[:] = 0.0
-    with pytest.raises(ValueError, match="no row has a positive weight"):
-        fit(problem, MaxPasses(5))
-
-
-@pytest.mark.slow
-def test_one_row_and_one_class():
-    source = ArraySource(np.array([[2.0]]), np.array([1.0]))
-    result = run(source, losses.Squared(), GD(), MaxPasses(100), alpha=0.0, fit_intercept=False)
-    assert result.coef[0] == pytest.approx(0.5)
-    with pytest.raises(ValueError, match="class"):
-        SGDClassifier(solver="gd").fit(np.ones((3, 1)), [1, 1, 1])
-
-
-@interpreted
 def test_too_large_a_step_diverges_and_says_so():
     X = 100.0 * np.random.default_rng(0).standard_normal((20, 2))
     result = run(ArraySource(X, X[:, 0]), losses.Squared(), GD(), MaxPasses(1000), alpha=0.0, step=steps.Constant(1.0))
     assert result.verdict.status is Status.DIVERGED
     assert np.all(np.isfinite(result.coef))
-
-
-def test_a_stream_is_refused():
-    with pytest.raises(ValueError, match="must be able to read all rows"):
-        SGDRegressor(solver="gd").partial_fit([[1.0]], [1.0])
 
 
 @pytest.mark.parametrize("solver", fast_first(1, ["isgd", "aisgd", "isgd-half"]))

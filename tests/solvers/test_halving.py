@@ -15,7 +15,6 @@ from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
 from sgdone.interfaces.stop_rule import Status
 from sgdone.rows import ArraySource
-from sgdone.rows.faults import BadRowError
 from sgdone.solvers import ISGD, SGD, Halving
 from sgdone.stopping import (
     Distance,
@@ -99,12 +98,6 @@ def test_steps_that_change_by_themselves(step, problem):
 @pytest.mark.slow
 def test_the_class_scale_is_a_constant_step(problem):
     assert fit(problem, Halving(SGD(), Pflug(20)), step=steps.ClassScale(1.0)).verdict.step > 0
-
-
-@interpreted
-@pytest.mark.parametrize("solver", [Halving(), solvers.sgd_half(), Halving(SGD(), Distance() & MinPasses(1), 1e-6)])
-def test_a_solver_is_what_it_says(solver):
-    assert eval(repr(solver), {**vars(solvers), **vars(stopping)}) == solver
 
 
 @interpreted
@@ -231,15 +224,6 @@ def test_a_stop_rule_works_beside_the_detector(problem):
 
 @interpreted
 @pytest.mark.slow
-def test_a_bad_row_is_named(problem):
-    problem.weights[:] = 1.0
-    problem.X[250, 1] = np.nan
-    with pytest.raises(BadRowError, match="row 250 of X holds NaN in column 1"):
-        fit(problem, Halving(SGD(), MaxSamples(70)))
-
-
-@interpreted
-@pytest.mark.slow
 def test_explicit_steps_that_are_too_large_diverge(problem):
     X = 1e3 * problem.X
     y = X @ np.ones(5)
@@ -248,31 +232,6 @@ def test_explicit_steps_that_are_too_large_diverge(problem):
     assert np.all(np.isfinite(model.coef_))
     calm = SGDRegressor(solver="isgd-half", step=1.0, stop=2, alpha=0.0).fit(X, y)
     assert calm.verdict_.status is not Status.DIVERGED
-
-
-@dataclass(frozen=True)
-class Interrupting(stopping.StopRule):
-    """A detector that presses Ctrl-C after some samples."""
-
-    samples: int
-
-    def start(self, n_rows):
-        return None
-
-    def next_pause(self, state):
-        return stopping.Pause(step=self.samples)
-
-    def observe(self, state, progress):
-        if progress.step >= self.samples:
-            raise KeyboardInterrupt
-
-
-@interpreted
-@pytest.mark.slow
-def test_an_interruption_keeps_the_model(problem):
-    result = fit(problem, Halving(SGD(), MaxSamples(30) & Interrupting(45)))
-    assert (result.verdict.status, result.verdict.step) == (Status.INTERRUPTED, 45)
-    assert np.allclose(result.coef, fit(problem, SGD(), MaxSamples(45)).coef, rtol=1e-12)
 
 
 @interpreted

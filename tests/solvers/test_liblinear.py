@@ -7,14 +7,12 @@ from sklearn.svm import SVC
 
 from problems import random_problem
 from running import run, with_new_rule
-from sgdone import SGDClassifier, SGDRegressor, load, losses, save, solvers
+from sgdone import SGDClassifier, SGDRegressor, losses
 from sgdone.interfaces.stop_rule import Status
-from sgdone.rows import ArraySource, Scaling
-from sgdone.rows.faults import BadRowError
-from sgdone.rows.source import Source
+from sgdone.rows import ArraySource
 from sgdone.solvers.liblinear import Liblinear
 from sgdone.stopping import MarginTest, MaxPasses, MaxSamples
-from tiers import fast_first, interpreted
+from tiers import fast_first
 
 SMOOTH = [losses.Logistic(), losses.SquaredHinge()]
 HINGE = losses.Hinge()
@@ -142,20 +140,6 @@ def test_weights_count_like_rows():
         assert weighted.intercept == pytest.approx(repeated.intercept, rel=1e-3, abs=1e-4)
 
 
-def test_scaled_rows_equal_a_scaled_copy():
-    problem = off_centre(2)
-    scale, shift = np.linspace(0.5, 3.0, 6), np.linspace(-1.0, 1.0, 6)
-    for X, moved in ((problem.X, shift), (sparse.csr_array(problem.X), None)):
-        source = ArraySource(X, problem.y, problem.weights, scaling=Scaling(scale, moved))
-        result = run(source, SMOOTH[0], Liblinear(), MaxPasses(1), alpha=0.01)
-        centre = np.zeros(6) if moved is None else moved
-        copy = ArraySource((problem.X - centre) / scale, problem.y, problem.weights)
-        expected = run(copy, SMOOTH[0], Liblinear(), MaxPasses(1), alpha=0.01)
-        coef = expected.coef / scale
-        assert np.allclose(result.coef, coef, rtol=1e-4)
-        assert result.intercept == pytest.approx(expected.intercept - coef @ centre, rel=1e-4)
-
-
 def test_centred_dense_rows():
     problem = off_centre(3)
     result = solve(problem, SMOOTH[0], center=True)
@@ -222,16 +206,6 @@ def test_a_seed_is_of_the_order_of_coordinates():
     assert one.tobytes() != other.tobytes()
 
 
-def test_a_model_goes_through_a_file(tmp_path):
-    problem = off_centre(0)
-    model = SGDClassifier("hinge", solver=Liblinear(seed=3), alpha=0.01).fit(problem.X, problem.y)
-    save(model, tmp_path / "model")
-    other = load(tmp_path / "model")
-    assert other.coef_.tobytes() == model.coef_.tobytes()
-    assert other.verdict_ == model.verdict_
-    assert other.solver == model.solver
-
-
 def test_classes_in_threads_are_those_of_one_thread():
     X = np.random.default_rng(0).standard_normal((300, 4))
     y = np.digitize(X[:, 0] + X[:, 1] ** 2, [-0.5, 0.5, 1.5])
@@ -294,63 +268,11 @@ def test_parameters_that_are_none(options, message):
         Liblinear(**options)
 
 
-def test_a_solver_is_what_it_says():
-    assert eval(repr(Liblinear(dual=True, tol=1e-4))) == Liblinear(dual=True, tol=1e-4)
-
-
-def test_compositions_are_clear_errors():
-    for make in (solvers.Averaged, solvers.Halving, solvers.Truncated):
-        with pytest.raises(TypeError, match="Liblinear"):
-            make(Liblinear())
-
-
-def test_parts_of_the_rows_are_not_enough():
-    X, y = np.ones((4, 1)), [0, 1, 0, 1]
-    with pytest.raises(ValueError, match=r"must be able to read all rows at any time.*Use fit, not partial_fit"):
-        SGDClassifier(solver="liblinear").partial_fit(X, y, classes=[0, 1])
-    problem = off_centre(0)
-
-    class Stream(Source):
-        n_rows, n_features = None, 6
-
-        def blocks(self, rng):
-            return problem.source().blocks(rng)
-
-    with pytest.raises(ValueError, match="a stream is not enough"):
-        run(Stream(), HINGE, Liblinear(), MaxPasses(1), alpha=0.1)
-
-
-@interpreted
-def test_centred_sparse_rows_are_refused():
-    problem = off_centre(0)
-    with pytest.raises(ValueError, match="center=True would make sparse rows dense for liblinear"):
-        solve(problem, HINGE, form=sparse.csr_array, center=True)
-
-
 def test_rows_of_one_class_are_refused():
     problem = off_centre(0)
     problem.weights = np.where(problem.y > 0, 1.0, 0.0)
     with pytest.raises(ValueError, match="liblinear needs rows of both classes, labelled -1 and 1: found 1"):
         solve(problem, HINGE)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
-@FORMS
-def test_a_bad_row_is_named(form, bad):
-    problem = off_centre(0)
-    problem.X[57, 2], problem.weights[57] = bad, 1.0
-    with pytest.raises(BadRowError, match="row 57 of X "):
-        solve(problem, SMOOTH[0], form=form)
-    problem.weights[57] = 0.0
-    assert np.all(np.isfinite(solve(problem, SMOOTH[0], form=form).coef))
-
-
-def test_an_index_out_of_range_is_named():
-    problem = off_centre(0)
-    X = sparse.csr_array(problem.X)
-    X.indices[X.indptr[57]] = 6
-    with pytest.raises(ValueError, match="row 57 of the CSR matrix X has the column index 6"):
-        run(ArraySource(X, problem.y), HINGE, Liblinear(), MaxPasses(1), alpha=0.1)
 
 
 @pytest.mark.parametrize("stop", [1, MarginTest()])

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from sgdone import SGDClassifier, SGDRegressor, load, save
+from sgdone import SGDClassifier, SGDRegressor
 from sgdone.interfaces.stop_rule import Status
 from sgdone.losses import Exponential, Huber, SquaredHinge
 from sgdone.solvers import newton
@@ -71,13 +71,6 @@ def test_no_direction_lowers_the_objective(loss, data):
         model.coef_, model.intercept_ = coef, intercept
 
 
-def test_sparse_rows_are_as_dense_ones(data):
-    X, y = data
-    X = X * (np.random.default_rng(1).random(X.shape) < 0.3)
-    models = [fitted(form(X), y) for form in (np.asarray, sparse.csr_array)]
-    np.testing.assert_allclose(models[1].coef_, models[0].coef_, rtol=1e-9)
-
-
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_conjugate_gradients_find_the_same_optimum(form, data, monkeypatch):
     X, y = data
@@ -135,14 +128,6 @@ def test_several_classes_are_trained_one_against_the_rest(data):
     y = np.digitize(X[:, 0], [-0.5, 0.5])
     model = fitted(X, y)
     np.testing.assert_allclose(model.coef_[1], fitted(X, y == 1).coef_[0], rtol=1e-9)
-
-
-def test_a_model_file(data, tmp_path):
-    model = fitted(*data)
-    save(model, tmp_path / "model")
-    again = load(tmp_path / "model")
-    assert np.array_equal(again.coef_, model.coef_)
-    assert again.verdict_ == model.verdict_
 
 
 @pytest.mark.parametrize(

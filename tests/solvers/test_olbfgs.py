@@ -5,20 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from problems import RandomProblem, random_problem
 from running import run, with_new_rule
-from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps
+from sgdone import SGDClassifier, losses, solvers, steps
 from sgdone.interfaces.stop_rule import Status
-from sgdone.kernels.loop import make_loop
-from sgdone.kernels.olbfgs import COUNT, make_olbfgs
 from sgdone.papers.averaging import rivals as slow
-from sgdone.rows import ArraySource, Scaling
-from sgdone.rows.faults import BadRowError
+from sgdone.rows import ArraySource
 from sgdone.solvers.olbfgs import OLBFGS
-from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, SmallValidationSet
-from tiers import at_night, examples, fast_first, grid, interpreted
+from sgdone.stopping import MaxPasses, MaxSamples
+from tiers import examples, fast_first, grid, interpreted
 
 pytestmark = grid
 
@@ -162,58 +158,6 @@ def test_a_pair_without_curvature_is_not_kept(problem):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("minibatch", [1, 7, 64])
-@pytest.mark.parametrize("as_csr", [False, True])
-def test_block_size_is_irrelevant(problem, minibatch, as_csr):
-    whole = fit(problem, OLBFGS(minibatch), MaxPasses(5), shuffle=True, as_csr=as_csr)
-    for block_size in (1, 13, 50):
-        parts = fit(problem, OLBFGS(minibatch), MaxPasses(5), shuffle=True, as_csr=as_csr, block_size=block_size)
-        assert parts.coef.tobytes() == whole.coef.tobytes()
-        assert parts.intercept == whole.intercept
-        assert parts.state.pass_mean == whole.state.pass_mean
-
-
-@pytest.mark.slow
-@FORMS
-def test_completing_a_minibatch_compiles_nothing_new(form, problem):
-    source = ArraySource(form(problem.X), problem.y, problem.weights, shuffle=False)
-    run(source, LOGISTIC, OLBFGS(7), MaxPasses(2), alpha=0.1, block_size=3)
-    rows = source.rows
-    loop = make_loop(rows.access, make_olbfgs, (LOGISTIC.kernel.value, LOGISTIC.kernel.slope), rows.types, ())
-    assert len(loop.signatures) == 1
-
-
-@pytest.mark.slow
-def test_centred_rows(problem):
-    solver = OLBFGS(7, **PLAIN)
-    for as_csr in (True, *at_night([False])):
-        result = fit(problem, solver, MaxPasses(3), as_csr=as_csr, center=True)
-        shift = result.state.scaling.shift
-        moved = RandomProblem(problem.X - shift, problem.y, problem.weights)
-        w, _ = slow_path(moved, solver, intercept=False, passes=3)[-1]
-        assert_same(result, (w, -float(w @ shift)))
-
-
-@pytest.mark.slow
-def test_scaled_rows_equal_a_scaled_copy(problem):
-    scale = np.array([0.5, 2.0, 3.0, 1.0])
-    solver = OLBFGS(7, **PLAIN)
-    source = ArraySource(sparse.csr_array(problem.X), problem.y, problem.weights, shuffle=False, scaling=Scaling(scale))
-    result = run(source, LOGISTIC, solver, MaxPasses(2), alpha=0.1)
-    w, b = slow_path(RandomProblem(problem.X / scale, problem.y, problem.weights), solver, passes=2)[-1]
-    assert_same(result, (w / scale, b))
-
-
-@pytest.mark.slow
-def test_float32(problem):
-    single = ArraySource(sparse.csr_array(problem.X.astype(np.float32)), problem.y, problem.weights, shuffle=False)
-    solver = OLBFGS(10, **PLAIN)
-    result = run(single, LOGISTIC, solver, MaxPasses(3), alpha=0.5)
-    assert result.coef.dtype == np.float32
-    assert_same(result, slow_path(problem, solver, alpha=0.5, passes=3)[-1], tolerance=1e-4)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_it_goes_on_from_weights_that_swallow_the_first_step(dtype, problem):
     """A step of 1e-10 is lost beside a weight of 1 in single precision: the pair then holds the damping alone."""
@@ -224,62 +168,7 @@ def test_it_goes_on_from_weights_that_swallow_the_first_step(dtype, problem):
     assert np.allclose(warm.coef, fresh.coef, atol=0.02)
 
 
-# --- Stopping rules -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_the_margin_test_returns_the_iterate_without_its_sample(problem):
-    solver = OLBFGS(1, eta0=0.02, **PLAIN)
-    path = slow_path(problem, solver, passes=3)
-    used = np.tile(np.flatnonzero(problem.weights), 3)
-    margins = [problem.y[i] * (problem.X[i] @ w + b) for i, (w, b) in zip(used, path[:-1], strict=True)]
-    k = int(np.flatnonzero(np.array(margins) >= 0.3)[0])
-    for block_size in (1, None):
-        result = fit(problem, solver, MarginTest(0.3), block_size=block_size)
-        assert (result.verdict.rule, result.verdict.step) == ("MarginTest", k)
-        assert k > 1
-        assert_same(result, path[k])
-
-
-@pytest.mark.parametrize("rule", fast_first(1, [MarginTest(), Pflug(10), SmallValidationSet(8)]), ids=repr)
-def test_rules_that_look_at_every_sample_cannot_watch_minibatches(rule, problem):
-    with pytest.raises(ValueError, match="a rule that checks every sample cannot be used with minibatches of 100 rows"):
-        fit(problem, OLBFGS(), rule)
-
-
-@pytest.mark.slow
-def test_rules_that_look_at_updates_can(problem):
-    whole, parts = (fit(problem, OLBFGS(3, eta0=0.1), Distance(), block_size=size) for size in (None, 4))
-    assert whole.verdict.rule == "Distance"
-    assert parts.coef.tobytes() == whole.coef.tobytes()
-
-
 # --- Going on -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("forms", [(False, False), (True, True), (False, True), (True, False)], ids=str)
-def test_a_run_goes_on_where_it_ended(problem, forms):
-    solver = OLBFGS(7, **PLAIN)
-    first = fit(problem, solver, MaxPasses(1), as_csr=forms[0])
-    both = fit(problem, solver, MaxPasses(3), as_csr=forms[1], resume=with_new_rule(first))
-    assert both.verdict.step == 3 * np.count_nonzero(problem.weights) // 7
-    assert_same(both, slow_path(problem, solver, passes=3)[-1])
-    if forms[0] == forms[1]:
-        assert both.coef.tobytes() == fit(problem, solver, MaxPasses(3), as_csr=forms[0]).coef.tobytes()
-
-
-@pytest.mark.slow
-def test_a_copied_state_shares_nothing(problem):
-    result = fit(problem, OLBFGS(7, memory=4), MaxPasses(1))
-    state = result.state.copy()
-    before = state.extra.steps.copy(), state.extra.ring.copy(), state.extra.waiting.labels.copy()
-    assert before[1][COUNT] == 4
-    assert before[2].size > 0
-    fit(problem, OLBFGS(7, memory=4), MaxPasses(2), resume=with_new_rule(result))
-    assert result.state.steps > state.steps
-    for now, then in zip((state.extra.steps, state.extra.ring, state.extra.waiting.labels), before, strict=True):
-        assert np.array_equal(now, then)
 
 
 @pytest.mark.slow
@@ -308,65 +197,6 @@ def test_rows_that_wait_for_a_larger_minibatch_are_not_forgotten(problem):
 def test_parameters_that_are_none(options, message):
     with pytest.raises(ValueError, match=message):
         OLBFGS(**options)
-
-
-@pytest.mark.parametrize("solver", [OLBFGS(), OLBFGS(8, memory=3, tau=9.0), OLBFGS(damping=0)])
-def test_a_solver_is_what_it_says(solver):
-    assert eval(repr(solver)) == solver
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block_size", [5, None])
-@pytest.mark.parametrize(("row", "bad"), [(0, np.nan), (57, np.inf), (100, 1e200)])
-@FORMS
-def test_a_bad_row_is_named(form, bad, row, block_size, problem):
-    problem.X[row, 2], problem.weights[row] = bad, 1.0
-    source = ArraySource(form(problem.X), problem.y, problem.weights, shuffle=False)
-    with pytest.raises(BadRowError, match=f"row {row} of X "):
-        run(source, LOGISTIC, OLBFGS(1, damping=0.1), MaxPasses(1), alpha=0.1, block_size=block_size)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block_size", [5, None])
-def test_an_index_out_of_range_is_found(problem, block_size):
-    X = sparse.csr_array(problem.X)
-    assert X.has_canonical_format  # what SciPy remembers, and the loop cannot rely on
-    X.indices[X.indptr[57]] = 4
-    source = ArraySource(X, problem.y, shuffle=False)
-    with pytest.raises(ValueError, match="row 57 of the CSR matrix X has the column index 4"):
-        run(source, LOGISTIC, OLBFGS(7, damping=0.1), MaxPasses(1), alpha=0.1, block_size=block_size)
-
-
-@pytest.mark.slow
-@FORMS
-def test_divergence_is_found_and_the_last_finite_weights_kept(form, problem):
-    target = 1e3 * problem.X[:, 0]
-    model = SGDRegressor(solver=OLBFGS(2), step=1e6, alpha=0.1, stop=50, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="Diverged"):
-        model.fit(form(problem.X), target)
-    assert model.verdict_.step > 0
-    assert np.all(np.isfinite(model.coef_))
-
-
-def test_compositions_are_clear_errors(problem):
-    for make in (solvers.Averaged, solvers.Halving, solvers.Truncated):
-        with pytest.raises(TypeError, match="OLBFGS"):
-            make(OLBFGS())
-    with pytest.raises(ValueError, match="cannot be averaged"):
-        SGDClassifier(solver="olbfgs", average=True).fit(problem.X, problem.y)
-    with pytest.raises(ValueError, match="make weights exactly 0, which olbfgs"):
-        SGDClassifier(solver="olbfgs", penalty="l1").fit(problem.X, problem.y)
-
-
-@pytest.mark.slow
-def test_small_data():
-    rng = np.random.default_rng(0)
-    for X in (np.ones((1, 1)), np.zeros((5, 2)), rng.standard_normal((3, 20)), np.ones((8, 2))):
-        for form in (np.asarray, sparse.csr_array):
-            y = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
-            result = run(ArraySource(form(X), y), LOGISTIC, OLBFGS(2), MaxPasses(7), alpha=0.1)
-            assert np.all(np.isfinite(result.coef))
-            assert result.verdict.step == 7 * len(X) // 2
 
 
 @interpreted

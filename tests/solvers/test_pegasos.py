@@ -5,22 +5,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from problems import RandomProblem, random_problem
-from running import run, with_new_rule
-from sgdone import SGDClassifier, SGDRegressor, load, losses, save, solvers, steps, stopping
+from running import run
+from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps
 from sgdone.interfaces.stop_rule import Status
 from sgdone.kernels.loop import make_loop
 from sgdone.kernels.pegasos import NORM, make_pegasos
 from sgdone.papers.averaging import rivals as slow
 from sgdone.rows import ArraySource
-from sgdone.rows.faults import BadRowError
 from sgdone.rows.source import Source
 from sgdone.solvers import pegasos
 from sgdone.solvers.pegasos import Pegasos
-from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, Pflug, ProgressiveLoss, SmallValidationSet
+from sgdone.stopping import MaxPasses, MaxSamples
 from tiers import examples, fast_first, grid, interpreted
 
 pytestmark = grid
@@ -50,10 +48,6 @@ def assert_same(result, expected, tolerance=1e-10):
     scale = max(1.0, np.max(np.abs(w), initial=0.0), abs(b))
     assert np.max(np.abs(result.coef - w), initial=0.0) <= tolerance * scale
     assert abs(result.intercept - b) <= tolerance * scale
-
-
-def objective(X, y, loss, alpha):
-    return lambda w, b: float(np.mean(loss.value(X @ w + b, y))) + 0.5 * alpha * float(w @ w)
 
 
 @pytest.fixture
@@ -124,25 +118,6 @@ def test_another_step_size_may_be_given(problem):
     plain = run(problem.source(shuffle=False), HINGE, solvers.SGD(), MaxPasses(2), alpha=0.1, step=steps.Constant(0.03))
     result = fit(problem, Pegasos(projection=False), MaxPasses(2), step=steps.Constant(0.03))
     assert_same(result, (plain.coef, plain.intercept))
-
-
-@pytest.mark.slow
-@FORMS
-@pytest.mark.parametrize("loss", LOSSES[:2], ids=lambda loss: loss.name)
-def test_it_goes_to_the_optimum(form, loss):
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((400, 5))
-    y = np.where(X @ [1.0, -1.0, 0.5, 0.0, 2.0] + 0.5 * rng.standard_normal(400) > 0, 1.0, -1.0)
-    alpha = 0.05
-    exact = {
-        "hinge": LinearSVC(loss="hinge", C=1 / (400 * alpha), fit_intercept=False, tol=1e-8, max_iter=100_000),
-        "logistic": LogisticRegression(C=1 / (400 * alpha), fit_intercept=False, tol=1e-10),
-    }[loss.name].fit(X, y)
-    model = SGDClassifier(loss, solver=Pegasos(20), alpha=alpha, stop=400, fit_intercept=False, random_state=0)
-    model.fit(form(X), y)
-    F = objective(X, y, loss, alpha)
-    best = F(exact.coef_[0], 0.0)
-    assert 0 <= (F(model.coef_[0], 0.0) - best) / best < 1e-3
 
 
 # --- The ball -----------------------------------------------------------------------------------------------------
@@ -219,25 +194,6 @@ def test_rows_that_all_but_cancel_are_projected_right(as_csr):
 # --- Blocks, streams, kinds of rows -------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("minibatch", [1, 7, 64])
-@pytest.mark.parametrize("as_csr", [False, True])
-def test_block_size_is_irrelevant(problem, minibatch, as_csr):
-    whole = fit(problem, Pegasos(minibatch), MaxPasses(5), shuffle=True, as_csr=as_csr)
-    for block_size in (1, 13, 50):
-        parts = fit(problem, Pegasos(minibatch), MaxPasses(5), shuffle=True, as_csr=as_csr, block_size=block_size)
-        assert parts.coef.tobytes() == whole.coef.tobytes()
-        assert parts.intercept == whole.intercept
-        assert parts.verdict.reason == whole.verdict.reason
-        assert parts.state.pass_mean == whole.state.pass_mean
-
-
-@pytest.mark.slow
-def test_a_rule_that_compares_passes_sees_the_same_in_any_block_size(problem):
-    stops = [fit(problem, Pegasos(7), ProgressiveLoss(0.05), block_size=size).verdict for size in (1, 13, None)]
-    assert len({(verdict.step, verdict.reason) for verdict in stops}) == 1
-
-
 class Parts(Source):
     """The rows of a problem as matrices of their own, a few rows each."""
 
@@ -281,115 +237,13 @@ def test_completing_a_minibatch_compiles_nothing_new(form, problem):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("minibatch", [1, 7])
-def test_centred_rows(minibatch, problem):
-    dense, csr = (
-        fit(problem, Pegasos(minibatch), MaxPasses(3), as_csr=as_csr, center=True) for as_csr in (False, True)
-    )
-    shift = dense.state.scaling.shift
-    moved = RandomProblem(problem.X - shift, problem.y, problem.weights)
-    w, _ = slow_path(moved, minibatch=minibatch, intercept=False, passes=3)[-1]
-    for result in (dense, csr):
-        assert_same(result, (w, -float(w @ shift)))
-
-
-@pytest.mark.slow
 def test_centred_sparse_rows_renew_the_squared_norm(problem, monkeypatch):
     monkeypatch.setattr(pegasos, "_RENEWAL", 4)
     result = fit(problem, Pegasos(), MaxPasses(3), as_csr=True, center=True)
     assert result.state.extra.kept[NORM] == pytest.approx(result.coef @ result.coef, rel=1e-12)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("minibatch", [1, 7])
-def test_float32(minibatch, problem):
-    single = ArraySource(sparse.csr_array(problem.X.astype(np.float32)), problem.y, problem.weights, shuffle=False)
-    result = run(single, losses.Logistic(), Pegasos(minibatch), MaxPasses(3), alpha=0.5)
-    assert result.coef.dtype == np.float32
-    expected = slow_path(problem, losses.Logistic(), alpha=0.5, minibatch=minibatch, passes=3)[-1]
-    assert_same(result, expected, tolerance=1e-5)
-
-
-# --- Stopping rules -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_the_margin_test_returns_the_iterate_without_its_sample(problem):
-    path = slow_path(problem, alpha=1.0, passes=3)
-    used = np.tile(np.flatnonzero(problem.weights), 3)
-    margins = [problem.y[i] * (problem.X[i] @ w + b) for i, (w, b) in zip(used, path[:-1], strict=True)]
-    k = int(np.flatnonzero(np.array(margins) >= 0.9)[0])
-    for block_size in (1, None):
-        rule = MarginTest(0.9)
-        result = fit(problem, Pegasos(), rule, alpha=1.0, block_size=block_size)
-        assert result.verdict.rule == "MarginTest"
-        assert result.verdict.step == k > 1
-        assert_same(result, path[k])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rule", [Pflug(10), SmallValidationSet(8), Distance()], ids=repr)
-def test_rules_that_look_at_every_sample(rule, problem):
-    whole, parts = (fit(problem, Pegasos(), rule | MaxPasses(20), alpha=1.0, block_size=size) for size in (None, 3))
-    assert whole.verdict.rule == type(rule).__name__
-    assert (parts.verdict.step, parts.verdict.reason) == (whole.verdict.step, whole.verdict.reason)
-    assert parts.coef.tobytes() == whole.coef.tobytes()
-
-
-@pytest.mark.parametrize("rule", fast_first(1, [MarginTest(), Pflug(10), SmallValidationSet(8)]), ids=repr)
-def test_rules_that_look_at_every_sample_cannot_watch_minibatches(rule, problem):
-    with pytest.raises(ValueError, match="a rule that checks every sample cannot be used with minibatches of 2 rows"):
-        fit(problem, Pegasos(2), rule)
-
-
-@pytest.mark.slow
-def test_rules_that_look_at_updates_can(problem):
-    whole, parts = (fit(problem, Pegasos(3), Distance(), block_size=size) for size in (None, 4))
-    assert whole.verdict.rule == "Distance"
-    assert parts.coef.tobytes() == whole.coef.tobytes()
-
-
 # --- Going on -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("minibatch", [1, 7])
-@pytest.mark.parametrize("forms", [(False, False), (True, True), (False, True), (True, False)], ids=str)
-def test_a_run_goes_on_where_it_ended(problem, minibatch, forms):
-    solver = Pegasos(minibatch)
-    first = fit(problem, solver, MaxPasses(1), as_csr=forms[0])
-    both = fit(problem, solver, MaxPasses(3), as_csr=forms[1], resume=with_new_rule(first))
-    assert both.verdict.step == 3 * np.count_nonzero(problem.weights) // minibatch
-    assert_same(both, slow_path(problem, minibatch=minibatch, passes=3)[-1])
-    if forms[0] == forms[1]:
-        assert both.coef.tobytes() == fit(problem, solver, MaxPasses(3), as_csr=forms[0]).coef.tobytes()
-
-
-@pytest.mark.slow
-def test_a_copied_state_shares_nothing(problem):
-    result = fit(problem, Pegasos(7), MaxPasses(1))
-    state = result.state.copy()
-    before = state.extra.kept.copy(), state.extra.waiting.labels.copy()
-    assert before[1].size == np.count_nonzero(problem.weights) % 7 > 0
-    fit(problem, Pegasos(7), MaxPasses(2), resume=with_new_rule(result))
-    assert result.state.steps > state.steps
-    assert np.array_equal(state.extra.kept, before[0])
-    assert np.array_equal(state.extra.waiting.labels, before[1])
-
-
-@pytest.mark.slow
-@FORMS
-def test_partial_fit_goes_on_also_from_a_file(form, problem, tmp_path):
-    X, y = problem.X, problem.y
-    model = SGDClassifier("hinge", solver=Pegasos(7), alpha=0.1, shuffle=False)
-    whole = slow_path(RandomProblem(X, y, np.ones(len(y))), minibatch=7, passes=1)
-    model.partial_fit(form(X[:30]), y[:30], classes=[-1, 1])
-    save(model, tmp_path / "model")
-    for other in (model, load(tmp_path / "model")):
-        other.partial_fit(form(X[30:33]), y[30:33]).partial_fit(form(X[33:]), y[33:])
-        assert other.verdict_.step == len(whole) - 1 == 14
-        assert np.allclose(other.coef_[0], whole[-1][0], rtol=1e-10, atol=1e-12)
-        assert other.intercept_[0] == pytest.approx(whole[-1][1], rel=1e-10)
 
 
 @pytest.mark.slow
@@ -435,52 +289,6 @@ def test_a_projection_that_is_neither_true_nor_false():
         Pegasos(projection="yes")
 
 
-@pytest.mark.parametrize("solver", [Pegasos(), Pegasos(8, radius=2.5), Pegasos(projection=False)])
-def test_a_solver_is_what_it_says(solver):
-    assert eval(repr(solver)) == solver
-
-
-def test_no_penalty_is_refused(problem):
-    for step in (None, steps.Constant(0.1)):
-        with pytest.raises(ValueError, match=r"pegasos needs a positive alpha"):
-            fit(problem, Pegasos(), MaxPasses(1), alpha=0.0, step=step)
-    with pytest.raises(ValueError, match=r"pegasos needs a positive alpha"):
-        SGDClassifier(solver="pegasos", alpha=0).fit(problem.X, problem.y)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("minibatch", [1, 7])
-@pytest.mark.parametrize("block_size", [5, None])
-@pytest.mark.parametrize(("row", "bad"), [(0, np.nan), (57, np.inf), (100, 1e200)])
-@FORMS
-def test_a_bad_row_is_named(form, bad, row, block_size, minibatch, problem):
-    problem.X[row, 2], problem.weights[row] = bad, 1.0
-    source = ArraySource(form(problem.X), problem.y, problem.weights, shuffle=False)
-    with pytest.raises(BadRowError, match=f"row {row} of X "):
-        run(source, HINGE, Pegasos(minibatch), MaxPasses(1), alpha=0.1, block_size=block_size)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block_size", [5, None])
-def test_an_index_out_of_range_is_found(problem, block_size):
-    X = sparse.csr_array(problem.X)
-    assert X.has_canonical_format  # what SciPy remembers, and the loop cannot rely on
-    X.indices[X.indptr[57]] = 4
-    source = ArraySource(X, problem.y, shuffle=False)
-    with pytest.raises(ValueError, match="row 57 of the CSR matrix X has the column index 4"):
-        run(source, HINGE, Pegasos(7), MaxPasses(1), alpha=0.1, block_size=block_size)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block_size", [5, None])
-def test_a_label_that_is_none(problem, block_size):
-    targets = RandomProblem(problem.X, problem.X[:, 0].copy(), np.ones(101))
-    targets.y[57] = np.nan
-    loss = losses.Squared()
-    with pytest.raises(BadRowError, match="the label of row 57 is nan"):
-        fit(targets, Pegasos(7), MaxPasses(1), loss, task="regression", alpha=1.0, block_size=block_size)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("minibatch", [1, 7])
 @pytest.mark.parametrize("as_csr", [False, True])
@@ -504,26 +312,6 @@ def test_an_intercept_outside_of_the_ball_can_leave_all_bounds(problem):
     for options in ({"fit_intercept": False}, {}):
         result = fit(problem, Pegasos(), MaxPasses(9), loss, alpha=alpha, **options)
         assert result.verdict.status is Status.BUDGET_SPENT
-
-
-def test_compositions_are_clear_errors(problem):
-    for make in (solvers.Averaged, solvers.Halving, solvers.Truncated):
-        with pytest.raises(TypeError, match="Pegasos"):
-            make(Pegasos())
-    with pytest.raises(ValueError, match="cannot be averaged"):
-        SGDClassifier(solver="pegasos", average=True).fit(problem.X, problem.y)
-    with pytest.raises(ValueError, match="make weights exactly 0, which pegasos"):
-        SGDClassifier(solver="pegasos", penalty="l1").fit(problem.X, problem.y)
-
-
-@pytest.mark.slow
-def test_small_data():
-    rng = np.random.default_rng(0)
-    for X in (np.ones((1, 1)), np.zeros((5, 2)), rng.standard_normal((3, 20)), np.ones((8, 2))):
-        for form in (np.asarray, sparse.csr_array):
-            y = np.where(np.arange(len(X)) % 2, 1.0, -1.0)
-            result = run(ArraySource(form(X), y), HINGE, Pegasos(2), stopping.MaxPasses(7), alpha=0.1)
-            assert np.all(np.isfinite(result.coef))
 
 
 @interpreted

@@ -13,7 +13,6 @@ from sklearn.svm import LinearSVC
 import model_container as container
 from sgdone import SGDClassifier, load, losses, save
 from sgdone.model_file import ModelFileError
-from sgdone.rows.faults import BadRowError
 from sgdone.solvers import OLBFGS, Liblinear, Pegasos
 from tiers import grid
 
@@ -21,7 +20,6 @@ pytestmark = [pytest.mark.slow, grid]
 
 ALL = pytest.mark.parametrize("name", ["pegasos", "olbfgs", "liblinear"])
 STREAMING = pytest.mark.parametrize("name", ["pegasos", "olbfgs"])
-FORMS = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 ALPHA = 0.01
 
 
@@ -106,94 +104,9 @@ def flowers(rng):
     return X, np.array(["a lily", "a rose", "an iris"])[np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7])]
 
 
-@ALL
-@FORMS
-def test_three_classes_called_by_texts(name, form, flowers):
-    X, y = flowers
-    model = SGDClassifier("logistic", solver=name, alpha=0.01, stop=budget(name, 30), random_state=0).fit(form(X), y)
-    assert model.classes_.tolist() == ["a lily", "a rose", "an iris"]
-    assert model.coef_.shape == (3, 4)
-    assert model.score(X, y) > 0.7
-    assert set(model.verdict_.per_class) == set(model.classes_)
-    assert np.allclose(model.predict_proba(X).sum(axis=1), 1.0)
-
-
-@ALL
-def test_sparse_rows_of_float32_and_wide_indices(name, flowers):
-    X, y = sparse.csr_array(flowers[0].astype(np.float32)), flowers[1] == "a rose"
-    wide = X.copy()
-    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    narrow, wider = (
-        SGDClassifier("logistic", solver=name, alpha=0.1, stop=budget(name, 3), random_state=0).fit(matrix, y)
-        for matrix in (X, wide)
-    )
-    assert narrow.coef_.dtype == np.float32
-    assert wider.coef_.tobytes() == narrow.coef_.tobytes()
-
-
-@ALL
-@FORMS
-def test_read_only_arrays_stay_as_they_are(name, form, flowers):
-    X, y, weights = form(flowers[0]), (flowers[1] == "a rose").astype(int), np.linspace(0, 2, 300)
-    arrays = [X] if form is np.asarray else [X.data, X.indices, X.indptr]
-    before = [array.copy() for array in arrays]
-    for array in (*arrays, y, weights):
-        array.flags.writeable = False
-    model = SGDClassifier("logistic", solver=name, alpha=0.1, stop=budget(name, 3), random_state=0)
-    assert np.all(np.isfinite(model.fit(X, y, sample_weight=weights).coef_))
-    assert all(np.array_equal(now, then) for now, then in zip(arrays, before, strict=True))
-
-
-@ALL
-def test_small_data(name):
-    for X, y in (
-        ([[1.0], [2.0]], [0, 1]),
-        ([[0.0, 0.0], [0.0, 0.0]], [0, 1]),
-        (np.eye(3, 20), [0, 1, 1]),
-        (np.ones((8, 1)), [0, 1] * 4),
-    ):
-        for form in (np.asarray, sparse.csr_array):
-            model = SGDClassifier("logistic", solver=name, alpha=0.1, stop=budget(name, 5), random_state=0)
-            assert np.all(np.isfinite(model.fit(form(X), y).coef_))
-
-
-@STREAMING
-def test_one_row(name):
-    model = SGDClassifier("logistic", solver=name, alpha=0.1).partial_fit([[2.0, 0.0]], [1], classes=[0, 1])
-    assert model.verdict_.step == (1 if name == "pegasos" else 0)
-    assert np.all(np.isfinite(model.coef_))
-
-
-@ALL
-@FORMS
-def test_a_row_with_nan_is_named(name, form, flowers):
-    X, y = flowers
-    X[57, 2] = np.nan
-    with pytest.raises(BadRowError, match="row 57 of X holds NaN in column 2"):
-        SGDClassifier("logistic", solver=name, alpha=0.1, random_state=0).fit(form(X), y == "a rose")
-
-
 # --- Files --------------------------------------------------------------------------------------------------------
 
 SOLVERS = {"pegasos": Pegasos(7), "olbfgs": OLBFGS(7, memory=4)}
-
-
-@STREAMING
-@FORMS
-def test_partial_fit_goes_on_as_if_never_stored(name, form, flowers, tmp_path):
-    X, y = form(flowers[0]), flowers[1]
-    first = SGDClassifier("logistic", solver=SOLVERS[name], alpha=0.1, shuffle=False)
-    first.partial_fit(X[:100], y[:100], classes=np.unique(y))
-    save(first, tmp_path / "model")
-    second = load(tmp_path / "model")
-    assert second.verdict_ == first.verdict_
-    for part in (slice(100, 103), slice(103, 300)):
-        first.partial_fit(X[part], y[part])
-        second.partial_fit(X[part], y[part])
-    assert second.verdict_ == first.verdict_
-    assert second.verdict_.step == 300 // 7
-    assert second.coef_.tobytes() == first.coef_.tobytes()
-    assert second.intercept_.tobytes() == first.intercept_.tobytes()
 
 
 LIES = {

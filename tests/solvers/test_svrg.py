@@ -1,7 +1,5 @@
 """SVRG: what a pass counts, anchors, both options, and data it cannot learn from."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,13 +7,10 @@ from sklearn.linear_model import LogisticRegression
 
 from problems import random_problem
 from running import run
-from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps
+from sgdone import SGDClassifier, losses, solvers, steps
 from sgdone.interfaces.stop_rule import Status
-from sgdone.rows import ArraySource
-from sgdone.rows.faults import BadRowError
-from sgdone.rows.source import Source
 from sgdone.solvers import SVRG
-from sgdone.stopping import Distance, MarginTest, MaxPasses, MaxSamples, ProgressiveLoss, SmallValidationSet
+from sgdone.stopping import MaxPasses
 from tiers import fast_first, grid, interpreted
 
 pytestmark = grid
@@ -49,12 +44,6 @@ def problem():
 def test_parameters_that_are_none(options, message):
     with pytest.raises(ValueError, match=message):
         SVRG(**options)
-
-
-@interpreted
-@pytest.mark.parametrize("solver", [SVRG(), SVRG(7, "II", seed=3)])
-def test_a_solver_is_what_it_says(solver):
-    assert eval(repr(solver)) == solver
 
 
 @interpreted
@@ -98,19 +87,6 @@ def test_its_own_step_is_a_quarter_of_the_largest_stable_one(problem):
 
 
 @interpreted
-@pytest.mark.parametrize("option", ["I", "II"])
-@pytest.mark.parametrize("length", [7, "auto"])
-def test_block_size_is_irrelevant(problem, option, length):
-    solver = SVRG(length, option)
-    problem.weights[::7] = 0.0
-    whole = fit(problem, solver, MaxPasses(6), shuffle=True)
-    for block_size in (1, 13):
-        parts = fit(problem, solver, MaxPasses(6), shuffle=True, block_size=block_size)
-        assert parts.coef.tobytes() == whole.coef.tobytes()
-        assert parts.verdict.reason == whole.verdict.reason
-
-
-@interpreted
 @pytest.mark.slow
 def test_the_second_option_is_reproducible(problem):
     stop = MaxPasses(9)
@@ -123,164 +99,12 @@ def test_the_second_option_is_reproducible(problem):
 
 @interpreted
 @pytest.mark.slow
-@pytest.mark.parametrize("center", [False, True])
-def test_sparse_rows_equal_dense_ones(problem, center):
-    for option in ("I", "II"):
-        dense = fit(problem, SVRG(70, option), MaxPasses(8), center=center)
-        csr = fit(problem, SVRG(70, option), MaxPasses(8), center=center, as_csr=True)
-        assert np.allclose(csr.coef, dense.coef, rtol=1e-10, atol=1e-10)
-        assert csr.intercept == pytest.approx(dense.intercept, rel=1e-10, abs=1e-10)
-
-
-@interpreted
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "rule",
-    fast_first(
-        1, [MarginTest(), Distance(), MaxSamples(77), ProgressiveLoss(0.05), MarginTest().then(1.5), Distance(first=50)]
-    ),
-    ids=repr,
-)
-def test_rules_that_stop_it(rule, problem):
-    whole = fit(problem, SVRG(), rule | MaxPasses(12))
-    assert whole.verdict.step > 0
-    for options in ({"block_size": 1}, {"block_size": 30}, {"as_csr": True}):
-        other = fit(problem, SVRG(), rule | MaxPasses(12), **options)
-        assert (other.verdict.step, other.verdict.rule) == (whole.verdict.step, whole.verdict.rule)
-
-
-@interpreted
-@pytest.mark.slow
-def test_a_margin_returns_the_iterate_without_its_sample(problem):
-    result = fit(problem, SVRG(), MarginTest(0.5))
-    k, row = result.verdict.step, result.rows_read - 100
-    assert result.verdict.rule == "MarginTest"
-    assert k == row < 100
-    margin = problem.y[k] * (problem.X[k] @ result.coef + result.intercept)
-    assert margin == pytest.approx(result.verdict.evidence["margin"], rel=1e-10)
-    assert np.allclose(result.coef, fit(problem, SVRG(), MaxSamples(k)).coef, rtol=1e-12)
-
-
-@interpreted
-def test_rules_that_look_at_the_weights_inside_the_loop_are_refused(problem):
-    with pytest.raises(ValueError, match="a rule that checks the weights at every sample cannot be used with svrg"):
-        fit(problem, SVRG(), SmallValidationSet(8))
-
-
-@interpreted
-@pytest.mark.parametrize(("row", "bad"), [(0, np.nan), (57, np.inf), (99, 1e200)])
-@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
-def test_a_bad_row_is_found_at_the_first_anchor(form, bad, row, problem):
-    problem.X[row, 2] = bad
-    with pytest.raises(BadRowError, match=f"row {row} of X "):
-        SGDClassifier(solver="svrg", step=0.1, stop=3, random_state=0).fit(form(problem.X), problem.y)
-
-
-@interpreted
-@pytest.mark.slow
-def test_an_index_out_of_range_is_found_at_the_first_anchor(problem):
-    X = sparse.csr_array(problem.X)
-    X.indices[X.indptr[57]] = 4
-    with pytest.raises(ValueError, match="row 57 of the CSR matrix X has the column index 4"):
-        SGDClassifier(solver="svrg", stop=3).fit(X, problem.y)
-
-
-@interpreted
-def test_a_label_that_is_none(problem):
-    y = problem.X[:, 0].copy()
-    y[57] = np.nan
-    with pytest.raises(BadRowError, match="the label of row 57 is nan"):
-        run(ArraySource(problem.X, y), losses.Squared(), SVRG(), MaxPasses(3), alpha=0.0, task="regression")
-
-
-@interpreted
-@pytest.mark.slow
-def test_steps_that_are_too_large_diverge(problem):
-    X = 1e3 * problem.X
-    source = ArraySource(X, X @ np.ones(4))
-    step = steps.Constant(1.0)
-    result = run(source, losses.Squared(), SVRG(), MaxPasses(9), alpha=0.0, step=step, task="regression")
-    assert result.verdict.status is Status.DIVERGED
-    assert np.all(np.isfinite(result.coef))
-
-
-class Endless(Source):
-    """Blocks of equally many rows, never the same."""
-
-    n_features = 3
-    n_rows = None
-
-    def blocks(self, rng):
-        while True:
-            X = rng.standard_normal((50, 3))
-            yield from ArraySource(X, np.where(X[:, 0] > 0, 1.0, -1.0)).blocks(rng)
-
-
-@interpreted
-@pytest.mark.parametrize("source", [Endless(), ArraySource(np.eye(4), np.ones(4), part_of_stream=True)])
-def test_streams_are_refused(source):
-    with pytest.raises(ValueError, match="must be able to read all rows at any time: a stream is not enough"):
-        run(source, LOGISTIC, SVRG(20), MaxSamples(100), alpha=0.01)
-
-
-@interpreted
-def test_partial_fit_is_refused(problem):
-    X, y = problem.X, problem.y
-    with pytest.raises(ValueError, match="Use fit, not partial_fit"):
-        SGDClassifier(solver="svrg").partial_fit(X, y, classes=[-1, 1])
-    fitted = SGDClassifier(solver="svrg", random_state=0).fit(X, y)
-    before = fitted.coef_.tobytes()
-    with pytest.raises(ValueError, match="Use fit, not partial_fit"):
-        fitted.partial_fit(X, y)
-    assert fitted.coef_.tobytes() == before
-    with pytest.raises(ValueError, match="cannot be averaged"):
-        SGDClassifier(solver="svrg", average=True).fit(X, y)
-
-
-@dataclass(frozen=True)
-class InterruptingStep(steps.StepSize):
-    """Presses Ctrl-C when asked for a second chunk of step sizes."""
-
-    name = "interrupting"
-
-    def __call__(self, t):
-        if t[0] > 1:
-            raise KeyboardInterrupt
-        return np.full(t.shape, 0.01)
-
-    def resolve(self, preliminary):
-        return self
-
-
-@interpreted
-@pytest.mark.slow
-@pytest.mark.parametrize("option", ["I", "II"])
-def test_an_interruption_keeps_the_model(option, problem):
-    result = fit(problem, SVRG(300, option), MaxPasses(1000), step=InterruptingStep())
-    assert result.verdict.status is Status.INTERRUPTED
-    assert 8000 < result.verdict.step <= 8192
-    assert np.all(np.isfinite(result.coef))
-    assert result.coef @ problem.X[problem.y > 0].mean(axis=0) > 0
-
-
-@interpreted
-@pytest.mark.slow
 def test_a_second_fit_may_start_from_the_first(problem):
     X, y = problem.X, problem.y
     model = SGDClassifier(solver="svrg", alpha=0.01, stop=200, warm_start=True, random_state=0).fit(X, y)
     before = model.coef_.copy()
     model.set_params(stop=2).fit(X, y)
     assert np.allclose(model.coef_, before, rtol=1e-4)
-
-
-@interpreted
-@pytest.mark.slow
-def test_small_data():
-    rng = np.random.default_rng(0)
-    for X in (np.ones((1, 1)), np.zeros((5, 2)), rng.standard_normal((3, 20)), np.ones((8, 2))):
-        for form in (np.asarray, sparse.csr_array):
-            model = SGDRegressor(solver="svrg", stop=7, random_state=0).fit(form(X), np.arange(len(X), dtype=float))
-            assert np.all(np.isfinite(model.coef_))
 
 
 @interpreted

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.linear_model import ElasticNet, LogisticRegression
 
-import sgdone
 from problems import random_problem
 from running import run
 from sgdone import SGDClassifier, SGDRegressor, losses, solvers, steps, stopping
@@ -113,19 +112,6 @@ def test_classification_in_wide_sparse_rows():
     exact.fit(X, y)
     assert abs(model.score(X, y) - exact.score(X, y)) < 0.05
     assert np.mean(model.coef_ == 0) > 0.5
-
-
-@pytest.mark.slow
-def test_partial_fit_and_files_go_on_where_the_fit_was(regression, tmp_path):
-    X, y, _ = regression
-    options = {"solver": solvers.Truncated(every=10), "penalty": "l1", "alpha": 0.1, "shuffle": False, "step": 0.01}
-    whole = SGDRegressor(**options, stop=1).fit(X, y)
-    half = SGDRegressor(**options).partial_fit(X[:1234], y[:1234])
-    sgdone.save(half, tmp_path / "m")
-    loaded = sgdone.load(tmp_path / "m").partial_fit(X[1234:], y[1234:])
-    half.partial_fit(X[1234:], y[1234:])
-    assert np.array_equal(half.coef_, whole.coef_)
-    assert np.array_equal(loaded.coef_, whole.coef_)
 
 
 @pytest.mark.parametrize(

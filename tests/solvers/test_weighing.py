@@ -6,15 +6,13 @@ from scipy import sparse
 
 from problems import random_problem
 from running import run
-from sgdone import SGDClassifier, SGDRegressor, load, losses, save, steps
+from sgdone import SGDClassifier, SGDRegressor, losses, steps
 from sgdone.diagnose import catoni_location
-from sgdone.interfaces.stop_rule import Status
 from sgdone.kernels.batch import make_location
 from sgdone.papers.margin_pursuit import reference as slow
 from sgdone.rows import ArraySource
-from sgdone.rows.faults import BadRowError
 from sgdone.solvers import GD, Catoni, MarginMoments, MedianOfMeans
-from sgdone.stopping import MarginTest, MaxPasses, MaxSamples, ProgressiveLoss
+from sgdone.stopping import MaxPasses, MaxSamples
 from tiers import fast_first, interpreted
 
 HINGE = losses.Hinge()
@@ -174,52 +172,7 @@ def test_an_update_counts_as_two_passes_and_goes_on_as_if_it_had_never_stopped(s
     assert np.array_equal(small.coef, whole.coef)
 
 
-@pytest.mark.slow
-@ALL
-def test_a_rule_of_passes_and_a_model_file(solver, tmp_path):
-    X, y, *_ = drawn(5)
-    model = SGDClassifier("logistic", solver=solver, stop=ProgressiveLoss(0.2)).fit(X, y)
-    assert model.verdict_.status in (Status.CONVERGED, Status.BUDGET_SPENT)
-    save(model, tmp_path / "model")
-    again = load(tmp_path / "model")
-    assert np.array_equal(again.coef_, model.coef_)
-    assert again.verdict_ == model.verdict_
-    with pytest.raises(ValueError, match="a rule that checks every sample cannot be used with"):
-        SGDClassifier(solver=solver, stop=MarginTest()).fit(X, y)
-
-
-@pytest.mark.slow
-@ALL
-def test_centred_sparse_rows_are_as_dense_ones(solver):
-    X, y, *_ = drawn(6)
-    models = [
-        SGDClassifier("logistic", solver=solver, center=True, stop=20, random_state=0).fit(form(X + 1.0), y)
-        for form in (np.asarray, sparse.csr_array)
-    ]
-    assert_close(models[1].coef_, models[0].coef_)
-    assert models[1].intercept_ == pytest.approx(models[0].intercept_, abs=1e-10)
-
-
 # --- Edges and errors -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@ALL
-def test_a_row_with_nan_is_named_and_one_of_weight_zero_is_not_read(solver):
-    X, y, *_ = drawn(7)
-    X[2, 0] = np.nan
-    for form in (X, sparse.csr_array(X)):
-        with pytest.raises(BadRowError, match="row 2 of X holds NaN in column 0"):
-            fit(form, y, solver)
-    weights = np.where(np.arange(len(y)) == 2, 0.0, 1.0)
-    assert np.all(np.isfinite(fit(X, y, solver, weights=weights).coef))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("solver", [Catoni(), MedianOfMeans(1), MarginMoments()], ids=lambda solver: solver.name)
-def test_one_row(solver):
-    result = fit(np.array([[1.0]]), np.array([1.0]), solver, losses.Logistic())
-    assert result.coef[0] > 0
 
 
 @interpreted
@@ -262,17 +215,6 @@ def test_more_blocks_than_rows_are_refused():
 def test_moments_of_margins_are_for_classes():
     with pytest.raises(ValueError, match="margin_moments is for two classes"):
         SGDRegressor(solver="margin-moments").fit([[1.0], [2.0]], [1.0, 2.0])
-
-
-@pytest.mark.slow
-def test_they_have_short_names():
-    for name in ("catoni", "median-of-means", "margin-moments"):
-        assert isinstance(SGDClassifier(solver=name, stop=2).fit(np.eye(22), np.arange(22) % 2).coef_, np.ndarray)
-    assert {solver.name for solver in (Catoni, MedianOfMeans, MarginMoments)} == {
-        "catoni",
-        "median_of_means",
-        "margin_moments",
-    }
 
 
 @pytest.mark.parametrize("unit", [0.01, 100.0])

@@ -13,8 +13,7 @@ from sgdone.papers import sgd_reference
 from sgdone.papers.diagnostics.reference import distance_test
 from sgdone.rows import ArraySource
 from sgdone.stopping import Distance, MaxPasses, MaxSamples, Progress
-from storage_forms import FORMS
-from tiers import examples, fast_first, interpreted
+from tiers import examples
 
 LOGISTIC = losses.Logistic()
 
@@ -46,11 +45,6 @@ def walk(rule, path):
 def test_parameters_that_are_none(options, message):
     with pytest.raises(ValueError, match=message):
         Distance(**options)
-
-
-def test_a_rule_is_what_it_says():
-    rule = Distance(q=1.25, threshold=0.3, first=2)
-    assert eval(repr(rule)) == rule
 
 
 @examples(200)
@@ -105,20 +99,6 @@ def test_a_model_that_never_moves_never_stops():
     verdict = fit(np.zeros((30, 2)), np.ones(30), Distance(), fit_intercept=False).verdict
     assert (verdict.rule, verdict.passes) == ("MaxPasses", 100.0)
     assert verdict.reason.startswith("100 passes allowed and made; Distance saw the squared distance")
-
-
-@interpreted
-@pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("form", fast_first(1, ["dense", "csr"]))
-@pytest.mark.parametrize("block_size", [1, 7, None])
-def test_neither_storage_nor_block_size_matters(form, block_size, center):
-    problem = random_problem(11, LOGISTIC, n_rows=300, n_features=5)
-    rule = Distance() | MaxPasses(5)
-    expected = fit(problem.X, problem.y, rule, problem.weights, center=center)
-    result = fit(FORMS[form](problem.X), problem.y, rule, problem.weights, center=center, block_size=block_size)
-    assert expected.verdict.rule == "Distance"
-    assert result.verdict.step == expected.verdict.step
-    assert np.allclose(result.coef, expected.coef, rtol=1e-10, atol=1e-10)
 
 
 def test_what_it_says_before_it_has_looked_twice():

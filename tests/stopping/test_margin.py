@@ -25,10 +25,6 @@ def fit(X, y, stop, weights=None, *, solver=None, gamma=0.1, shuffle=False, alph
     return run(source, LOGISTIC, solver, stop, alpha=alpha, step=steps.Constant(gamma), **options)
 
 
-def same_bits(first, second):
-    return first.coef.tobytes() == second.coef.tobytes() and first.intercept == second.intercept
-
-
 @pytest.fixture
 def problem():
     """Some rows are empty, some of weight 0."""
@@ -40,13 +36,6 @@ def problem():
 def test_a_threshold_that_is_none(threshold):
     with pytest.raises(ValueError, match=r"threshold=.* is not a positive number"):
         MarginTest(threshold)
-
-
-@interpreted
-@pytest.mark.parametrize("rule", [MarginTest(), MarginTest(0.25, fresh=True), MarginTest(np.float32(0.5))])
-def test_a_rule_is_what_it_says(rule):
-    assert eval(repr(rule), {"MarginTest": MarginTest, "np": np}) == rule
-    assert hash(rule) == hash(MarginTest(rule.threshold, rule.fresh))
 
 
 @interpreted
@@ -103,37 +92,6 @@ def test_pairs_go_on_over_the_end_of_a_pass():
     result = fit(X, y, MarginTest(1e9, fresh=True) | MaxPasses(2), alpha=0.0, fit_intercept=False)
     assert result.verdict.step == 3
     assert np.all(result.coef > 0)  # rows 0 and 2, then row 1
-
-
-@interpreted
-@pytest.mark.parametrize("fresh", [False, True])
-@pytest.mark.parametrize("block_size", [1, 2, 7, 100])
-def test_block_size_is_irrelevant(problem, fresh, block_size):
-    whole = fit(problem.X, problem.y, MarginTest(0.8, fresh), problem.weights, shuffle=True)
-    parts = fit(problem.X, problem.y, MarginTest(0.8, fresh), problem.weights, shuffle=True, block_size=block_size)
-    assert whole.verdict.rule == "MarginTest"
-    assert same_bits(whole, parts)
-    assert whole.verdict == parts.verdict
-
-
-@interpreted
-@pytest.mark.parametrize("fresh", [False, True])
-@pytest.mark.parametrize("form", fast_first(1, FORMS))
-def test_the_same_sample_in_any_storage(problem, form, fresh):
-    expected = fit(problem.X, problem.y, MarginTest(1.0, fresh), problem.weights)
-    result = fit(FORMS[form](problem.X), problem.y, MarginTest(1.0, fresh), problem.weights)
-    assert (result.verdict.step, result.rows_read) == (expected.verdict.step, expected.rows_read)
-    assert np.allclose(result.coef, expected.coef, rtol=1e-10, atol=1e-10)
-
-
-@interpreted
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ["dense", "csr"])
-def test_the_same_sample_in_single_precision(problem, form):
-    expected = fit(problem.X, problem.y, MarginTest(), problem.weights)
-    result = fit(FORMS[form](problem.X.astype(np.float32)), problem.y, MarginTest(), problem.weights)
-    assert result.verdict.step == expected.verdict.step
-    assert np.allclose(result.coef, expected.coef, rtol=1e-4, atol=1e-5)
 
 
 @interpreted

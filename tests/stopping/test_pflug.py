@@ -52,12 +52,6 @@ def test_a_burn_in_that_is_none(burn_in):
 
 
 @interpreted
-@pytest.mark.parametrize("rule", [Pflug(), Pflug(7), Pflug(np.int64(3))])
-def test_a_rule_is_what_it_says(rule):
-    assert eval(repr(rule), {"Pflug": Pflug, "np": np}) == rule
-
-
-@interpreted
 @pytest.mark.parametrize(("n_rows", "burn_in"), [(100, 50), (5000, 50), (70_000, 700), (None, 1000)])
 def test_the_automatic_burn_in(n_rows, burn_in):
     state = Pflug().start(n_rows)
@@ -96,36 +90,6 @@ def test_a_rule_that_never_fires_ends_at_the_budget():
     assert "100 passes allowed and made; Pflug saw successive gradients agree" in verdict.reason
     early = fit(X, y, Pflug(10**6), gamma=0.01).verdict
     assert "Pflug was still in its burn-in of 1,000,000 samples" in early.reason
-
-
-@interpreted
-@pytest.mark.parametrize("block_size", [1, 3, 50])
-@pytest.mark.parametrize("solver", fast_first(1, [solvers.SGD(), solvers.ISGD()]), ids=repr)
-def test_block_size_is_irrelevant(problem, solver, block_size):
-    rule = Pflug(BURN_IN) | MaxPasses(5)
-    whole = fit(problem.X, problem.y, rule, problem.weights, solver=solver, shuffle=True)
-    parts = fit(problem.X, problem.y, rule, problem.weights, solver=solver, shuffle=True, block_size=block_size)
-    assert whole.verdict.rule == "Pflug"
-    assert whole.verdict == parts.verdict
-    assert whole.coef.tobytes() == parts.coef.tobytes()
-
-
-@interpreted
-@pytest.mark.parametrize("form", fast_first(1, FORMS))
-def test_the_same_sample_in_any_storage(problem, form):
-    expected = fit(problem.X, problem.y, Pflug(BURN_IN), problem.weights)
-    result = fit(FORMS[form](problem.X), problem.y, Pflug(BURN_IN), problem.weights)
-    assert result.verdict.step == expected.verdict.step
-    assert result.verdict.evidence["sum"] == pytest.approx(expected.verdict.evidence["sum"], rel=1e-9)
-
-
-@interpreted
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ["dense", "csr"])
-def test_the_same_sample_in_single_precision(problem, form):
-    expected = fit(problem.X, problem.y, Pflug(BURN_IN), problem.weights)
-    result = fit(FORMS[form](problem.X.astype(np.float32)), problem.y, Pflug(BURN_IN), problem.weights)
-    assert result.verdict.step == expected.verdict.step
 
 
 @interpreted

@@ -144,22 +144,12 @@ def test_progressive_loss_ends_a_run(source):
     assert verdict.passes == int(verdict.passes) >= 2
 
 
-def test_or_fires_with_the_first_and_names_it(source):
-    assert fit(source, MaxSamples(700) | MaxPasses(3)).rule == "MaxSamples"
-    assert fit(source, MaxSamples(7000) | MaxPasses(3)).rule == "MaxPasses"
-
-
 def test_and_fires_with_the_last(source):
     verdict = fit(source, MaxSamples(700) & MaxPasses(2))
     assert (verdict.step, verdict.rule) == (2000, "MaxPasses")
     verdict = fit(source, MaxSamples(2700) & MaxPasses(2))
     assert (verdict.step, verdict.rule) == (2700, "MaxSamples")
     assert verdict.reason == "MaxSamples allows 2,700, after MaxPasses"
-
-
-def test_nested_rules(source):
-    assert fit(source, (MaxSamples(10) & MaxSamples(50)) | MaxPasses(3)).step == 50
-    assert fit(source, (MaxSamples(10) | MaxSamples(50)) & MaxPasses(1)).step == 1000
 
 
 def test_repr_reads_as_it_was_written():
@@ -169,22 +159,6 @@ def test_repr_reads_as_it_was_written():
     )
     assert isinstance(MaxPasses(1) | MaxPasses(2), AnyOf)
     assert isinstance(MaxPasses(1) & MaxPasses(2), AllOf)
-
-
-def test_a_hook_can_stop_a_run(source):
-    verdict = fit(source, MaxPasses(9), hook=lambda progress: "enough" if progress.step >= 2000 else None)
-    assert (verdict.status, verdict.reason, verdict.step) == (Status.STOPPED, "enough", 2000)
-
-
-def test_interruption_keeps_the_model_so_far(source):
-    def hook(progress):
-        if progress.step >= 1000:
-            raise KeyboardInterrupt
-
-    result = run(source, losses.Logistic(), solvers.asgd(), MaxPasses(9), alpha=0.01, hook=hook)
-    assert result.verdict.status is Status.INTERRUPTED
-    assert result.verdict.step == 1000
-    assert result.coef[0] > 0.1
 
 
 def test_a_run_over_part_of_a_stream_counts_passes_not_rows(rng):

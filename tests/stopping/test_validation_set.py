@@ -40,12 +40,6 @@ def test_numbers_that_are_none(name, value):
 
 
 @interpreted
-@pytest.mark.parametrize("rule", [SmallValidationSet(), SmallValidationSet(8), SmallValidationSet(8, 5)])
-def test_a_rule_is_what_it_says(rule):
-    assert eval(repr(rule)) == rule
-
-
-@interpreted
 @pytest.mark.parametrize("size", [20, 21, 10**6])
 def test_a_set_larger_than_the_data(size):
     X = np.random.default_rng(0).standard_normal((20, 2))
@@ -123,18 +117,6 @@ def test_it_stops_at_the_first_check_that_brings_no_more(problem, size, every):
     assert result.verdict.evidence == expected
     words = f"{rights[-1]} of {size} rows held out are classified right, {rights[-2]} at the check before"
     assert words in result.verdict.reason
-
-
-@interpreted
-@pytest.mark.parametrize("form", fast_first(1, FORMS))
-def test_neither_storage_nor_block_size_matters(problem, form):
-    rule = SmallValidationSet(12)
-    expected = fit(problem.X, problem.y, rule, problem.weights)
-    assert expected.verdict.rule == "SmallValidationSet"
-    for block_size in (1, 9, None):
-        result = fit(FORMS[form](problem.X), problem.y, rule, problem.weights, block_size=block_size)
-        assert result.verdict == expected.verdict
-        assert np.allclose(result.coef, expected.coef, rtol=1e-10, atol=1e-10)
 
 
 @interpreted

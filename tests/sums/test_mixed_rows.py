@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from running import objective_of
-from sgdone.losses import Logistic
 from sgdone.matrices.mixed_matrix import MixedMatrix, with_dense_columns
 from sgdone.newton.ridge_path import gram
 from sgdone.rows import ArraySource, Scaling
 from sgdone.sums.fold_rows import Curved, FoldOutputs, fold_rows
 from sgdone.sums.pieces import BlockPieces, MixedRows, in_units, rows_in_units
-from sgdone.sums.second_order import second_order
 from sgdone.sums.units import column_moments
 from tiers import slow
 
@@ -73,17 +70,6 @@ def test_moments_and_products_of_columns(centred, weighted, rng):
     assert sums.weight == expected.weight
     close(sums.means, expected.means)
     close(sums.products, expected.products)
-
-
-def test_pieces_and_their_sums(rng):
-    X, weights = rows_of(9000), rng.integers(0, 3, 9000).astype(np.float64)
-    objective, model = objective_of(Logistic(), 2), rng.standard_normal((6, 1))
-    found, expected = (second_order(objective, BlockPieces(block_of(X, d, weights), SCALING), model) for d in (2, 5))
-    for name in ("weight", "loss", "misses", "gradient", "curvature"):
-        close(getattr(found, name), getattr(expected, name))
-    some = [np.array([8999, 3, 5]), np.array([0, 1, 2])]
-    for mixed, dense in zip(*(BlockPieces(block_of(X, d), SCALING).of_rows(some) for d in (2, 5)), strict=True):
-        close(mixed.rows.times(model), dense.rows.times(model))
 
 
 def test_a_copy_in_other_units():

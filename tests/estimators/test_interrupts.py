@@ -1,12 +1,16 @@
 """Ctrl-C keeps the model so far."""
 
+import signal
+import subprocess
+import sys
+import textwrap
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from automatic_problems import TASKS, problem
 
-from sgdone import LinearClassifier, LinearRegressor, stopping
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, stopping
 from sgdone.bank import BankState
 from sgdone.interfaces.stop_rule import Status
 
@@ -123,30 +127,95 @@ def test_an_interrupted_model_can_be_warm_started(same_model):
     assert model.verdict_.status is Status.CONVERGED
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_in_a_callback(task):
-    pytest.importorskip("sklearn.callback", reason="this scikit-learn has no callbacks")
-    events = []
+# ---- Ctrl-C keeps the model so far ----
 
-    class Recorder:
-        def setup(self, estimator, context):
-            events.append("setup")
 
-        def teardown(self, estimator, context):
-            events.append("teardown")
+@dataclass(frozen=True)
+class InterruptingRule(stopping.StopRule):
+    """Presses Ctrl-C at the end of a pass."""
 
-        def on_fit_task_begin(self, estimator, context):
-            events.append(("begin", context.task_name, context.task_id))
+    at_pass: int
+    name = "interrupting"
 
-        def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None):
-            events.append(("end", context.task_name, context.task_id))
-            assert fitted_estimator.score(X, y) > 0.3
-            if (context.task_name, context.task_id) == ("pass", 1):
-                raise KeyboardInterrupt
+    def start(self, n_rows):
+        return None
 
-    X, y = problem(task)
-    model = model_of(task).set_callbacks(Recorder()).fit(X, y)
-    assert model.verdict_.status is Status.INTERRUPTED
-    assert model.verdict_.passes == 2.0
-    passes = [(what, "pass", k) for k in range(2) for what in ("begin", "end")]
-    assert events == ["setup", ("begin", "fit", 0), *passes, ("end", "fit", 0), "teardown"]
+    def observe(self, state, progress):
+        if progress.pass_ended and progress.pass_number == self.at_pass:
+            raise KeyboardInterrupt
+
+
+def test_in_a_stopping_rule_of_a_named_method(binary, same_model):
+    model = SGDClassifier(solver="asgd", stop=InterruptingRule(3), random_state=0).fit(*binary)
+    assert model.verdict_.status == "interrupted"
+    assert (model.verdict_.step, model.verdict_.passes, model.n_iter_) == (900, 3.0, 3)
+    same_model(model, SGDClassifier(solver="asgd", stop=3, random_state=0).fit(*binary))
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_several_classes_all_end(n_jobs, several):
+    X, y = several
+    model = SGDClassifier(stop=InterruptingRule(2), n_jobs=n_jobs, random_state=0).fit(X, y)
+    assert model.verdict_.status == "interrupted"
+    assert all(verdict.status == "interrupted" for verdict in model.verdict_.per_class.values())
+    assert all(0 < verdict.step <= 800 for verdict in model.verdict_.per_class.values())
+    assert model.coef_.shape == (4, 6)
+    assert model.score(X, y) > 0.5
+
+
+def test_going_on_after_it(binary):
+    X, y = binary
+    model = SGDClassifier(stop=InterruptingRule(2), random_state=0).fit(X, y)
+    assert model.set_params(stop=5).partial_fit(X, y).verdict_.step == 900
+
+
+def test_in_partial_fit_of_a_named_method(binary):
+    X, y = binary
+    model = SGDClassifier(stop=InterruptingRule(2), random_state=0).partial_fit(X, y, classes=[0, 1])
+    model.partial_fit(X, y)
+    assert model.verdict_.status == "interrupted"
+    assert model.verdict_.step == 600
+
+
+# ---- a real Ctrl-C, sent to another process in the middle of a fit, keeps the model so far ----
+
+
+#: Prints a line a pass, and one more at the end.
+CHILD = """
+    import numpy as np
+    from sgdone import LinearClassifier, SGDClassifier, solvers, stopping
+    X = np.random.default_rng(0).standard_normal((20_000, 20))
+    y = {labels}
+    model = {model}(stop=10**9, random_state=0, verbose=1, {options}).fit(X, y)
+    print()
+    print(model.verdict_.status, model.verdict_.step > 0, np.isfinite(model.coef_).all(), model.score(X, y) > 0.6)
+"""
+BINARY = "(X[:, 0] > 0).astype(int)"
+SEVERAL = "(X[:, 0] > 0).astype(int) + (X[:, 0] > 1)"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize(
+    ("model", "labels", "options"),
+    [
+        ("LinearClassifier", BINARY, "loss='hinge', tol=0"),
+        ("LinearClassifier", SEVERAL, "loss='hinge', tol=0"),
+        ("SGDClassifier", SEVERAL, "solver='asgd', n_jobs=2"),
+        ("SGDClassifier", BINARY, "solver=solvers.Halving(detector=stopping.MaxPasses(1000))"),
+        ("SGDClassifier", BINARY, "solver=solvers.SVRG()"),
+    ],
+    ids=["binary", "several", "threads", "halving", "svrg"],
+)
+def test_the_model_so_far_is_kept(model, labels, options):
+    code = textwrap.dedent(CHILD).format(model=model, labels=labels, options=options)
+    command = [sys.executable, "-u", "-c", code]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout.readline()
+        child.send_signal(signal.SIGINT)
+        out, errors = child.communicate(timeout=300)
+    finally:
+        child.kill()
+    assert child.returncode == 0, errors
+    assert out.splitlines()[-1] == "interrupted True True True"

@@ -1,20 +1,25 @@
-"""Columns without spread, very few rows, and numbers of any size and kind."""
+"""Units and sizes of any kind, columns without spread and very few rows: always a finite model and a verdict."""
+
+import warnings
 
 import numpy as np
 import pytest
 from automatic_problems import TASKS, assert_same_scores, fitted, problem, scores_of
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
-from sgdone import LinearClassifier, LinearRegressor
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
 from sgdone.stopping import MaxSamples
 from storage_forms import FORMS as STORED
-from tiers import fast_first
+from tiers import examples, fast_first, interpreted
 
-FORMS = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
-WAYS = pytest.mark.parametrize("chunk", fast_first(1, [None, 150]), ids=["fit", "partial_fit"])
+in_both_forms = pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+by_fit_or_partial_fit = pytest.mark.parametrize("chunk", fast_first(1, [None, 150]), ids=["fit", "partial_fit"])
 
 
-@WAYS
+@by_fit_or_partial_fit
 @pytest.mark.parametrize("task", TASKS)
 def test_constant_columns_count_for_nothing(task, chunk):
     X, y = problem(task)
@@ -25,7 +30,7 @@ def test_constant_columns_count_for_nothing(task, chunk):
     np.testing.assert_allclose(np.delete(model.coef_, np.s_[3:10], axis=-1), plain.coef_, rtol=1e-9, atol=1e-12)
 
 
-@WAYS
+@by_fit_or_partial_fit
 @pytest.mark.parametrize("task", TASKS)
 def test_columns_of_zeros_in_sparse_rows(task, chunk):
     X, y = problem(task, density=0.4)
@@ -35,17 +40,7 @@ def test_columns_of_zeros_in_sparse_rows(task, chunk):
     np.testing.assert_allclose(np.delete(model.coef_, [3, 4], axis=-1), plain.coef_, rtol=1e-9, atol=1e-12)
 
 
-@FORMS
-@pytest.mark.parametrize("task", TASKS)
-def test_columns_that_are_there_twice_share_their_weight(task, form):
-    X, y = problem(task)
-    twice = np.column_stack([X, X])
-    model, plain = fitted(task, form(twice), y), fitted(task, form(X), y)
-    np.testing.assert_allclose(model.coef_[..., :6], model.coef_[..., 6:], rtol=1e-9)
-    assert model.score(form(twice), y) > plain.score(form(X), y) - 0.02
-
-
-@FORMS
+@in_both_forms
 @pytest.mark.parametrize("task", TASKS)
 def test_one_feature(task, form):
     X, y = problem(task)
@@ -54,7 +49,7 @@ def test_one_feature(task, form):
     assert model.score(form(X[:, [2]]), y) > (0.1 if task == "numbers" else 0.5)
 
 
-@FORMS
+@in_both_forms
 def test_one_row_a_class(form, rng):
     X = rng.standard_normal((4, 3))
     for labels in (["a", "b"], ["a", "b", "c"], ["a", "b", "c", "d"]):
@@ -62,7 +57,7 @@ def test_one_row_a_class(form, rng):
         assert model.predict(form(X[: len(labels)])).tolist() == labels
 
 
-@FORMS
+@in_both_forms
 def test_one_and_two_rows_of_numbers(form, rng):
     X = rng.standard_normal((2, 3))
     model = LinearRegressor(random_state=0).fit(form(X), [1.0, 3.0])
@@ -72,7 +67,7 @@ def test_one_and_two_rows_of_numbers(form, rng):
     np.testing.assert_allclose(model.predict(form(X[:1])), 3.0)
 
 
-@FORMS
+@in_both_forms
 @pytest.mark.parametrize("rows", [2, 3, 4, 5, 8, 13, 21])
 def test_any_small_number_of_rows(rows, form, rng):
     X = rng.standard_normal((rows, 3))
@@ -82,7 +77,7 @@ def test_any_small_number_of_rows(rows, form, rng):
         assert np.isfinite(model.verdict_.evidence["loss"])
 
 
-@FORMS
+@in_both_forms
 def test_more_features_than_rows(form, rng):
     X = rng.standard_normal((80, 400))
     y = X[:, :10].sum(axis=1)
@@ -134,8 +129,8 @@ def test_the_same_rows_stored_otherwise(form, task):
         np.testing.assert_allclose(model.intercept_, expected.intercept_, rtol=1e-9)
 
 
-@FORMS
-@WAYS
+@in_both_forms
+@by_fit_or_partial_fit
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("size", [1e100, 1e-100])
 def test_huge_and_tiny_columns(size, task, chunk, form):
@@ -146,7 +141,7 @@ def test_huge_and_tiny_columns(size, task, chunk, form):
     )
 
 
-@FORMS
+@in_both_forms
 def test_columns_whose_squares_overflow_are_refused_by_name(form):
     X, y = problem("two")
     X[17, 2] = 1e300
@@ -154,7 +149,7 @@ def test_columns_whose_squares_overflow_are_refused_by_name(form):
         LinearClassifier(random_state=0).fit(form(X), y)
 
 
-@FORMS
+@in_both_forms
 @pytest.mark.parametrize("task", TASKS)
 def test_one_huge_value_costs_little(task, form):
     """A broken sensor once in 600 rows."""
@@ -270,3 +265,198 @@ def test_rows_of_weight_zero_after_a_comparison(rng):
     without = LinearClassifier(shuffle=False, random_state=0).partial_fit(X[:1024], y[:1024], classes=[False, True])
     assert lead == without._fitted.results[0].state.lead
     np.testing.assert_allclose(at_once.coef_, without.coef_, rtol=1e-9)
+
+
+# ---- the units of columns and targets do not matter ----
+
+
+by_fit_or_small_parts = pytest.mark.parametrize("chunk", fast_first(1, [None, 100]), ids=["fit", "partial_fit"])
+FACTORS = [
+    10.0 ** np.array([8, -8, 3, -5, 0, 6]),
+    -(10.0 ** np.array([-1, 1, -2, 2, -7, 7])),
+    10.0 ** np.array([0, -150, -170, -300, -300, 100]),
+]
+
+
+@by_fit_or_small_parts
+@in_both_forms
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("factors", FACTORS, ids=["positive", "negative", "squares underflow"])
+def test_columns_in_other_units(factors, task, form, chunk):
+    X, y = problem(task, density=1.0 if form is np.asarray else 0.4)
+    plain, scaled = fitted(task, form(X), y, chunk), fitted(task, form(X * factors), y, chunk)
+    assert_same_scores(scores_of(scaled, form(X * factors)), scores_of(plain, form(X)))
+    if task != "numbers":
+        assert_same_scores(scaled.predict_proba(form(X * factors)), plain.predict_proba(form(X)))
+        np.testing.assert_array_equal(scaled.predict(form(X * factors)), plain.predict(form(X)))
+    np.testing.assert_allclose(scaled.coef_ * factors, plain.coef_, rtol=1e-6, atol=1e-9)
+    assert scaled.verdict_.step == plain.verdict_.step
+
+
+@by_fit_or_small_parts
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("distance", [1.0, 1e6])
+def test_columns_moved(distance, task, chunk):
+    X, y = problem(task)
+    moved = X + distance * np.array([1.0, -1.0, 0.5, 1.0, 0.0, -0.1]) * X.std(axis=0)
+    plain, other = fitted(task, X, y, chunk), fitted(task, moved, y, chunk)
+    assert_same_scores(scores_of(other, moved), scores_of(plain, X))
+    if task != "numbers":
+        assert_same_scores(other.predict_proba(moved), plain.predict_proba(X))
+
+
+@in_both_forms
+@pytest.mark.parametrize("task", TASKS)
+def test_units_without_an_intercept(task, form):
+    X, y = problem(task)
+    plain, scaled = (fitted(task, form(rows), y, fit_intercept=False) for rows in (X, X * FACTORS[0]))
+    assert_same_scores(scores_of(scaled, form(X * FACTORS[0])), scores_of(plain, form(X)))
+
+
+@in_both_forms
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.slow
+def test_in_float32(task, form):
+    X, y = problem(task)
+    X = X.astype(np.float32)
+    factors = 2.0 ** np.array([20, -20, 7, -13, 0, 30]).astype(np.float32)
+    plain, scaled = fitted(task, form(X), y), fitted(task, form(X * factors), y)
+    assert_same_scores(scores_of(scaled, form(X * factors)), scores_of(plain, form(X)), 1e-4)
+
+
+@by_fit_or_small_parts
+@in_both_forms
+@pytest.mark.parametrize("task", TASKS)
+def test_columns_in_another_order(task, form, chunk):
+    X, y = problem(task)
+    order = np.random.default_rng(1).permutation(6)
+    plain, other = fitted(task, form(X), y, chunk), fitted(task, form(X[:, order]), y, chunk)
+    np.testing.assert_allclose(other.coef_, plain.coef_[..., order], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(other.intercept_, plain.intercept_, rtol=1e-9, atol=1e-12)
+
+
+@by_fit_or_small_parts
+@in_both_forms
+@pytest.mark.parametrize(("factor", "shift"), [(1e-6, 3e-6), (-2.0, 1e3), (1e8, -1e10)], ids=str)
+def test_targets_in_other_units(factor, shift, form, chunk):
+    X, y = problem("numbers")
+    plain, other = fitted("numbers", form(X), y, chunk), fitted("numbers", form(X), factor * y + shift, chunk)
+    assert_same_scores((other.predict(form(X)) - shift) / factor, plain.predict(form(X)))
+    assert other.verdict_.step == plain.verdict_.step
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", fast_first(1, ["hinge", "squared_hinge"]))
+def test_units_with_other_losses(loss):
+    X, y = problem("three")
+    plain, scaled = (fitted("three", rows, y, loss=loss) for rows in (X, X * FACTORS[0]))
+    assert_same_scores(scores_of(scaled, X * FACTORS[0]), scores_of(plain, X))
+
+
+# ---- odd shapes and sizes: always a finite model and a verdict ----
+
+
+SOLVERS = ["sgd", "asgd", "isgd", "aisgd"]
+
+
+def assert_finite(model):
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.intercept_).all()
+    assert str(model.verdict_)
+
+
+@interpreted
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+@pytest.mark.parametrize(
+    "method", fast_first(1, [(solver, dtype) for dtype in (np.float64, np.float32) for solver in SOLVERS], upto=5)
+)
+def test_features_of_any_scale(method, scale, binary, numbers):
+    solver, dtype = method
+    X, y = binary
+    model = SGDClassifier(solver=solver, random_state=0).fit((X * scale).astype(dtype), y)
+    assert_finite(model)
+    if scale > 1:
+        assert model.score((X * scale).astype(dtype), y) > 0.9
+    X, y = numbers
+    assert_finite(SGDRegressor(solver=solver, random_state=0).fit((X * scale).astype(dtype), y))
+    assert_finite(SGDRegressor(solver=solver, random_state=0).fit(X.astype(dtype), y * scale))
+
+
+@interpreted
+@pytest.mark.parametrize("solver", fast_first(1, SOLVERS, upto=2))
+def test_features_of_very_different_scales(solver, binary):
+    X, y = binary
+    X = X * [1e-8, 1e-4, 1.0, 1e4, 1e8]
+    assert_finite(SGDClassifier(solver=solver, random_state=0).fit(X, y))
+    assert_finite(SGDClassifier("exponential", solver=solver, random_state=0).fit(sparse.csr_array(X), y))
+
+
+@pytest.mark.parametrize("place", [0, 700, 2500])
+@pytest.mark.slow
+def test_one_row_a_million_times_larger(place, rng):
+    X = rng.standard_normal((3000, 3))
+    y = (X[:, 0] > 0).astype(int)
+    X[place] *= 1e6
+    for solver in SOLVERS:
+        assert_finite(SGDClassifier(solver=solver, shuffle=False).fit(X, y))
+
+
+@pytest.mark.parametrize("solver", fast_first(1, SOLVERS))
+@pytest.mark.parametrize("form", fast_first(1, [np.asarray, sparse.csr_array]), ids=["dense", "csr"])
+def test_one_row_a_class_of_named_methods(form, solver):
+    X = form(np.array([[-1.0, 0.0], [1.0, 0.5]]))
+    model = SGDClassifier(solver=solver, random_state=0).fit(X, ["no", "yes"])
+    assert model.predict(X).tolist() == ["no", "yes"]
+    model = SGDClassifier(solver=solver, random_state=0).fit(form(10 * np.eye(4)), list("abcd"))
+    assert model.predict(form(10 * np.eye(4))).tolist() == list("abcd")
+
+
+def test_the_same_row_over_and_over():
+    X = np.tile([[1.0, -2.0]], (200, 1))
+    assert_finite(LinearClassifier(random_state=0).fit(X, np.tile([0, 1], 100)))
+    model = LinearRegressor(random_state=0, alpha=0.0, tol=0, stop=50).fit(X, np.full(200, 4.0))
+    assert model.predict(X[:1]) == pytest.approx([4.0], abs=0.05)
+
+
+@pytest.mark.parametrize("solver", fast_first(1, SOLVERS))
+def test_more_features_than_rows_of_named_methods(solver, rng):
+    X = rng.standard_normal((20, 500))
+    y = (X[:, 0] > 0).astype(int)
+    model = SGDClassifier(solver=solver, random_state=0).fit(X, y)
+    assert_finite(model)
+    assert model.score(X, y) == 1.0
+
+
+@examples(60)
+@given(
+    seed=st.integers(0, 10**6),
+    exponent=st.integers(-12, 12),
+    dtype=st.sampled_from([np.float32, np.float64]),
+    solver=st.sampled_from(SOLVERS),
+    step=st.sampled_from(["auto", 1e-6, 1.0, 1e3, 1e100, "inverse_sqrt"]),
+    alpha=st.sampled_from(["auto", 0.0, 1.0, 1e6]),
+    weighted=st.booleans(),
+)
+@pytest.mark.slow
+def test_never_nan(seed, exponent, dtype, solver, step, alpha, weighted):
+    rng = np.random.default_rng(seed)
+    X = (rng.standard_normal((30, 3)) * 10.0**exponent * [1.0, 100.0, 0.01]).astype(dtype)
+    weight = 10.0 ** rng.integers(-8, 9, 30) if weighted else None
+    options = {"solver": solver, "step": step, "alpha": alpha, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert_finite(SGDClassifier(**options).fit(X, rng.permutation(30) < 15, sample_weight=weight))
+        y = rng.standard_normal(30) * 10.0 ** rng.integers(-12, 13)
+        assert_finite(SGDRegressor(**options).fit(X, y, sample_weight=weight))
+
+
+@pytest.mark.parametrize("dtype", fast_first(1, [np.float64, np.float32]))
+def test_a_column_too_small_for_its_coefficient(dtype, binary):
+    X, y = binary
+    size = 0.1 * np.finfo(dtype).tiny
+    small = (X * [1.0, size, 1.0, 1.0, 1.0]).astype(dtype)
+    message = (
+        rf"column 1 of X varies by .* only: its coefficient could exceed the largest {np.dtype(dtype).name}. Multiply"
+    )
+    with pytest.raises(ValueError, match=message):
+        LinearClassifier(random_state=0).fit(small, y)

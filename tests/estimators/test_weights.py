@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.utils.class_weight import compute_sample_weight
 
 from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
+from sgdone.fit.labels import Frequencies
 from tiers import fast_first
 
 FORMS = {"dense": np.asarray, "csr": sparse.csr_array}
@@ -30,16 +31,6 @@ def test_a_row_of_weight_zero_is_as_if_absent(stop, solver, form, rng, same_mode
     assert zeros.verdict_.step == absent.verdict_.step
     assert zeros.verdict_.passes == absent.verdict_.passes
     assert zeros._fitted.results[0].state.objective.alpha == 1 / used.sum()
-
-
-def test_a_row_of_weight_zero_may_hold_anything(binary, same_model):
-    X, y = binary
-    weight = np.ones(300)
-    weight[[3, 77]] = 0.0
-    X[3], X[77, 2] = np.nan, np.inf
-    used = weight > 0
-    zeros = LinearClassifier(shuffle=False, random_state=0).fit(X, y, sample_weight=weight)
-    same_model(zeros, LinearClassifier(shuffle=False, random_state=0).fit(X[used], y[used]))
 
 
 def test_rows_of_weight_zero_beyond_a_block(rng, same_model):
@@ -191,14 +182,6 @@ def test_the_unit_of_weights_does_not_matter_to_a_default_fit(make, unit, binary
     assert model.alpha_ == 0.1
 
 
-def test_weights_of_a_default_fit_are_frequencies(binary):
-    """Σvℓ/Σv + penalty: a row of weight 2 is two rows, also beside a penalty that is given."""
-    X, y = binary
-    twice = LinearClassifier(alpha=0.1, stop=1, random_state=0).fit(X, y, sample_weight=np.full(300, 2.0))
-    once = LinearClassifier(alpha=0.1, stop=1, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(twice.coef_, once.coef_)
-
-
 @pytest.mark.parametrize(("unit", "extreme"), [(1e-310, "small"), (1e308, "large")])
 def test_weights_beyond_floating_point_arithmetic(unit, extreme, binary):
     """Where the unit matters: in a named method, and in parts of a stream."""
@@ -226,3 +209,34 @@ def test_one_class_of_positive_weight(binary):
     X, y = binary
     with pytest.raises(ValueError, match="only the class 'yes' has rows of positive weight"):
         LinearClassifier().fit(X, np.where(y, "yes", "no").astype(object), sample_weight=y)
+
+
+# ---- sample weights as numbers of rows ----
+
+
+def test_no_weights_stay_none():
+    assert Frequencies.of(None) == Frequencies(None)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-2, 1e10])
+def test_weights_have_mean_1_and_keep_what_1_stands_for(unit):
+    weights = unit * np.arange(200.0)
+    found = Frequencies.of(weights)
+    assert found.weights[found.weights > 0].mean() == pytest.approx(1.0)
+    np.testing.assert_allclose(found.weights * found.mean, weights, rtol=1e-14)
+    assert found.note == ""
+
+
+@pytest.mark.parametrize(("total", "inside"), [(0.99, False), (1.0, True), (1e15, True), (1.01e15, False)])
+def test_sums_that_cannot_be_numbers_of_rows_are_noted(total, inside):
+    found = Frequencies.of(np.full(4, total / 4))
+    np.testing.assert_array_equal(found.weights, 1.0)
+    assert found.mean == (total / 4 if inside else 1.0)
+    assert ("divided by their mean" in found.note) is not inside
+
+
+@pytest.mark.parametrize("unit", [5e-324, 1e308])
+def test_the_smallest_and_the_largest_floats(unit):
+    found = Frequencies.of(np.array([unit, 0.0, unit, unit]))
+    np.testing.assert_allclose(found.weights, [1.0, 0.0, 1.0, 1.0])
+    assert found.mean == 1.0

@@ -1,13 +1,15 @@
-"""When the default fit stops, what it says about that, and which rules it takes."""
+"""When the default fit stops, what it says about that, which rules it takes, and rows that are sorted."""
 
 import numpy as np
 import pytest
 from automatic_problems import TASKS, fitted, problem
 from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import log_loss
 
-from sgdone import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
+from sgdone import LinearClassifier, LinearRegressor, SGDClassifier
 from sgdone.interfaces.stop_rule import Status
-from sgdone.stopping import Gain, MaxPasses, MaxSamples, MaxSeconds, Pflug, ProgressiveLoss
+from sgdone.stopping import Gain, MaxPasses, MaxSamples, MaxSeconds, ProgressiveLoss
+from tiers import fast_first
 
 #: The bank is tested here: large data are left to it.
 pytestmark = pytest.mark.usefixtures("without_finish")
@@ -85,22 +87,6 @@ def test_a_number_of_samples_is_exactly_that(samples, rows):
     assert (verdict.step, verdict.rule) == (samples, "MaxSamples")
 
 
-@pytest.mark.parametrize(
-    ("rule", "step"),
-    [
-        (MaxSamples(100) | MaxPasses(2), 100),
-        (MaxSamples(100) & MaxPasses(2), 1200),
-        (MaxPasses(1).then(3), 1800),
-    ],
-    ids=repr,
-)
-def test_budgets_compose(rule, step):
-    X, y = problem("two")
-    verdict = fitted("two", X, y, stop=rule, tol=0.0).verdict_
-    assert verdict.step == step
-    assert set(verdict.evidence) >= CHOICE
-
-
 def test_a_budget_that_is_not_spent_changes_nothing(same_model):
     """A minute at most: the fit ends as usual, long before."""
     X, y = load_breast_cancer(return_X_y=True)
@@ -153,15 +139,6 @@ def test_a_bad_tol(make, tol):
             getattr(make(tol=tol), method)(X, y, **more)
 
 
-def test_a_tol_of_0_makes_100_passes():
-    X, y = problem("numbers")
-    verdict = fitted("numbers", X, y, tol=0.0).verdict_
-    assert verdict.status is Status.BUDGET_SPENT
-    assert verdict.passes == 100.0
-    assert "100 passes" in str(verdict)
-    assert set(verdict.evidence) >= CHOICE
-
-
 def test_two_ways_to_say_the_same(same_model):
     X, y = problem("two")
     for first, second in (
@@ -186,70 +163,87 @@ def test_another_rule_replaces_the_gain():
     assert set(verdict.evidence) >= CHOICE
 
 
-@pytest.mark.parametrize(
-    ("stop", "advice"),
-    [
-        (Gain(), r"give the tolerance to Gain, as Gain\(tol=0\.2\)"),
-        (Gain(tol=0.1) | MaxPasses(5), r"give the tolerance to Gain, as Gain\(tol=0\.2\)"),
-        (ProgressiveLoss(), "remove tol"),
-        ("progressive", "remove tol"),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("make", [LinearClassifier, LinearRegressor])
-def test_tol_with_a_rule_is_an_error(make, stop, advice):
-    X, y = problem("two")
-    with pytest.raises(ValueError, match=rf"tol=0\.2 has no effect with stop=.*: {advice}$"):
-        make(tol=0.2, stop=stop).fit(X, y)
+# ---- rows sorted by label: harmless if they are shuffled, reported if not ----
 
 
-@pytest.mark.parametrize("make", [SGDClassifier, SGDRegressor])
-def test_the_gain_needs_the_default_fit(make):
-    X, y = problem("two")
-    match = (
-        r"Gain\(tol=0\.2\).* needs a method that evaluates its model on validation rows.*use LinearClassifier or "
-        "LinearRegressor"
-    )
-    for stop in (Gain(), "gain", Gain() | MaxPasses(5)):
-        with pytest.raises(ValueError, match=match):
-            make(stop=stop).fit(X, y)
+#: The bank is tested here: large data are left to it.
 
 
-@pytest.mark.parametrize("stop", [Pflug(), "pflug", Pflug() | MaxPasses(5)], ids=str)
-def test_rules_that_watch_an_iterate_need_a_named_method(stop):
-    X, y = problem("two")
-    with pytest.raises(ValueError, match=r"watches the iterate of a single model.*use SGDClassifier or SGDRegressor"):
-        LinearClassifier(stop=stop).fit(X, y)
+def sorted_rows(task, n_rows=4000):
+    X, y = problem(task, n_rows)
+    order = np.argsort(y, kind="stable")
+    return X[order], y[order]
 
 
-@pytest.mark.parametrize("option", ["solver", "step", "average", "penalty", "l1_ratio", "center", "monitors"], ids=str)
-def test_parameters_of_named_methods_are_unknown(option):
-    for make in (LinearClassifier, LinearRegressor):
-        with pytest.raises(TypeError, match=option):
-            make(**{option: None})
+def loss_of(task, model, X, y):
+    return np.mean((model.predict(X) - y) ** 2) if task == "numbers" else log_loss(y, model.predict_proba(X))
 
 
-# ---- continuing ----
+@pytest.mark.parametrize("rows", [600, 6000])
+@pytest.mark.parametrize("task", TASKS)
+def test_shuffling_is_enough(task, rows):
+    X, y = sorted_rows(task, rows)
+    order = np.random.default_rng(5).permutation(rows)
+    new, labels = problem(task, 4000, seed=1)
+    sorted_fit, mixed_fit = fitted(task, X, y), fitted(task, X[order], y[order])
+    assert loss_of(task, sorted_fit, new, labels) < 1.03 * loss_of(task, mixed_fit, new, labels)
+    assert sorted_fit.verdict_.status is Status.CONVERGED
+    assert "sorted" not in str(sorted_fit.verdict_)
 
 
-def test_partial_fit_after_the_end():
-    X, y = problem("two")
-    model = fitted("two", X, y)
-    steps = model.verdict_.step
-    model.partial_fit(X, y).partial_fit(X, y)
-    assert model.verdict_.step == steps + 1200
-    ended = fitted("two", X, y, stop=2, tol=0.0)
-    with pytest.raises(ValueError, match=r"has ended this model .*: pass resume=True to partial_fit to continue"):
-        ended.partial_fit(X, y)
-    assert ended.partial_fit(X, y, resume=True).verdict_.step == 1800
+@pytest.mark.parametrize("task", TASKS)
+def test_without_shuffling_the_verdict_reports_it(task):
+    X, y = sorted_rows(task)
+    verdict = fitted(task, X, y, shuffle=False).verdict_
+    assert verdict.status is Status.STALLED
+    assert "sorted by label" in verdict.advice
+    assert "shuffle" in verdict.advice
+    assert str(verdict).startswith("Stalled after")
 
 
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [({"loss": "hinge"}, "loss"), ({"alpha": 3.0}, "alpha"), ({"fit_intercept": False}, "fit_intercept")],
-)
-def test_what_cannot_change_between_calls(change, what):
-    X, y = problem("two")
-    model = fitted("two", X, y, 200).set_params(**change)
-    with pytest.raises(ValueError, match=f"{what} was .* and is .* now: partial_fit cannot continue, call fit again"):
-        model.partial_fit(X, y)
+@pytest.mark.parametrize("chunk", [100])
+@pytest.mark.parametrize("task", TASKS)
+def test_sorted_streams_are_reported(task, chunk):
+    X, y = sorted_rows(task)
+    verdict = fitted(task, X, y, chunk).verdict_
+    assert verdict.status is Status.STALLED
+    assert "shuffle the file before streaming it" in verdict.advice
+
+
+@pytest.mark.parametrize("chunk", fast_first(1, [100, 1]))
+@pytest.mark.parametrize("task", TASKS)
+def test_shuffled_streams_are_not_suspected(task, chunk):
+    X, y = problem(task, 600 if chunk == 1 else 4000)
+    model = fitted(task, X, y, chunk)
+    assert model.verdict_.status is Status.IN_PROGRESS
+    assert model.verdict_.rule == ""
+    assert model.verdict_.reason == "all rows given to partial_fit are used"
+    assert model.verdict_.advice == ""
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_rows_in_no_order_are_not_suspected(task):
+    X, y = problem(task, 4000)
+    verdict = fitted(task, X, y, shuffle=False).verdict_
+    assert verdict.status is Status.CONVERGED
+    assert verdict.advice == ""
+
+
+def test_without_shuffling_as_good_as_with_it():
+    new, labels = problem("two", 4000, seed=1)
+    X, y = problem("two", 4000)
+    shuffled, as_it_comes = (fitted("two", X, y, shuffle=shuffle) for shuffle in (True, False))
+    assert loss_of("two", as_it_comes, new, labels) < 1.02 * loss_of("two", shuffled, new, labels)
+
+
+def test_rare_classes_do_not_count_as_sorted(rng):
+    X = rng.standard_normal((4000, 3))
+    y = (rng.random(4000) < 0.005).astype(int)
+    assert fitted("two", X, y, 200).verdict_.status is Status.IN_PROGRESS
+
+
+def test_a_trend_of_the_target_is_reported(rng):
+    X = rng.standard_normal((4000, 3))
+    y = X[:, 0] + 0.01 * np.arange(4000)
+    model = LinearRegressor(shuffle=False, random_state=0).fit(X, y)
+    assert model.verdict_.status is Status.STALLED
