@@ -12,7 +12,7 @@ from sgdone.kernels.model import Numbers
 from sgdone.kernels.outcome import CONTINUE, NOT_FINITE
 from sgdone.newton import Followed, Position, Problem, minimise
 from sgdone.newton.search import MOST_FACTORISED, ByFactors, ByProducts
-from sgdone.rows.rows import Block, Rows, Scaling
+from sgdone.rows.rows import Block, Rows, Scaling, check_rows
 from sgdone.rows.source import Stream
 from sgdone.solvers.batch import BatchSolver, Descended
 from sgdone.solvers.state import State
@@ -91,8 +91,10 @@ class Newton(BatchSolver):
         for made in range(sizes.size):
             with np.errstate(over="ignore", invalid="ignore"):
                 if not self._update(state, search, block):
-                    return Descended(made, NOT_FINITE, -1, predictions, slopes)
-        return Descended(sizes.size, CONTINUE, -1, predictions, slopes)
+                    rows = block.all_used()
+                    check_rows(block, rows)  # names the row, if one of them cannot be used
+                    return Descended(made, NOT_FINITE, int(rows[0]), predictions, slopes)
+        return Descended(sizes.size, CONTINUE, 0, predictions, slopes)
 
     def between(self, state: State, stream: Stream) -> Judgement | None:
         """The objective, and what is left to gain."""
@@ -118,6 +120,7 @@ class Newton(BatchSolver):
     def _update(self, state: State, search: NewtonSearch, block: Block) -> bool:
         """Evaluate one point; returns whether it is finite, or another may be."""
         if not search.scale.size:
+            block.rows.check_indices()
             scaling = comparable_units(block, centred=state.objective.fit_intercept)
             search.scale, search.shift = scaling.scale, np.empty(0) if scaling.shift is None else scaling.shift
         system = System(state.objective, Scaling(search.scale, search.shift if search.shift.size else None))
