@@ -269,7 +269,7 @@ def test_json_lines_and_arrow_files_give_the_same_bits(rows, expected, tmp_path)
 
 def test_arguments_that_are_not_taken(rows, tmp_path):
     (path,) = write(table_of(*rows), tmp_path / "rows.parquet")
-    with pytest.raises(ValueError, match="sample_weight is not taken with rows that are read in parts"):
+    with pytest.raises(ValueError, match="sample_weight must be None when X is a source"):
         fitted(from_files(path), fit={"sample_weight": np.ones(20_000)})
     with pytest.raises(ValueError, match="warm_start=True needs rows in memory"):
         fitted(from_files(path), warm_start=True)

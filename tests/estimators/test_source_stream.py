@@ -193,7 +193,7 @@ def test_partial_fit_on_files_is_partial_fit_on_their_rows(rows, tmp_path, monke
     assert bits(one) == bits(two)
     before = bits(one)
     assert before != bits(one.partial_fit(from_files(paths))) == bits(two.partial_fit(frame(X), y))
-    with pytest.raises(ValueError, match="y is not taken with rows that are read in parts"):
+    with pytest.raises(ValueError, match="y must be None when X is a source"):
         one.partial_fit(from_files(paths), y)
 
 

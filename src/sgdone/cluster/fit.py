@@ -17,7 +17,7 @@ from sgdone.cluster.statistics import RowStatistics, Statistics
 from sgdone.cluster.tables import learnt_encoder
 from sgdone.fit.checkpoints import FitCheckpoints, custom_loss, identity_of
 from sgdone.fit.columns import InputColumns
-from sgdone.fit.fit import Finished, Problem, ProgressHook, TrainingRows
+from sgdone.fit.fit import Finished, FitProblem, ProgressHook, TrainingRows
 from sgdone.fit.labels import class_weight_values
 from sgdone.fit.options import FitOptions
 from sgdone.fit.streamed_rows import features_measured
@@ -74,8 +74,8 @@ class PartitionedRows(TrainingRows):
         self.rounds: tuple[RoundRecord, ...] = ()
 
     @contextmanager
-    def problem(self, options: FitOptions, start: Model | None, hook: ProgressHook | None) -> Iterator[Problem]:
-        """What a fit trains, once the columns and the labels of all partitions are known."""
+    def problem(self, options: FitOptions, start: Model | None, hook: ProgressHook | None) -> Iterator[FitProblem]:
+        """The problem to train, once the columns and the labels of all partitions are known."""
         _check_options(options)
         task: Task = "classification" if options.is_classifier else "regression"
         log = None if self._checkpoints is None else RoundLog(self._checkpoints, _identity(options))
@@ -97,7 +97,7 @@ class PartitionedRows(TrainingRows):
                 columns.names = None if statistics.names is None else np.array(statistics.names, dtype=object)
             else:
                 columns.take_from(encoder)
-            yield Problem(
+            yield FitProblem(
                 sources=[lambda: source],
                 objective=options.objective(1, None if classes is None else classes.size),
                 phases=cluster_phases(source, units, options.seed),

@@ -48,7 +48,7 @@ class FitCheckpoints:
 
     @classmethod
     def of(cls, checkpoint: str | os.PathLike[str] | None, every: Any, resume: bool) -> "FitCheckpoints | None":
-        """Those that the arguments of ``fit`` ask for; None if there is no file."""
+        """Checkpoints that the arguments of ``fit`` ask for; None if there is no file."""
         if checkpoint is None:
             if resume:
                 raise ValueError("resume=True needs the name of the checkpoint: give checkpoint=")
@@ -73,7 +73,7 @@ class FitCheckpoints:
         return found.parts
 
     def writer(self, identity: dict[str, Any], seed: int, classes: NDArray[Any] | None) -> Checkpoints:
-        """What the driver calls."""
+        """Checkpoints of a run, which the driver writes."""
         file = CheckpointFile(self.path, identity)
 
         def write(snapshot: Snapshot) -> bool:
@@ -208,7 +208,7 @@ def new_cache(rows: RowInput) -> BlockCache:
 
 
 def identity_of_rows(options: FitOptions, rows: RowInput) -> dict[str, Any]:
-    """What the encoded rows depend on."""
+    """Data and options that the encoded rows depend on."""
     kinds = {str(name): str(kind) for name, kind in options.kinds_of_columns.items()}
     weight = options.class_weight
     own = {"columns": kinds, "class_weight": None if weight is None else repr(weight), "task": options.task}

@@ -442,7 +442,7 @@ def _is_sparse(types: Any) -> bool:
 
 
 def _needs_encoder(name: str, X: Any) -> ValueError:
-    """What is wrong with a frame in front of an estimator that takes numbers only."""
+    """The error of a frame with other columns than numbers, for an estimator that takes numbers only."""
     table = arrow_table(X)
     column, values = next((n, c) for n, c in zip(table.column_names, table.columns, strict=True) if not _is_plain(c))
     advice = (

@@ -39,7 +39,7 @@ class Start:
 
 @final
 @dataclass(frozen=True)
-class Problem:
+class FitProblem:
     """Rows with numbers as labels, and what is minimised over them: for one model, or for one of each class.
 
     Parameters
@@ -82,7 +82,7 @@ class Problem:
 
     @property
     def names(self) -> list[str]:
-        """What messages call the models."""
+        """Names of the models in messages."""
         if len(self.sources) == 1 or self.classes is None:
             return [""]
         return [f"class {label!r} " for label in self.classes.tolist()]
@@ -104,8 +104,8 @@ class TrainingRows(ABC):
     @abstractmethod
     def problem(
         self, options: FitOptions, start: Model | None, hook: ProgressHook | None
-    ) -> AbstractContextManager[Problem]:
-        """What is trained, while the rows are open."""
+    ) -> AbstractContextManager[FitProblem]:
+        """The problem to train, while the rows are open."""
 
     def with_all_classes(self, error: NewClassError) -> "TrainingRows":
         """The same rows, whose classes are those of all rows; raise ``error`` if these cannot be read again."""
@@ -133,7 +133,7 @@ class ModelHook(ABC):
 
 
 class FitCallbacks(ABC):
-    """What follows the passes of a fit: callbacks of scikit-learn."""
+    """Callbacks that follow the passes of a fit: those of scikit-learn."""
 
     @abstractmethod
     def begin(self, n_models: int, max_passes: int | None, data: dict[str, Any]) -> None:
@@ -207,7 +207,7 @@ def _fit(
 
 
 def trained(
-    problem: Problem,
+    problem: FitProblem,
     options: FitOptions,
     hook: ProgressHook | None = None,
     callbacks: FitCallbacks | None = None,
@@ -316,7 +316,7 @@ class PassPrinter:
             print(f"{self._name}pass {progress.pass_number}{part}: {loss}")
 
 
-def _snapshots(problem: Problem, options: FitOptions) -> Snapshot:
+def _snapshots(problem: FitProblem, options: FitOptions) -> Snapshot:
     """The models trained so far as a fitted model, which callbacks may predict with."""
     starts = [start.model for start in problem.starts]
     found: dict[int, Model] = {k: model for k, model in enumerate(starts) if model is not None and len(starts) > 1}

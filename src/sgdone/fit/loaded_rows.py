@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sgdone.fit.columns import FILE_CHECKS, InputChecks, InputColumns, check_entries, rows_and_labels
-from sgdone.fit.fit import Finished, Problem, ProgressHook, Start, TrainingRows, trained, with_all_columns, with_note
+from sgdone.fit.fit import Finished, FitProblem, ProgressHook, Start, TrainingRows, trained, with_all_columns, with_note
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.labels import (
     Frequencies,
@@ -155,14 +155,14 @@ class LoadedRows(TrainingRows):
         return 1 if self.classes is None or self.classes.size == 2 else self.classes.size
 
     @contextmanager
-    def problem(self, options: FitOptions, start: Model | None, hook: ProgressHook | None) -> Iterator[Problem]:
-        """What a fit trains."""
+    def problem(self, options: FitOptions, start: Model | None, hook: ProgressHook | None) -> Iterator[FitProblem]:
+        """The problem that a fit trains."""
         with self._memory_errors_explained():
             yield self._problem(options, self._starts(options, start), options.stop)
 
     @contextmanager
-    def next_problem(self, options: FitOptions, starts: list[Start] | None, stop: StopRule) -> Iterator[Problem]:
-        """What ``partial_fit`` trains; ``starts`` are the runs that it continues."""
+    def next_problem(self, options: FitOptions, starts: list[Start] | None, stop: StopRule) -> Iterator[FitProblem]:
+        """The problem that ``partial_fit`` trains; ``starts`` are the runs that it continues."""
         with self._memory_errors_explained():
             starts = self._starts(options, None) if starts is None else starts
             yield self._problem(options, starts, stop, part_of_stream=True)
@@ -184,7 +184,7 @@ class LoadedRows(TrainingRows):
 
     def _problem(
         self, options: FitOptions, starts: list[Start], stop: StopRule, *, part_of_stream: bool = False
-    ) -> Problem:
+    ) -> FitProblem:
         n_rows, weights, classes = self.X.shape[0], self.frequencies.weights, self.classes
         objective = options.objective(count_positive(weights, n_rows), None if classes is None else classes.size)
         labels = self._labels(len(starts))
@@ -205,7 +205,7 @@ class LoadedRows(TrainingRows):
             spreads = _spreads(options, results[0], self.X, weights)
             return Finished(results, spreads, shares_of_rows(self.X, weights))
 
-        return Problem(
+        return FitProblem(
             sources=[partial(make, own, own_numbers) for own, own_numbers in zip(labels, numbers, strict=True)],
             objective=objective,
             phases=options.phases(in_memory=not by_blocks),

@@ -116,7 +116,7 @@ def as_l1_ratio(penalty: Any, l1_ratio: Any) -> float:
 
 
 def as_monitors(monitors: Any) -> tuple[Monitor, ...]:
-    """What the trace is to keep beside loss and error."""
+    """Measurements that the trace keeps in addition to loss and error."""
     if monitors is None:
         return ()
     if isinstance(monitors, str) or not isinstance(monitors, Iterable):

@@ -27,7 +27,7 @@ class Silenced(StopRule):
 
     @property
     def hold_out(self) -> int:
-        """As the rule, which may be called later."""
+        """Rows that the rule holds out: it may be called later."""
         return self.rule.hold_out
 
     @property

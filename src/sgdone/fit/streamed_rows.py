@@ -26,7 +26,7 @@ from sgdone.fit.checkpoints import (
     snapshot_of,
 )
 from sgdone.fit.columns import FeatureNames, InputChecks, InputColumns, rows_to_predict
-from sgdone.fit.fit import Finished, Problem, ProgressHook, TrainingRows, with_all_columns
+from sgdone.fit.fit import Finished, FitProblem, ProgressHook, TrainingRows, with_all_columns
 from sgdone.fit.labels import ClassNumbers, NewClassError, labels_of, refuse_balanced, targets
 from sgdone.fit.loaded_rows import LoadedRows
 from sgdone.fit.options import FitOptions
@@ -153,8 +153,8 @@ class StreamedRows(TrainingRows):
     classes: NDArray[Any] | None = None
 
     @contextmanager
-    def problem(self, options: FitOptions, start: Model | None, hook: ProgressHook | None) -> Iterator[Problem]:
-        """What a fit trains: a signal ends the reading of the first rows, and later the training."""
+    def problem(self, options: FitOptions, start: Model | None, hook: ProgressHook | None) -> Iterator[FitProblem]:
+        """The problem to train: a signal ends the reading of the first rows, and later the training."""
         check_options_of_stream(options)
         ended_by_sigterm = nullcontext() if self.checkpoints is None else interruption.sigterm_raises()
         with ended_by_sigterm, explained_memory_errors(self.rows), self._opened(options) as problem:
@@ -167,7 +167,7 @@ class StreamedRows(TrainingRows):
         with explained_memory_errors(self.rows):
             return replace(self, classes=OpenedInput.of(self.rows).all_labels())
 
-    def _opened(self, options: FitOptions) -> AbstractContextManager[Problem]:
+    def _opened(self, options: FitOptions) -> AbstractContextManager[FitProblem]:
         """Rows that an earlier fit has kept, or rows in memory, or blocks of rows that are read now."""
         identity = identity_of(options, self.rows)
         stored = None
@@ -192,7 +192,7 @@ class StreamedRows(TrainingRows):
         return fit.on_new(opened, classes)
 
     @contextmanager
-    def _in_memory(self, options: FitOptions, table: Table) -> Iterator[Problem]:
+    def _in_memory(self, options: FitOptions, table: Table) -> Iterator[FitProblem]:
         """All rows at once; columns of sparse files that never appear are left out of training if they are most."""
         with errors_located(table.place):
             labels, X = labels_of(table, 0), table.X
@@ -204,7 +204,7 @@ class StreamedRows(TrainingRows):
                 yield replace(problem, finished=partial(_of_all_columns, problem, numbers))
 
 
-def _of_all_columns(problem: Problem, numbers: ColumnNumbers, results: list[Result]) -> Finished:
+def _of_all_columns(problem: FitProblem, numbers: ColumnNumbers, results: list[Result]) -> Finished:
     """Results of rows without the columns that never appear, as those of all columns."""
     found = problem.finished(results)
     if not numbers.n_features:
@@ -232,7 +232,7 @@ def refuse_given(given: Sequence[tuple[str, Any]]) -> None:
     """Raise for arguments that only rows in memory have."""
     for name, value in given:
         if value is not None:
-            raise ValueError(f"{name} is not taken with rows that are read in parts: they have their own")
+            raise ValueError(f"{name} must be None when X is a source: the source contains it")
 
 
 @final
@@ -246,13 +246,13 @@ class _BlockFit:
     checkpoints: FitCheckpoints | None
     stored: dict[str, Any] | None
 
-    def on_kept(self, kept: KeptRows) -> AbstractContextManager[Problem]:
+    def on_kept(self, kept: KeptRows) -> AbstractContextManager[FitProblem]:
         """Fit on rows that an earlier fit has kept."""
         cache = _ReadOnly(kept.blocks)
         source = self._source(kept.blocks.in_order, cache, kept.encoder, kept.numbers)
         return self._problem(source, kept.classes, kept.encoder, kept.numbers)
 
-    def on_new(self, opened: OpenedInput, classes: NDArray[Any] | None) -> AbstractContextManager[Problem]:
+    def on_new(self, opened: OpenedInput, classes: NDArray[Any] | None) -> AbstractContextManager[FitProblem]:
         """Fit on rows whose first part has been read."""
         options, rows = self.options, self.rows
         if classes is not None and classes.size < 2:
@@ -304,8 +304,8 @@ class _BlockFit:
         classes: NDArray[Any] | None,
         encoder: TableEncoderCore | None,
         numbers: ColumnNumbers,
-    ) -> Iterator[Problem]:
-        """What is trained on the blocks of a source."""
+    ) -> Iterator[FitProblem]:
+        """The problem to train on the blocks of a source."""
         options, run_options = self.options, dict[str, Any]()
         if self.checkpoints is not None:
             run_options["checkpoints"] = self.checkpoints.writer(self.identity, source.seed, classes)
@@ -322,7 +322,7 @@ class _BlockFit:
             return Finished(results, *features_measured(results[0].state.units))
 
         try:
-            yield Problem(
+            yield FitProblem(
                 sources=[lambda: source],
                 objective=options.objective(1, None if classes is None else classes.size),
                 phases=options.phases(in_memory=False),

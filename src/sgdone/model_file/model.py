@@ -13,18 +13,22 @@ from sgdone.fit.columns import InputColumns
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.options import PARAMETERS, FitOptions, as_bool
 from sgdone.losses.loss import Loss
-from sgdone.model_file.errors import ModelFileError
 from sgdone.model_file.model_checks import ATTRIBUTES, attributes_of, check_attributes, check_notes, check_parameters
 from sgdone.model_file.stored_encoder import decode_encoder, encode_encoder, without_words
 from sgdone.model_file.stored_runs import decode_results, encode_results
 from sgdone.readers.table import shortened
 from sgdone.state_file import container
 from sgdone.state_file.codec import Decoder, Encoder, NotStorable
-from sgdone.state_file.file_format import UNUSABLE, FileFormat, check_loss, name_and_task
+from sgdone.state_file.file_format import UNUSABLE, FileFormat, StateFileError, check_loss, name_and_task
 from sgdone.tables.not_fitted import not_fitted
 
 if TYPE_CHECKING:
     from sgdone.estimators import LinearClassifier, LinearRegressor, SGDClassifier, SGDRegressor
+
+
+class ModelFileError(StateFileError):
+    """A file that holds no model that can be used: the message says what was found and what to do."""
+
 
 MODEL_FILE = FileFormat(
     name="sgdone-model",
