@@ -5,7 +5,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self, final
 
 import numpy as np
@@ -87,10 +87,6 @@ class InputColumns:
     def of(cls, options: FitOptions) -> Self:
         """Columns before any row has been read."""
         return cls(options.estimator, options.encodes_tables, options.kinds_of_columns)
-
-    def copied(self, kinds: Mapping[str, str]) -> Self:
-        """Columns that may change while these do not; an encoder is copied before it learns."""
-        return replace(self, kinds=kinds)
 
     @property
     def feature_names(self) -> Sequence[str] | None:

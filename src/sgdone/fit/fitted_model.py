@@ -108,7 +108,7 @@ class FittedModel:
             What was minimised.
         results : sequence of Result
         """
-        labels = [None] if len(results) == 1 else _of(classes).tolist()
+        labels = [None] if classes is None or len(results) == 1 else classes.tolist()
         traces = [_with_label(result.trace, label) for result, label in zip(results, labels, strict=True)]
         verdicts = [result.verdict for result in results]
         verdict = verdicts[0] if len(results) == 1 else Verdict.of_classes(dict(zip(labels, verdicts, strict=True)))
@@ -219,8 +219,8 @@ class FittedModel:
                 "value_per_std": np.append(np.nan, own * spread),
                 "share": np.append(1.0, share),
             }
-            if len(coef) > 1:
-                columns["class"] = [_of(self.classes_)[k]] * len(names)
+            if len(coef) > 1 and self.classes_ is not None:
+                columns["class"] = [self.classes_[k]] * len(names)
             parts.append(pd.DataFrame(columns))
         return pd.concat(parts, ignore_index=True)
 
@@ -239,12 +239,10 @@ class FittedModel:
         for result in results:
             result.state.append_features(roles[-count:])
         coef = np.pad(self.coef_, [(0, 0)] * (self.coef_.ndim - 1) + [(0, count)])
-        std, share = (None if known is None else np.pad(known, (0, count)) for known in self._measured)
+        std, share = (
+            None if known is None else np.pad(known, (0, count)) for known in (self.feature_std_, self.feature_share_)
+        )
         return replace(self, columns=columns, coef_=coef, results=results, feature_std_=std, feature_share_=share)
-
-    @property
-    def _measured(self) -> tuple[Array | None, Array | None]:
-        return self.feature_std_, self.feature_share_
 
     def for_prediction(self) -> "FittedModel":
         """The model without what predictions do not need."""
@@ -254,11 +252,6 @@ class FittedModel:
 def most_likely(scores: NDArray[Any]) -> NDArray[np.intp]:
     """The number of the most likely class of each row."""
     return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-
-
-def _of(classes: NDArray[Any] | None) -> NDArray[Any]:
-    assert classes is not None
-    return classes
 
 
 def _with_label(trace: Trace, label: Any) -> Trace:

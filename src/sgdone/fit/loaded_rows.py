@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
 
@@ -133,7 +133,9 @@ class LoadedRows(TrainingRows):
         classes: ArrayLike | None = None,
     ) -> "LoadedRows":
         """The next rows of a stream; ``last`` is the model so far, and ``classes`` are all that can occur."""
-        columns = InputColumns.of(options) if last is None else last.columns.copied(options.kinds_of_columns)
+        columns = InputColumns.of(options)
+        if last is not None:  # its encoder is copied before it learns
+            columns = replace(last.columns, kinds=options.kinds_of_columns)
         how: dict[str, Any] = {"purpose": "partial_fit", "dtype": None if last is None else last.coef_.dtype}
         how |= {"numeric": not options.is_classifier, "sample_weight": sample_weight}
         if not options.is_classifier:
