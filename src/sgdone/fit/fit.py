@@ -194,10 +194,10 @@ def _fit(
     callbacks: FitCallbacks | None,
 ) -> FittedModel:
     with rows.problem(options, start, hook) as problem, interruption.remembered():
-        if problem.data is None:
-            callbacks = None
         if callbacks is not None and problem.data is not None:
             callbacks.begin(len(problem.sources), options.stop.max_passes, problem.data)
+        else:
+            callbacks = None
         found = problem.finished(trained(problem, options, hook, callbacks))
         model = FittedModel.of(options, problem.columns, problem.classes, problem.objective, found.results)
         model.feature_std_, model.feature_share_ = found.feature_std, found.feature_share
