@@ -14,7 +14,7 @@ from unittest.mock import patch
 import typer
 
 from sgdone.cli.fit import fit_and_report
-from sgdone.cli.fit_arguments import FitArguments
+from sgdone.cli.fit_data import FitArguments
 from sgdone.cli.option_groups import CheckpointOptions
 from sgdone.cli.options import Options
 from sgdone.readers import row_input
