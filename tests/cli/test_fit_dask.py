@@ -21,7 +21,7 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 import dask
 
 from sgdone import load
-from sgdone.cli import cluster_fit
+from sgdone.cli import fit as cli_fit
 from sgdone.cli.console import ProgressLine
 from sgdone.interfaces.stop_rule import Progress
 
@@ -320,13 +320,13 @@ def test_an_interrupted_fit_keeps_the_model_and_can_be_resumed(sgdone, folder, t
 
 
 def test_a_signal_after_training_leaves_the_model(sgdone, folder, tmp_path, monkeypatch):
-    score = cluster_fit.score
+    score = cli_fit.score
 
     def sending(*arguments):
         os.kill(os.getpid(), signal.SIGTERM)
         return score(*arguments)
 
-    monkeypatch.setattr(cluster_fit, "score", sending)
+    monkeypatch.setattr(cli_fit, "score", sending)
     result = sgdone("fit", folder, *LOCAL, "--drop", "id", "--model", tmp_path / "m", code=130)
     assert result.stdout.endswith("It was interrupted after training: the model is complete.\n")
     assert load(tmp_path / "m").verdict_.status == "converged"

@@ -153,19 +153,8 @@ def fit(
         from sgdone.cli.fit import fit_and_report
         from sgdone.cli.fit_data import FitArguments
 
-        arguments = FitArguments(
-            data=data,
-            test=scored.test or [],
-            file=file.parsed(),
-            options=method.parsed(file.kinds()),
-            checkpoints=checkpoints,
-            hold_out=not scored.no_holdout,
-            model=output.model,
-            json=output.json,
-            quiet=output.quiet,
-            began=context.obj,
-            dask=dask,
-        )
+        options = method.parsed(file.kinds())
+        arguments = FitArguments(data, scored, file.parsed(), options, checkpoints, output, context.obj, dask)
     fit_and_report(arguments)
 
 

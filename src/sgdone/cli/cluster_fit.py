@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from scipy import sparse
 
 from sgdone import losses
@@ -18,7 +19,7 @@ from sgdone.cli.fit_data import FitArguments, FitData, decided_task, with_names
 from sgdone.cli.held_out import held_out_key, held_out_share
 from sgdone.cli.input_data import check_bits, file_input, is_dataset, named
 from sgdone.cli.options import Options
-from sgdone.cli.scores import BaseRate, score
+from sgdone.cli.scores import BaseRate
 from sgdone.cluster import (
     Engine,
     PartitionedRows,
@@ -103,8 +104,8 @@ def _check_fit(options: Options) -> None:
 def listed_parts(arguments: FitArguments) -> FileParts:
     """The parts of the files that DATA names; raise for columns and options that do not fit."""
     source = file_input(arguments.data, arguments.file)
-    if arguments.test:
-        format_of(file_input(arguments.test, arguments.file).options)  # an error for a file that cannot be opened
+    if arguments.scored.test:
+        format_of(file_input(arguments.scored.test, arguments.file).options)  # raises for a file that cannot be opened
     parts = file_parts(source.found, source.options)
     check_bits(arguments.file, is_table=parts.columns is not None)
     with usage("--bits"):
@@ -254,6 +255,8 @@ class PartitionedData(FitData):
         #: Sends requests after the fit.
         self._rounds = Rounds(opened.engine)
         self._trace: Any = ()
+        self._held_out: Table | None = None
+        #: None until they have been scored.
         self._n_held_out: int | None = 0
 
     def hold_out(self) -> None:
@@ -277,44 +280,33 @@ class PartitionedData(FitData):
         """Numbers of rows, partitions, rounds and bytes."""
         opened, trace = self._opened, self._trace
         records = [*opened.rounds.records, *self._rounds.records]
-        n_rows, n_held_out = opened.facts.rows, self._n_held_out
-        cluster: dict[str, Any] = {
-            "dask": self.arguments.dask,
-            "partitions": opened.n_partitions,
-            "rounds": len(trace) + len(records),
-        }
+        counts = {"partitions": opened.n_partitions, "rounds": len(trace) + len(records)}
         for name in ("bytes_sent", "bytes_received"):
-            cluster[name] = int(np.sum(trace[name])) + sum(getattr(record, name) for record in records)
+            counts[name] = int(np.sum(trace[name])) + sum(getattr(record, name) for record in records)
         return {
-            "rows": n_rows,
+            "rows": opened.facts.rows,
             "rows_without_label": opened.facts.unlabelled,
-            "fitted_rows": None if n_held_out is None else n_rows - n_held_out,
-            "streamed": False,
-            "cluster": cluster,
+            "fitted_rows": None if self._n_held_out is None else opened.facts.rows - self._n_held_out,
+            "cluster": {"dask": self.arguments.dask, **counts},
         }
 
-    @property
-    def n_held_out(self) -> int | None:
-        """Number of rows that are held out; None before they are scored."""
-        return self._n_held_out
-
-    def held_out_scores(self, model: FittedModel) -> dict[str, Any] | None:
-        """Scores of the rows that partitions hold out: their predictions are computed where they are."""
+    def held_out(self, model: FittedModel) -> tuple[Table | None, NDArray[Any] | None]:
+        """The labels of the rows that partitions hold out, and the outputs, which are computed where the rows are."""
         if not self._share:
-            return None
+            return None, None
         found = held_out_rows(self._rounds, model.coef_, model.intercept_)
         self._n_held_out = 0 if found is None else found.labels.size
         if found is None:
-            return None
-        regression = self.task == "regression"
-        labels = found.labels.astype(np.float64) if regression else found.labels
-        rows = Table(np.empty((labels.size, 0)), labels, weights=found.weights)
-        outputs = found.scores.ravel() if found.scores.shape[1] == 1 else found.scores
-        return score(model, rows, BaseRate.of(rows, classification=not regression), outputs)
+            return None, None
+        labels = found.labels.astype(np.float64) if self.task == "regression" else found.labels
+        self._held_out = Table(np.empty((labels.size, 0)), labels, name=self.rows.name, weights=found.weights)
+        return self._held_out, found.scores.ravel() if found.scores.shape[1] == 1 else found.scores
 
     def base_rate(self) -> BaseRate:
-        """Shares of the classes, or the mean, of all rows."""
+        """Shares of the classes, or the mean, of the held-out rows, or of all."""
         facts = self._opened.facts
+        if self._held_out is not None:
+            return BaseRate.of(self._held_out, self.task)
         if self.task == "regression":
             return BaseRate(None, np.zeros(0), facts.total / facts.rows)
         return BaseRate(as_classes(facts.values), facts.labels.weights / facts.labels.weights.sum(), float("nan"))

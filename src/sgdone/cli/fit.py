@@ -11,7 +11,7 @@ import typer
 
 from sgdone.cli import console
 from sgdone.cli.console import ProgressLine
-from sgdone.cli.errors import INTERRUPTED, complain
+from sgdone.cli.errors import INTERRUPTED, complain, table_errors_named
 from sgdone.cli.fit_data import FitArguments, FitData, data_here
 from sgdone.cli.held_out import FEWEST_ROWS
 from sgdone.cli.input_data import (
@@ -26,7 +26,7 @@ from sgdone.cli.input_data import (
 )
 from sgdone.cli.leakage import Leak, possible_leaks
 from sgdone.cli.report import report_of, scored_fit, scores_warning, show
-from sgdone.cli.scores import BaseRate, score, score_opened
+from sgdone.cli.scores import score, score_opened
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.interfaces.stop_rule import Status
 from sgdone.machine import interruption
@@ -37,15 +37,15 @@ def fit_and_report(arguments: FitArguments) -> None:
     """Read, hold out, train, save, score and report."""
     arguments.check()
     began_reading = time.perf_counter()
-    with ProgressLine(shown=not arguments.quiet) as line:
+    with ProgressLine(shown=not arguments.output.quiet) as line:
         try:
             with _opened(arguments, line) as data:
                 tested = _test_rows(data) if data.columns_are_known else None
-                if arguments.hold_out and not arguments.test and tested is None:
+                if not (arguments.scored.no_holdout or arguments.scored.test) and tested is None:
                     data.hold_out()
                 announcements = data.announcements()
                 began_fitting = time.perf_counter()
-                fits = _trained(data, line, refits=arguments.model is not None)
+                fits = _trained(data, line, refits=arguments.output.model is not None)
                 seconds_fitting = time.perf_counter() - began_fitting
                 fits.interrupted |= _save(fits.model, data)
                 line.now("scoring")
@@ -60,9 +60,9 @@ def fit_and_report(arguments: FitArguments) -> None:
         "seconds_reading": began_fitting - began_reading,
         "seconds_fitting": seconds_fitting,
     }
-    if arguments.json:
+    if arguments.output.json:
         console.print_json(report)
-    elif not arguments.quiet:
+    elif not arguments.output.quiet:
         _show(report, fits, leaks, [*announcements, *_held_out_text(report, fits)])
     if fits.interrupted:
         raise typer.Exit(INTERRUPTED)
@@ -83,13 +83,13 @@ def _test_rows(data: FitData, model: FittedModel | None = None) -> OpenedData | 
     They are read with the features of a model, by default with those of the training rows.
     """
     arguments, rows, task = data.arguments, data.rows, data.task
-    if not arguments.test:
+    if not arguments.scored.test:
         name = arguments.data[0]
         found = load_test_part(name) if len(arguments.data) == 1 and is_dataset(name) else None
         opened = None if found is None else OpenedData(found)
     else:
         how = like_rows(arguments.file, rows)
-        opened = open_data(arguments.test, how if model is None else for_model(how, model), subset="test")
+        opened = open_data(arguments.scored.test, how if model is None else for_model(how, model), subset="test")
     if opened is None:
         return None
     labels = for_task(replace(opened.rows, y=opened.first_labels()), task).labels
@@ -145,7 +145,7 @@ def _save(model: Any, data: FitData) -> bool:
 
     Its notes say how `predict` reads rows as these were read, and what `inspect` shows.
     """
-    rows, path = data.rows, data.arguments.model
+    rows, path = data.rows, data.arguments.output.model
     if path is None:
         return False
     from sgdone import save
@@ -160,20 +160,23 @@ def _save(model: Any, data: FitData) -> bool:
 
 def _scored(fits: _Fits, tested: OpenedData | None) -> tuple[dict[str, Any], list[Leak]]:
     """The report with its scores, and columns that may be known only after the label; a signal ends the scoring."""
-    data, model, classification = fits.data, fits.model, fits.data.task != "regression"
+    data, model = fits.data, fits.model
     scores: dict[str, Any] = {"train": None, "test": None, "held_out": None}
     scored, leaks = None, list[Leak]()
     try:
-        scores["held_out"] = fits.scored_data.held_out_scores(fits.scored)
-        if tested is None and data.arguments.test and not fits.interrupted:
+        held_out, outputs = fits.scored_data.held_out(fits.scored)
+        if held_out is not None:
+            with table_errors_named(held_out.name, held_out.place):
+                scores["held_out"] = score(fits.scored, held_out, fits.scored_data.base_rate(), outputs)
+        if tested is None and data.arguments.scored.test and not fits.interrupted:
             tested = _test_rows(data, model)
         if tested is not None and (tested.others is None or not fits.interrupted):
             scores["test"] = score_opened(model, tested, data.task, data.base_rate())
         rows, scored_rows = data.fitted_rows, fits.scored_data.fitted_rows
         if rows is not None:
-            scores["train"] = score(model, rows, BaseRate.of(rows, classification=classification))
+            scores["train"] = score(model, rows, data.base_rate())
         if scored_rows is not None and fits.scored is not model:
-            of_scored = score(fits.scored, scored_rows, BaseRate.of(scored_rows, classification=classification))
+            of_scored = score(fits.scored, scored_rows, fits.scored_data.base_rate())
             scored = scored_fit(fits.scored, scored_rows.n_rows, of_scored, scores)
         examined = data.rows_to_examine
         if examined is not None and not fits.interrupted:
@@ -181,7 +184,7 @@ def _scored(fits: _Fits, tested: OpenedData | None) -> tuple[dict[str, Any], lis
             leaks = possible_leaks(model, examined, data.task, data.arguments.options.seed, r2)
     except KeyboardInterrupt:
         fits.interrupted = True
-    path = data.arguments.model
+    path = data.arguments.output.model
     report = report_of(model, data.rows, data.task, data.fitted_rows) | data.counts() | scores
     report |= {"scored_fit": scored, "possible_leakage": [leak.as_json() for leak in leaks]}
     return report | {"model": None if path is None else str(path)}, leaks
@@ -204,21 +207,22 @@ def _show(report: dict[str, Any], fits: _Fits, leaks: list[Leak], announcements:
 
 def _held_out_text(report: dict[str, Any], fits: _Fits) -> list[str]:
     """Announcement of the held-out rows, and whether the saved model is fitted to them too."""
-    arguments, data, count = fits.data.arguments, fits.scored_data, fits.scored_data.n_held_out
-    if not arguments.hold_out or arguments.test or report["test"] is not None or count is None:
+    arguments, data, held_out = fits.data.arguments, fits.scored_data, report["held_out"]
+    unknown = held_out is None and fits.interrupted
+    if unknown or arguments.scored.no_holdout or arguments.scored.test or report["test"] is not None:
         return []
-    if not count:
+    if held_out is None:
         few = report["rows"] < FEWEST_ROWS
         none = f"fewer than {FEWEST_ROWS} rows: none are held out" if few else "no rows are held out"
         scores = "there are no scores" if data.fitted_rows is None else "the scores are those of the training rows"
         return [f"{none}, and {scores}"]
     if data.fitted_rows is None:
         model = "the model is not fitted again with them"
-    elif arguments.model is None:
+    elif arguments.output.model is None:
         model = "a model that is saved is fitted on all rows"
     else:
         model = "the saved model is then fitted on all rows"
-    return [f"held out {count:,} of {report['rows']:,} rows for the scores; {model}"]
+    return [f"held out {held_out['rows']:,} of {report['rows']:,} rows for the scores; {model}"]
 
 
 def _ending(report: dict[str, Any], fits: _Fits) -> str:

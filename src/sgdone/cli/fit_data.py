@@ -4,7 +4,6 @@ import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -16,10 +15,10 @@ from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import table_errors_named, usage
 from sgdone.cli.held_out import HeldOutInput, held_out_rows
 from sgdone.cli.input_data import OpenedData, for_task, named, open_data
-from sgdone.cli.option_groups import CheckpointOptions
+from sgdone.cli.option_groups import CheckpointOptions, FitOutput, ScoredRows
 from sgdone.cli.options import Options
 from sgdone.cli.output_files import check_not_input
-from sgdone.cli.scores import BaseRate, score
+from sgdone.cli.scores import BaseRate
 from sgdone.fit.checkpoints import FitCheckpoints
 from sgdone.fit.columns import FILE_CHECKS
 from sgdone.fit.fit import fit
@@ -41,14 +40,11 @@ class FitArguments:
     """Arguments of the command."""
 
     data: Sequence[str]
-    test: Sequence[str]
+    scored: ScoredRows
     file: ReadOptions
     options: Options
     checkpoints: CheckpointOptions
-    hold_out: bool
-    model: Path | None
-    json: bool
-    quiet: bool
+    output: FitOutput
     #: When the command began, by ``time.perf_counter``.
     began: float
     #: The Dask cluster to fit on: "local", or the address of a scheduler; None to fit in this process.
@@ -65,8 +61,8 @@ class FitArguments:
             if self.file.n_features is not None and self.file.n_features < 1:
                 raise ValueError(f"{self.file.n_features} is not a positive number")
         self.checkpoints.check()
-        for option, path in (("--model", self.model), ("--checkpoint", self.checkpoints.checkpoint)):
-            check_not_input(option, path, [*self.data, *self.test])
+        for option, path in (("--model", self.output.model), ("--checkpoint", self.checkpoints.checkpoint)):
+            check_not_input(option, path, [*self.data, *(self.scored.test or ())])
 
 
 def with_names(options: Options, train: Table) -> Options:
@@ -153,18 +149,13 @@ class FitData(ABC):
     def counts(self) -> dict[str, Any]:
         """Numbers of rows, and where they are, for the report of a fit."""
 
-    @property
     @abstractmethod
-    def n_held_out(self) -> int | None:
-        """Number of rows that are held out, after the fit; None if it is not known."""
-
-    @abstractmethod
-    def held_out_scores(self, model: FittedModel) -> dict[str, Any] | None:
-        """Scores of the rows that are held out; None if there are none."""
+    def held_out(self, model: FittedModel) -> tuple[Table | None, NDArray[Any] | None]:
+        """The rows that are held out, and the outputs of a model where only the partitions can compute them."""
 
     @abstractmethod
     def base_rate(self) -> BaseRate:
-        """Shares of the classes, or the mean, of the rows of the fit as far as they are known."""
+        """Shares of the classes, or the mean, of the rows of the fit; of others where these are not in memory."""
 
     @property
     def fitted_rows(self) -> Table | None:
@@ -223,30 +214,16 @@ class LoadedData(FitData):
 
     def counts(self) -> dict[str, Any]:
         """Numbers of rows."""
-        return {
-            "rows": self.rows.n_rows,
-            "rows_without_label": self.rows.unlabelled,
-            "fitted_rows": self._fitted.n_rows,
-            "streamed": False,
-            "cluster": None,
-        }
+        n_rows, n_fitted = self.rows.n_rows, self._fitted.n_rows
+        return {"rows": n_rows, "rows_without_label": self.rows.unlabelled, "fitted_rows": n_fitted}
 
-    @property
-    def n_held_out(self) -> int:
-        """Number of rows that are held out."""
-        return 0 if self._held_out is None else self._held_out.n_rows
-
-    def held_out_scores(self, model: FittedModel) -> dict[str, Any] | None:
-        """Scores of the rows that are held out."""
-        rows = self._held_out
-        if rows is None:
-            return None
-        with table_errors_named(rows.name, rows.place):
-            return score(model, rows, self.base_rate())
+    def held_out(self, model: FittedModel) -> tuple[Table | None, None]:
+        """The rows that are held out."""
+        return self._held_out, None
 
     def base_rate(self) -> BaseRate:
         """Shares of the classes, or the mean, of the rows of the fit."""
-        return BaseRate.of(self._fitted, classification=self.task != "regression")
+        return BaseRate.of(self._fitted, self.task)
 
     @property
     def fitted_rows(self) -> Table:
@@ -298,30 +275,17 @@ class StreamedData(FitData):
 
     def counts(self) -> dict[str, Any]:
         """Numbers of rows; of many, some that were held out at first are neither fitted nor scored."""
-        reading = self._input.reading
-        return {
-            "rows": reading.n_rows,
-            "rows_without_label": reading.unlabelled,
-            "fitted_rows": reading.n_rows - reading.n_held_out,
-            "streamed": True,
-            "cluster": None,
-        }
+        found, n_fitted = self._input.reading, self._input.reading.n_rows - self._input.reading.n_held_out
+        return {"rows": found.n_rows, "rows_without_label": found.unlabelled, "fitted_rows": n_fitted, "streamed": True}
 
-    @property
-    def n_held_out(self) -> int:
-        """Number of rows that are held out."""
-        return 0 if self._held_out is None else self._held_out.n_rows
-
-    def held_out_scores(self, model: FittedModel) -> dict[str, Any] | None:
-        """Scores of the rows that are held out; the base rate is theirs, as the first rows may be of one class."""
-        rows = self._held_out
-        if rows is None:
-            return None
-        return score(model, rows, BaseRate.of(rows, classification=self.task != "regression"))
+    def held_out(self, model: FittedModel) -> tuple[Table | None, None]:
+        """The rows that are held out."""
+        return self._held_out, None
 
     def base_rate(self) -> BaseRate:
-        """Shares of the classes, or the mean, of the first rows."""
-        return BaseRate.of(replace(self.rows, weights=None), classification=self.task != "regression")
+        """Shares of the classes, or the mean, of the held-out rows or the first ones, which may be of one class."""
+        known = replace(self.rows, weights=None) if self._held_out is None else self._held_out
+        return BaseRate.of(known, self.task)
 
     @property
     def rows_to_examine(self) -> Table | None:

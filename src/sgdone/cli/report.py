@@ -128,6 +128,8 @@ def report_of(model: FittedModel, train: Table, task: Task, fitted: Table | None
         "passes": verdict.passes,
         "samples": verdict.step,
         "verdict": verdict_as_json(verdict),
+        "streamed": False,
+        "cluster": None,
         "sgdone": __version__,
     }
 
