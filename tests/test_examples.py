@@ -25,8 +25,6 @@ def has_examples(name):
 MODULES = sorted(filter(has_examples, (found.name for found in pkgutil.walk_packages(sgdone.__path__, "sgdone."))))
 #: Most of their examples fit a model, each with a compiled loop of its own.
 COMPILING = ("sgdone.bank.", "sgdone.newton.", "sgdone.diagnose.", "sgdone.solvers.", "sgdone.stopping.")
-#: Modules that need a package which a plain installation lacks.
-NEEDS = {"sgdone.cli.cluster_fit": "dask"}
 PAGES = [
     Path(__file__).parents[1] / name
     for name in (
@@ -50,8 +48,6 @@ PAGES = [
     "name", [pytest.param(name, marks=slow) if name.startswith(COMPILING) else name for name in MODULES]
 )
 def test_docstrings(name):
-    if name in NEEDS:
-        pytest.importorskip(NEEDS[name])
     failed, _ = doctest.testmod(importlib.import_module(name), extraglobs={"np": np})
     assert failed == 0
 

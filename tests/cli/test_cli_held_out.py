@@ -8,7 +8,7 @@ from sklearn.metrics import confusion_matrix, log_loss, roc_auc_score
 
 from cli.files import write_csv
 from sgdone import LinearClassifier, load
-from sgdone.cli import memory_fit
+from sgdone.cli import fit_data
 from sgdone.cli.held_out import HeldOutInput, held_out_rows
 from sgdone.cli.input_data import open_data
 from sgdone.fit.loaded_rows import LoadedRows
@@ -138,7 +138,7 @@ def test_copies_are_held_out_together_unless_few_rows_differ(rng):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_files_in_parts_and_partitions_hold_out_the_same_rows(sgdone, rng, tmp_path, monkeypatch, seed):
     pytest.importorskip("distributed", reason="Dask is not installed")
-    monkeypatch.setattr("sgdone.cli.cluster_fit.connected", lambda address: nullcontext())
+    monkeypatch.setattr("sgdone.dask.engine.connected", lambda address: nullcontext())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     a, b, c = rng.standard_normal((3, 12_000)).round(3)
     columns = {"a": a, "b": b, "c": c, "y": a + b + rng.standard_normal(12_000)}
@@ -200,7 +200,7 @@ def test_confusion_of_few_classes_only(sgdone, rng, tmp_path):
 @pytest.mark.parametrize("when", ["running", "encoding"])
 def test_ctrl_c_in_the_second_fit(when, sgdone, file, tmp_path, monkeypatch):
     """The model so far is saved; before there is one, that of the first fit."""
-    to_fit, fit, calls = LoadedRows.to_fit, memory_fit.fit, []
+    to_fit, fit, calls = LoadedRows.to_fit, fit_data.fit, []
 
     def encoded(X, y, *others, **options):
         calls.append(len(y))
@@ -215,7 +215,7 @@ def test_ctrl_c_in_the_second_fit(when, sgdone, file, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(LoadedRows, "to_fit", encoded)
-    monkeypatch.setattr(memory_fit, "fit", fitted)
+    monkeypatch.setattr(fit_data, "fit", fitted)
     result = sgdone("fit", file, "--model", tmp_path / "m", "--stop", 3, code=130)
     assert calls[0] < calls[1] == 200
     assert "held-out rows" in result.stdout

@@ -9,7 +9,7 @@ import pytest
 import sgdone as package
 from cli.files import write_csv, write_svmlight
 from sgdone import load
-from sgdone.cli import streamed_fit
+from sgdone.cli import fit as cli_fit
 from sgdone.cli.console import ProgressLine, reading_text
 from sgdone.interfaces.stop_rule import Progress
 from sgdone.newton.exact_phase import ExactFromDisk
@@ -171,7 +171,7 @@ def test_a_signal_in_the_exact_finish(sgdone, folder, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("place", ["save", "score"])
 def test_a_signal_after_training_leaves_the_model(place, sgdone, folder, tmp_path, monkeypatch):
-    module = {"save": package, "score": streamed_fit}[place]
+    module = {"save": package, "score": cli_fit}[place]
     call = getattr(module, place)
 
     def sending(*arguments, **options):

@@ -21,6 +21,7 @@ pytest.importorskip("distributed", reason="Dask is not installed")
 import dask
 
 from sgdone import load
+from sgdone.cli import fit as cli_fit
 from sgdone.cli.console import ProgressLine
 from sgdone.interfaces.stop_rule import Progress
 
@@ -30,7 +31,7 @@ LOCAL = ("--dask", "local")
 @pytest.fixture
 def threads(monkeypatch):
     """Dask's threads instead of worker processes."""
-    monkeypatch.setattr("sgdone.cli.cluster_fit.connected", lambda address: nullcontext())
+    monkeypatch.setattr("sgdone.dask.engine.connected", lambda address: nullcontext())
 
 
 pytestmark = pytest.mark.usefixtures("threads")
@@ -316,6 +317,28 @@ def test_an_interrupted_fit_keeps_the_model_and_can_be_resumed(sgdone, folder, t
     assert result.stdout.startswith(f"resumed from {tmp_path / 'c'}\n")
     np.testing.assert_array_equal(load(tmp_path / "m").coef_, expected)
     assert "belongs to another fit" in sgdone(*resumable, "--resume", "--seed", 3, code=1).stderr
+
+
+def test_a_signal_after_training_leaves_the_model(sgdone, folder, tmp_path, monkeypatch):
+    score = cli_fit.score
+
+    def sending(*arguments):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return score(*arguments)
+
+    monkeypatch.setattr(cli_fit, "score", sending)
+    result = sgdone("fit", folder, *LOCAL, "--drop", "id", "--model", tmp_path / "m", code=130)
+    assert result.stdout.endswith("It was interrupted after training: the model is complete.\n")
+    assert load(tmp_path / "m").verdict_.status == "converged"
+
+
+def test_test_rows_are_read_before_training(sgdone, folder, tmp_path):
+    other = write_csv(tmp_path / "other.csv", columns(np.random.default_rng(0), 60) | {"y": ["maybe"] * 60})
+    options = ("--drop", "id,w", "--test", other, "--model", tmp_path / "m")
+    for more in ((), LOCAL):
+        message = sgdone("fit", folder, *options, *more, code=1).stderr
+        assert "no label is one of the training rows' ('no', 'yes'); it has 'maybe'" in message
+        assert not (tmp_path / "m").exists()
 
 
 def test_progress_of_rounds():

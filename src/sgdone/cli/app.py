@@ -12,7 +12,17 @@ import typer
 
 from sgdone._version import __version__
 from sgdone.cli.errors import guarded
-from sgdone.cli.option_groups import CheckpointOptions, FileGroup, MethodGroup, Only, Task, with_groups
+from sgdone.cli.option_groups import (
+    CheckpointOptions,
+    FileGroup,
+    FitOutput,
+    Json,
+    MethodGroup,
+    Only,
+    ScoredRows,
+    Task,
+    with_groups,
+)
 from sgdone.cli.output_files import output_path
 
 app = typer.Typer(
@@ -62,7 +72,6 @@ ManyData = Annotated[
     ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A file that `fit --model` wrote.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, to standard output.")]
 
 
 @contextmanager
@@ -116,16 +125,7 @@ def fit(
     context: typer.Context,
     data: ManyData,
     *,
-    test: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="DATA",
-            help="Rows to test on; may be repeated.  [default: those of a named set, or some that are held out]",
-        ),
-    ] = None,
-    no_holdout: Annotated[
-        bool, typer.Option("--no-holdout", help="Hold no rows out for the scores: one fit instead of two.")
-    ] = False,
+    scored: ScoredRows,
     file: FileGroup,
     method: MethodGroup,
     checkpoints: CheckpointOptions,
@@ -138,11 +138,7 @@ def fit(
             show_default=False,
         ),
     ] = None,
-    model: Annotated[
-        Path | None, typer.Option(metavar="FILE", parser=output_path, help="Where to write the model.")
-    ] = None,
-    json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    output: FitOutput,
 ) -> None:
     """Train a model; print its scores and why training stopped.
 
@@ -155,13 +151,10 @@ def fit(
     """
     with quick_imports():
         from sgdone.cli.fit import fit_and_report
-        from sgdone.cli.fit_arguments import FitArguments
+        from sgdone.cli.fit_data import FitArguments
 
-        files, options = file.parsed(), method.parsed(file.kinds())
-    held_out = not no_holdout
-    arguments = FitArguments(
-        data, test or [], files, options, checkpoints, held_out, model, json, quiet, context.obj, dask
-    )
+        options = method.parsed(file.kinds())
+        arguments = FitArguments(data, scored, file.parsed(), options, checkpoints, output, context.obj, dask)
     fit_and_report(arguments)
 
 

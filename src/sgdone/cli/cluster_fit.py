@@ -1,7 +1,7 @@
 """``sgdone fit`` on the partitions of a cluster."""
 
+import importlib.util
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -9,17 +9,17 @@ from typing import Any, final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from scipy import sparse
 
+from sgdone import losses
 from sgdone.cli.console import ProgressLine
 from sgdone.cli.errors import table_errors_named, usage
-from sgdone.cli.fit_arguments import FitArguments, notes_of, opened_test_rows, save_model, task_of_labels, with_names
-from sgdone.cli.fit_outcome import FitOutcome
-from sgdone.cli.held_out import FEWEST_ROWS, held_out_key, held_out_share
-from sgdone.cli.input_data import OpenedData, check_bits, file_input, named
+from sgdone.cli.fit_data import FitArguments, FitData, decided_task, with_names
+from sgdone.cli.held_out import held_out_key, held_out_share
+from sgdone.cli.input_data import check_bits, file_input, is_dataset, named
 from sgdone.cli.options import Options
-from sgdone.cli.report import report_of
-from sgdone.cli.scores import BaseRate, score, score_opened
+from sgdone.cli.scores import BaseRate
 from sgdone.cluster import (
     Engine,
     PartitionedRows,
@@ -31,16 +31,19 @@ from sgdone.cluster import (
     held_out_rows,
 )
 from sgdone.cluster.tables import KindsOfColumns, KindVotes
-from sgdone.dask.engine import LOCAL, DaskEngine, connected, delayed_files
-from sgdone.fit.checkpoints import FitCheckpoints
 from sgdone.fit.fit import fit
 from sgdone.fit.fitted_model import FittedModel
-from sgdone.interfaces.stop_rule import Status
+from sgdone.fit.options import as_rule
+from sgdone.interfaces.method import by_name
+from sgdone.interfaces.objective import Objective
 from sgdone.losses.learning_task import Task
+from sgdone.losses.loss import Loss
+from sgdone.newton.exact_phase import can_be_exact
 from sgdone.readers.file_parts import FilePart, FileParts, file_parts
 from sgdone.readers.reading import format_of
-from sgdone.readers.table import Table
+from sgdone.readers.table import MAX_MEMORY, ReadOptions, Table
 from sgdone.rows.faults import as_classes
+from sgdone.stopping import Gain
 from sgdone.tables.kinds import Kind
 
 #: Most columns of svmlight files: each is a coefficient, and several vectors of them are sent and kept.
@@ -48,15 +51,61 @@ _MOST_COLUMNS = 1 << 26
 #: Formats whose cells decide the types of the columns, in each file by itself.
 _TYPED_BY_CELLS = frozenset({"csv", "jsonl"})
 
+_ADDRESS = re.compile(r"[a-z]+://\S+")
 #: Makes an engine whose partitions are parts of files.
 EngineOf = Callable[[Sequence[FilePart]], Engine]
+
+
+def check_dask(address: str, data: Sequence[str], file: ReadOptions, options: Options) -> None:
+    """Raise a usage error for an address or data that cannot be used, and for options that have no effect."""
+    with usage("--dask"):
+        if address != "local" and not _ADDRESS.fullmatch(address):
+            raise ValueError(f"{address!r} is neither local nor the address of a scheduler, as tcp://10.0.0.1:8786")
+        if not all(importlib.util.find_spec(name) for name in ("dask", "distributed")):
+            raise ValueError('Dask is not installed: pip install "sgdone[dask]"')
+        for name in data:
+            if name == "-":
+                raise ValueError("workers cannot read standard input (-): give files")
+            if is_dataset(name):
+                raise ValueError(f"{name} is a data set, which is fitted on this machine: give files")
+    _check_fit(options)
+    for option, given in (("--max-memory", file.max_memory != MAX_MEMORY), ("--cache", file.cache is not None)):
+        with usage(option):
+            if given:
+                raise ValueError("it has no effect with --dask, whose workers keep their rows in memory: remove it")
+
+
+def _check_fit(options: Options) -> None:
+    """Raise a usage error unless a fit on a cluster can do what is asked for."""
+    with usage("--solver"):
+        if not options.is_default_fit:
+            raise ValueError(f"a fit with --dask has its own solver: remove --solver {options.solver}")
+    with usage("--tol"):
+        if options.tol is not None:
+            raise ValueError("it has no effect with --dask, which ends at the optimum: remove it, or give --passes")
+    with usage("--stop"):
+        wrong = [leaf for leaf in as_rule(options.parameters()["stop"]).leaves if not leaf.is_budget]
+        if options.stop != "auto" and wrong:
+            raise ValueError(
+                f"a fit with --dask ends at the optimum, or after some rounds: give their number instead of "
+                f"{options.stop}"
+            )
+    with usage("--loss"):
+        if options.loss is not None:
+            loss = by_name(options.loss, Loss, losses, "loss")
+            objective = Objective(loss, None, fit_intercept=True, predicts="target")
+            if not can_be_exact(objective, Gain()):
+                raise ValueError(
+                    f"a fit with --dask needs a smooth convex loss, as logistic, squared_hinge, squared or huber; got "
+                    f"{options.loss}"
+                )
 
 
 def listed_parts(arguments: FitArguments) -> FileParts:
     """The parts of the files that DATA names; raise for columns and options that do not fit."""
     source = file_input(arguments.data, arguments.file)
-    if arguments.test:
-        format_of(file_input(arguments.test, arguments.file).options)  # an error for a file that cannot be opened
+    if arguments.scored.test:
+        format_of(file_input(arguments.scored.test, arguments.file).options)  # raises for a file that cannot be opened
     parts = file_parts(source.found, source.options)
     check_bits(arguments.file, is_table=parts.columns is not None)
     with usage("--bits"):
@@ -172,148 +221,92 @@ def with_files(message: str, parts: Sequence[Any]) -> str:
     return re.sub(r"\bpartition (\d+)\b", named_partition, message)
 
 
-def fit_on_cluster(
-    arguments: FitArguments, parts: FileParts, engine_of: EngineOf, line: ProgressLine, began: float
-) -> FitOutcome:
-    """Train on parts of files where they are read, some of their rows held out for the scores.
+@contextmanager
+def data_on_dask(arguments: FitArguments, line: ProgressLine) -> Iterator[FitData]:
+    """Parts of files, each read by the worker that keeps it."""
+    from sgdone.dask.engine import LOCAL, DaskEngine, connected, delayed_files
 
-    Parameters
-    ----------
-    arguments : FitArguments
-        Arguments of the command.
-    parts : FileParts
-        The partitions.
-    engine_of : callable
-        Makes the engine that keeps them.
-    line : ProgressLine
-        Shows the rounds.
-    began : float
-        When the files were opened, by ``time.perf_counter``.
-    """
+    assert arguments.dask is not None
+    parts = listed_parts(arguments)
     columns = no_rows(arguments, parts)
     options = with_names(arguments.options, columns)
-    line.now(f"reading {named(arguments.data)}")
-    with opened_partitions(parts, engine_of) as opened:
-        task = options.suggested_task()
-        if task is None:
-            task = task_of_labels(arguments, columns.label_name, opened.facts.values, opened.facts.rows)
-        reading = time.perf_counter() - began
-        return replace(_Fit(arguments, options, task, opened, columns).run(line), reading=reading)
+    line.now("starting workers" if arguments.dask == LOCAL else f"connecting to {arguments.dask}")
+    with connected(arguments.dask):
+        line.now(f"reading {named(arguments.data)}")
+        with opened_partitions(parts, lambda found: DaskEngine(delayed_files(found))) as opened:
+            task = decided_task(arguments, options, columns, opened.facts.values, opened.facts.rows)
+            yield PartitionedData(arguments, columns, task, options, opened)
 
 
 @final
-class _Fit:
-    """A fit, and what is said of it."""
+class PartitionedData(FitData):
+    """Parts of files in the partitions of a cluster."""
+
+    beginning = "the first round"
 
     def __init__(
-        self, arguments: FitArguments, options: Options, task: Task, opened: OpenedPartitions, columns: Table
+        self, arguments: FitArguments, columns: Table, task: Task, options: Options, opened: OpenedPartitions
     ) -> None:
-        self._arguments, self._options, self._task, self._opened = arguments, options, task, opened
         facts = opened.facts
         labels = as_classes(facts.values) if task == "classification" else facts.values
-        self._train = replace(columns, y=labels, unlabelled=facts.unlabelled)
-        self._share = 0.0
-        if arguments.hold_out and not arguments.test:
-            self._share = held_out_share(facts.rows)
-        self._seconds = 0.0
+        rows = replace(columns, y=labels, unlabelled=facts.unlabelled)
+        super().__init__(arguments, rows, task, options.of_fit(task, labels))
+        self._opened, self._share = opened, 0.0
+        #: Sends requests after the fit.
+        self._rounds = Rounds(opened.engine)
+        self._trace: Any = ()
+        self._held_out: Table | None = None
+        #: None until they have been scored.
+        self._n_held_out: int | None = 0
 
-    def run(self, line: ProgressLine) -> FitOutcome:
-        """Train, save and score."""
-        arguments, facts = self._arguments, self._opened.facts
-        announcements = arguments.checkpoints.announcements("the first round")
-        model = self._fit(line)
-        interrupted = model.verdict_.status is Status.INTERRUPTED
-        if save_model(model, arguments.model, notes_of(self._train, self._task, arguments.file)):
-            raise KeyboardInterrupt
-        line.now("scoring")
-        rounds = Rounds(self._opened.engine)
-        held_out = _scored(model, rounds, self._task) if self._share else None
-        tested = self._test_scores(model) if arguments.test and not interrupted else None
-        n_held_out = 0 if held_out is None else held_out["rows"]
-        if held_out is not None:
-            announcements.append(
-                f"held out {n_held_out:,} of {facts.rows:,} rows for the scores; the model is not fitted again with "
-                "them"
-            )
-        elif arguments.hold_out and not arguments.test:
-            announcements.append(f"fewer than {FEWEST_ROWS} rows: none are held out, and there are no scores")
-        report = self._report(model, rounds) | {"fitted_rows": facts.rows - n_held_out}
-        report |= {"test": tested, "held_out": held_out, "train": None}
-        ending = arguments.checkpoints.how_to_resume() if interrupted else ""
-        return FitOutcome(model, report, self._seconds, interrupted, [], announcements, ending)
+    def hold_out(self) -> None:
+        """Leave out rows by the hashes of their features, in each partition."""
+        self._share = held_out_share(self._opened.facts.rows)
+        self._n_held_out = None if self._share else 0
 
-    def _fit(self, line: ProgressLine) -> FittedModel:
-        options = self._options.of_fit(self._task, self._train.labels)
-        given, opened = self._arguments.checkpoints, self._opened
-        checkpoints = FitCheckpoints.of(given.checkpoint, given.every, given.resume)
-        sparse_columns = None if self._train.feature_names is not None else opened.facts.n_columns
+    def fit(self, line: ProgressLine) -> FittedModel:
+        """Train where the partitions are."""
+        opened = self._opened
+        n_columns = None if self.columns_are_known else opened.facts.n_columns
         line.now("training", counts="round")
-        began = time.perf_counter()
-        opened.rounds.encode(Preparation(self._task, sparse_columns, self._share, held_out_key(self._options.seed)))
-        with table_errors_named(self._train.name):
-            model = fit(PartitionedRows(opened.engine, checkpoints), options, hook=line.hook)
-        self._seconds = time.perf_counter() - began
+        key = held_out_key(self.arguments.options.seed)
+        opened.rounds.encode(Preparation(self.task, n_columns, self._share, key))
+        with table_errors_named(self.rows.name):
+            model = fit(PartitionedRows(opened.engine, self.checkpoints), self.options, hook=line.hook)
+        self._trace = model.trace_
         return model
 
-    def _test_scores(self, model: FittedModel) -> dict[str, Any] | None:
-        """Scores of the test rows, which are read in this process."""
-        tested = opened_test_rows(OpenedData(self._train), self._arguments, self._task, model)
-        assert tested is not None
-        return score_opened(model, tested, self._task, _base_rate(self._opened.facts, self._task))
-
-    def _report(self, model: FittedModel, rounds: Rounds) -> dict[str, Any]:
-        """Report like that of rows in memory, without numbers of missing values."""
-        facts = self._opened.facts
-        report = report_of(model, self._train, self._train, self._task)
-        columns = report["columns"]
-        records = [*self._opened.rounds.records, *rounds.records]
-        trace: Any = model.trace_
-        sent, received = (
-            int(np.sum(trace[name])) + sum(getattr(record, name) for record in records)
-            for name in ("bytes_sent", "bytes_received")
-        )
-        return report | {
-            "rows": facts.rows,
-            "columns": None if columns is None else [column | {"missing": None} for column in columns],
-            "streamed": False,
-            "cluster": {
-                "dask": self._arguments.dask,
-                "partitions": self._opened.n_partitions,
-                "rounds": len(trace) + len(records),
-                "bytes_sent": sent,
-                "bytes_received": received,
-            },
+    def counts(self) -> dict[str, Any]:
+        """Numbers of rows, partitions, rounds and bytes."""
+        opened, trace = self._opened, self._trace
+        records = [*opened.rounds.records, *self._rounds.records]
+        counts = {"partitions": opened.n_partitions, "rounds": len(trace) + len(records)}
+        for name in ("bytes_sent", "bytes_received"):
+            counts[name] = int(np.sum(trace[name])) + sum(getattr(record, name) for record in records)
+        return {
+            "rows": opened.facts.rows,
+            "rows_without_label": opened.facts.unlabelled,
+            "fitted_rows": None if self._n_held_out is None else opened.facts.rows - self._n_held_out,
+            "cluster": {"dask": self.arguments.dask, **counts},
         }
 
+    def held_out(self, model: FittedModel) -> tuple[Table | None, NDArray[Any] | None]:
+        """The labels of the rows that partitions hold out, and the outputs, which are computed where the rows are."""
+        if not self._share:
+            return None, None
+        found = held_out_rows(self._rounds, model.coef_, model.intercept_)
+        self._n_held_out = 0 if found is None else found.labels.size
+        if found is None:
+            return None, None
+        labels = found.labels.astype(np.float64) if self.task == "regression" else found.labels
+        self._held_out = Table(np.empty((labels.size, 0)), labels, name=self.rows.name, weights=found.weights)
+        return self._held_out, found.scores.ravel() if found.scores.shape[1] == 1 else found.scores
 
-def _scored(model: FittedModel, rounds: Rounds, task: Task) -> dict[str, Any] | None:
-    """Scores of the rows that partitions hold out: their predictions are computed where they are."""
-    found = held_out_rows(rounds, model.coef_, model.intercept_)
-    if found is None:
-        return None
-    rows = Table(np.empty((found.labels.size, 0)), found.labels, weights=found.weights)
-    if task == "regression":
-        rows = replace(rows, y=found.labels.astype(np.float64))
-    outputs = found.scores.ravel() if found.scores.shape[1] == 1 else found.scores
-    return score(model, rows, BaseRate.of(rows, classification=task != "regression"), outputs)
-
-
-def _base_rate(facts: RowFacts, task: Task) -> BaseRate:
-    if task == "regression":
-        return BaseRate(None, np.zeros(0), facts.total / facts.rows)
-    return BaseRate(as_classes(facts.values), facts.labels.weights / facts.labels.weights.sum(), float("nan"))
-
-
-def fit_on_dask(arguments: FitArguments, line: ProgressLine) -> FitOutcome:
-    """Train where the workers are, each of which reads its own files or row groups."""
-    assert arguments.dask is not None
-    began = time.perf_counter()
-    parts = listed_parts(arguments)
-    local = arguments.dask == LOCAL
-    line.now("starting workers" if local else f"connecting to {arguments.dask}")
-    with connected(arguments.dask):
-        return fit_on_cluster(arguments, parts, _engine, line, began)
-
-
-def _engine(parts: Sequence[FilePart]) -> Engine:
-    return DaskEngine(delayed_files(parts))
+    def base_rate(self) -> BaseRate:
+        """Shares of the classes, or the mean, of the held-out rows, or of all."""
+        facts = self._opened.facts
+        if self._held_out is not None:
+            return BaseRate.of(self._held_out, self.task)
+        if self.task == "regression":
+            return BaseRate(None, np.zeros(0), facts.total / facts.rows)
+        return BaseRate(as_classes(facts.values), facts.labels.weights / facts.labels.weights.sum(), float("nan"))

@@ -30,6 +30,38 @@ class Task(StrEnum):
     REGRESSION = "regression"
 
 
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, to standard output.")]
+
+
+@final
+@dataclass(frozen=True)
+class ScoredRows:
+    """Rows that a fit is scored on."""
+
+    test: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DATA",
+            help="Rows to test on; may be repeated.  [default: those of a named set, or some that are held out]",
+        ),
+    ] = None
+    no_holdout: Annotated[
+        bool, typer.Option("--no-holdout", help="Hold no rows out for the scores: one fit instead of two.")
+    ] = False
+
+
+@final
+@dataclass(frozen=True)
+class FitOutput:
+    """Where the model of a fit is written, and how the fit is reported."""
+
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", parser=output_path, help="Where to write the model.")
+    ] = None
+    json: Json = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False
+
+
 @final
 @dataclass(frozen=True)
 class FileGroup:

@@ -105,19 +105,19 @@ _PLURALS = {"category": "categories"}
 _NOISE = 3.0
 
 
-def report_of(model: FittedModel, train: Table, fitted: Table, task: Task) -> dict[str, Any]:
-    """Everything about a fit but its scores, for machines; ``scored_fit`` is None if the scores are its own."""
+def report_of(model: FittedModel, train: Table, task: Task, fitted: Table | None) -> dict[str, Any]:
+    """Everything about a fit but the numbers of its rows and its scores, for machines.
+
+    Missing values are counted in the rows that were ``fitted``, if they are in memory.
+    """
     verdict = model.verdict_
     classes = model.classes_
     return {
         "data": train.name,
         "task": task,
         "label": train.label_name,
-        "rows": train.n_rows,
-        "rows_without_label": train.unlabelled,
-        "fitted_rows": fitted.n_rows,
         "features": model.coef_.shape[-1],
-        "columns": _columns(model, fitted),
+        "columns": _columns(model, train, fitted),
         "dropped": list(train.dropped),
         "classes": None if classes is None else classes.tolist(),
         "class_names": train.class_names,
@@ -130,27 +130,26 @@ def report_of(model: FittedModel, train: Table, fitted: Table, task: Task) -> di
         "verdict": verdict_as_json(verdict),
         "streamed": False,
         "cluster": None,
-        "scored_fit": None,
         "sgdone": __version__,
     }
 
 
-def scored_fit(model: FittedModel, rows: Table, train: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
-    """The fit whose scores are reported beside those of another one, for machines.
+def scored_fit(model: FittedModel, n_rows: int, train: dict[str, Any], scores: dict[str, Any]) -> dict[str, Any]:
+    """The fit whose scores are reported beside those of the saved model, for machines.
 
     The fits ``differ`` if their losses on the rows that they were fitted on differ by more than the held-out loss is
     known to. These losses are alike: nearly all of the rows are the same.
     """
-    apart = abs(train["loss"] - report["train"]["loss"])
+    apart = abs(train["loss"] - scores["train"]["loss"])
     verdict = model.verdict_
     return {
-        "fitted_rows": rows.n_rows,
+        "fitted_rows": n_rows,
         "alpha": model.alpha_,
         "passes": verdict.passes,
         "samples": verdict.step,
         "verdict": verdict_as_json(verdict),
         "train": train,
-        "differs": bool(apart > _NOISE * report["held_out"]["loss_standard_error"]),
+        "differs": bool(apart > _NOISE * scores["held_out"]["loss_standard_error"]),
     }
 
 
@@ -168,10 +167,14 @@ def scores_warning(report: dict[str, Any]) -> str:
     )
 
 
-def _columns(model: FittedModel, rows: Table) -> list[dict[str, Any]] | None:
-    """Encoding of each column of a table, with the number of its missing values; None for arrays."""
+def _columns(model: FittedModel, rows: Table, fitted: Table | None) -> list[dict[str, Any]] | None:
+    """Encoding of each column of a table, with the number of its missing values if it is known; None for arrays."""
     encoder = model.encoder_
-    return None if encoder is None or not isinstance(rows.X, pa.Table) else columns_of(encoder, rows.X)
+    if encoder is None or not isinstance(rows.X, pa.Table):
+        return None
+    if fitted is None:
+        return [column._asdict() | {"missing": None} for column in encoder.describe_columns()]
+    return columns_of(encoder, fitted.X)
 
 
 def columns_of(encoder: TableEncoderCore, table: Any) -> list[dict[str, Any]]:

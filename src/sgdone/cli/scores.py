@@ -61,9 +61,9 @@ class BaseRate:
     mean: float
 
     @classmethod
-    def of(cls, rows: Table, *, classification: bool) -> "BaseRate":
+    def of(cls, rows: Table, task: Task) -> "BaseRate":
         """The base rate of the training rows."""
-        if not classification:
+        if task == "regression":
             return cls(None, np.zeros(0), float(np.average(rows.labels, weights=rows.weights_of_scores)))
         classes, numbers = np.unique(rows.labels, return_inverse=True)
         counts = np.bincount(numbers, weights=rows.weights_of_scores)

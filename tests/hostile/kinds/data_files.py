@@ -14,8 +14,8 @@ from unittest.mock import patch
 import typer
 
 from sgdone.cli.fit import fit_and_report
-from sgdone.cli.fit_arguments import FitArguments
-from sgdone.cli.option_groups import CheckpointOptions
+from sgdone.cli.fit_data import FitArguments
+from sgdone.cli.option_groups import CheckpointOptions, FitOutput, ScoredRows
 from sgdone.cli.options import Options
 from sgdone.readers import row_input
 from sgdone.readers.input_files import input_files
@@ -112,14 +112,11 @@ def _fit(path: Path, folder: Path, options: dict[str, Any], random: Random, note
     note(f"fit --task {task}")
     arguments = FitArguments(
         data=[str(path)],
-        test=[],
+        scored=ScoredRows(no_holdout=random.random() < 0.5),
         file=ReadOptions(skip_unlabelled=True, **options),
         options=Options(task, None, "auto", "auto", "auto", None, 1.0, "auto", 0),
         checkpoints=CheckpointOptions(),
-        hold_out=random.random() < 0.5,
-        model=folder / "model-of-data",
-        json=False,
-        quiet=True,
+        output=FitOutput(folder / "model-of-data", quiet=True),
         began=time.perf_counter(),
     )
 
