@@ -61,9 +61,13 @@ def test_the_process_ends_as_any_other(arguments, code):
 
 
 def test_threads_are_waited_for():
+    """A thread that ends only after the command has said all it has to say."""
     code = (
-        "import sys, threading, time\nfrom sgdone.cli import main\nsys.argv = ['sgdone', '--version']\n"
-        "threading.Thread(target=lambda: (time.sleep(0.3), print('the thread has ended'))).start()\nmain()\n"
+        "import sys, threading\nfrom sgdone.cli import main\nsys.argv = ['sgdone', '--version']\n"
+        "said, write = threading.Event(), sys.stdout.write\n"
+        "def noted(text):\n    write(text)\n    said.set() if text.endswith('\\n') else None\n"
+        "sys.stdout.write = noted\n"
+        "threading.Thread(target=lambda: (said.wait(60), write('the thread has ended\\n'))).start()\nmain()\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert result.returncode == 0

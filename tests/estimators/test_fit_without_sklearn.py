@@ -101,3 +101,22 @@ def test_errors_name_public_classes(name, tmp_path):
         sgdone.save(sgdone.TableEncoder(), tmp_path / "model")
     with pytest.raises(TypeError, match=r"TableEncoder\.__init__\(\)"):
         sgdone.TableEncoder(folds=1)
+
+
+def test_a_subclass_may_set_parameters_itself_and_have_others():
+    class Median(sgdone.LinearRegressor):
+        def __init__(self, extra=1, alpha=0):
+            super().__init__(loss="quantile", alpha=alpha, random_state=0)
+            self.extra = extra
+
+    y = np.where(np.arange(101) < 80, 0.0, 100.0)
+    model = Median().fit(np.arange(101.0)[:, None] % 2, y)
+    assert model.intercept_ == pytest.approx(0.0, abs=1.0)
+    assert model._fitted.options.loss.name == "quantile"
+
+
+def test_coefficients_can_be_given():
+    model = sgdone.LinearClassifier()
+    model.coef_, model.intercept_, model.classes_ = np.array([[1.0, -1.0]]), np.zeros(1), np.array(["no", "yes"])
+    model.n_features_in_ = 2
+    assert model.predict([[2.0, 1.0], [1.0, 2.0]]).tolist() == ["yes", "no"]

@@ -22,15 +22,16 @@ from sgdone.fit.columns import InputChecks, InputColumns, check_lengths, is_pred
 from sgdone.fit.fit import ProgressHook, TrainingRows, fit
 from sgdone.fit.fitted_model import FittedModel
 from sgdone.fit.loaded_rows import LoadedRows, partial_fit, start_model
-from sgdone.fit.options import FitOptions, as_loss
+from sgdone.fit.options import PARAMETERS, FitOptions, as_loss
 from sgdone.fit.streamed_rows import (
     StreamedRows,
-    labelled_parts,
     predicted_in_parts,
     refuse_given,
     row_input,
+    train_in_parts,
 )
 from sgdone.interfaces.stop_rule import Status
+from sgdone.readers.table import Table
 from sgdone.run import Trace, Verdict
 from sgdone.tables.not_fitted import used_before_fit
 from sgdone.tables.table_encoder import TableEncoder
@@ -103,6 +104,9 @@ class Fitted:
         return value
 
     def __set__(self, estimator: Any, value: Any) -> None:
+        if "_fitted" not in vars(estimator):  # a model whose coefficients the user gives
+            options = estimator._options()
+            estimator._fitted = FittedModel(options, InputColumns.of(options), np.zeros(0), np.zeros(1))
         estimator._fitted = replace(estimator._fitted, **{self._name: value})
 
 
@@ -175,7 +179,8 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
     feature_share_: NDArray[np.float64] = Fitted()  # type: ignore[assignment]
 
     def _options(self) -> FitOptions:
-        return FitOptions.of(self._name, **self.get_params(deep=False))
+        # By name: a subclass may have other parameters, or set some of these itself.
+        return FitOptions.of(self._name, **{name: getattr(self, name) for name in PARAMETERS[self._name]})
 
     def _model(self) -> FittedModel:
         # n_features_in_ is set before anything else is checked: it does not show that a fit succeeded.
@@ -242,10 +247,13 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
     def _partial_fit(self, X: Any, y: Any, sample_weight: Any, *, classes: Any = None, resume: bool) -> Self:
         if is_row_input(X, y):
             refuse_given([("y", y), ("sample_weight", sample_weight)])
-            asks = isinstance(self, ClassifierMixin) and classes is None and "_fitted" not in vars(self)
-            for table, labels, found in labelled_parts(X, with_classes=asks):
-                known = found if classes is None else classes
-                self._partial_fit(table.X, labels, table.weights, classes=known, resume=resume)
+            first = isinstance(self, ClassifierMixin) and classes is None and "_fitted" not in vars(self)
+
+            def train(table: Table, labels: NDArray[Any], known: NDArray[Any] | None) -> None:
+                own = known if classes is None else classes
+                self._partial_fit(table.X, labels, table.weights, classes=own, resume=resume)
+
+            train_in_parts(X, train, first)
             return self
         options, last = self._options(), vars(self).get("_fitted")
         if last is not None and last.results is None:

@@ -378,17 +378,17 @@ def features_measured(units: Units) -> tuple[NDArray[np.float64], NDArray[np.flo
     return spreads, shares
 
 
-def labelled_parts(X: Any, *, with_classes: bool) -> Iterator[tuple[Table, NDArray[Any], NDArray[Any] | None]]:
-    """Yield the rows in their order, a block at a time: a table, its labels and, if asked for, all classes."""
+def train_in_parts(X: Any, train: Callable[[Table, NDArray[Any], NDArray[Any] | None], None], classes: bool) -> None:
+    """Train on rows in their order, block by block: ``train`` gets a table, its labels and, on request, all classes."""
     rows = row_input(X)
     with explained_memory_errors(rows):
         opened = OpenedInput.of(rows)
-        classes = opened.labels() if with_classes else None
+        known = opened.labels() if classes else None
         number = 0
         with closing(in_background(opened.tables(), _AHEAD)) as tables:
             for table in tables_of_rows(tables, BLOCK_ROWS):
                 with errors_located(table.place):
-                    yield table, labels_of(table, number), classes
+                    train(table, labels_of(table, number), known)
                 number += table.X.shape[0]
 
 
