@@ -11,8 +11,8 @@ class LinearClassifier(Classifier):
     """Linear classifier with nothing to scale, tune or guess.
 
     Features can have any units: they are scaled inside the fit, and ``coef_`` is in the units of ``X``. Data frames may
-    have categories, gaps, dates and text: columns are encoded, as `TableEncoder` describes. Several step sizes and
-    penalties are tried side by side and compared on validation rows. The fit stops by itself and says why in
+    have categories, missing values, dates and text: columns are encoded, as `TableEncoder` describes. Several step
+    sizes and penalties are tried side by side and compared on validation rows. The fit stops by itself and says why in
     ``verdict_``. For one named method with all its parameters use `SGDClassifier`.
 
     Parameters

@@ -310,7 +310,7 @@ class LinearModel(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]  #
             The group of each row, for ``cov="cluster"``: at least 30 groups.
         columns : sequence of str or int, optional
             Names or numbers of the features to report; all by default. The name of a column of a table stands for all
-            of its features: levels, parts of a date, gaps. With more than 4,096 coefficients a few columns
+            of its features: levels, parts of a date, missing values. With more than 4,096 coefficients a few columns
             take much less time, and are exact.
         level : float, default=0.95
             Level of the intervals.

@@ -17,7 +17,7 @@ def row_hashes(X: Any, key: int = 0) -> Hashes:
     """Hash of each row of an array, a CSR matrix, a `MixedMatrix` or an Arrow table.
 
     Numbers are hashed as float64, texts as UTF-8, and zeros not at all, so that rows of different storage or type that
-    have the same values have the same hash. A gap in a column of numbers is NaN.
+    have the same values have the same hash. A missing value in a column of numbers is NaN.
 
     Examples
     --------

@@ -283,8 +283,8 @@ class LinearClassifier(LinearEstimator, ClassifierParameters):
     featuresCol : str, default="features"
         Column of vectors, dense or sparse. Sparse vectors stay sparse if fewer than half of all entries are not 0.
     inputCols : list of str, optional
-        Instead of ``featuresCol``: columns of numbers, booleans, strings, dates and timestamps, with gaps. They are
-        encoded as `sgdone.TableEncoder` describes.
+        Instead of ``featuresCol``: columns of numbers, booleans, strings, dates and timestamps, with
+        missing values. They are encoded as `sgdone.TableEncoder` describes.
     labelCol : str, default="label"
         Column of labels: numbers, strings or booleans.
     weightCol : str, optional
