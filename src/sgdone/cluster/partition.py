@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sgdone.fit.labels import encode_known, plain_labels, signs
 from sgdone.losses.learning_task import Task
-from sgdone.matrices.mixed_matrix import MixedMatrix
+from sgdone.matrices.mixed_matrix import MixedMatrix, arrays_of
 from sgdone.matrices.row_hash import row_hashes
 from sgdone.matrices.stacking import widened
 from sgdone.readers.file_parts import FilePart
@@ -150,7 +150,7 @@ class Partition:
         self.groups = None if groups is None else plain_labels(np.asarray(groups))
         if self.groups is not None and self.groups.shape != self.y.shape:
             raise ValueError(f"X has {self.y.size:,} rows, but groups has the shape {self.groups.shape}")
-        self._forget()
+        self._labelled: tuple[LabelCoding, ArraySource, MemoryRows] | None = None
 
     @classmethod
     def of_table(cls, number: int, table: Table, held_out: "Partition | None" = None) -> "Partition":
@@ -187,10 +187,7 @@ class Partition:
     def __setstate__(self, state: dict[str, Any]) -> None:
         # The arrays of a partition that has been sent lie anywhere in a message.
         self.__dict__.update({name: aligned(value) for name, value in state.items()})
-        self._forget()
-
-    def _forget(self) -> None:
-        self._labelled: tuple[LabelCoding, ArraySource, MemoryRows] | None = None
+        self._labelled = None
 
     @property
     def n_rows(self) -> int:
@@ -200,15 +197,8 @@ class Partition:
     @property
     def nbytes(self) -> int:
         """Bytes of the rows, and about as many for a copy in the units of training."""
-        parts: list[Any] = [self.X.dense, self.X.sparse] if isinstance(self.X, MixedMatrix) else [self.X]
-        sizes = [
-            sum(own.nbytes for own in (part.data, part.indices, part.indptr))
-            if hasattr(part, "indptr")
-            else part.nbytes
-            for part in parts
-        ]
         weight = 0 if self.sample_weight is None else self.sample_weight.nbytes
-        return int(2 * sum(sizes) + self.y.nbytes + weight)
+        return int(2 * sum(part.nbytes for part in arrays_of(self.X)) + self.y.nbytes + weight)
 
     @property
     def is_table(self) -> bool:

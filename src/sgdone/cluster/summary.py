@@ -252,14 +252,6 @@ class SummaryProblem:
 _KEPT: "WeakKeyDictionary[Partition, tuple[str, SampleRows]]" = WeakKeyDictionary()
 
 
-def rows_of_partition(partition: Partition, problem: SummaryProblem) -> SampleRows:
-    """The rows of a partition, which are cached for the next round."""
-    known = _KEPT.get(partition)
-    if known is None or known[0] != problem.key:
-        known = _KEPT[partition] = problem.key, problem.rows(partition)
-    return known[1]
-
-
 @final
 @message
 @dataclass(frozen=True)
@@ -270,7 +262,10 @@ class SampleSum(AroundSum):
 
     def of(self, partition: Partition) -> Any:
         """The sum over these rows."""
-        return self.request.of(rows_of_partition(partition, self.problem))
+        known = _KEPT.get(partition)
+        if known is None or known[0] != self.problem.key:
+            known = _KEPT[partition] = self.problem.key, self.problem.rows(partition)
+        return self.request.of(known[1])
 
 
 @final
@@ -359,9 +354,7 @@ class AskInputForm(RowSum):
 
 def encode_tables(rounds: Rounds, model: FittedModel, n_features: int) -> None:
     """Encode tables by the encoder of the model; raise for rows that are not those of the model."""
-    form: InputForm | None = rounds.sum(AskInputForm())
-    if form is None:
-        raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
+    form: InputForm = rounds.sum_of_rows(AskInputForm(), "summarise")
     encoder = model.encoder_
     if form.is_table and encoder is None:
         raise ValueError(
@@ -464,8 +457,6 @@ def _coding(
     columns, names = encoder.column_features(), fitted.feature_names
     divisions = divisions_of(columns, names)
     features = [own.features for own in divisions]
-    facts: LevelSums | None = rounds.sum(AskLevelFacts(classes, class_weights, features))
-    if facts is None:
-        raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
+    facts: LevelSums = rounds.sum_of_rows(AskLevelFacts(classes, class_weights, features), "summarise")
     coding = coding_of(columns, names, divisions, facts, fit_intercept=objective.fit_intercept)
     return replace(coding, left_out={**encoder.left_out_, **coding.left_out})

@@ -149,14 +149,12 @@ class KindVotes:
                     f"partition {two.partition} is an array, partition {one.partition} is a data frame: give one kind"
                 )
             return self
-        names = list(dict.fromkeys([*self.votes, *other.votes]))
-        return KindVotes(
-            self.partition, {name: _added(self.votes.get(name, {}), other.votes.get(name, {})) for name in names}
-        )
-
-
-def _added(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
-    return {kind: first.get(kind, 0) + second.get(kind, 0) for kind in dict.fromkeys([*first, *second])}
+        votes = {name: dict(kinds) for name, kinds in self.votes.items()}
+        for name, kinds in other.votes.items():
+            own = votes.setdefault(name, {})
+            for kind, count in kinds.items():
+                own[kind] = own.get(kind, 0) + count
+        return KindVotes(self.partition, votes)
 
 
 @final
@@ -169,11 +167,9 @@ class KindsOfColumns(RowSum):
         """Votes of these rows, one per row."""
         if not partition.is_table:
             return KindVotes(partition.number, None)
-        rows = partition.X
-        columns = zip(rows.column_names, rows.columns, strict=True)
-        return KindVotes(
-            partition.number, {name: _votes(settle(name, column), rows.num_rows) for name, column in columns}
-        )
+        columns = zip(partition.X.column_names, partition.X.columns, strict=True)
+        votes = {name: _votes(settle(name, column), partition.n_rows) for name, column in columns}
+        return KindVotes(partition.number, votes)
 
 
 def _votes(column: Column, n_rows: int) -> dict[str, int]:
@@ -245,9 +241,7 @@ def learnt_encoder(rounds: Rounds, columns: Mapping[str, str] | None = None) -> 
     columns : dict, optional
         Kinds of columns that the user states.
     """
-    votes: KindVotes | None = rounds.sum(KindsOfColumns())
-    if votes is None:
-        raise ValueError("no partition has a row of positive weight: there is nothing to learn from")
+    votes: KindVotes = rounds.sum_of_rows(KindsOfColumns(), "learn from")
     if votes.votes is None:
         if columns:
             raise ValueError(f"columns={dict(columns)!r} needs data frames: the partitions are arrays without names")

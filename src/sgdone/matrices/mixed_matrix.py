@@ -143,6 +143,14 @@ def with_dense_columns(X: Any, n_dense: int) -> Any:
     return MixedMatrix(_as_array(X[:, :n_dense]), sparse.csr_array(X[:, n_dense:]))
 
 
+def arrays_of(X: Any) -> list[Any]:
+    """The arrays that hold a dense, CSR or mixed matrix; an Arrow table as it is."""
+    parts = [X.dense, X.sparse] if isinstance(X, MixedMatrix) else [X]
+    return [
+        own for part in parts for own in ((part.data, part.indices, part.indptr) if sparse.issparse(part) else [part])
+    ]
+
+
 def in_one_storage(X: Any) -> Any:
     """A dense array or CSR matrix as it is; a `MixedMatrix` as a CSR matrix, for what is not done often."""
     return X.tocsr() if isinstance(X, MixedMatrix) else X
