@@ -35,9 +35,9 @@ from sgdone.interfaces.registry import by_name
 from sgdone.losses.learning_task import Task, task_of_values
 from sgdone.losses.loss import Loss
 from sgdone.machine import interruption
-from sgdone.message_text import did_you_mean
+from sgdone.message_text import did_you_mean, listed
 from sgdone.newton.exact_phase import can_be_exact
-from sgdone.readers.table import MAX_MEMORY, DataError, ReadOptions, Table, listed
+from sgdone.readers.table import MAX_MEMORY, DataError, ReadOptions, Table
 from sgdone.stopping import Gain
 
 _ADDRESS = re.compile(r"[a-z]+://\S+")

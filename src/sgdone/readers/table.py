@@ -254,18 +254,6 @@ def all_finite(values: NDArray[Any]) -> bool:
     return bool(np.isfinite(values).all())
 
 
-def listed(names: Sequence[str], limit: int = 20) -> str:
-    """Format names for a message: the first ``limit`` names and the number of others.
-
-    Examples
-    --------
-    >>> listed(["a", "b", "c", "d"], limit=2)
-    "'a', 'b' and 2 more"
-    """
-    shown = ", ".join(repr(shortened(name)) for name in names[:limit])
-    return shown if len(names) <= limit else f"{shown} and {len(names) - limit:,} more"
-
-
 def shortened(text: str, limit: int = 60) -> str:
     """The text, or its beginning and its length if it is long.
 

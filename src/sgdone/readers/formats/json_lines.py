@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.json as arrow_json
 
 from sgdone.machine.memory import size_text
-from sgdone.message_text import counted
+from sgdone.message_text import counted, listed
 from sgdone.readers import text_blocks
 from sgdone.readers.byte_streams import opened
 from sgdone.readers.column_choice import Columns, FileSetColumns, LabelCondition, choose_columns
 from sgdone.readers.formats.csv.columns import TIMESTAMP, as_type, timestamps
 from sgdone.readers.locations import Numbers, joined_places, numbered
 from sgdone.readers.reader import FileLayout, Reader
-from sgdone.readers.table import DataError, ReadOptions, Table, listed, shortened
+from sgdone.readers.table import DataError, ReadOptions, Table, shortened
 from sgdone.readers.table_from_arrow import assemble, parts_of
 from sgdone.readers.text_blocks import TextBlock, pieces_of, row_lines, whole_rows
 

@@ -24,7 +24,7 @@ from sgdone.kernels.vw_text import NO_NAME, make_hash_names, make_read_vw_lines
 from sgdone.matrices.csr import csr_of
 from sgdone.matrices.reused_arrays import ReusedArrays
 from sgdone.readers.locations import places_among, shown
-from sgdone.readers.numeric_lines import LineBlock, RowArrays, joined, parsed_blocks
+from sgdone.readers.numeric_lines import LineBlock, RowArrays, joined, parsed_blocks, with_index_type
 from sgdone.readers.reader import Reader
 from sgdone.readers.table import DataError, ReadOptions, Table, reads_as_number, shortened
 
@@ -317,7 +317,7 @@ def _parsed(
 def _hashed(rows: RowArrays, width: int) -> sparse.csr_array:
     n_rows, n_entries = rows.n_rows, rows.n_entries
     values, indices = (rows.entries[name][:n_entries] for name in ("values", "indices"))
-    return csr_of(values, indices, rows.indptr[: n_rows + 1], (n_rows, width))
+    return with_index_type(csr_of(values, indices, rows.indptr[: n_rows + 1], (n_rows, width)))
 
 
 def _with_width(X: sparse.csr_array, width: int, options: ReadOptions) -> sparse.csr_array:
