@@ -50,14 +50,7 @@ class ClassWeights:
 @message
 @dataclass(frozen=True)
 class LabelCoding:
-    """How labels and sample weights become those of the sums; the same for all partitions.
-
-    Parameters
-    ----------
-    classes : ndarray or None
-        The labels, sorted; None in regression.
-    class_weights : ClassWeights or None
-        Weights of the classes, if they have any.
+    """How labels and sample weights become those of the sums; ``classes`` are sorted, None in regression.
 
     Examples
     --------
@@ -314,15 +307,7 @@ def _numbers(array: NDArray[Any]) -> Array:
 
 
 def read_partition(number: int, part: FilePart) -> Partition:
-    """Read a part of a file; a part that cannot be read has the reason, with file and row, as its ``fault``.
-
-    Parameters
-    ----------
-    number : int
-        Place among the partitions.
-    part : FilePart
-        From `sgdone.readers.file_parts.file_parts`.
-    """
+    """Read a part of a file; a part that cannot be read has the reason, with file and row, as its ``fault``."""
     try:
         return Partition.of_table(number, part.read())
     except (MemoryError, OSError, TypeError, ValueError) as error:

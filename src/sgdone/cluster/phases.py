@@ -218,15 +218,6 @@ class AverageOfPartitions(Method):
     """One pass of the bank over each partition, merged by averaging; the first model of a fit, whatever the budget.
 
     Where each partition has one class, models of partitions predict that class: a constant prediction is then better.
-
-    Parameters
-    ----------
-    source : PartitionSource
-        The partitions.
-    units : Units
-        Units of the columns.
-    seed : int
-        Draws the order of the rows.
     """
 
     offers: ClassVar[Needs] = Bank.offers
@@ -312,10 +303,7 @@ class AverageOfPartitions(Method):
 class ExactOnPartitions(ExactPhase):
     """Newton's method over partitions, from the average of the bank; each sum is a round.
 
-    Parameters
-    ----------
-    key : int
-        Draws validation rows, if the penalty is chosen by them.
+    ``key`` draws validation rows, if the penalty is chosen by them.
     """
 
     needs: ClassVar[Needs] = Needs(smooth_loss=True)

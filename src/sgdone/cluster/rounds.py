@@ -32,15 +32,7 @@ class LoggedRound:
 
 @final
 class RoundLog:
-    """Rounds in a checkpoint.
-
-    Parameters
-    ----------
-    checkpoints : FitCheckpoints
-        The file, the seconds between two writes, and whether to resume from it.
-    identity : dict
-        Data and options of the fit.
-    """
+    """Rounds in a checkpoint; ``identity`` is that of the data and the options of the fit."""
 
     def __init__(self, checkpoints: FitCheckpoints, identity: dict[str, Any]) -> None:
         self._checkpoints, self._file = checkpoints, CheckpointFile(checkpoints.path, identity)
@@ -133,13 +125,6 @@ class Rounds:
         Called with the record of each round.
     log : RoundLog, optional
         Sums of earlier rounds of the same fit, which are not requested again; later rounds are added to it.
-
-    Attributes
-    ----------
-    records : list of RoundRecord
-        The rounds made so far.
-    after_round : callable or None
-        May be changed.
     """
 
     def __init__(

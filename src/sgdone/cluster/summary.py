@@ -163,17 +163,7 @@ def _joined(first: Array, second: Array) -> Array | None:
 @message
 @dataclass(frozen=True)
 class AskLevelFacts(RowSum):
-    """Ask for facts about the levels of the rows.
-
-    Parameters
-    ----------
-    classes : ndarray or None
-        The classes; None in a regression.
-    class_weights : ClassWeights or None
-        Their weights, if they have any.
-    features : list of ndarray
-        The features of each division.
-    """
+    """Ask for facts about the levels of the rows, given the features of each division."""
 
     classes: NDArray[Any] | None
     class_weights: ClassWeights | None
@@ -270,15 +260,7 @@ class SampleSum(AroundSum):
 
 @final
 class PartitionedSample:
-    """The rows of all partitions. Each sum is a round; the curvature at the last model is cached.
-
-    Parameters
-    ----------
-    rounds : Rounds
-        Sends the requests.
-    problem : SummaryProblem
-        The problem of the summary.
-    """
+    """The rows of all partitions. Each sum is a round; the curvature at the last model is cached."""
 
     local_rows = None
 
@@ -391,10 +373,6 @@ def summarise_partitions(
         As in ``summary``; "cluster" needs the ``groups`` of each partition.
     columns, level, reference, weights
         As in ``summary``.
-
-    Returns
-    -------
-    Summary
 
     Examples
     --------

@@ -29,13 +29,6 @@ def merge_encoders(
     If ``second`` learnt in one call, features are numbered as if `TableEncoderCore.partial_fit_encode` of ``first`` had
     been called with its rows. A column that has no values in one of them has missing values there.
 
-    Parameters
-    ----------
-    first, second : TableEncoderCore
-        What was learnt from the rows of each; they do not change.
-    first_rows, second_rows : int
-        The number of these rows.
-
     Examples
     --------
     >>> one, two = TableEncoderCore(), TableEncoderCore()
@@ -191,11 +184,6 @@ class LearnColumns(RowSum):
 
     Levels, words and missing values are numbered by partition, then by first appearance, because partitions are
     merged in their order.
-
-    Parameters
-    ----------
-    columns : dict
-        Kinds of columns by name: those of `agreed_kinds`.
     """
 
     in_order: ClassVar[bool] = True
@@ -232,15 +220,7 @@ def _agreed(votes: Mapping[str, int]) -> Kind:
 
 
 def learnt_encoder(rounds: Rounds, columns: Mapping[str, str] | None = None) -> TableEncoderCore | None:
-    """Encoder of the tables of all partitions, which are replaced by their features; None if they are not tables.
-
-    Parameters
-    ----------
-    rounds : Rounds
-        Sends the requests.
-    columns : dict, optional
-        Kinds of columns that the user states.
-    """
+    """Encoder of the tables of all partitions, which are replaced by their features; None if they are not tables."""
     votes: KindVotes = rounds.sum_of_rows(KindsOfColumns(), "learn from")
     if votes.votes is None:
         if columns:

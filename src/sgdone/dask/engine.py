@@ -39,11 +39,6 @@ class DaskEngine(Engine):
 
     Requests are sent once to the cluster, whose workers pass them on to each other. Answers of neighbours are merged by
     the workers. A partition that is lost with its worker is made again by the graph that it came from.
-
-    Parameters
-    ----------
-    partitions : sequence of Delayed
-        Each makes a `Partition`, numbered from 0.
     """
 
     def __init__(self, partitions: Sequence[Delayed]) -> None:
@@ -234,10 +229,7 @@ def _text(error: BaseException) -> str:
 def delayed_files(parts: Sequence[FilePart]) -> list[Delayed]:
     """Partitions, each read by a worker from its part of a file; a part that is lost with its worker is read again.
 
-    Parameters
-    ----------
-    parts : sequence of FilePart
-        From `sgdone.readers.file_parts.file_parts`. The workers need the files under the same names.
+    The workers need the files under the same names.
     """
     read, label = delayed(read_partition, pure=False), uuid.uuid4().hex[:8]
     return [read(number, part, dask_key_name=f"sgdone-read-{label}-{number}") for number, part in enumerate(parts)]

@@ -14,15 +14,8 @@ from sgdone.sums.row_sum import merged
 def predicted(model: Any, method: str, X: Any) -> Any:
     """What a method of a fitted estimator predicts for the rows of X, not computed yet.
 
-    Parameters
-    ----------
-    model : LinearClassifier or LinearRegressor
-        The estimator without Dask.
-    method : str
-        "predict", "predict_proba" and the like.
-    X : dask array, dask data frame, list of delayed, or anything else
-        Rows. The result is an array, a series or data frame with the index of ``X``, or a list of delayed arrays. Data
-        in memory are predicted at once.
+    The result is an array, a series or data frame with the index of ``X``, or a list of delayed arrays. Data in memory
+    are predicted at once.
     """
     if is_array(X):
         rows, example = whole_rows(X), _example(model, method)

@@ -129,12 +129,6 @@ class _Members(io.RawIOBase):
     """A file of bzip2 or xz: compressed members, one after the other; zeros may follow each of them.
 
     Python's own readers end without an error where something else follows a member.
-
-    Parameters
-    ----------
-    stream : file
-    new_member : callable
-        Returns a decompressor of one member.
     """
 
     def __init__(self, stream: IO[bytes], new_member: Callable[[], Any]) -> None:

@@ -109,17 +109,7 @@ class FilePart:
 @final
 @dataclass(frozen=True)
 class FileParts:
-    """The parts of several files, in their order.
-
-    Parameters
-    ----------
-    parts : list of FilePart
-        One a file, or one a row group.
-    format : str
-        Name of the reader.
-    columns : Columns or None
-        What the columns are for; None for formats without names of columns.
-    """
+    """The parts of several files, in their order; ``columns`` is None for formats without names of columns."""
 
     parts: list[FilePart]
     format: str
@@ -139,13 +129,6 @@ def file_parts(files: Sequence[InputFile], options: ReadOptions) -> FileParts:
 
     Parquet files are divided at their row groups, and Arrow files at their record batches, unless they are compressed
     as a whole. Files of other formats are one part each.
-
-    Parameters
-    ----------
-    files : sequence of InputFile
-        From :func:`sgdone.readers.input_files.input_files`. All have one format, and the same columns in any order.
-    options : ReadOptions
-        How to read them; ``path`` is ignored.
 
     Examples
     --------

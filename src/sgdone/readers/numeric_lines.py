@@ -155,17 +155,7 @@ class LineError(Exception):
 
 @final
 class RowArrays:
-    """The rows of a block: arrays with one item a row, and arrays with one item an entry, by name.
-
-    Parameters
-    ----------
-    n_bytes : int
-        Size of the block.
-    rows, entries : mapping of str to dtype
-        The names and types of the arrays.
-    arrays : ReusedArrays
-        Makes them.
-    """
+    """The rows of a block of ``n_bytes``: arrays with one item a row, and arrays with one item an entry, by name."""
 
     def __init__(self, n_bytes: int, rows: Mapping[str, Any], entries: Mapping[str, Any], arrays: ReusedArrays) -> None:
         n_rows, n_entries = n_bytes // _ROW_BYTES + 16, n_bytes // _ENTRY_BYTES + 16
@@ -235,16 +225,9 @@ def _doubled(array: NDArray[Any]) -> NDArray[Any]:
 def parsed_blocks(
     files: Sequence[ReadOptions], parse: Callable[[LineBlock], RowArrays]
 ) -> Iterator[tuple[LineBlock, RowArrays, Place]]:
-    """The rows of each block of lines of several files, and the places of the rows.
+    """The rows of each block of lines of several files, and their places; ``parse`` is called in several threads.
 
     An error names the first line that is wrong, whatever the number of threads.
-
-    Parameters
-    ----------
-    files : sequence of ReadOptions
-        The files.
-    parse : callable
-        Reads the rows of a block. It is called in several threads.
     """
     threads = n_threads()
     pool = ThreadPoolExecutor(threads)

@@ -74,13 +74,6 @@ def read_parts(files: Sequence[InputFile], options: ReadOptions) -> Iterator[Tab
     :func:`read`, ``labelled`` from the first row of each part. If rows without labels are skipped, a table may have no
     rows. Standard input and pipes can be read once.
 
-    Parameters
-    ----------
-    files : sequence of InputFile
-        From :func:`sgdone.readers.input_files.input_files`. All have one format.
-    options : ReadOptions
-        How to read them; ``path`` is ignored.
-
     Examples
     --------
     >>> import tempfile

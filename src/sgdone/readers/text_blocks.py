@@ -37,16 +37,8 @@ def whole_rows(
 ) -> Iterator[TextBlock]:
     """Cut a text into blocks of about ``size`` bytes that end where rows end.
 
-    Parameters
-    ----------
-    stream : file
-    start : bytes
-        What has been read from the stream already.
-    separator : str or None
-        What stands between cells: line breaks in quoted cells do not end rows. None if each line is a row.
-    options : ReadOptions
-        Names the file in errors.
-    size : int
+    ``start`` has been read from the stream. Line breaks in quoted cells do not end rows; without a ``separator`` of
+    cells each line is a row.
     """
     text, line = start.removeprefix(BYTE_ORDER_MARK), 1
     piece = start
@@ -96,13 +88,7 @@ def pieces_of(block: TextBlock, most_lines: Callable[[], int]) -> Iterator[TextB
 def row_lines(block: TextBlock, n_rows: int, separator: str | None) -> range | NDArray[np.int64] | None:
     """The lines at which the rows of a block begin; None if they are not as many as it has rows.
 
-    Parameters
-    ----------
-    block : TextBlock
-    n_rows : int
-        Number of its rows. If it is that of the lines, each line is a row.
-    separator : str or None
-        What stands between cells: line breaks in quoted cells do not end rows. None if each line is a row.
+    Without a ``separator`` of cells each line is a row; otherwise line breaks in quoted cells do not end rows.
     """
     text = block.text
     if n_rows == block.n_lines + (not text.endswith(b"\n")):

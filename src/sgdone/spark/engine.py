@@ -102,13 +102,7 @@ _SMALL = 1 << 16
 
 @final
 class KeptBroadcasts:
-    """Broadcast variables of the parts of the last request.
-
-    Parameters
-    ----------
-    context : SparkContext
-        Sends them.
-    """
+    """Broadcast variables of the parts of the last request."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
@@ -231,11 +225,6 @@ class OneRowABatch:
     """While it is entered, Spark sends rows to Python one by one, in sessions that several threads may share.
 
     A batch of many large rows is slow, and above 2 GB it is more than Arrow can hold.
-
-    Parameters
-    ----------
-    session : SparkSession
-        Its setting is what it was before when the last thread leaves.
     """
 
     _lock = threading.Lock()

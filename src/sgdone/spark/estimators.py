@@ -41,13 +41,7 @@ MODEL_FILE = "model.safetensors"
 
 @final
 class ModelWriter(MLWriter):
-    """Writes a model to any file system that Spark knows.
-
-    Parameters
-    ----------
-    model : Params
-        With a fitted estimator in ``to_sklearn()``.
-    """
+    """Writes a model to any file system that Spark knows."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -65,13 +59,7 @@ class ModelWriter(MLWriter):
 
 @final
 class ModelReader(MLReader[Any]):
-    """Reads a model that `ModelWriter` wrote.
-
-    Parameters
-    ----------
-    kind : type
-        Class of the model; called with the fitted estimator.
-    """
+    """Reads a model of a class that `ModelWriter` wrote."""
 
     def __init__(self, kind: Any) -> None:
         super().__init__()

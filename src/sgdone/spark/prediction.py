@@ -27,12 +27,7 @@ _ALL = "__sgdone_predictions__"
 class PredictionColumns:
     """Names of the columns that are added; those of an empty name are left out.
 
-    Parameters
-    ----------
-    prediction : str
-        Classes or means.
-    probability, scores : str
-        Vectors with an entry for each class.
+    Predictions are classes or means; probabilities and scores are vectors with an entry for each class.
     """
 
     prediction: str

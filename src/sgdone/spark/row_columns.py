@@ -168,15 +168,7 @@ _CELLS = (*_CLASSES, T.DateType, T.TimestampType, T.TimestampNTZType)
 @final
 @dataclass(frozen=True)
 class FeatureColumns:
-    """Where the features are: in a column of vectors, or in several columns of a table.
-
-    Parameters
-    ----------
-    vectors : str or None
-        Name of the column of vectors; None if the features are ``inputs``.
-    inputs : tuple of str
-        Names of columns that are encoded.
-    """
+    """The features: a column of ``vectors``, or the ``inputs``, columns that are encoded."""
 
     vectors: str | None
     inputs: tuple[str, ...] = ()
@@ -205,18 +197,7 @@ class FeatureColumns:
 class RowColumns:
     """Which columns are features, labels and weights.
 
-    Parameters
-    ----------
-    features : FeatureColumns
-        Where the features are.
-    label : str
-        Name of the column of labels.
-    weight : str or None
-        Name of the column of weights, if there is one.
-    names : tuple of str or None
-        Names of the entries of vectors, if they have any.
-    group : str or None
-        Name of the column that says which rows are not independent, if there is one.
+    ``names`` are those of the entries of vectors, and ``group`` says which rows are not independent, if there are any.
     """
 
     features: FeatureColumns
@@ -256,17 +237,7 @@ class RowColumns:
 
 
 def partition_of(number: int, batches: Iterable[Any], columns: RowColumns) -> tuple[Partition, VectorRows | None]:
-    """The rows of a partition, and how its vectors were stored; rows that cannot be used are its fault.
-
-    Parameters
-    ----------
-    number : int
-        Place among the partitions.
-    batches : iterable of pyarrow.RecordBatch
-        Its rows, with the columns of `RowColumns.selected`.
-    columns : RowColumns
-        Names of the columns, for messages.
-    """
+    """The rows of a partition, and how its vectors were stored; rows that cannot be used are its fault."""
     # All batches are read, whatever they hold: Spark ends a worker that leaves rows unread.
     found = [batch for batch in batches if batch.num_rows]
     if not found:

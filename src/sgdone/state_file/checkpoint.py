@@ -166,13 +166,6 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
     leaves at most that file, which the next write replaces and `sgdone.machine.atomic.remove_partial` removes. Two
     processes must not write the same checkpoint.
 
-    Parameters
-    ----------
-    path : path
-        Name of the file.
-    checkpoint : Checkpoint
-        Checkpoint to write.
-
     Raises
     ------
     OSError

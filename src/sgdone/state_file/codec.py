@@ -39,13 +39,7 @@ class NotStorable(TypeError):  # noqa: N818
 
 @final
 class Encoder:
-    """Encodes values as JSON, and collects their arrays, which are not copied.
-
-    Parameters
-    ----------
-    running : bool, default=False
-        Whether the values are those of a running fit.
-    """
+    """Encodes values, of a ``running`` fit or not, as JSON, and collects their arrays, which are not copied."""
 
     def __init__(self, *, running: bool = False) -> None:
         self.tensors: dict[str, NDArray[Any]] = {}

@@ -110,18 +110,7 @@ def write(
 
     Nothing is copied but arrays that are not contiguous, one at a time. The library would write to a name of its own
     and report a full disk without its error number.
-
-    Parameters
-    ----------
-    path : path
-        Name of the file.
-    form : FileFormat
-        Its format.
-    content : dict
-        The header, as JSON.
-    tensors : dict of ndarray
-    fixed_name : bool, default=False
-        Whether the temporary file has a fixed name, as in `sgdone.machine.atomic.write_atomically`.
+    ``fixed_name`` is that of `sgdone.machine.atomic.write_atomically`.
     """
     text = json.dumps(content, allow_nan=False)
     metadata = {"format": form.name, "version": str(form.version), "content": text}

@@ -35,11 +35,6 @@ class LevelIndex:
     Arrow's look-up reads all levels of the dictionary: for one row and 100,000 levels that is all the time of a
     prediction.
 
-    Parameters
-    ----------
-    known : pyarrow.LargeStringArray
-        Levels, each once.
-
     Examples
     --------
     >>> import pyarrow as pa

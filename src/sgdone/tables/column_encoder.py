@@ -21,14 +21,7 @@ MOST_ROWS = 2**53
 @final
 @dataclass(frozen=True)
 class StateFields:
-    """Names and types of the parts of a state of a kind of column.
-
-    Attributes
-    ----------
-    values, arrays : dict
-        Names and types.
-    has_levels : bool
-    """
+    """Names and types of the values and arrays in the state of a kind of column."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     arrays: Mapping[str, Any] = field(default_factory=dict)
@@ -38,16 +31,7 @@ class StateFields:
 @final
 @dataclass(frozen=True)
 class ColumnState:
-    """State of one column.
-
-    Attributes
-    ----------
-    values : dict
-        Numbers and booleans.
-    arrays : dict of ndarray
-        Each with one dimension.
-    levels : pyarrow.LargeStringArray or None
-    """
+    """State of one column: numbers and booleans, arrays of one dimension, and the levels of a category."""
 
     values: dict[str, Any] = field(default_factory=dict)
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)

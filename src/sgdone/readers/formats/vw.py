@@ -130,13 +130,7 @@ _ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
 
 @final
 class NameColumns:
-    """Columns of features by their names.
-
-    Parameters
-    ----------
-    names : sequence of str, optional
-        Names of all columns; features with others are left out. By default a new name adds a column.
-    """
+    """Columns of features by their names. A new name adds a column, unless all ``names`` are given."""
 
     def __init__(self, names: Sequence[str] | None = None) -> None:
         #: ``namespace^name``, or the name alone in the namespace without one. Grows with each block.
