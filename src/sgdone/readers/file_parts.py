@@ -70,7 +70,9 @@ class FilePart:
             if table.X.shape[0]:
                 found.append(table)
         if not found:
-            return replace(_empty(self.options), unlabelled=unlabelled)
+            names = self.options.features
+            X: Any = sparse.csr_array((0, 1)) if names is None else pa.table({name: pa.nulls(0) for name in names})
+            return Table(X, np.empty(0), name=shown(self.options.path), unlabelled=unlabelled)
         made = concatenated(found)
         return replace(made, X=self._features(made.X), labelled=None, unlabelled=unlabelled)
 
@@ -141,7 +143,9 @@ def file_parts(files: Sequence[InputFile], options: ReadOptions) -> FileParts:
     >>> [part.read().X.to_pydict() for part in file_parts(found, ReadOptions(found[0].path)).parts]
     [{'a': [1.0, 1.5]}, {'a': [2.0, 2.5]}]
     """
-    each = [replace(options, path=_absolute(file.path)) for file in files]
+    # Absolute paths mean the same in other processes.
+    paths = [file.path.absolute() if isinstance(file.path, Path) else file.path for file in files]
+    each = [replace(options, path=path) for path in paths]
     for own in each:
         if not can_be_read_again(own.path):
             raise own.error("is a pipe or device, which several processes cannot read: give regular files")
@@ -176,22 +180,9 @@ def file_parts(files: Sequence[InputFile], options: ReadOptions) -> FileParts:
     return FileParts(parts, name, columns)
 
 
-def _absolute(path: Any) -> Any:
-    """A path that means the same in other processes."""
-    return path.absolute() if isinstance(path, Path) else path
-
-
 def _is_blank(column: Any) -> bool:
     """Whether a column of strings has blanks and words for missing values only: its type is that of other parts."""
     if not pa.types.is_large_string(column.type):
         return False
     head = without_missing_words(column.slice(0, 1000))
     return bool(head.null_count == len(head) and without_missing_words(column).null_count == len(column))
-
-
-def _empty(options: ReadOptions) -> Table:
-    """No rows."""
-    X: Any = sparse.csr_array((0, 1))
-    if options.features is not None:
-        X = pa.table({name: pa.nulls(0) for name in options.features})
-    return Table(X, np.empty(0), name=shown(options.path))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sgdone.readers.column_choice import Columns, cast_columns
 from sgdone.readers.locations import Place, in_file, numbered, places_among, shown
-from sgdone.readers.table import DataError, ReadOptions, Table, all_finite, shortened
+from sgdone.readers.table import DataError, ReadOptions, Table, shortened
 from sgdone.tables import arrow_table
 from sgdone.tables.frames import is_string
 from sgdone.tables.kinds import family_of
@@ -178,7 +178,7 @@ def _refuse_misprints(classes: list[str], codes: NDArray[Any], name: str, option
 
 
 def _check_finite(values: NDArray[Any], name: str, options: ReadOptions, place: Place) -> None:
-    if all_finite(values):
+    if np.isfinite(values).all():
         return
     at = int(np.argmin(np.isfinite(values)))
     if math.isnan(values[at]):

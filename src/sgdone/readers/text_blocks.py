@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,24 @@ def whole_rows(
             where = line + text.count(b"\n", 0, opening)
             raise options.error('a quote (") is not closed: correct the line', place=f"line {where:,}")
         yield TextBlock(text, line, text.count(b"\n"))
+
+
+def first_blocks(blocks: Iterator[Any]) -> list[Any]:
+    """The blocks of the first `HEAD` bytes, which decide the types of columns."""
+    head, size = list[Any](), 0
+    for rows in blocks:
+        head.append(rows)
+        size += len(rows.block.text)
+        if size >= HEAD:
+            break
+    return head
+
+
+def drained(items: list[Any]) -> Iterator[Any]:
+    """The items of a list, each of which can go when it has been used."""
+    items.reverse()
+    while items:
+        yield items.pop()
 
 
 def pieces_of(block: TextBlock, most_lines: Callable[[], int]) -> Iterator[TextBlock]:

@@ -306,7 +306,8 @@ def _matrix(rows: Rows) -> Any:
         return MixedMatrix(*(_matrix(part) for part in rows.mixed))
     if rows.is_dense:
         return rows.arrays[0]
-    return csr_of(*rows.arrays[:3], (rows.n_rows, rows.n_features))
+    data, indices, indptr = rows.arrays[:3]
+    return csr_of(data, indices, indptr, (rows.n_rows, rows.n_features))
 
 
 def pack_encoder_state(state: EncoderState) -> dict[str, Any]:

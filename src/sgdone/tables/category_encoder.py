@@ -253,10 +253,6 @@ class CategoryEncoder(ColumnEncoder):
         place = bucket_lookup(self.buckets, np.arange(self.buckets.size), self.n_buckets)
         np.add.at(self.bucket_counts, place[buckets], counts)
 
-    def dense_names(self) -> list[str]:
-        """Names of the dense features."""
-        return []
-
     def sparse_names(self) -> Iterable[tuple[int, str]]:
         """Numbers and names of the sparse features."""
         for feature, level in zip(self.level_features.tolist(), self.levels.to_pylist(), strict=True):

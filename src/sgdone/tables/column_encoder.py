@@ -303,9 +303,9 @@ class ColumnEncoder(ABC):
         Its features that are not known here follow those that are, in their order.
         """
 
-    @abstractmethod
     def dense_names(self) -> list[str]:
         """Names of the dense features."""
+        return []
 
     @abstractmethod
     def sparse_names(self) -> Iterable[tuple[int, str]]:

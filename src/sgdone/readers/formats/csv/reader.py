@@ -33,7 +33,7 @@ from sgdone.readers.locations import numbered, shown
 from sgdone.readers.reader import FileLayout, Reader
 from sgdone.readers.table import DataError, ReadOptions, Table
 from sgdone.readers.table_from_arrow import assemble, parts_of
-from sgdone.readers.text_blocks import TextBlock, row_lines, whole_rows
+from sgdone.readers.text_blocks import TextBlock, drained, first_blocks, row_lines, whole_rows
 from sgdone.tables.cell_values import warn_of_misprints
 from sgdone.tables.string_cells import Misprints
 
@@ -115,12 +115,7 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
     known = [(header.options, header.names) for header in headers if header is not None]
     chosen = FileSetColumns.choose(known) if headers[0] is not None else None
     with closing(_blocks(files, chosen)) as blocks:
-        head, size = list[_Rows](), 0
-        for rows in blocks:
-            head.append(rows)
-            size += len(rows.block.text)
-            if size >= text_blocks.HEAD:
-                break
+        head: list[_Rows] = first_blocks(blocks)
         if not head and files[0].part_of_table:
             return
         if not head:
@@ -128,10 +123,8 @@ def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
         columns = head[0].columns.columns
         types, misprints = decide_types([(rows.block, rows.record) for rows in head], columns)
         cells = CellParser(types, columns, misprints)
-        head.reverse()
         empty = True
-        ordered = chain((head.pop() for _ in range(len(head))), blocks)
-        with closing(_with_numbers(ordered, cells)) as with_numbers:
+        with closing(_with_numbers(chain(drained(head), blocks), cells)) as with_numbers:
             for rows, numbers in with_numbers:
                 for table in _tables(rows, cells, numbers):
                     empty = False
