@@ -246,10 +246,14 @@ def _check_same(first: RowStatistics, second: RowStatistics) -> None:
         raise PartitionError(
             f"{here} has the column {shown[0]!r} at place {wrong}, {there} has {shown[1]!r}: all need the same columns"
         )
+    _check_kinds(first, second)
+
+
+def _check_kinds(first: "RowStatistics | RowFacts", second: "RowStatistics | RowFacts") -> None:
     if first.labels.kind != second.labels.kind:
         raise PartitionError(
-            f"{here} has labels that are {second.labels.kind}, those of {there} are {first.labels.kind}: "
-            "convert all labels to one type"
+            f"partition {second.partition} has labels that are {second.labels.kind}, those of partition "
+            f"{first.partition} are {first.labels.kind}: convert all labels to one type"
         )
 
 
@@ -286,11 +290,7 @@ class RowFacts:
 
     def merge(self, other: "RowFacts") -> "RowFacts":
         """The facts about the rows of both; raise if their labels differ in kind."""
-        if self.labels.kind != other.labels.kind:
-            raise PartitionError(
-                f"partition {other.partition} has labels that are {other.labels.kind}, those of partition "
-                f"{self.partition} are {self.labels.kind}: convert all labels to one type"
-            )
+        _check_kinds(self, other)
         return replace(
             self,
             rows=self.rows + other.rows,

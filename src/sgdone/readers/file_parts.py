@@ -81,7 +81,6 @@ class FilePart:
         if self.last:
             assert reader.read_groups is not None
             return reader.read_groups(self.options, range(self.first, self.last), self.types)
-        assert reader.parts is not None
         return reader.parts([self.options])
 
     def _features(self, X: Any) -> Any:

@@ -19,6 +19,8 @@ from sgdone.message_text import did_you_mean, listed
 
 #: Share of entries other than 0 below which rows are kept sparse, if there are sparse vectors among them.
 SPARSE_BELOW = 0.5
+#: Names of entries of vectors that are kept.
+_MOST_NAMES = 10_000
 
 
 @final
@@ -95,7 +97,7 @@ def as_storage(matrix: Any, *, dense: bool) -> Any:
     return made
 
 
-def vector_names(metadata: dict[str, Any], limit: int = 10_000) -> list[str] | None:
+def vector_names(metadata: dict[str, Any]) -> list[str] | None:
     """Names of the entries of a vector column, as a `VectorAssembler` leaves them; None if some are missing.
 
     Examples
@@ -107,7 +109,7 @@ def vector_names(metadata: dict[str, Any], limit: int = 10_000) -> list[str] | N
     found = {one.get("idx"): one.get("name") for kind in known.values() for one in kind}
     names = [found.get(number) for number in range(len(found))]
     complete = bool(names) and None not in names and len(set(names)) == len(names)
-    return [str(name) for name in names] if complete and len(names) <= limit else None
+    return [str(name) for name in names] if complete and len(names) <= _MOST_NAMES else None
 
 
 def _checked_widths(batches: Sequence[Any], column: str) -> NDArray[np.int64]:
@@ -270,7 +272,8 @@ def _labels(cells: Any, what: str, name: str) -> NDArray[Any]:
     """Labels or groups as an array; raise for the first that is null."""
     _check_no_null(cells, what, name)
     if not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
-        found: NDArray[Any] = _floats(cells).to_numpy()
+        # Decimals would be Python objects.
+        found: NDArray[Any] = (cells.cast(pa.float64()) if pa.types.is_decimal(cells.type) else cells).to_numpy()
         return found
     coded = pa.concat_arrays(cells.chunks).dictionary_encode()
     numbers: NDArray[np.int32] = coded.indices.to_numpy()
@@ -281,11 +284,6 @@ def _weights(cells: Any, name: str) -> NDArray[np.float64]:
     _check_no_null(cells, "weight", name)
     found: NDArray[np.float64] = cells.cast(pa.float64()).to_numpy()
     return found
-
-
-def _floats(cells: Any) -> Any:
-    """Decimals as floats; other cells as they are."""
-    return cells.cast(pa.float64()) if pa.types.is_decimal(cells.type) else cells
 
 
 def _check_no_null(cells: Any, what: str, name: str) -> None:

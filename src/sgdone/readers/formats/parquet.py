@@ -30,14 +30,6 @@ def read_parquet(options: ReadOptions) -> Table:
     return assemble(table, columns, options, row_place(0))
 
 
-def read_as_written(options: ReadOptions) -> dict[str, list[str]]:
-    """Read the columns that ``features`` names as strings; missing values are empty."""
-    with _file(options) as file:
-        columns = named_columns(options.features or (), file.schema_arrow.names, options)
-        table = file.read(columns=columns)
-    return {name: [_text(value) for value in table.column(name).to_pylist()] for name in columns}
-
-
 def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
     """Yield the rows of files in parts, from one row group after the other."""
     about = layout(files)
@@ -181,6 +173,4 @@ def _without_index(schema: Any, options: ReadOptions) -> list[str]:
     return [name for name in schema.names if name not in index or name in named]
 
 
-READER = Reader(
-    "parquet", (".parquet", ".pq"), read_parquet, read_as_written, parts, written_parts, layout, read_groups
-)
+READER = Reader("parquet", (".parquet", ".pq"), read_parquet, parts, written_parts, layout, read_groups)

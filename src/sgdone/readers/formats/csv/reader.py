@@ -80,7 +80,7 @@ def read_delimited(options: ReadOptions) -> Table:
     types = dict.fromkeys(columns.read(), pa.large_string())
     if columns.label is not None:
         types[columns.label] = pa.binary()  # labels need not be UTF-8 to be located
-    table = _strings(first, types, nulls=True)
+    table = _strings(first, types)
     strings = dict(zip(table.column_names, table.columns, strict=True))
     del table  # the strings of a column go when it has been typed
 
@@ -99,14 +99,6 @@ def read_delimited(options: ReadOptions) -> Table:
     bad = [(name, own) for name, (_, own) in zip(names, found, strict=True) if own is not None]
     warn_of_misprints([(name, f"{_line(int(own.rows[0]), first)} of {shown(options.path)}", own) for name, own in bad])
     return assemble(made, columns, first.options, lambda row: _line(row, first))
-
-
-def read_as_written(options: ReadOptions) -> dict[str, list[str]]:
-    """Read the columns that ``features`` names as strings, without a word for missing values."""
-    first = _first_record(options)
-    columns = named_columns(first.options.features or (), first.names, first.options)
-    table = _strings(first, dict.fromkeys(columns, pa.large_string()), nulls=False)
-    return {name: table.column(name).to_pylist() for name in columns}
 
 
 def parts(files: Sequence[ReadOptions]) -> Iterator[Table]:
@@ -143,7 +135,7 @@ def layout(files: Sequence[ReadOptions]) -> FileLayout:
 def written_parts(files: Sequence[ReadOptions]) -> Iterator[dict[str, list[str]]]:
     """Yield the columns that ``features`` names as strings, block by block."""
     first = _first_record(files[0])
-    names = named_columns(files[0].features or (), first.names, first.options)
+    names = named_columns(first.options.features or (), first.names, first.options)
     chosen = FileSetColumns(Columns(names, None, None, []), frozenset(first.names), files[0].path)
     for rows in _blocks(files, chosen):
         table = strings_of(rows.block, rows.record, names, nulls=False)
@@ -197,8 +189,8 @@ def _first_record(options: ReadOptions) -> FirstRecord:
     return first_record(lambda: opened(options.path), options)
 
 
-def _strings(first: FirstRecord, types: dict[str, Any], *, nulls: bool) -> Any:
-    """The columns that have a type; unquoted ``NA``, ``null`` and similar are nulls, if there are to be any."""
+def _strings(first: FirstRecord, types: dict[str, Any]) -> Any:
+    """The columns that have a type; unquoted ``NA``, ``null`` and similar are nulls."""
     options, names = first.options, first.names
     with opened(options.path) as stream:
         stream.read(first.skipped[0])
@@ -212,7 +204,7 @@ def _strings(first: FirstRecord, types: dict[str, Any], *, nulls: bool) -> Any:
                 convert_options=arrow_csv.ConvertOptions(
                     include_columns=list(types),
                     column_types=types,
-                    strings_can_be_null=nulls,
+                    strings_can_be_null=True,
                     quoted_strings_can_be_null=False,
                 ),
             )
@@ -238,4 +230,4 @@ def _line(row: int, first: FirstRecord) -> str:
         return f"line {line_of(row, stream, first, n_lines + 1):,}"
 
 
-READER = Reader("csv", (".csv", ".tsv", ".tab"), read_delimited, read_as_written, parts, written_parts, layout)
+READER = Reader("csv", (".csv", ".tsv", ".tab"), read_delimited, parts, written_parts, layout)
