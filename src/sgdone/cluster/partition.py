@@ -70,14 +70,11 @@ class LabelCoding:
 
     def is_same(self, other: "LabelCoding") -> bool:
         """Whether rows have the same labels and weights in both."""
-        if self is other:
-            return True
-        mine, theirs = self.class_weights, other.class_weights
-        if mine is None or theirs is None:
-            same = mine is theirs
-        else:
-            same = _same(mine.classes, theirs.classes) and _same(mine.values, theirs.values)
-        return same and _same(self.classes, other.classes)
+        return self is other or all(map(_same, self._arrays(), other._arrays()))
+
+    def _arrays(self) -> list[NDArray[Any] | None]:
+        weights = self.class_weights
+        return [self.classes, *((None, None) if weights is None else (weights.classes, weights.values))]
 
 
 def _same(first: NDArray[Any] | None, second: NDArray[Any] | None) -> bool:

@@ -276,8 +276,13 @@ class PartitionedSample:
         """The sum over the rows of all partitions."""
         if not isinstance(request, SecondOrderAt):
             return self._ask(request)
-        if self._last is not None and _includes(self._last[0], request):
-            return self._last[1]
+        if self._last is not None:
+            full, sums = self._last
+            mine, theirs = full.system, request.system
+            same = mine.objective == theirs.objective and mine.scaling.is_same(theirs.scaling)
+            # Sums with the curvature also answer requests without it.
+            if same and request.curvature in ("full", "none") and np.array_equal(full.model, request.model):
+                return sums
         found: SecondOrder = self._ask(request)
         if request.curvature == "full":
             self._last = request, found
@@ -291,13 +296,6 @@ class PartitionedSample:
         if found is None:
             raise ValueError("no partition has a row of positive weight: there is nothing to summarise")
         return found
-
-
-def _includes(full: SecondOrderAt, other: SecondOrderAt) -> bool:
-    """Whether sums with the curvature also answer another request."""
-    mine, theirs = full.system, other.system
-    same = mine.objective == theirs.objective and mine.scaling.is_same(theirs.scaling)
-    return same and other.curvature in ("full", "none") and np.array_equal(full.model, other.model)
 
 
 @final

@@ -156,8 +156,7 @@ class DateEncoder(ColumnEncoder):
         for name, part in self.parts.items():
             for code in np.flatnonzero(part.features >= 0).tolist():
                 yield int(part.features[code]), f"{self.name}.{name}={PARTS[name][code]}"
-        if self.imputer.indicator is not None:
-            yield self.imputer.indicator, f"{self.name} missing"
+        yield from self.imputer.sparse_names(self.name)
 
     def sparse_numbers(self) -> NDArray[np.int32]:
         """Numbers of the sparse features, in any order."""

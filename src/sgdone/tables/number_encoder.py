@@ -95,6 +95,10 @@ class MeanImputer:
         """The number of the indicator, if there is one."""
         return np.array([] if self.indicator is None else [self.indicator], dtype=np.int32)
 
+    def sparse_names(self, name: str) -> list[tuple[int, str]]:
+        """The number and name of the indicator, if there is one."""
+        return [] if self.indicator is None else [(self.indicator, f"{name} missing")]
+
     @classmethod
     def from_state(cls, state: ColumnState) -> "MeanImputer":
         """The imputer with this state."""
@@ -144,7 +148,7 @@ class NumberEncoder(ColumnEncoder):
 
     def sparse_names(self) -> Iterable[tuple[int, str]]:
         """Numbers and names of the sparse features."""
-        return [] if self.imputer.indicator is None else [(self.imputer.indicator, f"{self.name} missing")]
+        return self.imputer.sparse_names(self.name)
 
     def missing_feature(self) -> int | None:
         """Number of the sparse feature that indicates missing values; None if there were none."""
@@ -156,11 +160,9 @@ class NumberEncoder(ColumnEncoder):
 
     def description(self) -> str:
         """How the column was encoded, for people."""
-        return (
-            ""
-            if self.imputer.indicator is None
-            else f"missing values replaced by the mean {self.imputer.mean:.6g}, with an indicator"
-        )
+        if self.imputer.indicator is None:
+            return ""
+        return f"missing values replaced by the mean {self.imputer.mean:.6g}, with an indicator"
 
     def state(self, words: NDArray[np.bool_] | None) -> ColumnState:
         """State of the encoder as plain values, arrays and levels."""
